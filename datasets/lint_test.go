@@ -141,6 +141,7 @@ func TestGoldDocuments(t *testing.T) {
 		for _, q := range readDataset(t, name) {
 			asked := questionTime(t, q)
 			var gold strings.Builder
+			var texts []string
 			for _, path := range q.ExpectedPaths {
 				doc, ok := docs[path]
 				if !ok {
@@ -150,8 +151,25 @@ func TestGoldDocuments(t *testing.T) {
 					t.Errorf("%s: %s is dated after question_date %s", q.where, path, q.QuestionDate)
 				}
 				gold.WriteString(fold(doc.text))
+				texts = append(texts, doc.text)
 			}
+			checkEvidence(t, q, texts)
 			checkGold(t, q, gold.String())
+		}
+	}
+}
+
+// checkEvidence checks that each gold document has a piece of evidence, and each piece a document.
+func checkEvidence(t *testing.T, q question, texts []string) {
+	t.Helper()
+	for i, text := range texts {
+		if !slices.ContainsFunc(q.Evidence, func(e string) bool { return scorer.Quotes(text, e) }) {
+			t.Errorf("%s: no piece of evidence is from %s", q.where, q.ExpectedPaths[i])
+		}
+	}
+	for _, e := range q.Evidence {
+		if !slices.ContainsFunc(texts, func(text string) bool { return scorer.Quotes(text, e) }) {
+			t.Errorf("%s: no gold document has %q", q.where, e)
 		}
 	}
 }

@@ -28,6 +28,7 @@ type question struct {
 	Expected        []string `json:"expected_substrings"`
 	ReferenceAnswer string   `json:"reference_answer"`
 	ExpectedPaths   []string `json:"expected_paths"`
+	Evidence        []string `json:"expected_evidence"`
 	Tags            []string `json:"tags"`
 
 	where string // file:line

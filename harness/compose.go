@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/lifecycle"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
+	"evalctl/harness/seed"
 	"evalctl/harness/target"
 	"evalctl/scorer"
 )
@@ -36,6 +37,11 @@ type Subject struct {
 	// Answering and Filling are called while the service is asked, and while it is given something
 	// else before a question, until the function that they return is called. They may be nil.
 	Answering, Filling func() (end func())
+
+	// Canary, if set, was looked for before the first question, and is after the last one. Held is how
+	// many texts were found at the least before anything was written, nil if that is not known.
+	Canary *seed.Canary
+	Held   *int
 
 	// Records, if set, returns the records instead: those of stored answers, or of questions that
 	// other processes ask.
@@ -66,7 +72,7 @@ func (r *runner) compose() (end func(), err error) {
 		}
 	}
 	if r.cfg.RequireMode != "" {
-		r.asked = moded{r.asked, r.cfg.RequireMode}
+		r.asked = modeAsker{r.asked, r.cfg.RequireMode}
 	}
 	return end, nil
 }
@@ -76,7 +82,7 @@ func (r *runner) asker() (pipeline.Asker, func(), error) {
 	s := r.cfg.Subject
 	d := &daemon{
 		answerer: s.Answerer, timeout: s.Timeout, topK: r.cfg.TopK, documents: s.Documents,
-		several: len(Asked(r.cfg.Brains)) > 1, watched: s.Session != nil && s.Session.Started(),
+		several: len(Asked(r.cfg.Brains)) > 1, cluster: r.cfg.Notes.Settings.ClusterTag, watched: s.Session != nil && s.Session.Started(),
 	}
 	if s.Answerer == nil {
 		d.answerer = s.Target
@@ -132,7 +138,7 @@ func (r *runner) noteMapped() {
 	s := r.cfg.Subject
 	m := s.Session.mapped()
 	reads := s.Reads || s.Answerer == nil && s.Target.Scenario.Reads()
-	r.mapped = func() *result.Mapped {
+	r.mapped = func() *result.MappedService {
 		seen := m.Seen()
 		if s.Documents != nil {
 			seen.ByText = s.Documents.ByText()

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/visible"
 	"evalctl/scorer"
 )
 
@@ -27,8 +28,8 @@ type Documents interface {
 // Corpus is the Documents of a dataset: those of the corpus, and those that operations write.
 type Corpus struct {
 	dataset dataset.Dataset
-	docs    map[string][]dataset.Doc // of the corpus, by brain
-	paths   map[string]dataset.Paths // at any time, by brain
+	docs    map[string][]dataset.Doc  // of the corpus, by brain
+	paths   map[string]*dataset.Paths // at any time, by brain
 	texts   map[string]func() []plainDoc
 	byText  atomic.Int64
 }
@@ -40,7 +41,7 @@ type plainDoc struct{ path, words string }
 // does not name are found by their text.
 func NewCorpus(d dataset.Dataset, brains []dataset.Brain, byText bool) *Corpus {
 	k := &Corpus{
-		dataset: d, docs: map[string][]dataset.Doc{}, paths: map[string]dataset.Paths{},
+		dataset: d, docs: map[string][]dataset.Doc{}, paths: map[string]*dataset.Paths{},
 		texts: map[string]func() []plainDoc{},
 	}
 	for _, b := range brains {
@@ -113,7 +114,7 @@ func (k *Corpus) Date(q dataset.Question, c result.Chunk) string {
 func (k *Corpus) dateAt(q dataset.Question, path string) string {
 	data, ok := k.dataset.DocumentAt(q, k.docs[q.Brain], path)
 	if !ok {
-		data = k.paths[q.Brain][path]
+		data = k.paths[q.Brain].Data(path)
 	}
 	return dataset.Doc{Data: data}.Date()
 }
@@ -140,7 +141,7 @@ func containing(docs []plainDoc, words string) (paths []string) {
 
 // wordsOf returns the words of a text in lower case, each between spaces.
 func wordsOf(text string) string {
-	return " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+	return " " + strings.Join(strings.FieldsFunc(visible.Folded(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
 	}), " ") + " "
 }

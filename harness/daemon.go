@@ -43,6 +43,7 @@ type daemon struct {
 	topK      int
 	documents Documents
 	several   bool // brains are asked
+	cluster   string
 	watched   bool // the context ends with ErrDaemonDied when the daemon's process does
 }
 
@@ -69,8 +70,11 @@ func (d *daemon) Ask(ctx context.Context, j pipeline.Job) (result.Record, error)
 // retrieved compared with the gold.
 func (d *daemon) compared(q dataset.Question, a target.Answer, f *target.Failure) result.Record {
 	rec := pipeline.NewRecord(q, a, f)
-	if d.several {
+	switch {
+	case d.several:
 		rec.Brain = q.Brain
+	case d.cluster == result.ByBrain:
+		rec.Haystack = q.Brain
 	}
 	if slices.ContainsFunc(q.Checks, func(c scorer.Check) bool { return c.Before != "" }) {
 		rec.Retrieved = slices.Clone(rec.Retrieved)
@@ -79,7 +83,14 @@ func (d *daemon) compared(q dataset.Question, a target.Answer, f *target.Failure
 		}
 	}
 	rec.Retrieval = a.Retrieval
-	if gold := q.Item().Gold; rec.Retrieval == nil && gold != nil && !a.NoPassages && (f == nil || a.Retrieved != nil) {
+	if a.NoPassages || a.Lacks != "" || f != nil && a.Retrieved == nil {
+		return rec
+	}
+	rec.CompareEvidence(d.topK)
+	if q.ExpectedEvidence != nil || q.ExpectedPaths != nil {
+		rec.Returned = new(result.SizeOf(rec.Retrieved, d.topK))
+	}
+	if gold := q.Item().Gold; rec.Retrieval == nil && gold != nil {
 		rec.Retrieval = result.CompareWithGold(gold, rec.Retrieved, d.topK, func(c result.Chunk) []string {
 			return d.documents.Documents(q, c, gold)
 		})
@@ -120,14 +131,14 @@ func (d *daemon) stopping(ctx context.Context, f *target.Failure) bool {
 	}
 }
 
-// moded is an Asker whose answers must report a mode.
-type moded struct {
+// modeAsker is an Asker whose answers must report a mode.
+type modeAsker struct {
 	pipeline.Asker
 	want string
 }
 
 // Ask implements pipeline.Asker.
-func (m moded) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
+func (m modeAsker) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
 	rec, err := m.Asker.Ask(ctx, j)
 	if err == nil {
 		err = checkMode(rec, m.want)

@@ -18,17 +18,17 @@ import (
 )
 
 // sameText returns the Paths of a brain whose documents all have the same text.
-func sameText(text string, paths ...string) dataset.Paths {
-	known := dataset.Paths{}
+func sameText(text string, paths ...string) *dataset.Paths {
+	known := dataset.NewPaths()
 	for _, p := range paths {
-		known[p] = []byte("# Title\n\n" + text + "\n")
+		known.Add(p, []byte("# Title\n\n"+text+"\n"))
 	}
 	return known
 }
 
 func TestRetrievalOfDuplicates(t *testing.T) {
 	same := sameText("same", "a.md", "b.md", "c.md", "x.md", "y.md")
-	same["other.md"] = []byte("another text")
+	same.Add("other.md", []byte("another text"))
 	chunk := func(score float64, path string, duplicates ...string) result.Chunk {
 		return result.Chunk{Path: path, Score: score, Text: "same", Duplicates: duplicates}
 	}
@@ -37,7 +37,7 @@ func TestRetrievalOfDuplicates(t *testing.T) {
 		gold      []string
 		chunks    []result.Chunk
 		topK      int
-		known     dataset.Paths
+		known     *dataset.Paths
 		ranks     []int
 		documents int
 	}{
@@ -73,7 +73,7 @@ func TestRetrievalOfDuplicates(t *testing.T) {
 		{"unknown documents are not checked", []string{"other.md"},
 			[]result.Chunk{chunk(1, "x.md", "raw/documents/other.md")}, 1, nil, []int{1}, 1},
 	} {
-		checkRanks(t, c.name, rankingOf(result.Gold(c.gold), c.chunks, c.topK, c.known), c.ranks, c.documents)
+		checkRanks(t, c.name, rankingOf(result.Gold(c.gold, nil), c.chunks, c.topK, c.known), c.ranks, c.documents)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestDuplicatesOnlyAdd(t *testing.T) {
 	paths := []string{"a.md", "b.md", "c.md", "d.md", "e.md", "f.md"}
 	known := sameText("same", paths...)
 	rapid.Check(t, func(t *rapid.T) {
-		gold := result.Gold(rapid.SliceOfN(rapid.SampledFrom(paths), 1, 4).Draw(t, "gold"))
+		gold := result.Gold(rapid.SliceOfN(rapid.SampledFrom(paths), 1, 4).Draw(t, "gold"), nil)
 		topK := rapid.IntRange(1, 6).Draw(t, "top-k")
 		var chunks, silent []result.Chunk
 		named := map[string]bool{}
@@ -130,14 +130,15 @@ func TestTwinsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		docs := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, 6, 7}).Draw(t, "ranking")
 		topK := rapid.IntRange(1, len(docs)).Draw(t, "top-k")
-		known, score := dataset.Paths{}, 9
+		known, score := dataset.NewPaths(), 9
 		var plain, twins []map[string]any
 		for _, d := range docs {
 			path, text := fmt.Sprintf("d%d.md", d), fmt.Sprintf("text %d", d)
 			score -= rapid.IntRange(0, 1).Draw(t, "step")
 			plain = append(plain, map[string]any{"path": path, "score": score, "text": text})
 			shown, hidden := path, path+"-twin"
-			known[shown], known[hidden] = []byte(text), []byte(text)
+			known.Add(shown, []byte(text))
+			known.Add(hidden, []byte(text))
 			if rapid.Bool().Draw(t, "twin is shown") {
 				shown, hidden = hidden, shown
 			}
@@ -165,7 +166,7 @@ func TestTwinsChangeNothing(t *testing.T) {
 			for _, d := range wanted {
 				gold = append(gold, fmt.Sprintf("d%d.md%s", d, suffix))
 			}
-			r := rankingOf(result.Gold(gold), a.Retrieved, topK, known)
+			r := rankingOf(result.Gold(gold, nil), a.Retrieved, topK, known)
 			for i := range r.Gold {
 				r.Gold[i].Path = gold[i][:len("d0.md")]
 			}

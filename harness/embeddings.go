@@ -22,7 +22,7 @@ func readEmbeddings(ctx context.Context, s target.Service) (found target.Embeddi
 	if s == nil {
 		return found, false // it is being restarted
 	}
-	metered, err := target.Find[target.Metered](s, target.Metrics)
+	metered, err := target.Find[target.MeteredService](s, target.Metrics)
 	if err != nil {
 		return found, false
 	}

@@ -3,18 +3,23 @@ package harness
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
+	"evalctl/harness/dataset"
 	"evalctl/harness/mapping"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/figure"
 )
 
 // Description is how a service is used that does not speak the protocol.
 type Description struct {
 	// Mapping is nil for an MCP server whose mapping follows from its tools.
 	Mapping *mapping.Mapping
+	// Namespace begins the names of brains, see mapping.Config.
+	Namespace string
 	// Env looks up the variables that a mapping names for secrets.
 	Env func(string) string
 }
@@ -35,7 +40,7 @@ func (s *Session) openMapped(ctx context.Context) (err error) {
 	if starts {
 		c.Endpoint = notStarted // so that what the mapping lacks is found before a process is started
 	} else if c.Endpoint == "" {
-		if err := s.addTemp(o); err != nil {
+		if err := s.settle(o); err != nil {
 			return fmt.Errorf("%w: %w", ErrHome, err)
 		}
 		s.logPath = o.LogPath
@@ -43,6 +48,7 @@ func (s *Session) openMapped(ctx context.Context) (err error) {
 	s.described, err = mapping.Open(ctx, mapping.Config{
 		Mapping: c.Described.Mapping, URL: c.Endpoint, Token: c.Token, Env: c.Described.Env, UserAgent: c.UserAgent,
 		Concurrency: c.Concurrency, Profile: c.Profile, Launch: *o, Secrets: c.Secrets,
+		Namespace: c.Described.Namespace,
 	})
 	if err != nil {
 		return err
@@ -79,15 +85,75 @@ func (s *Session) startMapped(ctx context.Context) error {
 			return err
 		}
 	}
-	err := s.start(ctx)
+	o := &s.config.Launch
+	if err := s.settle(o); err != nil {
+		return fmt.Errorf("%w: %w", ErrHome, err)
+	}
+	env, err := s.described.Environment(s.config.Profile.Env, o.Home)
+	if err != nil {
+		return err
+	}
+	s.config.Profile.Env = append(env, s.config.Profile.Env...)
+	s.logPath = o.LogPath
+	err = s.launch(ctx)
 	if err != nil && !s.config.Described.Mapping.Checks() {
 		err = fmt.Errorf("%w\nit was asked for GET /healthz; if it has another route for that, name it with health in its mapping", err)
 	}
 	return err
 }
 
+// Gateway reports whether the mapping gives a server that is started the address of a gateway.
+func (f *Description) Gateway() bool { return f != nil && f.Mapping != nil && f.Mapping.Gateway() }
+
+// Namespace returns what begins the names of brains at a service that a mapping describes, "" if the
+// session uses the names as they are.
+func (s *Session) Namespace() string {
+	if s.mapped() == nil {
+		return ""
+	}
+	return s.described.Namespace()
+}
+
+// heldQuestions is how many questions are searched for to see whether a store is empty, and heldDepth
+// how many passages of each count.
+const (
+	heldQuestions = 5
+	heldDepth     = 50
+)
+
+// Held returns how many texts a service that a mapping describes is found to have in a brain before
+// anything is written to it, at the least: different passages for the first questions. It is nil for
+// a daemon of the protocol, which refuses to create a brain that exists, for a brain with a process
+// of its own, and if a search fails, as it may in a brain that does not exist yet. It returns an
+// error if a running service keeps all texts in one store, which is not empty.
+func (s *Session) Held(ctx context.Context, brain string, questions iter.Seq2[dataset.Question, error]) (*int, error) {
+	if s.mapped() == nil || s.described.Mapping().Brains == mapping.PerProcess || s.described.Lacks(target.Search) != "" {
+		return nil, nil
+	}
+	store, texts := s.described.Store(result.Auto), map[string]bool{}
+	n := 0
+	for q, err := range questions {
+		if n++; err != nil || n > heldQuestions {
+			break // the run reads it again
+		}
+		chunks, err := store.Search(ctx, brain, q.Question, heldDepth)
+		if err != nil {
+			return nil, nil
+		}
+		for _, c := range chunks {
+			texts[c.Text] = true
+		}
+	}
+	held := len(texts)
+	if m := s.described.Mapping(); held > 0 && m.Brains == mapping.One && s.config.Endpoint != "" {
+		return nil, fmt.Errorf("the store of %s has at least %s already, and the mapping %s keeps all brains in one store: "+
+			"empty it, or give the mapping a reset, or an {brain} in its calls (brains: argument)", s.described.URL(), figure.Count(held, "text"), m.Name)
+	}
+	return &held, nil
+}
+
 // Mapped describes the service so far if a mapping makes it a target, else nil.
-func (s *Session) Mapped() *result.Mapped {
+func (s *Session) Mapped() *result.MappedService {
 	if s.mapped() == nil {
 		return nil
 	}
@@ -154,7 +220,7 @@ func (n Need) Check(can target.Abilities) error {
 
 // mappedWarnings are the reasons to doubt figures of a service that a mapping describes. questions is
 // the number of questions.
-func mappedWarnings(m result.Mapped, questions int) []result.Warning {
+func mappedWarnings(m result.MappedService, questions int) []result.Warning {
 	var out []result.Warning
 	add := func(kind, message string) {
 		out = append(out, result.Warning{Kind: kind, Count: max(1, questions), IDs: []string{}, Message: message})
@@ -169,6 +235,9 @@ func mappedWarnings(m result.Mapped, questions int) []result.Warning {
 	}
 	if why, ok := m.NotMeasurable[string(target.Ranks)]; ok {
 		add(result.RanksNotMeasurable, "measures of ranks are not measurable: "+why)
+	}
+	for _, finding := range m.Findings {
+		add(result.MemoryFinding, "about the memory: "+finding)
 	}
 	return out
 }

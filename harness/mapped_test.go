@@ -34,7 +34,7 @@ func TestByText(t *testing.T) {
 		{result.Chunk{Text: "Ada moved to Lisbon", Path: "bob.md"}, []string{"ada.md"}, []string{"bob.md"}},
 		{result.Chunk{Text: "Ada moved to Lisbon", Path: "n-17"}, []string{"ada.md"}, []string{"ada.md"}},
 	} {
-		if got := corpus.Documents(q, c.chunk, result.Gold(c.gold)); !slices.Equal(got, c.want) {
+		if got := corpus.Documents(q, c.chunk, result.Gold(c.gold, nil)); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %q", c.chunk, got)
 		}
 	}
@@ -63,6 +63,15 @@ func TestNeed(t *testing.T) {
 		if c.want == "" != (c.err == nil) || c.err != nil && !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("got %v, want %q", c.err, c.want)
 		}
+	}
+}
+
+// TestMappedWarnings checks that what was found out about a service is a warning.
+func TestMappedWarnings(t *testing.T) {
+	m := result.MappedService{Query: "question", Findings: []string{"3 of 10 documents that were written were never found by their own words"}}
+	got := mappedWarnings(m, 7)
+	if len(got) != 1 || got[0].Kind != result.MemoryFinding || got[0].Count != 7 || got[0].Message != "about the memory: "+m.Findings[0] {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestRetrievalOf(t *testing.T) {
 		name      string
 		expected  []string
 		topK      int
-		known     dataset.Paths
+		known     *dataset.Paths
 		ranks     []int
 		documents int
 	}{
@@ -54,9 +54,9 @@ func TestRetrievalOf(t *testing.T) {
 		{"missing", []string{"old.md", "gold.md"}, 5, corpus, []int{0, 3}, 4},
 		{"fewer chunks than top-k", []string{"x.md"}, 50, corpus, []int{1}, 4},
 	} {
-		checkRanks(t, c.name, rankingOf(result.Gold(c.expected), chunks, c.topK, c.known), c.ranks, c.documents)
+		checkRanks(t, c.name, rankingOf(result.Gold(c.expected, nil), chunks, c.topK, c.known), c.ranks, c.documents)
 	}
-	got := *rankingOf(result.Gold([]string{"b/gold.md", "old.md"}), chunks, 5, corpus)
+	got := *rankingOf(result.Gold([]string{"b/gold.md", "old.md"}, nil), chunks, 5, corpus)
 	want := result.QuestionRetrieval{
 		Documents: 4,
 		Gold:      scorer.Ranking{{Path: "b/gold.md", Gain: 1, Rank: 2}, {Path: "old.md", Gain: 1}},
@@ -66,10 +66,10 @@ func TestRetrievalOf(t *testing.T) {
 		t.Error(diff)
 	}
 	ties := []result.Chunk{{Path: "b.md", Score: 1}, {Path: "a.md", Score: 1}}
-	if got := rankingOf(result.Gold([]string{"a.md"}), ties, 1, nil); got.Recall != 0 {
+	if got := rankingOf(result.Gold([]string{"a.md"}, nil), ties, 1, nil); got.Recall != 0 {
 		t.Errorf("ties are broken before the cut: %+v", got)
 	}
-	if got := rankingOf(result.Gold([]string{"a.md"}), ties, 2, nil); got.ReciprocalRank != 1 {
+	if got := rankingOf(result.Gold([]string{"a.md"}, nil), ties, 2, nil); got.ReciprocalRank != 1 {
 		t.Errorf("ties are not broken by path: %+v", got)
 	}
 }
@@ -151,7 +151,7 @@ func TestRunWithoutGoldHasNoRetrieval(t *testing.T) {
 }
 
 // pathsOf returns the paths of a brain whose documents have no text.
-func pathsOf(paths ...string) dataset.Paths {
+func pathsOf(paths ...string) *dataset.Paths {
 	var docs []dataset.Doc
 	for _, p := range paths {
 		docs = append(docs, dataset.Doc{Path: p})

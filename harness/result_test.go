@@ -99,14 +99,16 @@ func TestSchemaIsStrict(t *testing.T) {
 			try("a fusion without a number", func(m map[string]any) { m[key].(map[string]any)["more"] = "x" })
 			continue
 		}
-		try("no "+key, func(m map[string]any) { delete(m, key) })
+		if key != "gold" { // older files lack it
+			try("no "+key, func(m map[string]any) { delete(m, key) })
+		}
 		sub, ok := whole[key].(map[string]any)
 		if ok && key != "tags" && key != "effective_modes" &&
 			key != "reader_models" && key != "reader_prompts" {
 			try("an unknown key in "+key,
 				func(m map[string]any) { m[key].(map[string]any)["more"] = 1 })
 			for _, k := range slices.Sorted(maps.Keys(sub)) {
-				if !slices.Contains([]string{"unpriced_model", "unpriced_models", "total_usd", "parts", "interval_basis", "depth"}, k) { // older files lack it
+				if !slices.Contains([]string{"unpriced_model", "unpriced_models", "total_usd", "parts", "interval_basis", "depth", "returned"}, k) { // older files lack it
 					try("no "+key+"."+k,
 						func(m map[string]any) { delete(m[key].(map[string]any), k) })
 				}
@@ -126,6 +128,12 @@ func TestSchemaIsStrict(t *testing.T) {
 	}
 	try("a mapping without its hash", func(m map[string]any) {
 		m["mapped"] = map[string]any{"mapping": "x", "transport": "mcp", "query": "question", "brains": "one", "calls": map[string]any{}, "not_measurable": map[string]any{}}
+	})
+	try("a finding without a text", func(m map[string]any) {
+		m["mapped"] = map[string]any{
+			"mapping": "x", "mapping_sha256": strings.Repeat("a", 64), "transport": "mcp", "query": "question", "brains": "one",
+			"calls": map[string]any{}, "not_measurable": map[string]any{}, "findings": []string{""},
+		}
 	})
 	try("an unknown stop", func(m map[string]any) { m["stopped"] = "tired" })
 	try("an invalid time", func(m map[string]any) { m["started_at"] = "yesterday" })

@@ -306,7 +306,7 @@ func targetIn(a Answerer) *target.Target { return a.(*target.Target) }
 
 // rankingOf is result.CompareWithGold with the documents of a brain.
 func rankingOf(
-	gold scorer.Ranking, chunks []result.Chunk, topK int, known dataset.Paths,
+	gold scorer.Ranking, chunks []result.Chunk, topK int, known *dataset.Paths,
 ) *result.QuestionRetrieval {
 	return result.CompareWithGold(gold, chunks, topK, func(c result.Chunk) []string {
 		return known.Documents(c, gold)

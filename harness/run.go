@@ -83,12 +83,14 @@ type Notes struct {
 	Brains []result.BrainInfo
 	// OwnQuestions were asked before the run.
 	OwnQuestions []result.OwnQuestion
+	// Admission is what an earlier run saw of the target, for answers that are not asked for here.
+	Admission *result.Admission
 	// Warnings come before those that the answers cause.
 	Warnings []result.Warning
 	// Imported is what the result says of answers that another harness stored, nil for others.
-	Imported *result.Imported
+	Imported *result.ImportSource
 	// Mapped is what stored answers say of the service that gave them, if a mapping describes it.
-	Mapped *result.Mapped
+	Mapped *result.MappedService
 	// Embeddings is what is recorded of the daemon's embeddings, nil if that is not known. EmbedPrices
 	// are those of what Subject.Session has embedded, of the day EmbedDate, if that is known.
 	Embeddings  *result.Embeddings
@@ -138,8 +140,8 @@ func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, st
 	return e.Result, path, err
 }
 
-// Ended is a run that asks no further question, and whose result is not written yet.
-type Ended struct {
+// EndedRun is a run that asks no further question, and whose result is not written yet.
+type EndedRun struct {
 	// Result has the figures and no verdict. The caller may add to it.
 	Result result.Result
 	// Stopped is why the run ended early, nil if it did not.
@@ -151,14 +153,14 @@ type Ended struct {
 }
 
 // OwnPath returns the path that the result file has besides that which Write returns.
-func (e *Ended) OwnPath() string { return e.journal.ResultPath() }
+func (e *EndedRun) OwnPath() string { return e.journal.ResultPath() }
 
 // Over reports whether the result was written and nothing is left to resume.
-func (e *Ended) Over() bool { return e.over }
+func (e *EndedRun) Over() bool { return e.over }
 
 // Measure is the part of Run that asks and scores. An error means that there is no result, and that
 // the journal is kept.
-func Measure(ctx context.Context, cfg Config, j *journal.Journal) (*Ended, error) {
+func Measure(ctx context.Context, cfg Config, j *journal.Journal) (*EndedRun, error) {
 	id := j.Identity()
 	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Planned() {
 		return nil, fmt.Errorf("%s belongs to other questions than %s has now; "+
@@ -171,6 +173,9 @@ func Measure(ctx context.Context, cfg Config, j *journal.Journal) (*Ended, error
 		return nil, err
 	}
 	stopped := r.drive(ctx)
+	if cfg.Subject.Canary != nil && stopped == nil {
+		r.look(ctx)
+	}
 	if cfg.Subject.Session != nil {
 		if r.cfg.Notes.Embeddings, err = r.embeds.end(context.WithoutCancel(ctx)); err != nil {
 			return nil, errors.Join(stopped, err)
@@ -189,13 +194,22 @@ func Measure(ctx context.Context, cfg Config, j *journal.Journal) (*Ended, error
 	if err != nil {
 		return nil, errors.Join(stopped, err)
 	}
-	return &Ended{Result: res, Stopped: stopped, run: r, journal: j}, nil
+	return &EndedRun{Result: res, Stopped: stopped, run: r, journal: j}, nil
+}
+
+// look looks for the canary after the last question.
+func (r *runner) look(ctx context.Context) {
+	s := r.cfg.Subject
+	if s.Answering != nil {
+		defer s.Answering()()
+	}
+	s.Canary.After(ctx)
 }
 
 // Write decides the verdict, writes the result file and returns its path, with the reason why the
 // run ended early. The journal of a run that did not is removed, unless Config.KeepForRetry keeps
 // it.
-func (e *Ended) Write() (path string, err error) {
+func (e *EndedRun) Write() (path string, err error) {
 	e.run.sum.Judge(&e.Result)
 	j := e.journal
 	path, err = j.WriteResult(&e.Result)
@@ -235,6 +249,10 @@ func (r *runner) result(
 	}
 	if res.Mapped = notes.Mapped; r.mapped != nil {
 		res.Mapped = r.mapped()
+	}
+	res.Admission = notes.Admission
+	if c := r.cfg.Subject.Canary; c != nil {
+		res.Admission = c.Seen(r.cfg.Subject.Held)
 	}
 	r.sum.Fill(&res)
 	// Those of what has no account: the judge alone.

@@ -16,7 +16,7 @@ import (
 // runner is a run: a pipeline, and what counts its questions.
 type runner struct {
 	cfg     Config
-	kept    retried
+	kept    retryKeeper
 	sum     *aggregate.Sum
 	limit   failures
 	streak  streak
@@ -26,14 +26,14 @@ type runner struct {
 	asked  pipeline.Asker
 	scorer pipeline.Scorer
 	paces  []pipeline.Pace
-	mapped func() *result.Mapped // nil for a service without a mapping
+	mapped func() *result.MappedService // nil for a service without a mapping
 }
 
 func newRunner(cfg Config, kept pipeline.Keeper) *runner {
 	r := &runner{cfg: cfg, sum: aggregate.New(cfg.TopK), limit: failures{limit: int64(cfg.MaxFailures)}}
-	r.kept = retried{Keeper: kept, untried: map[int]bool{}}
+	r.kept = retryKeeper{Keeper: kept, untried: map[int]bool{}}
 	if r.cfg.Observer == nil {
-		r.cfg.Observer = unobserved{}
+		r.cfg.Observer = noObserver{}
 	}
 	secrets := slices.Clip(cfg.Secrets)
 	if s := cfg.Subject.Session; s != nil {
@@ -43,7 +43,7 @@ func newRunner(cfg Config, kept pipeline.Keeper) *runner {
 	if cfg.Pace != nil {
 		r.paces = append(r.paces, cfg.Pace)
 	}
-	_, r.streak.stored = cfg.Subject.Records.(*Stored)
+	_, r.streak.stored = cfg.Subject.Records.(*StoredAnswers)
 	if p := cfg.Notes.ReaderPrices; p != nil {
 		r.sum.PriceReaders(*p)
 	}
@@ -95,10 +95,11 @@ func (r *runner) drive(ctx context.Context) error {
 		again[i] = true
 	}
 	p := pipeline.Pipeline{
-		Source: pipeline.Unfinished{Dataset: r.cfg.Dataset, Keeper: r.kept, Again: again},
+		Source: pipeline.UnfinishedSource{Dataset: r.cfg.Dataset, Keeper: r.kept, Again: again},
 		Asker:  r.asked, Scorer: r.scorer, Keeper: r.kept, Observer: r,
 		Brakes:      []pipeline.Brake{&r.limit, &r.streak},
 		Concurrency: min(r.cfg.Concurrency, r.cfg.Dataset.Planned()), Paid: r.cfg.Paid,
+		Several: len(Asked(r.cfg.Brains)) > 1,
 	}
 	for _, pace := range r.paces {
 		p.Source = pipeline.Paced(p.Source, pace)
@@ -116,21 +117,21 @@ func (r *runner) Recorded(rec result.Record) {
 	r.cfg.Observer.Recorded(rec)
 }
 
-// unobserved is the Observer of a run that nobody watches.
-type unobserved struct{}
+// noObserver is the Observer of a run that nobody watches.
+type noObserver struct{}
 
-func (unobserved) Asking(string, bool)    {}
-func (unobserved) Recorded(result.Record) {}
+func (noObserver) Asking(string, bool)    {}
+func (noObserver) Recorded(result.Record) {}
 
-// retried is a Keeper that knows which finished questions were to be tried again and have no new
+// retryKeeper is a Keeper that knows which finished questions were to be tried again and have no new
 // record yet.
-type retried struct {
+type retryKeeper struct {
 	pipeline.Keeper
 	untried map[int]bool
 }
 
 // Append implements pipeline.Keeper.
-func (k retried) Append(entries ...journal.Entry) error {
+func (k retryKeeper) Append(entries ...journal.Entry) error {
 	err := k.Keeper.Append(entries...)
 	for _, e := range entries {
 		if err == nil && e.Finishes() {

@@ -47,6 +47,9 @@ type SessionConfig struct {
 	// Launch configures the start. If Home is empty, the daemon gets an empty directory, which
 	// Close removes. If LogPath is empty, Close removes the log as well.
 	Launch launch.Options
+	// HomeOfUser has the daemon use the home, the temporary folder and, if a mapping describes it, the
+	// working folder of the user. Else it has its own, see Session.settle.
+	HomeOfUser bool
 	// Command identifies the started daemon in results instead of Profile.Command. It is for a
 	// daemon whose command differs from machine to machine, for example in its path.
 	Command []string
@@ -159,7 +162,7 @@ func (s *Session) reach(ctx context.Context, c SessionConfig) (err error) {
 
 func (s *Session) start(ctx context.Context) error {
 	o := &s.config.Launch
-	if err := s.addTemp(o); err != nil {
+	if err := s.settle(o); err != nil {
 		return fmt.Errorf("%w: %w", ErrHome, err)
 	}
 	s.logPath = o.LogPath
@@ -218,9 +221,27 @@ func (s *Session) Restart(ctx context.Context) error {
 	return err
 }
 
-// addTemp creates a temporary directory for what has no place in o.
-func (s *Session) addTemp(o *launch.Options) (err error) {
-	if o.Home != "" && o.LogPath != "" {
+// settle gives a started daemon a home of its own for its user. A service that a mapping describes
+// keeps its texts there, or in the folder in which it works, so that both are its {home}. Daemons of
+// the protocol get their data folder otherwise, and work in the folder of the caller.
+func (s *Session) settle(o *launch.Options) error {
+	own := !s.config.HomeOfUser
+	if err := s.addTemp(o, own && s.config.Described == nil); err != nil {
+		return err
+	}
+	switch {
+	case !own:
+	case s.config.Described != nil:
+		o.SelfContained = true
+	default:
+		o.UserHome = filepath.Join(s.temp, "user")
+	}
+	return nil
+}
+
+// addTemp creates a temporary directory for what has no place in o, or in any case.
+func (s *Session) addTemp(o *launch.Options, anyway bool) (err error) {
+	if o.Home != "" && o.LogPath != "" && !anyway {
 		return nil
 	}
 	if s.temp, err = os.MkdirTemp("", "evalctl-home-*"); err != nil {

@@ -10,10 +10,10 @@ import (
 	"evalctl/harness/result"
 )
 
-// Stored is a pipeline.Asker that returns the answers of a result file, so that they can be scored again
+// StoredAnswers is a pipeline.Asker that returns the answers of a result file, so that they can be scored again
 // without a daemon. Questions that ended with an error end with the same one. It is safe for
 // concurrent use.
-type Stored struct {
+type StoredAnswers struct {
 	// Result is the result that the answers are from.
 	Result result.Result
 	// SHA256 is that of the file.
@@ -30,13 +30,13 @@ type storedID struct {
 // OpenStored reads a result file into memory. It is an error if the run stopped early, if questions
 // were not asked, or if the file is that of a replay, whose questions are judged by more than a
 // record has.
-func OpenStored(path string) (*Stored, error) {
+func OpenStored(path string) (*StoredAnswers, error) {
 	r, err := result.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	s := &Stored{Result: r.Result(), byID: map[storedID]int{}}
+	s := &StoredAnswers{Result: r.Result(), byID: map[storedID]int{}}
 	if s.SHA256, err = r.SHA256(); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func OpenStored(path string) (*Stored, error) {
 		return nil, fmt.Errorf("%s is the result of a run that stopped (%s) after %d of %d questions; resume it first",
 			path, res.Stopped, res.Counts.Finished(), res.Planned)
 	case res.Counts.NoGold > 0:
-		return nil, fmt.Errorf("%s has no answers to %d of %d questions, which were not asked for lack of expected_paths; "+
+		return nil, fmt.Errorf("%s has no answers to %d of %d questions, which were not asked for lack of gold; "+
 			"evaluate again, with the other scorer", path, res.Counts.NoGold, res.Planned)
 	}
 	for rec, err := range r.Questions() {
@@ -62,7 +62,7 @@ func OpenStored(path string) (*Stored, error) {
 }
 
 // Questions returns the questions of the file, each once, as they were asked.
-func (s *Stored) Questions() []dataset.Question {
+func (s *StoredAnswers) Questions() []dataset.Question {
 	var out []dataset.Question
 	for _, r := range s.records {
 		if r.Repeat > 1 {
@@ -77,7 +77,8 @@ func (s *Stored) Questions() []dataset.Question {
 		}
 		out = append(out, dataset.Question{
 			ID: r.ID, Question: r.Question, ExpectedSubstrings: r.Expected, ReferenceAnswer: r.Reference,
-			QuestionDate: r.QuestionDate, ExpectedPaths: r.ExpectedPaths, Checks: r.CheckDefinitions(), Tags: r.Tags, Brain: brain,
+			QuestionDate: r.QuestionDate, ExpectedPaths: r.ExpectedPaths, ExpectedGrades: r.ExpectedGrades, ExpectedEvidence: r.ExpectedEvidence,
+			Checks: r.CheckDefinitions(), Tags: r.Tags, Brain: brain,
 			Forbidden: r.Forbidden, MustCite: r.MustCite,
 			Line: r.Line, Type: r.Type, JudgeType: r.JudgeType,
 		})
@@ -86,25 +87,28 @@ func (s *Stored) Questions() []dataset.Question {
 }
 
 // Ask implements pipeline.Asker.
-func (s *Stored) Ask(_ context.Context, j pipeline.Job) (result.Record, error) {
+func (s *StoredAnswers) Ask(_ context.Context, j pipeline.Job) (result.Record, error) {
 	was, err := s.Record(j.Question)
 	if err != nil {
 		return was, err
 	}
 	rec := pipeline.Unscored(j.Question, was.Reply)
 	rec.Citations = slices.Clone(rec.Citations)
+	if listed := was.Outcome != result.Errored || len(was.Retrieved) > 0; listed && !s.Result.Mapped.Unretrieved() {
+		rec.CompareEvidence(max(1, s.Result.Identity.TopK))
+	}
 	switch was.Outcome {
 	case result.Errored:
 		rec.Outcome, rec.Error = was.Outcome, was.Error
 	case result.NotMeasurable:
 		rec.Outcome, rec.Reason = was.Outcome, was.Reason
 	}
-	rec.Brain = was.Brain
+	rec.Brain, rec.Haystack = was.Brain, was.Haystack
 	return rec, nil
 }
 
 // Record returns the record of a question in the file.
-func (s *Stored) Record(q dataset.Question) (result.Record, error) {
+func (s *StoredAnswers) Record(q dataset.Question) (result.Record, error) {
 	i, ok := s.byID[storedID{q.ID, q.Repeat}]
 	if !ok {
 		return result.Record{}, fmt.Errorf("question %q has no stored answer", q.ID)

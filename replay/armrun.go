@@ -14,8 +14,8 @@ import (
 
 // armRun measures one arm in the process that has the replay.
 type armRun struct {
-	measured
-	run *replaying
+	measuredArm
+	run *runState
 
 	resumed bool // an earlier process has begun to measure the arm
 	tally   *aggregate.ReplaySum
@@ -24,8 +24,8 @@ type armRun struct {
 }
 
 // newArm returns the measuring of the i-th arm.
-func (r *replaying) newArm(i int) *armRun {
-	return &armRun{measured: r.measured(r.plan.Arms[i], r.data[i], r.kept.uses), run: r, tally: aggregate.NewReplay()}
+func (r *runState) newArm(i int) *armRun {
+	return &armRun{measuredArm: r.measured(r.plan.Arms[i], r.data[i], r.kept.uses), run: r, tally: aggregate.NewReplay()}
 }
 
 // outcome measures the arm, and leaves the lockstep at the end.
@@ -61,7 +61,7 @@ func (r *armRun) measure(ctx context.Context, out *Outcome) {
 		r.refuse(ctx, j, out)
 		return
 	}
-	filled, err := r.run.kept.prepare(ctx, &r.measured, j, r.run.observer)
+	filled, err := r.run.kept.prepare(ctx, &r.measuredArm, j, r.run.observer)
 	if err != nil {
 		out.Err = err
 		return
@@ -70,7 +70,7 @@ func (r *armRun) measure(ctx context.Context, out *Outcome) {
 }
 
 // ask asks the questions that the journal does not have, and writes the result.
-func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Filled, out *Outcome) {
+func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.FilledBrains, out *Outcome) {
 	config, err := r.config(filled)
 	if err != nil {
 		out.Err = err
@@ -91,7 +91,7 @@ func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Fil
 }
 
 // config returns the pipeline of the arm's run.
-func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
+func (r *armRun) config(filled *ingest.FilledBrains) (harness.Config, error) {
 	p := r.plan
 	config := harness.Config{
 		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Paid: true, RetryErrors: p.RetryErrors, Observer: r,
@@ -105,16 +105,20 @@ func (r *armRun) config(filled *ingest.Filled) (harness.Config, error) {
 	if config.Subject, err = r.asked(filled); err != nil {
 		return config, err
 	}
-	return config, r.run.kept.stages(&r.measured, &config, filled, r.pace())
+	return config, r.run.kept.stages(&r.measuredArm, &config, filled, r.pace())
 }
 
 // finish adds the figures of a replay to the result, which is going to be written to own, and has
 // the subject add its own.
-func (r *armRun) finish(ctx context.Context, res *result.Result, own string, filled *ingest.Filled) error {
+func (r *armRun) finish(ctx context.Context, res *result.Result, own string, filled *ingest.FilledBrains) error {
 	if err := filled.Err(); err != nil {
 		return fmt.Errorf("find the gold in what was retrieved: %w", err)
 	}
 	res.Replay = r.plan.manifest(r.arm, r.controls)
+	var err error
+	if res.Replay.Trivial, err = r.plan.Trivial(r.arm); err != nil {
+		return err
+	}
 	if len(filled.Brains) > 0 {
 		res.Replay.Ingest = &filled.Report
 	}
@@ -138,7 +142,7 @@ func (r *armRun) finish(ctx context.Context, res *result.Result, own string, fil
 func (r *armRun) refuse(ctx context.Context, j *journal.Journal, out *Outcome) {
 	ctx, stop := context.WithCancelCause(ctx)
 	stop(&controlsError{*r.controls, r.plan.judging != nil})
-	r.ask(ctx, j, &ingest.Filled{}, out)
+	r.ask(ctx, j, &ingest.FilledBrains{}, out)
 }
 
 // pace keeps the arm in step with the others.

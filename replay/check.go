@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"evalctl/harness/compare"
-	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
 	"evalctl/harness/plan"
+	"evalctl/harness/result"
 	"evalctl/internal/environ"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
@@ -28,13 +29,14 @@ func newPlan(c Config) (*Plan, error) {
 		Config: c, byID: map[string]*source.Question{}, actors: map[string]*actor.Actor{},
 		answers: map[string]pricer{},
 	}
+	p.keys = sync.OnceValues(p.keyInMemory)
 	p.Arms = slices.Clone(c.Arms)
 	for i := range p.Arms {
 		a := &p.Arms[i]
 		a.Mode, a.Dialect = cmp.Or(a.Mode, c.Mode), cmp.Or(a.Dialect, c.Dialect)
 	}
 	for _, step := range []func() error{
-		p.checkArms, p.checkTopK, p.draw, p.checkHaystacks, p.checkFloors, p.checkAlone, p.checkModels,
+		p.checkArms, p.checkTopK, p.draw, p.checkHaystacks, p.checkCluster, p.checkFloors, p.checkAlone, p.checkModels,
 		p.openReader, p.openJudge, p.checkQuestions, p.checkActors, p.checkMoney,
 	} {
 		if err := step(); err != nil {
@@ -127,7 +129,7 @@ func (p *Plan) checkHaystacks() error {
 	if p.Ingest == ingest.None || !slices.ContainsFunc(p.Arms, Arm.hasDaemon) {
 		return nil
 	}
-	if p.Ingest == ingest.Replay && p.Benchmark.Format == dataset.JSONL {
+	if p.Ingest == ingest.Replay && p.Benchmark.HasDocuments() {
 		return fmt.Errorf("%s has documents and no sessions, which --ingest-mode replay sends; use bulk",
 			p.Benchmark.Path)
 	}
@@ -213,8 +215,7 @@ func (p *Plan) checkQuestions() error {
 		}
 	}
 	if withGold == 0 {
-		return fmt.Errorf("%s: --scorer %s needs gold sessions, which none of the %d questions has; "+
-			"use another scorer", p.Benchmark.Path, p.Scorer.Name, len(p.Questions))
+		return fmt.Errorf("%s: none of the %[3]d questions has what --scorer %[2]s needs; use another scorer", p.Benchmark.Path, p.Scorer.Name, len(p.Questions))
 	}
 	return nil
 }
@@ -300,23 +301,24 @@ func (p *Plan) checkAlone() error {
 	return nil
 }
 
-// CheckCluster returns an error if too few clusters are asked about for a difference to be shown. A
-// tag names them, TAG of TAG:X; it is empty for none.
-func (p *Plan) CheckCluster(tag string) error {
-	clusters := map[string]bool{}
-	for _, q := range p.Questions {
-		for _, t := range q.Dataset().Tags {
-			if strings.HasPrefix(t, tag+":") {
-				clusters[t] = true
-			}
-		}
-		if tag == compare.ByBrain {
-			clusters[q.Brain] = true
-		}
+// checkCluster returns an error if a question is in no cluster of the tag that was asked for, or if
+// too few clusters are asked about for a difference between arms to be shown.
+func (p *Plan) checkCluster() error {
+	if p.Cluster == "" || p.Cluster == result.NoClusters {
+		return nil
 	}
-	if n := len(clusters); tag != "" && n < compare.Testable {
+	clusters := map[string]bool{}
+	for i := range p.Questions {
+		q := p.Questions[i].Dataset()
+		cluster, ok := result.ClusterOf(p.Cluster, q.Tags, q.Brain)
+		if !ok {
+			return fmt.Errorf("--cluster %s: question %q has no tag %s:…, which would name its cluster", p.Cluster, q.ID, p.Cluster)
+		}
+		clusters[cluster] = true
+	}
+	if n := len(clusters); n < compare.Testable && len(p.Arms) > 1 {
 		return fmt.Errorf("--cluster %s: the questions are in %s, and with fewer than %d no difference can be shown",
-			tag, figure.Count(n, "cluster"), compare.Testable)
+			p.Cluster, figure.Count(n, "cluster"), compare.Testable)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (e *controlsError) Unwrap() error {
 // checkScorer checks the scorer with answers that are known to be right or wrong, nil for one that
 // is not checked, and passes on what it found. It is done again when a replay is resumed: what
 // judges may have changed since.
-func (m *means) checkScorer(ctx context.Context, found func(result.Controls)) (*result.Controls, error) {
+func (m *instruments) checkScorer(ctx context.Context, found func(result.Controls)) (*result.Controls, error) {
 	if !m.plan.checked() {
 		return nil, nil
 	}
@@ -90,7 +90,7 @@ func (m *means) checkScorer(ctx context.Context, found func(result.Controls)) (*
 	return &c, nil
 }
 
-func (m *means) judgeControls(ctx context.Context, wrap cached) (result.Controls, error) {
+func (m *instruments) judgeControls(ctx context.Context, wrap cacheFunc) (result.Controls, error) {
 	sc, err := m.controlScorer(wrap)
 	if err != nil {
 		return result.Controls{}, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/ledger"
 	"evalctl/harness/result"
+	"evalctl/harness/seed"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
@@ -30,7 +32,7 @@ func (e *DaemonError) Unwrap() error { return e.Err }
 
 // daemon is the subject of an arm with a daemon.
 type daemon struct {
-	*means
+	*instruments
 	arm     Arm
 	money   gateway.Gates // without gateways unless the daemon is started
 	session *harness.Session
@@ -38,6 +40,7 @@ type daemon struct {
 	home    *ingest.Folder // nil unless the daemon is started in a home that is kept
 	newHome bool           // the daemon has never had its home
 	ingest  ingest.Config
+	canary  *seed.Canary // nil before brains are filled, and if others have filled them
 	outages outages
 	closers []func() error // of what is open
 }
@@ -145,7 +148,7 @@ func (d *daemon) program() (id result.DaemonID, build string) {
 
 func (d *daemon) fill(
 	ctx context.Context, with func(*ingest.Config), haystacks []string,
-) (*ingest.Filled, error) {
+) (*ingest.FilledBrains, error) {
 	config := d.ingest
 	with(&config)
 	defer d.money.Enter(ledger.Ingest)()
@@ -160,6 +163,20 @@ func (d *daemon) fill(
 		return nil, stop // which the daemon passed on as a failure of its own
 	}
 	return nil, asDaemonError(ctx, err)
+}
+
+func (d *daemon) admit(ctx context.Context, filled *ingest.FilledBrains) *result.Admission {
+	if d.plan.Ingest == ingest.None || len(filled.Brains) == 0 {
+		return nil
+	}
+	defer d.money.Enter(ledger.Ingest)()
+	ctx, stop := d.money.Watch(ctx)
+	defer stop()
+	first := filled.Brains[slices.Min(slices.Collect(maps.Keys(filled.Brains)))]
+	d.canary = seed.NewCanary(ctx, d.session.Service(), d.arm.Dialect, first)
+	d.closers = append(d.closers, func() error { d.canary.Remove(context.WithoutCancel(ctx)); return nil })
+	d.canary.Before(ctx)
+	return d.canary.Seen(nil)
 }
 
 // filled notes whether the daemon could use what its models replied. If the end of the run, the cap
@@ -187,20 +204,20 @@ func (d *daemon) awaitDeath(ctx context.Context) {
 	}
 }
 
-func (d *daemon) asked(reader llm.Provider, filled *ingest.Filled) (s harness.Subject, err error) {
+func (d *daemon) asked(reader llm.Provider, filled *ingest.FilledBrains) (s harness.Subject, err error) {
 	a, t, err := d.actor(reader, filled)
 	if err != nil {
 		return s, err
 	}
 	t.Scenario, t.TopK = result.SearchOnly, 1
 	return harness.Subject{
-		Target: t, Session: d.session, Reads: d.plan.Style == actor.Full, Documents: filled,
+		Target: t, Session: d.session, Reads: d.plan.Style == actor.Full, Documents: filled, Canary: d.canary,
 		Answerer: &watch{Answerer: a, probe: t, money: &d.money, outages: &d.outages},
 	}, nil
 }
 
 // actor returns what asks the daemon about filled brains, and the target that it asks.
-func (d *daemon) actor(reader llm.Provider, filled *ingest.Filled) (*actor.Actor, *target.Target, error) {
+func (d *daemon) actor(reader llm.Provider, filled *ingest.FilledBrains) (*actor.Actor, *target.Target, error) {
 	t := &target.Target{
 		Service: d.session.Service(), Brains: filled.Brains, Mode: d.arm.Mode, Dialect: d.arm.Dialect,
 	}
@@ -208,7 +225,7 @@ func (d *daemon) actor(reader llm.Provider, filled *ingest.Filled) (*actor.Actor
 	return a, t, err
 }
 
-func (d *daemon) report(ctx context.Context, res *result.Result, filled *ingest.Filled, p pace) error {
+func (d *daemon) report(ctx context.Context, res *result.Result, filled *ingest.FilledBrains, p pace) error {
 	if d.plan.Alone > 0 {
 		a, _, err := d.actor(nil, filled)
 		if err == nil {
@@ -258,7 +275,7 @@ func asDaemonError(ctx context.Context, err error) error {
 }
 
 // requests returns what the daemon asked of its gateways, nil if it has none.
-func (d *daemon) requests(filled *ingest.Filled) *result.ModelRequests {
+func (d *daemon) requests(filled *ingest.FilledBrains) *result.ModelRequests {
 	m, counted := d.money.Requests()
 	if !counted {
 		return nil
@@ -269,8 +286,8 @@ func (d *daemon) requests(filled *ingest.Filled) *result.ModelRequests {
 
 // silent returns what the daemon did without asking for its model. Brains count only if everything
 // in them is new to the daemon: it may have kept facts and vectors otherwise.
-func (d *daemon) silent(m result.ModelRequests, filled *ingest.Filled) []result.Generated {
-	silent := []result.Generated{}
+func (d *daemon) silent(m result.ModelRequests, filled *ingest.FilledBrains) []result.GeneratedKind {
+	silent := []result.GeneratedKind{}
 	generates := d.arm.Reader != nil && d.arm.Reader.Provider == llm.ProviderOpenAI
 	wrote := d.newHome && filled.Report.Brains > filled.Report.Reused
 	if generates && wrote && d.plan.Ingest == ingest.Replay && m.Ingest.Made == 0 {

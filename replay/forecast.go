@@ -6,6 +6,7 @@ import (
 
 	"evalctl/harness/judging"
 	"evalctl/harness/ledger"
+	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
 	"evalctl/replay/control"
@@ -84,6 +85,20 @@ func (p *Plan) ingestEstimate() PhaseEstimate {
 		p.addExtraction(&e)
 	}
 	return e
+}
+
+// Contexts says for each baseline full-context how much of the haystacks its reader is given.
+func (p *Plan) Contexts() (out []*result.ContextUse, err error) {
+	for _, a := range p.Arms {
+		use, err := p.actors[a.Name].Context(p.Questions, p.infos())
+		if err != nil {
+			return nil, err
+		}
+		if use != nil {
+			out = append(out, use)
+		}
+	}
+	return out, nil
 }
 
 // actorEstimate is that of the answers of readers and daemons.

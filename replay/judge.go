@@ -30,7 +30,7 @@ func (p *Plan) openJudge() (err error) {
 	}
 	c := judging.Config{
 		Provider: p.judge, Model: p.Judge.Model, BaseURL: llm.RecordedURL(*p.Judge), ByType: p.Prompts, Prices: p.Prices,
-		Capped: p.Cap != nil,
+		Capped: p.Cap != nil, Options: p.Options,
 	}
 	if p.Prompts == nil {
 		c.Prompts, c.Judged = p.Scorer.Prompts(), p.Scorer.Judged
@@ -43,7 +43,13 @@ func (p *Plan) openJudge() (err error) {
 
 // scoredBy returns the scorer whose judge, if a model judges, makes these calls.
 func (p *Plan) scoredBy(c judging.Client) (scorer.Scorer, error) {
-	return judging.OpenScorer(p.Scorer, scorer.Options{TopK: p.TopK, ExactCase: p.ExactCase != nil && *p.ExactCase}, p.judging, c)
+	return judging.OpenScorer(p.Scorer, scorer.Options{TopK: p.TopK, Evidence: p.evidence(), ExactCase: p.ExactCase != nil && *p.ExactCase}, p.judging, c)
+}
+
+// evidence reports whether retrieval is scored by evidence. All arms with a daemon have one scenario.
+func (p *Plan) evidence() bool {
+	whole := func(a Arm) bool { return p.scenario(a).ScoresEvidence(false) }
+	return !slices.ContainsFunc(p.Arms, func(a Arm) bool { return !whole(a) }) && slices.ContainsFunc(p.Questions, func(q source.Question) bool { return len(q.Dataset().ExpectedEvidence) > 0 })
 }
 
 // checked reports whether the scorer is checked with answers that are known to be right or wrong.
@@ -58,13 +64,17 @@ func (p *Plan) checked() bool {
 
 // openPanel opens the models of recipes.
 func (p *Plan) openPanel() (err error) {
+	opened := map[llm.Config]llm.Provider{*p.Judge: p.judge} // how a model is asked is found out once
 	for i := range p.Panel {
 		r := &p.Panel[i]
 		if r.Model == nil {
 			continue
 		}
-		if r.provider, err = llm.Open(*r.Model); err != nil {
-			return fmt.Errorf("--judge-panel: recipe %s: %w", r.Name, err)
+		if r.provider = opened[*r.Model]; r.provider == nil {
+			if r.provider, err = llm.Open(*r.Model); err != nil {
+				return fmt.Errorf("--judge-panel: recipe %s: %w", r.Name, err)
+			}
+			opened[*r.Model] = r.provider
 		}
 		p.models = append(p.models, llm.Config{Provider: r.provider.Name(), Model: r.Model.Model})
 	}

@@ -9,20 +9,20 @@ import (
 	"evalctl/scorer"
 )
 
-// means are what arms are measured with, in the process that has a replay and in a worker.
-type means struct {
+// instruments are what arms are measured with, in the process that has a replay and in a worker.
+type instruments struct {
 	plan  *Plan
 	books ledger.Books
 	cache *llm.Cache
 	files Files // the logs of daemons, and in the process that has the replay all others
 }
 
-// cached returns the provider of a cache that asks a model: llm.Cache.Wrap or llm.Cache.Refresh.
-type cached func(m *llm.Meter, baseURL string) llm.Provider
+// cacheFunc returns the provider of a cache that asks a model: llm.Cache.Wrap or llm.Cache.Refresh.
+type cacheFunc func(m *llm.Meter, baseURL string) llm.Provider
 
 // counted returns a model whose calls are in the books and whose replies are cached, nil for nil.
-func (m *means) counted(
-	p llm.Provider, config *llm.Config, phase ledger.Phase, arm string, wrap cached,
+func (m *instruments) counted(
+	p llm.Provider, config *llm.Config, phase ledger.Phase, arm string, wrap cacheFunc,
 ) (llm.Provider, error) {
 	if p == nil {
 		return nil, nil
@@ -35,18 +35,18 @@ func (m *means) counted(
 }
 
 // client says how the judge of an arm reaches its models.
-func (m *means) client(arm string, wrap cached, maxUnusable int) judging.Client {
+func (m *instruments) client(arm string, wrap cacheFunc, maxUnusable int) judging.Client {
 	return judging.Client{Account: m.books.Account(ledger.Judge, arm), Cached: wrap, MaxUnusable: maxUnusable}
 }
 
 // scorer returns the scorer of an arm's answers.
-func (m *means) scorer(arm string) (scorer.Scorer, error) {
+func (m *instruments) scorer(arm string) (scorer.Scorer, error) {
 	return m.plan.scoredBy(m.client(arm, m.cache.Wrap, m.plan.MaxUnusable))
 }
 
 // controlScorer returns the scorer of controls. They check the headline of a panel, and package
 // control has a limit of its own for verdicts that are unusable.
-func (m *means) controlScorer(wrap cached) (scorer.Scorer, error) {
+func (m *instruments) controlScorer(wrap cacheFunc) (scorer.Scorer, error) {
 	c := m.client(controlArm, wrap, 0)
 	if m.plan.judging == nil {
 		return m.plan.scoredBy(c)

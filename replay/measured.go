@@ -17,38 +17,42 @@ import (
 	"evalctl/scorer"
 )
 
-// measured is an arm with its questions and with what answers them.
-type measured struct {
-	*means
+// measuredArm is an arm with its questions and with what answers them.
+type measuredArm struct {
+	*instruments
 	arm     Arm
 	data    dataset.Dataset
 	subject subject
 }
 
 // measured returns an arm of which nothing is open. uses says how this process uses a daemon.
-func (m *means) measured(a Arm, d dataset.Dataset, uses func(*daemon) subject) measured {
+func (m *instruments) measured(a Arm, d dataset.Dataset, uses func(*daemon) subject) measuredArm {
 	if !a.hasDaemon() {
-		return measured{m, a, d, baseline{m.plan, a}}
+		return measuredArm{m, a, d, baseline{m.plan, a}}
 	}
-	return measured{m, a, d, uses(&daemon{means: m, arm: a})}
+	return measuredArm{m, a, d, uses(&daemon{instruments: m, arm: a})}
 }
 
 // identity returns what the arm measures. Its subject must be open.
-func (m *measured) identity() armIdentity {
+func (m *measuredArm) identity() armIdentity {
 	id, build := m.subject.program()
 	return armIdentity{m.plan.identity(m.arm, id, m.data), build, m.arm.Models}
 }
 
 // fill makes all brains ready. with says who knows which of them are filled already.
-func (m *measured) fill(ctx context.Context, o Observer, with func(*ingest.Config)) (*ingest.Filled, error) {
-	return m.subject.fill(ctx, func(c *ingest.Config) {
+func (m *measuredArm) fill(ctx context.Context, o Observer, with func(*ingest.Config)) (*ingest.FilledBrains, error) {
+	filled, err := m.subject.fill(ctx, func(c *ingest.Config) {
 		c.Progress = func(n int) { o.Ingested(m.arm.Name, n) }
 		with(c)
 	}, m.haystacks())
+	if err == nil {
+		m.subject.admit(ctx, filled)
+	}
+	return filled, err
 }
 
 // haystacks returns the ids of all haystacks.
-func (m *measured) haystacks() []string {
+func (m *measuredArm) haystacks() []string {
 	ids := make([]string, len(m.plan.Haystacks))
 	for i, h := range m.plan.Haystacks {
 		ids[i] = h.ID
@@ -57,7 +61,7 @@ func (m *measured) haystacks() []string {
 }
 
 // brains returns the brains of the arm's questions, none if none is filled.
-func (m *measured) brains(filled *ingest.Filled) ([]dataset.Brain, error) {
+func (m *measuredArm) brains(filled *ingest.FilledBrains) ([]dataset.Brain, error) {
 	if len(filled.Brains) == 0 {
 		return nil, nil
 	}
@@ -65,7 +69,7 @@ func (m *measured) brains(filled *ingest.Filled) ([]dataset.Brain, error) {
 }
 
 // asked returns what answers the arm's questions.
-func (m *measured) asked(filled *ingest.Filled) (harness.Subject, error) {
+func (m *measuredArm) asked(filled *ingest.FilledBrains) (harness.Subject, error) {
 	reader, err := m.counted(m.plan.reader, m.plan.Reader, ledger.Actor, m.arm.Name, m.cache.Wrap)
 	if err != nil {
 		return harness.Subject{}, err
@@ -76,7 +80,7 @@ func (m *measured) asked(filled *ingest.Filled) (harness.Subject, error) {
 }
 
 // scoring returns what scores the arm's answers, also by the references before errata.
-func (m *measured) scoring() (scorer.Scorer, error) {
+func (m *measuredArm) scoring() (scorer.Scorer, error) {
 	sc, err := m.scorer(m.arm.Name)
 	if err != nil {
 		return nil, err
@@ -85,17 +89,17 @@ func (m *measured) scoring() (scorer.Scorer, error) {
 }
 
 // grading returns the stage that scores with sc, and adds verdicts and losses.
-func (m *measured) grading(sc scorer.Scorer, filled *ingest.Filled) pipeline.Scorer {
+func (m *measuredArm) grading(sc scorer.Scorer, filled *ingest.FilledBrains) pipeline.Scorer {
 	p := m.plan
 	return verdict.Scorer{
 		Scorer: pipeline.Grader{Scorer: sc}, Questions: p.byID, TopK: p.TopK,
 		Reads: p.scenario(m.arm).Reads(), Judged: p.judging != nil && p.Prompts != nil, Retrieves: m.arm.hasDaemon(),
-		Gold: p.Scorer.Needs == scorer.NeedGold, Documents: filled,
+		Gold: p.Scorer.Needs == scorer.NeedGold, Evidence: p.evidence(), Documents: filled,
 	}
 }
 
 // originals returns the references before errata.
-func (m *measured) originals() map[string]scorer.Reference {
+func (m *measuredArm) originals() map[string]scorer.Reference {
 	out := map[string]scorer.Reference{}
 	for _, q := range m.plan.Questions {
 		if e := q.Erratum; e != nil && !e.Exclude && e.OriginalAnswer != q.Answer {

@@ -30,12 +30,12 @@ var _ Store = onQueue{}
 // queue.Queue.Create.
 func OnQueue(q *queue.Queue, notice func(string)) Store { return onQueue{q, notice} }
 
-func (q onQueue) create(ctx context.Context, _ Files, options json.RawMessage, limit *llm.USD) (kept, error) {
+func (q onQueue) create(ctx context.Context, _ Files, options json.RawMessage, limit *llm.USD) (storedReplay, error) {
 	run, err := q.Create(ctx, options, time.Now().UTC(), limit, q.notice)
 	return queuedRun{run}, err
 }
 
-func (q onQueue) resume(ctx context.Context, id string) (kept, error) {
+func (q onQueue) resume(ctx context.Context, id string) (storedReplay, error) {
 	run, err := q.Resume(ctx, id, q.notice)
 	return queuedRun{run}, err
 }
@@ -59,16 +59,16 @@ func (r queuedRun) Status() (spent llm.USD, workers []string) {
 
 func (r queuedRun) Resumed() (n int, counted bool) { return r.Run.Resumed(), true }
 
-func (queuedRun) uses(d *daemon) subject {
+func (r queuedRun) uses(d *daemon) subject {
 	if d.arm.started() {
-		return described{d}
+		return describedDaemon{d, r.Run}
 	}
 	return d
 }
 
 // prepare fills the brains of a daemon that is running already, since all workers ask that one, and
 // puts the arm's questions on the queue.
-func (r queuedRun) prepare(ctx context.Context, m *measured, j *journal.Journal, o Observer) (*ingest.Filled, error) {
+func (r queuedRun) prepare(ctx context.Context, m *measuredArm, j *journal.Journal, o Observer) (*ingest.FilledBrains, error) {
 	filled, err := m.fill(ctx, o, func(c *ingest.Config) {
 		c.Seeded = func(brain string) bool { return r.Seeded(m.arm.Name, brain) }
 		c.MarkSeeded = func(brain string) error { return r.MarkSeeded(m.arm.Name, brain) }
@@ -96,8 +96,8 @@ func (r queuedRun) prepare(ctx context.Context, m *measured, j *journal.Journal,
 }
 
 // stages has no lockstep: the queue is in the order of the questions.
-func (r queuedRun) stages(m *measured, c *harness.Config, _ *ingest.Filled, _ pace) error {
-	c.Subject.Records, c.Concurrency = queued{r.Run, m.arm.Name}, len(m.plan.Questions)
+func (r queuedRun) stages(m *measuredArm, c *harness.Config, _ *ingest.FilledBrains, _ pace) error {
+	c.Subject.Records, c.Concurrency = queuedAsker{r.Run, m.arm.Name}, len(m.plan.Questions)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
@@ -109,12 +110,13 @@ func (s *Spec) findModels() error {
 			return err
 		}
 		s.Judge = new(ref.JudgeConfig(env))
+		s.Judge.Patience = s.Patience
 	}
 	if s.Scorer.Offline != nil {
 		return nil // whose prompts are its own
 	}
 	var err error
-	if s.Panel, err = panelOf(env, s.Recipes); err != nil {
+	if s.Panel, err = panelOf(env, s.Recipes, s.Patience); err != nil {
 		return fmt.Errorf("--judge-panel: %w", err)
 	}
 	if s.Prompts = scorer.ReplayPrompts(); s.Instructions != "" {
@@ -141,7 +143,7 @@ func (s *Spec) findArms() error {
 }
 
 // panelOf returns the recipes of a panel, with the models that they name.
-func panelOf(env func(string) string, list []string) ([]Recipe, error) {
+func panelOf(env func(string) string, list []string, patience time.Duration) ([]Recipe, error) {
 	recipes, err := judging.Recipes(list)
 	if err != nil {
 		return nil, err
@@ -155,6 +157,7 @@ func panelOf(env func(string) string, list []string) ([]Recipe, error) {
 				return nil, fmt.Errorf("recipe %s: %w", r.Name, err)
 			}
 			member.Model = new(ref.JudgeConfig(env))
+			member.Model.Patience = patience
 		}
 		out = append(out, member)
 	}

@@ -9,17 +9,20 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/result"
 	"evalctl/replay/ingest"
+	"evalctl/replay/queue"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )
 
 // openedArm is an arm whose daemon runs.
 type openedArm struct {
-	measured
+	measuredArm
+	queue  *queue.Books
 	active sync.WaitGroup
 
 	once   sync.Once
 	failed error
+	admits sync.Once
 	watch  context.Context // ends with the daemon
 	score  scorer.Scorer
 	want   armIdentity
@@ -32,7 +35,7 @@ type openedArm struct {
 // workerBrain is a brain that is filled once.
 type workerBrain struct {
 	mu     sync.Mutex
-	filled *ingest.Filled
+	filled *ingest.FilledBrains
 }
 
 // opened opens the arm once, and returns why that failed.
@@ -69,7 +72,7 @@ func (o *openedArm) answer(ctx context.Context, q source.Question, earlier []byt
 
 // drive runs one question, which has the index 0 among the earlier tries.
 func (o *openedArm) drive(
-	ctx context.Context, q source.Question, filled *ingest.Filled, earlier map[int]result.Record,
+	ctx context.Context, q source.Question, filled *ingest.FilledBrains, earlier map[int]result.Record,
 ) (rec result.Record, err error) {
 	brains, err := o.brains(filled)
 	if err != nil {
@@ -122,7 +125,7 @@ const keptBrains = 256
 
 // brain returns the brain of a haystack, filled. Another process fills those of a daemon that was
 // running already.
-func (o *openedArm) brain(ctx context.Context, haystack string) (*ingest.Filled, error) {
+func (o *openedArm) brain(ctx context.Context, haystack string) (*ingest.FilledBrains, error) {
 	ids := []string{haystack}
 	if o.plan.Shared {
 		haystack, ids = "", o.haystacks()
@@ -143,6 +146,13 @@ func (o *openedArm) brain(ctx context.Context, haystack string) (*ingest.Filled,
 		return b.filled, nil
 	}
 	filled, err := o.subject.fill(ctx, func(c *ingest.Config) { c.Find = !o.arm.started() }, ids)
+	if err == nil && o.arm.started() {
+		o.admits.Do(func() {
+			if seen := o.subject.admit(ctx, filled); seen != nil {
+				err = o.queue.Admit(ctx, o.arm.Name, seen)
+			}
+		})
+	}
 	if err == nil {
 		b.filled = filled
 	}

@@ -67,7 +67,7 @@ func TestJudgeOutage(t *testing.T) {
 		"429": {llmtest.Reply{Status: 429, RetryAfter: "0", Body: `{"error":{"message":"slow down"}}`},
 			[]string{"429 Too Many Requests", "slow down"}, true},
 		"dropped":  {llmtest.Reply{Break: true}, []string{"EOF"}, false},
-		"babbling": {llmtest.Reply{Text: "As a language model", Input: inputTokens, Output: outputTokens}, []string{"not one JSON object"}, false},
+		"babbling": {llmtest.Reply{Text: "As a language model", Input: inputTokens, Output: outputTokens}, []string{"no JSON object"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

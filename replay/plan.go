@@ -32,6 +32,7 @@ type Plan struct {
 	// actors answer, and answers price that, by arm. They send no request.
 	actors  map[string]*actor.Actor
 	answers map[string]pricer
+	keys    func() (result.Warning, error) // keyInMemory, once
 }
 
 // pricer forecasts what the answer to a question about a haystack costs.
@@ -68,7 +69,7 @@ func (p *Plan) dataset(a Arm, asked ...source.Question) (dataset.Dataset, error)
 	for i, q := range asked {
 		questions[i] = q.Dataset()
 		if !a.hasDaemon() {
-			questions[i].ExpectedPaths = nil
+			questions[i].ExpectedPaths, questions[i].ExpectedGrades, questions[i].ExpectedEvidence = nil, nil, nil
 		}
 	}
 	return dataset.FromQuestions(p.Benchmark.Path, p.Benchmark.SHA256, questions)
@@ -95,7 +96,7 @@ func (p *Plan) actorConfig(
 ) actor.Config {
 	c := actor.Config{
 		Style: p.style(a), Target: t, Prices: p.Prices, TopK: p.TopK, QuestionDate: p.QuestionDate,
-		Benchmark: p.Benchmark, Documents: documents,
+		Benchmark: p.Benchmark, Documents: documents, ContextTokens: p.ContextTokens,
 	}
 	if c.Style != actor.Full && reader != nil {
 		c.Reader, c.Model, c.BaseURL = reader, p.Reader.Model, llm.RecordedURL(*p.Reader)
@@ -106,10 +107,24 @@ func (p *Plan) actorConfig(
 	return c
 }
 
+// clusterTag returns the tag that names the clusters of the questions: the one that was asked for,
+// else the one that they have.
+func (p *Plan) clusterTag() string {
+	if p.Cluster != "" {
+		return p.Cluster
+	}
+	var f result.ClusterFinder
+	for i := range p.Questions {
+		q := p.Questions[i].Dataset()
+		f.Add(q.Tags, q.Brain)
+	}
+	return f.Tag()
+}
+
 // settings returns the settings of an arm's run.
 func (p *Plan) settings(a Arm) result.Settings {
 	s := p.Gate
-	s.DaemonEnv = a.DaemonEnv
+	s.DaemonEnv, s.ClusterTag = a.DaemonEnv, p.clusterTag()
 	s.Concurrency, s.TimeoutSeconds = p.Concurrency, p.Timeout.Seconds()
 	return s
 }

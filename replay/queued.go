@@ -13,16 +13,16 @@ import (
 	"evalctl/scorer"
 )
 
-// queued is the pipeline.Asker of an arm whose questions workers answer and score.
-type queued struct {
+// queuedAsker is the pipeline.Asker of an arm whose questions workers answer and score.
+type queuedAsker struct {
 	queue *queue.Run
 	arm   string
 }
 
-var _ pipeline.Stopper = queued{}
+var _ pipeline.Stopper = queuedAsker{}
 
 // Ask implements pipeline.Asker.
-func (q queued) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
+func (q queuedAsker) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
 	rec, err := q.await(ctx, j.Index)
 	if err != nil {
 		err = pipeline.Soft(err) // workers are still at other questions
@@ -30,10 +30,10 @@ func (q queued) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) 
 	return rec, err
 }
 
-func (q queued) await(ctx context.Context, question int) (rec result.Record, err error) {
+func (q queuedAsker) await(ctx context.Context, question int) (rec result.Record, err error) {
 	data, err := q.queue.Await(ctx, q.arm, question)
 	if stop, ok := errors.AsType[*queue.StopError](err); ok {
-		return rec, stopped{stop}
+		return rec, stopReason{stop}
 	}
 	if errors.Is(err, queue.ErrNoWorkers) {
 		return rec, noWorkers{err}
@@ -45,7 +45,7 @@ func (q queued) await(ctx context.Context, question int) (rec result.Record, err
 }
 
 // Stop implements pipeline.Stopper.
-func (q queued) Stop(reason error) {
+func (q queuedAsker) Stop(reason error) {
 	if reason == nil {
 		reason = context.Canceled
 	}
@@ -79,11 +79,11 @@ func stopOf(reason error) *queue.StopError {
 	return &queue.StopError{Kind: "failed", Text: reason.Error()}
 }
 
-// stopped is the reason why an arm was stopped, as it was where that happened.
-type stopped struct{ *queue.StopError }
+// stopReason is the reason why an arm was stopped, as it was where that happened.
+type stopReason struct{ *queue.StopError }
 
 // Unwrap returns the error of the kind, nil for one without.
-func (e stopped) Unwrap() error {
+func (e stopReason) Unwrap() error {
 	for _, k := range stopKinds {
 		if k.kind == e.Kind {
 			return k.err

@@ -1,7 +1,7 @@
 // Package replay measures memories with published benchmarks. It draws a sample of a benchmark's
 // questions, fills brains with their haystacks, asks, judges, and accounts for what that costs.
 //
-// Open checks everything that needs neither a daemon nor money. Running.Run then measures one or
+// Open checks everything that needs neither a daemon nor money. Session.Run then measures one or
 // more arms, each an SDK's daemon or a baseline without a memory, with the same questions at the
 // same time. Each arm has a journal and a result file as a run of package harness has; the money of
 // all of them is in one Store.
@@ -43,6 +43,9 @@ type Config struct {
 	Dialect result.Dialect
 	// QuestionDate is set if daemons and readers receive the date of a question.
 	QuestionDate bool
+	// ContextTokens limits what the baseline full-context gives to the reader, 0 means
+	// actor.DefaultContextTokens.
+	ContextTokens int
 
 	Scorer scorer.Kind
 	// External is the scorer if it is one of the user's own, nil for another one. Scorer is its kind.
@@ -60,6 +63,9 @@ type Config struct {
 	Panel []Recipe
 	// MaxUnusable is how many verdicts of an arm in a row may be unusable, 0 for any number.
 	MaxUnusable int
+	// Options say how the judge is asked, and Patience how long (see llm.Config).
+	Options  llm.Options
+	Patience time.Duration
 
 	// Cap is the limit on what all arms spend together, nil for none.
 	Cap *llm.USD
@@ -81,7 +87,9 @@ type Config struct {
 	RetryErrors bool
 	// Gate has the floors and allowances that judge each arm. Its other settings are not used.
 	Gate result.Settings
-	Tool result.ToolID
+	// Cluster names the clusters of questions, as dataset.Options.Cluster does.
+	Cluster string
+	Tool    result.ToolID
 }
 
 // Cache says where replies of models, and brains that are filled, are kept for later replays.

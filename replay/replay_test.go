@@ -209,7 +209,7 @@ func run(t testing.TB, c replay.Config, dir string) ([]replay.Outcome, llm.USD, 
 		t.Fatal(err)
 	}
 	defer release()
-	var running *replay.Running
+	var running *replay.Session
 	if path := filepath.Join(dir, "replay.ledger"); exists(path) {
 		running, err = plan.Resume(t.Context(), replay.Ledgers{}, files, path)
 	} else {

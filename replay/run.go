@@ -11,10 +11,10 @@ import (
 	"evalctl/internal/llm"
 )
 
-// replaying is the state that the arms of a running replay share.
-type replaying struct {
-	means
-	kept     kept
+// runState is the state that the arms of a running replay share.
+type runState struct {
+	instruments
+	kept     storedReplay
 	observer Observer
 	data     []dataset.Dataset // of each arm
 	steps    *lockstep
@@ -26,8 +26,8 @@ type replaying struct {
 }
 
 // begin returns the state of a replay of which nothing runs.
-func (p *Plan) begin(f Files, k kept) (*replaying, error) {
-	r := &replaying{means: means{plan: p, books: k, files: f}, kept: k, done: map[string]result.Result{}}
+func (p *Plan) begin(f Files, k storedReplay) (*runState, error) {
+	r := &runState{instruments: instruments{plan: p, books: k, files: f}, kept: k, done: map[string]result.Result{}}
 	for _, a := range p.Arms {
 		d, err := p.dataset(a, p.Questions...)
 		if err != nil {
@@ -40,7 +40,7 @@ func (p *Plan) begin(f Files, k kept) (*replaying, error) {
 
 // findFinished reads the results of arms that an earlier process has finished, and checks that the
 // others were begun as the same experiment.
-func (r *replaying) findFinished() error {
+func (r *runState) findFinished() error {
 	for i, a := range r.plan.Arms {
 		res, ok, err := r.files.finished(a, r.books)
 		if err != nil {
@@ -70,7 +70,7 @@ func (r *replaying) findFinished() error {
 // account brings the costs of finished arms up to date. An arm that finished before others may have
 // been charged since: the judge is checked again when the replay is resumed, and requests whose
 // process vanished count when that is noticed.
-func (r *replaying) account(ctx context.Context, outcomes []Outcome) error {
+func (r *runState) account(ctx context.Context, outcomes []Outcome) error {
 	if finished(outcomes) {
 		if err := r.kept.settle(ctx); err != nil {
 			return err

@@ -13,10 +13,10 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Running is a replay that was begun or resumed. The caller must call End, or Close to keep it in
+// Session is a replay that was begun or resumed. The caller must call End, or Close to keep it in
 // any case.
-type Running struct {
-	kept
+type Session struct {
+	storedReplay
 	plan  *Plan
 	files Files
 	fresh bool // not resumed
@@ -25,7 +25,7 @@ type Running struct {
 
 // Begin begins a replay, whose files must be locked. options are stored for Store.Find; the names
 // of models are added that they lack, since workers and later processes must use the same ones.
-func (p *Plan) Begin(ctx context.Context, s Store, f Files, options map[string]any) (*Running, error) {
+func (p *Plan) Begin(ctx context.Context, s Store, f Files, options map[string]any) (*Session, error) {
 	for name, m := range map[string]*llm.Config{"model": p.Reader, "judge": p.Judge} {
 		if m != nil && options != nil && options[name] == nil {
 			options[name] = m.Provider + "/" + m.Model
@@ -39,17 +39,17 @@ func (p *Plan) Begin(ctx context.Context, s Store, f Files, options map[string]a
 	if err != nil {
 		return nil, err
 	}
-	return &Running{kept: k, plan: p, files: f, fresh: true}, nil
+	return &Session{storedReplay: k, plan: p, files: f, fresh: true}, nil
 }
 
 // Resume continues the replay id, whose files must be locked, with the cap of the plan. It returns
 // a DifferentError if arms were begun as another experiment.
-func (p *Plan) Resume(ctx context.Context, s Store, f Files, id string) (*Running, error) {
+func (p *Plan) Resume(ctx context.Context, s Store, f Files, id string) (*Session, error) {
 	k, err := s.resume(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	r := &Running{kept: k, plan: p, files: f}
+	r := &Session{storedReplay: k, plan: p, files: f}
 	if err := r.check(ctx); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -58,14 +58,14 @@ func (p *Plan) Resume(ctx context.Context, s Store, f Files, id string) (*Runnin
 
 // Unchained reports whether the replay has a ledger whose lines are not linked (see
 // ledger.Ledger.Unchained).
-func (r *Running) Unchained() bool {
-	l, ok := r.kept.(inLedger)
+func (r *Session) Unchained() bool {
+	l, ok := r.storedReplay.(inLedger)
 	return ok && l.Unchained()
 }
 
 // check checks that the files belong to the replay that is resumed, and changes its cap.
-func (r *Running) check(ctx context.Context) error {
-	if _, err := r.plan.begin(r.files, r.kept); err != nil {
+func (r *Session) check(ctx context.Context) error {
+	if _, err := r.plan.begin(r.files, r.storedReplay); err != nil {
 		return err
 	}
 	limit, err := ledger.NewCap(r.Cap(), r.plan.Cap)
@@ -84,19 +84,19 @@ func (r *Running) check(ctx context.Context) error {
 //
 // An arm that fails does not stop the others. The error is that of a scorer that cannot be checked,
 // and of files that cannot be read; no question was asked then.
-func (r *Running) Run(ctx context.Context, o Observer) ([]Outcome, error) {
+func (r *Session) Run(ctx context.Context, o Observer) ([]Outcome, error) {
 	var outcomes []Outcome
-	shared, err := r.plan.begin(r.files, r.kept)
+	shared, err := r.plan.begin(r.files, r.storedReplay)
 	if err == nil {
 		outcomes, err = shared.run(ctx, o)
 	}
-	r.over = r.fresh && !begun(outcomes, r.kept) || err == nil && finished(outcomes)
+	r.over = r.fresh && !begun(outcomes, r.storedReplay) || err == nil && finished(outcomes)
 	return outcomes, err
 }
 
 // End removes the replay from its store if every arm has finished, or if there is nothing to
 // resume. Otherwise it keeps the replay and reports true.
-func (r *Running) End() (resumable bool, err error) {
+func (r *Session) End() (resumable bool, err error) {
 	if r.over {
 		return false, r.Remove()
 	}
@@ -118,7 +118,7 @@ func (p *Plan) Files(ctx context.Context, s Store, resume, output, root string) 
 }
 
 // run runs the arms.
-func (r *replaying) run(ctx context.Context, o Observer) (_ []Outcome, err error) {
+func (r *runState) run(ctx context.Context, o Observer) (_ []Outcome, err error) {
 	c := r.plan.Cache
 	if r.cache, err = llm.OpenCache(c.Dir, c.Mode, c.MaxBytes); err != nil {
 		return nil, err

@@ -24,15 +24,15 @@ type Store interface {
 	Find(ctx context.Context, id string) (options json.RawMessage, begun time.Time, err error)
 	Close() error
 
-	create(ctx context.Context, f Files, options json.RawMessage, limit *llm.USD) (kept, error)
-	resume(ctx context.Context, id string) (kept, error)
+	create(ctx context.Context, f Files, options json.RawMessage, limit *llm.USD) (storedReplay, error)
+	resume(ctx context.Context, id string) (storedReplay, error)
 	// files returns the files of a replay that is resumed and names no output. Folders of a day are in
 	// root.
 	files(ctx context.Context, id, root string, arms []Arm) (Files, error)
 }
 
-// kept is a replay in a store: its money, and what asks its questions.
-type kept interface {
+// storedReplay is a replay in a store: its money, and what asks its questions.
+type storedReplay interface {
 	ledger.Books
 	// ID is what --resume takes.
 	ID() string
@@ -51,9 +51,9 @@ type kept interface {
 	// uses returns how this process uses the daemon of an arm.
 	uses(d *daemon) subject
 	// prepare fills the brains that this process has to fill. Afterwards the questions can be asked.
-	prepare(ctx context.Context, m *measured, j *journal.Journal, o Observer) (*ingest.Filled, error)
+	prepare(ctx context.Context, m *measuredArm, j *journal.Journal, o Observer) (*ingest.FilledBrains, error)
 	// stages sets the stages of an arm's run that are not those of its subject.
-	stages(m *measured, c *harness.Config, filled *ingest.Filled, p pace) error
+	stages(m *measuredArm, c *harness.Config, filled *ingest.FilledBrains, p pace) error
 	// together says with which arms the questions of an arm were asked at the same time, nil for none.
 	together(p *Plan, steps *lockstep) *result.Together
 	// settle ends the accounts of a replay that has finished.
@@ -80,12 +80,12 @@ func (Ledgers) Find(_ context.Context, id string) (json.RawMessage, time.Time, e
 // Close implements Store.
 func (Ledgers) Close() error { return nil }
 
-func (Ledgers) create(_ context.Context, f Files, options json.RawMessage, limit *llm.USD) (kept, error) {
+func (Ledgers) create(_ context.Context, f Files, options json.RawMessage, limit *llm.USD) (storedReplay, error) {
 	l, err := ledger.Create(f.ledger(), options, time.Now().UTC(), limit)
 	return inLedger{l}, err
 }
 
-func (Ledgers) resume(_ context.Context, id string) (kept, error) {
+func (Ledgers) resume(_ context.Context, id string) (storedReplay, error) {
 	l, err := ledger.Open(id)
 	return inLedger{l}, err
 }
@@ -114,7 +114,7 @@ func (inLedger) Resumed() (n int, counted bool) { return 0, false }
 
 func (inLedger) uses(d *daemon) subject { return d }
 
-func (l inLedger) prepare(ctx context.Context, m *measured, j *journal.Journal, o Observer) (*ingest.Filled, error) {
+func (l inLedger) prepare(ctx context.Context, m *measuredArm, j *journal.Journal, o Observer) (*ingest.FilledBrains, error) {
 	return m.fill(ctx, o, func(c *ingest.Config) {
 		c.Seeded, c.MarkSeeded = j.Seeded, j.MarkSeeded
 		if m.plan.paid(m.arm) {
@@ -123,7 +123,7 @@ func (l inLedger) prepare(ctx context.Context, m *measured, j *journal.Journal, 
 	})
 }
 
-func (inLedger) stages(m *measured, c *harness.Config, filled *ingest.Filled, p pace) error {
+func (inLedger) stages(m *measuredArm, c *harness.Config, filled *ingest.FilledBrains, p pace) error {
 	c.Pace = p
 	sc, err := m.scoring()
 	if err == nil {

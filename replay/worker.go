@@ -11,7 +11,6 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
-	"evalctl/harness/ledger"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
@@ -59,16 +58,17 @@ func (h *Handler) Begin(ctx context.Context, j queue.Job) (queue.Worker, error) 
 // haystack. Brains of a daemon that was running already are filled by the process that has the run.
 // It is safe for concurrent use.
 type worker struct {
-	means
-	arms map[string]*workerArm
+	instruments
+	queue *queue.Books
+	arms  map[string]*workerArm
 }
 
 var _ queue.Worker = (*worker)(nil)
 
 // newWorker returns a worker for the plan of a run whose money is in books. The caller must call
 // Close, which closes the plan too.
-func (p *Plan) newWorker(books ledger.Books) (_ *worker, err error) {
-	w := &worker{means: means{plan: p, books: books}, arms: map[string]*workerArm{}}
+func (p *Plan) newWorker(books *queue.Books) (_ *worker, err error) {
+	w := &worker{instruments: instruments{plan: p, books: books}, queue: books, arms: map[string]*workerArm{}}
 	for _, a := range p.Arms {
 		d, err := p.dataset(a, p.Questions...)
 		if err != nil {
@@ -165,7 +165,7 @@ func (a *workerArm) acquire() *openedArm {
 	defer a.mu.Unlock()
 	if a.current == nil {
 		a.current = &openedArm{
-			measured: a.worker.measured(a.arm, a.data, func(d *daemon) subject { return d }), want: a.want, kept: map[string]*workerBrain{},
+			measuredArm: a.worker.measured(a.arm, a.data, func(d *daemon) subject { return d }), queue: a.worker.queue, want: a.want, kept: map[string]*workerBrain{},
 		}
 	}
 	a.current.active.Add(1)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/llm/llmtest"
 )
 
 // given is a provider whose responses are given.
@@ -57,5 +58,42 @@ func TestCachedVerdict(t *testing.T) {
 	v, err := NewDual(j, map[string]Reference{"q1": {Answer: "Green"}}).Score(t.Context(), item)
 	if err != nil || v.Cached || v.Saved != 5 || v.Cost != 7 || v.Original.Cached {
 		t.Errorf("got %+v, %v", v, err)
+	}
+}
+
+// TestRepeatsAreJudgedAgain: a repeat of a question has a verdict of its own, from a cache too. The
+// first one has the same as a question that is asked once.
+func TestRepeatsAreJudgedAgain(t *testing.T) {
+	zero := `{"score": 0, "reason": "not sure"}`
+	srv := llmtest.NewServer(t, llmtest.Script(reply(good), reply(zero), reply(good)))
+	p, err := llm.Open(llm.Config{Provider: llm.ProviderOpenAI, Model: "gpt-4o", BaseURL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := llm.NewMeter(p, llm.DefaultPrices(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := llm.OpenCache(t.TempDir(), llm.CacheWrite, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := NewJudge(cache.Wrap(m, srv.URL), "gpt-4o", DefaultPrompts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		repeat int
+		score  float64
+		cached bool
+	}{{1, .75, false}, {2, 0, false}, {3, .75, false}, {1, .75, true}, {2, 0, true}, {0, .75, true}} {
+		in := item
+		in.Repeat = tt.repeat
+		v, err := NewDual(Checks{Judge: j}, nil).Score(t.Context(), Item{
+			ID: "q", Answer: in.Answer, Repeat: in.Repeat, Checks: []Check{{Judge: "names blue"}},
+		})
+		if err != nil || v.Cached != tt.cached || v.Passed() != (tt.score >= PassMark) {
+			t.Errorf("repeat %d: %+v, %v", tt.repeat, v, err)
+		}
 	}
 }

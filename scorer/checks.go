@@ -3,8 +3,10 @@ package scorer
 import (
 	"context"
 	"fmt"
-	"regexp"
+	"math/big"
 	"strings"
+
+	"evalctl/internal/decimal"
 )
 
 // checksName is the name of the scorer Checks.
@@ -87,7 +89,7 @@ type checkSum struct {
 	failing       []string
 	unscored      string // why the first check without a verdict has none
 	broken        bool   // a check that must hold does not
-	weight, holds float64
+	weight, holds big.Rat
 }
 
 // spend adds what the judge used for a criterion.
@@ -104,14 +106,15 @@ func (s *checkSum) spend(v Verdict) {
 // add adds the outcome of a check.
 func (s *checkSum) add(c Check, r CheckResult) {
 	s.verdict.Checks = append(s.verdict.Checks, r)
-	s.weight += c.Weight
+	weight := decimal.Exact(c.Weight)
+	s.weight.Add(&s.weight, weight)
 	switch {
 	case !r.Scored:
 		if s.unscored == "" {
 			s.unscored = fmt.Sprintf("%s: %s", c, r.Reason)
 		}
 	case r.Holds:
-		s.holds += c.Weight
+		s.holds.Add(&s.holds, weight)
 	default:
 		s.broken = s.broken || c.Weight == 0
 		s.failing = append(s.failing, fmt.Sprintf("%s: %s", c, r.Reason))
@@ -131,8 +134,8 @@ func (s *checkSum) outcome() Verdict {
 	switch {
 	case s.broken:
 		v.Score = 0
-	case s.weight > 0:
-		v.Score = min(1, s.holds/s.weight)
+	case s.weight.Sign() > 0:
+		v.Score, _ = new(big.Rat).Quo(&s.holds, &s.weight).Float64()
 	}
 	if len(s.failing) == 0 {
 		v.Reason = fmt.Sprintf("all checks hold (%d)", n)
@@ -162,12 +165,12 @@ func (s Checks) holds(c Check, item Item) (holds bool, reason string) {
 		has := strings.Contains(exact.compared(item.Answer), exact.compared(c.Want()))
 		return has == (kind == kindContains), hasText(has, "the answer has the text", "the answer does not have the text")
 	case kindRegex:
-		has := regexp.MustCompile(c.Regex).MatchString(item.Answer)
+		has := matches(c.Regex, item.Answer)
 		return has, hasText(has, "it matches the answer", "it does not match the answer")
 	case kindCites:
 		return cites(item.Cited, c.Cites)
 	case kindChoice:
-		return chooses(item.Answer, c.Choice)
+		return choiceIs(item.Answer, c.Choice)
 	case kindBefore:
 		return before(item, c.Before)
 	case kindLatency:

@@ -88,6 +88,36 @@ func TestScoreOfChecks(t *testing.T) {
 	}
 }
 
+// TestSumsOfWeights checks sums of decimal fractions that are not exact in binary: half of the
+// weight passes, and less does not.
+func TestSumsOfWeights(t *testing.T) {
+	for _, x := range []struct {
+		holds, fails []float64
+		score        float64
+	}{
+		{[]float64{0.1, 0.2}, []float64{0.3}, 0.5},
+		{[]float64{0.1, 0.7}, []float64{0.8}, 0.5},
+		{[]float64{0.3}, []float64{0.1, 0.2}, 0.5},
+		{[]float64{0.1, 0.1, 0.1}, []float64{0.3}, 0.5},
+		{[]float64{0.7, 0.1}, []float64{0.3, 0.5}, 0.5},
+		{[]float64{1.1, 2.2}, []float64{3.3}, 0.5},
+		{[]float64{1e-9, 0.1}, nil, 1},
+		{[]float64{0.29}, []float64{0.31}, 29. / 60},
+	} {
+		var checks []scorer.Check
+		for _, w := range x.holds {
+			checks = append(checks, scorer.Check{Contains: "yes", Weight: w})
+		}
+		for _, w := range x.fails {
+			checks = append([]scorer.Check{{Contains: "no", Weight: w}}, checks...)
+		}
+		v, err := scorer.Checks{}.Score(t.Context(), scorer.Item{Checks: checks, Answer: "yes"})
+		if err != nil || v.Score != x.score || v.Passed() != (x.score >= 0.5) {
+			t.Errorf("%v of %v: %v, passed %v, %v; want %v", x.holds, x.fails, v.Score, v.Passed(), err, x.score)
+		}
+	}
+}
+
 // Each criterion is one request, which has the texts of others as data.
 func TestCriteria(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Script(

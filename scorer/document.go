@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"evalctl/internal/visible"
 )
 
 // Document is a document that an answer cites or that was retrieved for it.
@@ -22,8 +24,9 @@ type Document struct {
 
 // is reports whether the document is the one with this path in the corpus.
 func (d Document) is(want string) bool {
-	want = path.Clean(want)
+	want = visible.Path(path.Clean(want))
 	return slices.ContainsFunc(d.Names, func(name string) bool {
+		name = visible.Path(name)
 		return name == want || !d.Exact && strings.HasSuffix(name, "/"+want)
 	})
 }

@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
+	"evalctl/internal/visible"
 )
 
 // Exact scores 1 for an answer that contains any of the expected substrings and 0 for any other. It
-// uses no network. Text is compared as plain writes it, and without upper and lower case.
+// uses no network. Text is compared as package visible writes it, without upper and lower case.
 type Exact struct {
 	// Case makes upper and lower case matter.
 	Case bool
@@ -25,11 +22,11 @@ func (Exact) Name() string { return "exact" }
 // contains.
 func (Exact) Check(item Item) error {
 	if len(item.Expected) == 0 {
-		return fmt.Errorf("question %q has no expected_substrings: add at least one, or use the judge scorer",
-			item.ID)
+		return fmt.Errorf("question %q has no expected_substrings: add at least one, or use the %s scorer", item.ID,
+			item.insteadOf("judge", item.Reference != ""))
 	}
 	for i, want := range item.Expected {
-		if strings.TrimSpace(want) == "" {
+		if visible.Words(want) == "" {
 			return fmt.Errorf("question %q: expected_substrings[%d] is empty and would match every answer: "+
 				"remove it", item.ID, i)
 		}
@@ -53,62 +50,8 @@ func (e Exact) Score(_ context.Context, item Item) (Verdict, error) {
 
 // compared returns s as it is compared. Doing so twice changes nothing more.
 func (e Exact) compared(s string) string {
-	switch {
-	case e.Case:
-		return plain(s)
-	case isASCII(s):
-		return strings.ToLower(s)
+	if e.Case {
+		return visible.Text(s)
 	}
-	return plain(fold(s))
-}
-
-// Folded returns s as Exact compares texts without upper and lower case.
-func Folded(s string) string { return Exact{}.compared(s) }
-
-// fold returns s folded for comparisons that ignore case, decomposed (Unicode Standard, section
-// 3.13, D145).
-func fold(s string) string {
-	return strings.Map(func(r rune) rune {
-		// cases exchanges the two cases of Cherokee.
-		if unicode.Is(unicode.Cherokee, r) {
-			return unicode.ToUpper(r)
-		}
-		return r
-	}, cases.Fold().String(norm.NFD.String(s)))
-}
-
-// plain returns s in NFC, with the characters of typography as those of a keyboard, one for one:
-// space separators (Zs), apostrophes and single quotation marks, double quotation marks, and dashes
-// (Pd) with the minus sign.
-func plain(s string) string {
-	if isASCII(s) {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		switch r {
-		case '‘', '’', '‛', 'ʼ', '＇':
-			return '\''
-		case '“', '”', '„', '‟', '＂':
-			return '"'
-		case '−':
-			return '-'
-		}
-		switch {
-		case r < utf8.RuneSelf:
-		case unicode.Is(unicode.Zs, r):
-			return ' '
-		case unicode.Is(unicode.Pd, r):
-			return '-'
-		}
-		return r
-	}, norm.NFC.String(s))
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return visible.Folded(s)
 }

@@ -23,8 +23,9 @@ const (
 	maxCandidate = 100_000
 
 	replyTokens = 300
-	// Reasoning models spend most of their tokens before the reply.
+	// Models that think spend most of their tokens before the reply. What they think may be cut twice.
 	reasoningTokens = 4096
+	longestTokens   = 16_384
 
 	// judgeTimeout limits one request to the model, which a provider could otherwise keep open for
 	// ever by sending a byte at a time.
@@ -48,6 +49,14 @@ type Judge struct {
 	timeout  time.Duration
 	// temperature is that of requests, from 0 to 2.
 	temperature float64
+	options     llm.Options
+	// tokens is the limit on output that the model has turned out to need, 0 before.
+	tokens atomic.Int64
+	// first is held by the first request, which finds out alone how the model is to be asked. known is
+	// closed once it has ended. If it failed, the others find out side by side, so that an outage does
+	// not hold them one after another.
+	first atomic.Bool
+	known chan struct{}
 
 	// maxUnusable is how many verdicts in a row may be unusable, 0 for any number; inRow counts them.
 	maxUnusable int64
@@ -70,7 +79,7 @@ func NewJudge(p llm.Provider, model string, prompts Prompts) (*Judge, error) {
 	if err := prompts.check(); err != nil {
 		return nil, err
 	}
-	return &Judge{provider: p, model: model, prompts: prompts, timeout: judgeTimeout}, nil
+	return &Judge{provider: p, model: model, prompts: prompts, timeout: judgeTimeout, known: make(chan struct{})}, nil
 }
 
 // NewTyped returns a judge whose prompts depend on the type of an item. byType must have prompts
@@ -96,6 +105,15 @@ func (j *Judge) LimitUnusable(n int) { j.maxUnusable = int64(n) }
 // Score.
 func (j *Judge) SetTemperature(t float64) { j.temperature = t }
 
+// SetOptions says how the model is asked, where that is not to be found out. A temperature there takes
+// the place of the one of SetTemperature. It must be called before Score.
+func (j *Judge) SetOptions(o llm.Options) {
+	j.options = o
+	if t, ok := o.Degrees(); ok {
+		j.temperature = t
+	}
+}
+
 // Name returns the name in the judge's prompts, by default "judge".
 func (j *Judge) Name() string { return cmp.Or(j.prompts.Scorer, judgeName) }
 
@@ -114,14 +132,16 @@ func (j *Judge) Check(item Item) error {
 			item.ID, item.Type, strings.Join(types, ", "))
 	}
 	if strings.TrimSpace(item.Reference) == "" {
-		return fmt.Errorf("question %q has no reference_answer: add one, or use the exact scorer", item.ID)
+		return fmt.Errorf("question %q has no reference_answer: add one, or use the %s scorer", item.ID,
+			item.insteadOf("exact", len(item.Expected) > 0))
 	}
 	return nil
 }
 
-// Request returns the first request for an item, for forecasts of its cost. If the reply is not the
-// JSON asked for, one more request follows, which also contains that reply. Each request ends after
-// five minutes at the latest.
+// Request returns the first request for an item, for forecasts of its cost. If the reply has no
+// verdict, one more request follows, which also contains that reply. If it is cut, the same request
+// follows with a higher limit on its output, twice at most. Each request ends after five minutes at
+// the latest.
 func (j *Judge) Request(item Item) llm.Request {
 	item.Answer = truncate(item.Answer)
 	prompts := j.promptsFor(item)
@@ -132,39 +152,45 @@ func (j *Judge) Request(item Item) llm.Request {
 			{Role: llm.RoleUser, Content: prompts.User(item)},
 		},
 		Temperature: j.temperature,
-		MaxTokens:   replyTokens,
+		MaxTokens:   max(replyTokens, int(j.tokens.Load())),
+		Options:     j.options,
+		Attempt:     max(0, item.Repeat-1),
 		JSON:        prompts.Labels == nil || prompts.Labels.Key != "",
 		Timeout:     j.timeout,
 		Fake:        func() string { return prompts.fakeReply(item) },
 	}
 	if llm.IsReasoningModel(j.model) {
-		r.MaxTokens = reasoningTokens
+		r.MaxTokens = max(r.MaxTokens, reasoningTokens)
+	}
+	if j.options.MaxTokens > 0 {
+		r.MaxTokens = j.options.MaxTokens
 	}
 	return r
 }
 
-// Score asks the model, and once more if the reply is not the JSON asked for. It never takes a
-// score from anything else. It returns an error for an item that Check rejects, the end of a
-// context, an exhausted budget, and a provider that rejects the key or the model (401, 403, 404),
-// or that rejects the third item with 400 before it has answered any; and ErrUnusable (see
-// LimitUnusable). Any other 400 leaves the item unscored, since the item may be too long for the
-// model.
+// Score asks the model, and once more if the reply has no verdict or several. It never takes a score
+// from anything but a verdict in the form that is asked for. It returns an error for an item that
+// Check rejects, the end of a context, an exhausted budget, and a provider that rejects the key or the
+// model (401, 403, 404), or that rejects the third item with 400 before it has answered any; and
+// ErrUnusable (see LimitUnusable). Any other 400 leaves the item unscored, since the item may be too
+// long for the model.
 func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	if err := j.Check(item); err != nil {
 		return Verdict{}, err
 	}
 	var v Verdict
 	req := j.Request(item)
-	parse := j.promptsFor(item).parse
-	text, problem, err := j.ask(ctx, req, parse, &v)
-	if err == nil && problem != nil {
+	prompts := j.promptsFor(item)
+	parse := func(text string) (grade, error) { return prompts.parse(text, item) }
+	text, problem, err := j.askWhole(ctx, &req, parse, &v)
+	if err == nil && problem != nil && !errors.As(problem, new(cutError)) {
 		if strings.TrimSpace(text) == "" {
 			text = noReply
 		}
 		req.Messages = append(req.Messages,
 			llm.Message{Role: llm.RoleAssistant, Content: text},
-			llm.Message{Role: llm.RoleUser, Content: j.promptsFor(item).repair(problem)})
-		_, problem, err = j.ask(ctx, req, parse, &v)
+			llm.Message{Role: llm.RoleUser, Content: prompts.repair(problem)})
+		_, problem, err = j.askWhole(ctx, &req, parse, &v)
 	}
 	switch {
 	case err != nil && j.isFatal(err):
@@ -199,7 +225,61 @@ func (j *Judge) countUnusable(item Item, v Verdict) error {
 }
 
 // parser reads a reply.
-type parser func(text string) (score float64, reason string, problem error)
+type parser func(text string) (grade, error)
+
+// cutError is what is wrong with a reply that was cut.
+type cutError struct {
+	tokens int
+	// refused is the refusal of a higher limit, nil if none was asked for.
+	refused error
+}
+
+func (e cutError) Error() string {
+	text := fmt.Sprintf("it was cut at %d tokens; allow more with --judge-option max_tokens=N", e.tokens)
+	if e.refused != nil {
+		text += ": " + e.refused.Error()
+	}
+	return text
+}
+
+// askWhole is ask, again with a higher limit on the output while the reply is cut. The limit stays as
+// high for this and for later items.
+func (j *Judge) askWhole(ctx context.Context, req *llm.Request, parse parser, v *Verdict) (text string, problem, err error) {
+	text, problem, err = j.askFirst(ctx, *req, parse, v)
+	for errors.As(problem, new(cutError)) && err == nil && j.options.MaxTokens == 0 && req.MaxTokens < longestTokens {
+		more := *req
+		more.MaxTokens = reasoningTokens
+		if req.MaxTokens >= reasoningTokens {
+			more.MaxTokens = longestTokens
+		}
+		next, nextProblem, err := j.ask(ctx, more, parse, v)
+		if e, ok := errors.AsType[*llm.Error](err); ok && !isOutage(e) {
+			return text, cutError{req.MaxTokens, err}, nil
+		}
+		if err != nil {
+			return text, problem, err
+		}
+		*req, text, problem = more, next, nextProblem
+		if problem == nil {
+			j.tokens.Store(max(j.tokens.Load(), int64(req.MaxTokens)))
+		}
+	}
+	return text, problem, err
+}
+
+// askFirst is ask, after the first request of the judge.
+func (j *Judge) askFirst(ctx context.Context, req llm.Request, parse parser, v *Verdict) (text string, problem, err error) {
+	if j.first.CompareAndSwap(false, true) {
+		defer close(j.known)
+		return j.ask(ctx, req, parse, v)
+	}
+	select {
+	case <-j.known:
+	case <-ctx.Done():
+		return "", nil, ctx.Err()
+	}
+	return j.ask(ctx, req, parse, v)
+}
 
 // ask makes one request and fills in the verdict. problem is what was wrong with the reply's text.
 func (j *Judge) ask(ctx context.Context, req llm.Request, parse parser, v *Verdict) (text string, problem, err error) {
@@ -216,18 +296,21 @@ func (j *Judge) ask(ctx context.Context, req llm.Request, parse parser, v *Verdi
 	}
 	j.answered.Store(true)
 	v.Model = resp.Model
-	switch resp.FinishReason {
-	case "length":
-		return resp.Text, fmt.Errorf("it was cut at %d tokens", req.MaxTokens), nil
-	case "content_filter":
+	if resp.Asked != (llm.Manner{}) && !resp.Asked.Usual {
+		v.Asked = resp.Asked.String()
+	}
+	switch {
+	case resp.Cut():
+		return resp.Text, cutError{tokens: req.MaxTokens}, nil
+	case resp.FinishReason == "content_filter":
 		return resp.Text, errors.New("the provider's content filter held it back"), nil
 	}
 	if resp.Refusal != "" {
 		return "", fmt.Errorf("the model refuses: %.200q", resp.Refusal), nil
 	}
-	score, reason, problem := parse(resp.Text)
+	g, problem := parse(resp.Text)
 	if problem == nil {
-		v.Score, v.Scored, v.Reason = score, true, reason
+		v.Score, v.Scored, v.Reason = g.score, true, g.reason
 	}
 	return resp.Text, problem, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -143,10 +144,10 @@ func TestEmptyReplies(t *testing.T) {
 // TestLimitUnusable: verdicts that cannot be used, of whatever kind, end the scoring once there are
 // so many in a row.
 func TestLimitUnusable(t *testing.T) {
-	bad, failed := reply("x"), llmtest.Reply{Status: 500}
+	bad, failed := reply("x"), llmtest.Reply{Status: 405}
 	j, m, _ := openJudge(t, nil, bad, bad, failed, reply(good), failed, bad, bad, failed, failed, reply(good), failed)
 	j.LimitUnusable(3)
-	for n, want := range []string{"no usable", "500", "close", "500", "no usable", "stop", "stop", "close", "500"} {
+	for n, want := range []string{"no usable", "405", "close", "405", "no usable", "stop", "stop", "close", "405"} {
 		before := m.Totals().Cost
 		v, err := j.Score(t.Context(), item)
 		if stops := want == "stop"; stops != errors.Is(err, ErrUnusable) || !stops && !strings.Contains(v.Reason, want) ||
@@ -156,7 +157,7 @@ func TestLimitUnusable(t *testing.T) {
 		if err == nil {
 			continue
 		}
-		for _, part := range []string{`"gpt-4o"`, `"q1"`, "500", "--max-unusable", "judge check"} {
+		for _, part := range []string{`"gpt-4o"`, `"q1"`, "405", "--max-unusable", "judge check"} {
 			if v.Scored || v.Reason != "" || !strings.Contains(err.Error(), part) {
 				t.Errorf("no %s in %v (%+v)", part, err, v)
 			}
@@ -179,15 +180,53 @@ func TestJudgeTimeout(t *testing.T) {
 	}
 }
 
-func TestJudgeRefusesCutReplies(t *testing.T) {
-	for _, reason := range []string{"length", "content_filter"} {
-		cut := llmtest.Reply{Text: good, FinishReason: reason}
-		j, _, _ := openJudge(t, nil, cut, cut)
-		if v, err := j.Score(t.Context(), item); err != nil || v.Scored || v.Attempts != 2 {
-			t.Errorf("%s: %+v, %v", reason, v, err)
-		}
+func TestJudgeRefusesFilteredReplies(t *testing.T) {
+	cut := llmtest.Reply{Text: good, FinishReason: "content_filter"}
+	j, _, _ := openJudge(t, nil, cut, cut)
+	if v, err := j.Score(t.Context(), item); err != nil || v.Scored || v.Attempts != 2 {
+		t.Errorf("%+v, %v", v, err)
 	}
 }
+
+// TestJudgeAllowsMoreTokens: a reply that was cut is asked for again with more tokens, and so are
+// later items at once, unless the limit was said or the endpoint has no more.
+func TestJudgeAllowsMoreTokens(t *testing.T) {
+	cut := llmtest.Reply{Text: good, FinishReason: "length", Input: 100, Output: 10}
+	tooLarge := llmtest.Reply{Status: 400, Body: `{"error":{"message":"max_tokens is too large: 4096. This model supports at most 2000 completion tokens."}}`}
+	for _, tt := range []struct {
+		name    string
+		options llm.Options
+		replies []llmtest.Reply
+		limits  []string
+		reason  string
+	}{
+		{"once", llm.Options{}, []llmtest.Reply{cut, reply(good), reply(good)}, []string{"300", "4096", "4096"}, ""},
+		{"twice", llm.Options{}, []llmtest.Reply{cut, cut, reply(good), reply(good)}, []string{"300", "4096", "16384", "16384"}, ""},
+		{"always", llm.Options{}, []llmtest.Reply{cut, cut, cut}, []string{"300", "4096", "16384"}, "cut at 16384 tokens"},
+		{"said", llm.Options{MaxTokens: 900, Limit: llm.LimitTokens}, []llmtest.Reply{cut}, []string{"900"}, "cut at 900 tokens"},
+		{"none", llm.Options{}, []llmtest.Reply{cut, tooLarge}, []string{"300", "4096"}, "at most 2000"},
+		{"bad reply after it", llm.Options{}, []llmtest.Reply{cut, reply("no"), reply(good)}, []string{"300", "4096", "4096"}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			j, _, srv := openJudge(t, nil, tt.replies...)
+			j.SetOptions(tt.options)
+			for len(srv.Calls()) < len(tt.limits) {
+				v, err := j.Score(t.Context(), item)
+				if err != nil || v.Scored != (tt.reason == "") || !v.Scored && !strings.Contains(v.Reason, tt.reason) {
+					t.Fatalf("%+v, %v", v, err)
+				}
+			}
+			for i, call := range srv.Calls() {
+				if want := `"max_tokens":` + tt.limits[i] + `,`; !bytes.Contains(call.Body, []byte(want)) {
+					t.Errorf("request %d has no %s: %s", i+1, want, call.Body)
+				}
+			}
+		})
+	}
+}
+
+// tooLong is a refusal that concerns the item alone.
+var tooLong = llmtest.Reply{Status: 400, Body: `{"error":{"message":"too long","code":"context_length_exceeded"}}`}
 
 func TestJudgeFailures(t *testing.T) {
 	busy := llmtest.Reply{Status: 503, RetryAfter: "0"}
@@ -197,16 +236,16 @@ func TestJudgeFailures(t *testing.T) {
 		stops   bool
 		has     string
 	}{
-		{"bad request", []llmtest.Reply{{Status: 400}}, false, "400"},
-		{"bad request at the repair", []llmtest.Reply{reply("x"), {Status: 400}}, false, "400"},
+		{"bad request", []llmtest.Reply{tooLong}, false, "400"},
+		{"bad request at the repair", []llmtest.Reply{reply("x"), tooLong}, false, "400"},
 		{"bad key", []llmtest.Reply{{Status: 401}}, true, "OPENAI_API_KEY"},
 		{"no right", []llmtest.Reply{{Status: 403}}, true, "403"},
 		{"no model", []llmtest.Reply{{Status: 404}}, true, `"gpt-4o"`},
 		{"bad key at the repair", []llmtest.Reply{reply("x"), {Status: 401}}, true, "401"},
 		{"busy", []llmtest.Reply{busy, busy, busy, busy}, false, "503"},
-		{"broken", []llmtest.Reply{{Status: 500}}, false, "500"},
+		{"broken", []llmtest.Reply{{Status: 405}}, false, "405"},
 		{"no choices", []llmtest.Reply{{Body: `{"choices":[]}`}}, false, "choices"},
-		{"broken at the repair", []llmtest.Reply{reply("x"), {Status: 500}}, false, "500"},
+		{"broken at the repair", []llmtest.Reply{reply("x"), {Status: 405}}, false, "405"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			j, _, _ := openJudge(t, nil, tt.replies...)
@@ -228,7 +267,7 @@ func TestJudgeFailures(t *testing.T) {
 // TestJudgeRefusals: a provider that rejects every item stops the run; one that rejects some items
 // does not.
 func TestJudgeRefusals(t *testing.T) {
-	no := llmtest.Reply{Status: 400}
+	no := tooLong
 	j, _, _ := openJudge(t, nil, no, no, no)
 	for n := 1; n <= maxRefused; n++ {
 		if v, err := j.Score(t.Context(), item); v.Scored || (err != nil) != (n == maxRefused) {
@@ -403,7 +442,7 @@ func TestJudgeOfOtherPrompts(t *testing.T) {
 		{Role: "system", Content: "Be strict."},
 		{Role: "user", Content: "Q: What colour?\nA: " + truncate(long.Answer)},
 		{Role: "assistant", Content: "yes"},
-		{Role: "user", Content: "100% JSON, it is not one JSON object alone!"},
+		{Role: "user", Content: "100% JSON, it has no JSON object that is a verdict!"},
 	}
 	if diff := cmp.Diff(want, srv.Calls()[1].Messages); diff != "" {
 		t.Error(diff)
@@ -440,5 +479,60 @@ func TestJudgeUnreachable(t *testing.T) {
 	}
 	if v, err := j.Score(t.Context(), item); err != nil || v.Scored || !strings.Contains(v.Reason, "did not answer") {
 		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// TestJudgeFindsOutAlone: the first request of a judge is alone until it has ended, and its dialect is
+// that of all others. An outage of the first one does not hold the others one after another.
+func TestJudgeFindsOutAlone(t *testing.T) {
+	for name, first := range map[string]llmtest.Reply{
+		"refused": {Status: 400, Body: `{"error":{"message":"no temperature","param":"temperature"}}`},
+		"outage":  {Status: 405},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const items = 8
+			arrived := make(chan struct{}, 2*items)
+			together := make(chan struct{})
+			var n atomic.Int64
+			srv := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply {
+				if n.Add(1) == 1 {
+					return first
+				}
+				if name == "refused" && n.Load() == 2 {
+					return reply(good)
+				}
+				arrived <- struct{}{}
+				<-together // until all others have arrived
+				return reply(good)
+			})
+			p, err := llm.Open(llm.Config{Provider: llm.ProviderOpenAI, Model: "m", BaseURL: srv.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			j, err := NewJudge(p, "m", DefaultPrompts())
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := make([]Item, items)
+			for i := range list {
+				list[i] = item
+			}
+			go func() {
+				for range items - 1 {
+					<-arrived
+				}
+				close(together)
+			}()
+			verdicts, err := ScoreAll(t.Context(), j, list, items)
+			if err != nil || len(verdicts) != items {
+				t.Fatal(err)
+			}
+			calls := srv.Calls()
+			for i, c := range calls[2:] {
+				if has := bytes.Contains(c.Body, []byte(`"temperature"`)); has != (name == "outage") {
+					t.Errorf("request %d: %s", i+3, c.Body)
+				}
+			}
+		})
 	}
 }

@@ -13,7 +13,7 @@ type Need string
 const (
 	NeedExpected  Need = "expected_substrings"
 	NeedReference Need = "reference_answer"
-	NeedGold      Need = "expected_paths"
+	NeedGold      Need = "expected_paths" // or expected_evidence
 	NeedChecks    Need = "checks"
 )
 
@@ -39,6 +39,10 @@ type Kind struct {
 	Offline func(Options) Scorer
 	// Prompts returns the prompts of a scorer that asks a model (see NewJudge).
 	Prompts func() Prompts
+	// Over returns a scorer over a judge, and Judgements what the judge gets for an item. Both are nil
+	// for a scorer that is the judge.
+	Over       func(Options, *Judge) Scorer
+	Judgements func(Item) []Item
 }
 
 // ComparesText reports whether Options.ExactCase matters to the scorer.
@@ -52,35 +56,39 @@ func (k Kind) Judged(item Item) []Item {
 	switch {
 	case k.Prompts == nil:
 		return nil
-	case k.Offline == nil:
+	case k.Judgements == nil:
 		return []Item{item}
 	}
-	return Criteria(item)
+	return k.Judgements(item)
 }
 
 // With returns the scorer of a kind that has Prompts, over a judge with them.
 func (k Kind) With(o Options, j *Judge) Scorer {
-	if k.Offline == nil {
+	if k.Over == nil {
 		return j
 	}
-	return Checks{Case: o.ExactCase, Judge: j}
+	return k.Over(o, j)
 }
 
 // Options are what the scores of scorers without a model depend on.
 type Options struct {
 	// TopK is the depth at which retrieval is scored.
 	TopK int
+	// Evidence is set if retrieval is scored by evidence.
+	Evidence bool
 	// ExactCase makes upper and lower case matter to the exact scorer.
 	ExactCase bool
 }
 
 // kinds is sorted by name.
 var kinds = []Kind{
+	overlapKind(Bleu1(), "the share of the answer's words that reference_answer has (BLEU-1)"),
 	{
 		Name: checksName, Needs: NeedChecks,
 		Help:    "all checks of the question hold",
 		Offline: func(o Options) Scorer { return Checks{Case: o.ExactCase} },
-		Prompts: CriterionPrompts,
+		Prompts: CriterionPrompts, Judgements: Criteria,
+		Over: func(o Options, j *Judge) Scorer { return Checks{Case: o.ExactCase, Judge: j} },
 	},
 	{
 		Name: Exact{}.Name(), Needs: NeedExpected,
@@ -93,14 +101,35 @@ var kinds = []Kind{
 		Prompts: DefaultPrompts,
 	},
 	{
-		Name: Retrieval{}.Name(), Needs: NeedGold,
-		Help:    "the share of expected_paths among the top documents",
-		Offline: func(o Options) Scorer { return Retrieval{TopK: o.TopK} },
+		Name: orderName, Needs: NeedChecks,
+		Help:    "the order in which an answer tells of the checks called event, by BEAM's Kendall tau",
+		Offline: func(Options) Scorer { return Order{} },
+		Prompts: EventPrompts, Judgements: lineItems,
+		Over: func(_ Options, j *Judge) Scorer { return Order{Judge: j} },
 	},
+	{
+		Name: Retrieval{}.Name(), Needs: NeedGold,
+		Help:    "the share of expected_evidence in the top passages, or of expected_paths among the top documents if no question has evidence",
+		Offline: func(o Options) Scorer { return Retrieval{TopK: o.TopK, Evidence: o.Evidence} },
+	},
+	overlapKind(RougeL(), "the longest common subsequence of stems with reference_answer (ROUGE-L)"),
+	overlapKind(TokenF1(), "LoCoMo's F1 of stems with reference_answer"),
+}
+
+func overlapKind(o Overlap, help string) Kind {
+	return Kind{Name: o.Name(), Help: help, Needs: NeedReference, Offline: func(Options) Scorer { return o }}
 }
 
 // Kinds returns all scorers, sorted by name.
 func Kinds() []Kind { return slices.Clone(kinds) }
+
+// ByNeed returns one scorer for each need: of those that need a reference, the judge, and of those that
+// need checks, the one that applies all.
+func ByNeed() []Kind {
+	return slices.DeleteFunc(Kinds(), func(k Kind) bool {
+		return k.Needs == NeedReference && k.Name != judgeName || k.Name == orderName
+	})
+}
 
 // Names returns the names of all scorers, sorted.
 func Names() (names []string) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/llm"
 )
 
 // Labels are the words with which a model replies that an answer is right or wrong, as the judges of
@@ -42,30 +43,84 @@ func has(words []string, word string) bool {
 // bare returns a word without the space and the marks around it.
 func bare(word string) string { return strings.Trim(word, " \t\r\n.!\"'*`") }
 
-// parse reads a reply. Nothing but a label is a verdict: a word within a sentence may be negated.
-func (l *Labels) parse(text string) (score float64, reason string, err error) {
-	word := text
+// parse reads a reply. Nothing but a label alone is a verdict: a word within a sentence may be
+// negated.
+func (l *Labels) parse(text string, item Item) (grade, error) {
 	if l.Key != "" {
-		o, err := jsonobj.Parse([]byte(text))
-		if err != nil {
-			return 0, "", errors.New("it is not one JSON object alone")
+		return readReply(text, item, objectForm{l.Key, l.read})
+	}
+	if g, ok := l.grade(llm.Unfenced(strings.TrimSpace(text))); ok {
+		return g, nil
+	}
+	problem := fmt.Errorf("it is neither %s nor %s alone", strings.Join(l.Right, ", "), strings.Join(l.Wrong, ", "))
+	if strings.TrimSpace(text) == "" {
+		return grade{}, problem
+	}
+	said, err := llm.WithoutThoughts(text)
+	if err != nil {
+		return grade{}, err
+	}
+	g, ok := l.lastLine(said)
+	if !ok {
+		return grade{}, problem
+	}
+	for _, given := range item.texts() {
+		for line := range strings.Lines(given) {
+			if _, quoted := l.grade(line); quoted {
+				return grade{}, errors.New("its verdict may be in a text that it was given")
+			}
 		}
-		label, ok := jsonobj.String(o.Get(l.Key))
-		if !ok {
-			return 0, "", fmt.Errorf("the object has no text with the key %q", l.Key)
+	}
+	return g, nil
+}
+
+// lastLine returns the label that is the last line of a text. No other line may be another one.
+func (l *Labels) lastLine(text string) (g grade, ok bool) {
+	stated := map[float64]bool{}
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == "" {
+			continue
 		}
-		word, reason = label, o.Text("reason", "reasoning", "explanation")
+		if g, ok = l.grade(line); ok {
+			stated[g.score] = true
+		}
 	}
-	switch word = bare(word); {
-	case has(l.Right, word):
-		score = 1
-	case !has(l.Wrong, word):
-		return 0, "", fmt.Errorf("it is neither %s nor %s alone", strings.Join(l.Right, ", "), strings.Join(l.Wrong, ", "))
+	return g, ok && len(stated) == 1
+}
+
+// grade returns the verdict that a label alone is.
+func (l *Labels) grade(word string) (g grade, ok bool) {
+	word = bare(word)
+	if has(l.Right, word) {
+		return grade{1, word}, true
 	}
-	if reason == "" {
-		reason = word
+	return grade{0, word}, has(l.Wrong, word)
+}
+
+// read reads an object with a label.
+func (l *Labels) read(o jsonobj.Object) (g grade, ok bool, err error) {
+	n := 0
+	for _, m := range o {
+		if string(m.Key) == l.Key {
+			n++
+		}
 	}
-	return score, reason, nil
+	label, text := jsonobj.String(o.Get(l.Key))
+	switch {
+	case n == 0:
+		return grade{}, false, fmt.Errorf("the object has no text with the key %q", l.Key)
+	case n > 1:
+		return grade{}, true, fmt.Errorf("the key %q is there twice", l.Key)
+	case !text:
+		return grade{}, true, fmt.Errorf("the object has no text with the key %q", l.Key)
+	}
+	if g, ok = l.grade(label); !ok {
+		return grade{}, true, fmt.Errorf("it is neither %s nor %s alone", strings.Join(l.Right, ", "), strings.Join(l.Wrong, ", "))
+	}
+	if reason := o.Text("reason", "reasoning", "explanation"); reason != "" {
+		g.reason = reason
+	}
+	return g, true, nil
 }
 
 // reply returns the reply for a verdict.
@@ -84,10 +139,10 @@ func (l *Labels) reply(right bool) string {
 	return string(data)
 }
 
-// parse reads a reply to the prompts.
-func (p Prompts) parse(text string) (score float64, reason string, err error) {
+// parse reads a reply to the prompts about an item.
+func (p Prompts) parse(text string, item Item) (grade, error) {
 	if p.Labels != nil {
-		return p.Labels.parse(text)
+		return p.Labels.parse(text, item)
 	}
-	return parseReply(text)
+	return readReply(text, item, scoreForm)
 }

@@ -77,23 +77,28 @@ func TestLabels(t *testing.T) {
 	for _, tt := range []struct {
 		labels *Labels
 		text   string
+		answer string
 		score  float64
 		ok     bool
 	}{
-		{word, "Yes.", 1, true}, {word, " **no**\n", 0, true}, {word, "yes and no", 0, false}, {word, "", 0, false},
-		{word, "not yes", 0, false},
-		{object, `{"reasoning": "r", "label": "correct"}`, 1, true}, {object, `{"label": "WRONG"}`, 0, true},
-		{object, `{"label": true}`, 0, false}, {object, `so {"label": "CORRECT"}`, 0, false}, {object, `CORRECT`, 0, false},
+		{word, "Yes.", "", 1, true}, {word, " **no**\n", "", 0, true}, {word, "yes and no", "", 0, false}, {word, "", "", 0, false},
+		{word, "not yes", "", 0, false}, {word, "```\nyes\n```", "", 1, true}, {word, "<think>no</think>\nyes", "", 1, true},
+		{word, "Both say green.\n\nYES", "", 1, true}, {word, "no\nyes", "", 0, false}, {word, "yes\nsaid he", "", 0, false},
+		{word, "He says\nyes", "Yes.", 0, false}, {word, "yes", "Yes.", 1, true}, {word, "<think>yes", "", 0, false},
+		{object, `{"reasoning": "r", "label": "correct"}`, "", 1, true}, {object, `{"label": "WRONG"}`, "", 0, true},
+		{object, `{"label": true}`, "", 0, false}, {object, `so {"label": "CORRECT"}`, "", 1, true}, {object, `CORRECT`, "", 0, false},
+		{object, `{"label": "CORRECT", "label": "WRONG"}`, "", 0, false}, {object, `{"label": "CORRECT"} or {"label": "WRONG"}`, "", 0, false},
+		{object, `he says {"label": "CORRECT"}`, `{"label":"CORRECT"}`, 0, false},
 	} {
-		score, reason, err := tt.labels.parse(tt.text)
-		if (err == nil) != tt.ok || score != tt.score || tt.ok && reason == "" {
-			t.Errorf("%q is %v, %q, %v", tt.text, score, reason, err)
+		g, err := tt.labels.parse(tt.text, Item{Answer: tt.answer})
+		if (err == nil) != tt.ok || g.score != tt.score || tt.ok && g.reason == "" {
+			t.Errorf("%q is %v, %v", tt.text, g, err)
 		}
 	}
 	for _, right := range []bool{true, false} {
 		for _, l := range []*Labels{word, object} {
-			if score, _, err := l.parse(l.reply(right)); err != nil || (score == 1) != right {
-				t.Errorf("its own reply %q is %v, %v", l.reply(right), score, err)
+			if g, err := l.parse(l.reply(right), Item{}); err != nil || (g.score == 1) != right {
+				t.Errorf("its own reply %q is %v, %v", l.reply(right), g, err)
 			}
 		}
 	}
@@ -152,9 +157,9 @@ func TestOfflineRecipes(t *testing.T) {
 			if tt.kind != "" {
 				p = set[tt.kind]
 			}
-			score, _, err := p.parse(p.fakeReply(item))
-			if err != nil || (score >= PassMark) != want {
-				t.Errorf("%s: %q for %q is %v, %v", name, tt.answer, tt.reference, score, err)
+			g, err := p.parse(p.fakeReply(item), item)
+			if err != nil || (g.score >= PassMark) != want {
+				t.Errorf("%s: %q for %q is %v, %v", name, tt.answer, tt.reference, g.score, err)
 			}
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Gold is a document that answers a question.
+// Gold is a document that answers a question, or a piece of evidence, which has no path and the rank
+// of a passage.
 type Gold struct {
 	Path string `json:"path"`
 	// Gain is the value of the document, above 0: 1 if relevance is binary, else its grade.
@@ -33,6 +34,15 @@ func Rank(documents []string, gold []Gold) Ranking {
 	}
 	for i := range r {
 		r[i].Rank = ranks[r[i].Path]
+	}
+	return r
+}
+
+// EvidenceRanking returns pieces of evidence with these ranks.
+func EvidenceRanking(ranks []int) Ranking {
+	var r Ranking
+	for _, rank := range ranks {
+		r = append(r, Gold{Gain: 1, Rank: rank})
 	}
 	return r
 }

@@ -7,23 +7,29 @@ import (
 	"math"
 )
 
-// ErrNoGold means that an item has no gold documents, so that its retrieval cannot be scored.
+// ErrNoGold means that an item has no gold, so that its retrieval cannot be scored.
 var ErrNoGold = errors.New("no gold")
 
 // Retrieval scores what was retrieved rather than what was answered: the share of an item's gold
-// among the first TopK documents. It uses no network.
+// among the first TopK documents, or of its evidence in the first TopK passages. It uses no network.
 type Retrieval struct {
 	// TopK is at least 1.
 	TopK int
+	// Evidence is set to score by evidence. A run does so if any of its questions has evidence: the
+	// scores of one run are by one kind of gold.
+	Evidence bool
 }
 
 // Name is "retrieval".
 func (Retrieval) Name() string { return "retrieval" }
 
-// Check returns ErrNoGold for an item without gold. It rejects gold without a path and gold whose
+// Check returns ErrNoGold for an item without gold, or without evidence if that counts. It rejects gold without a path and gold whose
 // gain is not a finite number above 0.
-func (Retrieval) Check(item Item) error {
-	if len(item.Gold) == 0 {
+func (s Retrieval) Check(item Item) error {
+	switch {
+	case s.Evidence && len(item.Evidence) == 0:
+		return fmt.Errorf("question %q has no expected_evidence: %w", item.ID, ErrNoGold)
+	case !s.Evidence && len(item.Gold) == 0:
 		return fmt.Errorf("question %q has no expected_paths: %w", item.ID, ErrNoGold)
 	}
 	for i, g := range item.Gold {
@@ -42,6 +48,10 @@ func (Retrieval) Check(item Item) error {
 func (s Retrieval) Score(_ context.Context, item Item) (Verdict, error) {
 	if err := s.Check(item); err != nil {
 		return Verdict{}, err
+	}
+	if n := len(item.Evidence); s.Evidence {
+		reason := fmt.Sprintf("%d of %d pieces of evidence in the top %d passages", item.Evidence.foundAt(s.TopK), n, s.TopK)
+		return Verdict{Score: item.Evidence.RecallAt(s.TopK), Scored: true, Reason: reason}, nil
 	}
 	reason := fmt.Sprintf("%d of %d gold documents in the top %d",
 		item.Gold.foundAt(s.TopK), len(item.Gold), s.TopK)

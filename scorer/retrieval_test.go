@@ -60,3 +60,28 @@ func TestRetrievalRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestRetrievalByEvidence checks that one kind of gold scores, whatever else an item has.
+func TestRetrievalByEvidence(t *testing.T) {
+	item := Item{Gold: Ranking{{"a", 1, 1}}, Evidence: EvidenceRanking([]int{2, 0, 0})}
+	for _, c := range []struct {
+		scorer Retrieval
+		want   float64
+		reason string
+	}{
+		{Retrieval{TopK: 5}, 1, "1 of 1 gold documents in the top 5"},
+		{Retrieval{TopK: 5, Evidence: true}, 1. / 3, "1 of 3 pieces of evidence in the top 5 passages"},
+		{Retrieval{TopK: 1, Evidence: true}, 0, "0 of 3 pieces of evidence in the top 1 passages"},
+	} {
+		v, err := c.scorer.Score(t.Context(), item)
+		if err != nil || v.Score != c.want || v.Reason != c.reason {
+			t.Errorf("%+v: %+v, %v", c.scorer, v, err)
+		}
+	}
+	if err := (Retrieval{TopK: 5, Evidence: true}).Check(Item{Gold: item.Gold}); !errors.Is(err, ErrNoGold) {
+		t.Errorf("without evidence: %v", err)
+	}
+	if err := (Retrieval{TopK: 5}).Check(Item{Evidence: item.Evidence}); !errors.Is(err, ErrNoGold) {
+		t.Errorf("without paths: %v", err)
+	}
+}

@@ -25,18 +25,36 @@ type Item struct {
 	// Gold contains the documents that hold the answer, with their ranks once it is known what was
 	// retrieved.
 	Gold Ranking
+	// Evidence contains the texts that returned passages must have, without paths, and with the ranks
+	// of the passages once it is known what was retrieved.
+	Evidence Ranking
 	// Type selects the prompts of a judge that has several (see NewTyped): one of Types, or empty for
 	// TypeStandard. Other scorers ignore it.
 	Type string
+	// Category is the type of the question in its benchmark, such as multi-hop, empty for none. It
+	// matters to TokenF1.
+	Category string
 	// Checks are conditions on the answer.
 	Checks []Check
 	// Answer is the answer to score.
 	Answer string
+	// Repeat counts the times that the question was asked, from 1; 0 if it is asked once. A judge is
+	// asked again for each.
+	Repeat int
 	// LatencyMS is how long the answer took, in milliseconds, nil if it is not known.
 	LatencyMS *float64
 	// Cited and Retrieved are the documents that the answer cites, and those of all passages that were
 	// retrieved for it.
 	Cited, Retrieved []Document
+}
+
+// insteadOf returns the scorer to use for an item that lacks what another one needs: the usual one,
+// unless the item has gold and not what the usual one needs.
+func (i Item) insteadOf(usual string, usable bool) string {
+	if !usable && len(i.Gold)+len(i.Evidence) > 0 {
+		return Retrieval{}.Name()
+	}
+	return usual
 }
 
 // Verdict is the outcome for one answer.
@@ -53,6 +71,9 @@ type Verdict struct {
 	Unanswered bool
 	// Model is the model that judged, as its provider names it. It is empty without a model.
 	Model string
+	// Asked is how the model was asked last (see llm.Manner), if not as usual: with a temperature, in
+	// JSON mode, and with max_tokens.
+	Asked string
 	// Attempts counts HTTP requests.
 	Attempts int
 	// Usage is the sum of the tokens of the judgement's requests. Replies from a cache have none.

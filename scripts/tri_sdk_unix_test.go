@@ -255,7 +255,7 @@ func TestTriSDKModes(t *testing.T) {
 	}
 	readme = r.readme(t)
 	for _, text := range []string{out, readme, string(html)} {
-		has(t, text, "Accepted, and what follows may come from it: effective_modes differs (", "No difference of the pass rates is shown.")
+		has(t, text, "Accepted, and what follows may come from it: effective_modes differs (", "No difference of the pass rate is shown.")
 	}
 	code, compared := r.compare(t, append(files, "--accept", "effective_modes", "--format", "markdown"))
 	if code != 0 {

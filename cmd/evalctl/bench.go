@@ -59,14 +59,14 @@ type benchCmd struct {
 
 	Require   string        `placeholder:"OBJECTIVES" help:"Fail unless these hold: p99<50ms,search.p50<5ms,errors<0.1%,rate>100/s." group:"gate"`
 	FindLimit string        `name:"find-limit" placeholder:"OBJECTIVES" help:"Find the highest rate at which these hold." group:"gate"`
-	Step      time.Duration `default:"5s" help:"Time for each rate of --find-limit (${default})." group:"advanced"`
+	Step      time.Duration `default:"5s" help:"Least time for each rate of --find-limit (${default})." group:"advanced"`
 	Baseline  string        `placeholder:"FILE" help:"${about_baseline}" group:"gate"`
 	FailOver  string        `name:"fail-over" placeholder:"N%" help:"Fail if a figure is shown to be slower than that of --baseline, or of the first target, by more than this." group:"gate"`
 	Chaos     string        `placeholder:"FAULT" help:"Under load, kill the daemon, stop it for a second, or hold streams open: kill, stop or slow-client." group:"gate"`
 
 	daemonEnvFlag
 	reportFlags
-	project.Kept
+	project.KeptFlags
 	daemonMoneyFlags `set:"default_cap=off"`
 	Output           string `default:"results/" placeholder:"DIR" help:"${about_output}" group:"output"`
 	Quiet            bool   `help:"${about_quiet}" group:"output"`
@@ -92,8 +92,8 @@ func (c *benchCmd) Validate() error {
 		return errors.New("--grow and --documents exclude each other: --grow has the sizes")
 	case c.Grow != "" && !strings.Contains(c.Grow, ","):
 		return errors.New("--grow needs two sizes or more, such as 1k,10k; --documents is for one")
-	case len(c.DaemonEnv) > 0 && slices.Equal(c.Targets, []string{null.Name}):
-		return errors.New("--daemon-env is for a daemon that is started; the one of --target null is inside evalctl")
+	case (len(c.DaemonEnv) > 0 || c.HomeOfUser || c.StartTimeout > 0) && slices.Equal(c.Targets, []string{null.Name}):
+		return errors.New("--daemon-env, --home-of-user and --start-timeout are for a daemon that is started; the one of --target null is inside evalctl")
 	case c.Concurrency != nil && c.Rate+c.FindLimit != "":
 		return errors.New("--concurrency is for a closed loop, and --rate and --find-limit are not one; limit these with --max-in-flight")
 	}
@@ -150,17 +150,17 @@ func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 		return errors.Join(stopped, err)
 	}
 	text.BenchNotes(t, measured)
+	t.Field("result", "%s", file.Path())
 	if err := c.print(p, measured, file.Path()); err != nil {
 		return err
 	}
-	t.Field("result", "%s", file.Path())
 	if stopped == nil {
 		stopped = bench.Verdict(measured)
 	}
 	if !c.wanted() {
 		return stopped
 	}
-	return c.write(p, t, report.NewBench(measured), stopped)
+	return c.write(p, t, report.NewBench(measured, file.Path()), stopped)
 }
 
 // benchObserver shows a bench and keeps what it has measured.
@@ -179,7 +179,7 @@ func (o benchObserver) Save(f *record.File) error {
 // print writes the tables to stdout, or one JSON object with --json.
 func (c *benchCmd) print(p *process, f *record.File, path string) error {
 	if !c.JSON {
-		return output(p, func(t *terminal.Terminal) { report.Text(t, report.NewBench(f)) })
+		return output(p, func(t *terminal.Terminal) { report.Text(t, report.NewBench(f, path)) })
 	}
 	own, latest := journal.Names(path)
 	return json.NewEncoder(p.stdout).Encode(struct {
@@ -216,7 +216,7 @@ func (c *benchCmd) config(p *process) (config bench.Config, models map[string]ga
 		}
 		return bench.Target{Name: d.Name, Session: s, Mode: d.Settings.Mode, Dialect: d.Settings.Dialect}, err
 	}
-	err = config.Configure(bench.Wanted{
+	err = config.Configure(bench.Settings{
 		Mix: c.Mix, Rate: c.Rate, Poisson: c.Poisson, Concurrency: *cmp.Or(c.Concurrency, new(8)), MaxInFlight: c.MaxInFlight,
 		Duration: c.Duration, Step: c.Step, WarmUp: c.WarmUp, Rounds: c.Rounds, Timeout: c.Timeout, Seed: c.Seed, TopK: c.TopK, Mode: c.Mode,
 		Brains: c.Brains, Given: c.Typed, Objectives: c.Require, Search: c.FindLimit, Chaos: c.Chaos, FailOver: c.FailOver, Restart: c.Restart, ExistingBrain: c.Brain,

@@ -21,7 +21,7 @@ var benchFlags = map[string]string{
 	"mix": "search,ask", "documents": "30", "grow": "20,200", "corpus": "{dir}/corpus.jsonl", "dataset": "{dir}/q.jsonl", "use-brain": "notes", "brains": "2",
 	"concurrency": "3", "rate": "70/s", "poisson": "", "max-in-flight": "9", "duration": "40s", "rounds": "10", "restart": "",
 	"warm-up": "1s", "request-timeout": "9s", "seed": "7", "top-k": "4", "mode": "bm25", "require": "errors<1%", "find-limit": "p99<1s",
-	"step": "2s", "baseline": "{dir}/base.json", "fail-over": "10%", "chaos": "slow-client", "price": "fake=1/2", "prices": "{dir}/prices.json", "max-cost-usd": "3", "unmetered-daemon": "", "daemon-env": "PATH",
+	"step": "2s", "baseline": "{dir}/base.json", "fail-over": "10%", "chaos": "slow-client", "price": "fake=1/2", "prices": "{dir}/prices.json", "max-cost-usd": "3", "unmetered-daemon": "", "daemon-env": "PATH", "home-of-user": "", "start-timeout": "45s",
 }
 
 // benchOutputs are the flags that say what becomes of the figures. They have an effect on every
@@ -38,17 +38,17 @@ var benchModes = []struct {
 	{"rate", "--target go --rate 50/s", "use-brain concurrency step baseline fail-over price"},
 	{"steps", "--target go --rate 50/s,90/s", "use-brain concurrency step baseline fail-over find-limit chaos price"},
 	{"ramp", "--target go --rate 50/s..90/s", "use-brain concurrency step baseline fail-over find-limit price"},
-	{"comparison", "--target a=http://127.0.0.1:7 --target c=http://127.0.0.1:6", "endpoint daemon-cmd poisson max-in-flight restart step baseline chaos price daemon-env"},
+	{"comparison", "--target a=http://127.0.0.1:7 --target c=http://127.0.0.1:6", "endpoint daemon-cmd poisson max-in-flight restart step baseline chaos price daemon-env home-of-user start-timeout"},
 	{"growth", "--target go --grow 10,20", "use-brain documents poisson max-in-flight find-limit step baseline fail-over chaos price"},
 	{"search", "--target go --find-limit p50<1s", "use-brain grow concurrency duration rounds restart require baseline fail-over chaos price"},
 	{"fault", "--target go --mix put --chaos kill", "target endpoint grow use-brain dataset poisson max-in-flight restart top-k mode find-limit step baseline fail-over price"},
 	{"baseline", "--target go --baseline {dir}/base.json --fail-over 5%", "target use-brain poisson max-in-flight find-limit step chaos price"},
-	{"running", "--target a --endpoint http://127.0.0.1:7", "target daemon-cmd poisson max-in-flight restart step baseline fail-over price daemon-env"},
-	{"brain", "--target a --endpoint http://127.0.0.1:7 --use-brain notes", "target daemon-cmd documents grow corpus brains poisson max-in-flight restart step baseline fail-over price daemon-env"},
+	{"running", "--target a --endpoint http://127.0.0.1:7", "target daemon-cmd poisson max-in-flight restart step baseline fail-over price daemon-env home-of-user start-timeout"},
+	{"brain", "--target a --endpoint http://127.0.0.1:7 --use-brain notes", "target daemon-cmd documents grow corpus brains poisson max-in-flight restart step baseline fail-over price daemon-env home-of-user start-timeout"},
 	{"mcp", "--target m=mcp:{self}", "endpoint daemon-cmd poisson max-in-flight restart step baseline fail-over chaos price"},
 	{"writes", "--target go --mix put", "use-brain dataset poisson max-in-flight top-k mode step baseline fail-over price"},
 	{"answers", "--target go --mix ask,put", "use-brain poisson max-in-flight step baseline fail-over"},
-	{"null", "--target null", "endpoint daemon-cmd token poisson max-in-flight restart step baseline fail-over price daemon-env"},
+	{"null", "--target null", "endpoint daemon-cmd token poisson max-in-flight restart step baseline fail-over price daemon-env home-of-user start-timeout"},
 }
 
 // TestBenchFlags gives every flag in every mode. It must be refused, or change what is measured.
@@ -142,7 +142,7 @@ func benchConfig(t *testing.T, dir, line string) (string, error) {
 	}
 	var targets []any
 	for _, x := range config.Targets {
-		targets = append(targets, x.Name, x.Mode, x.Dialect, x.Session.Endpoint, x.Session.Token, x.Session.Profile.Command, x.Session.Profile.Passed)
+		targets = append(targets, x.Name, x.Mode, x.Dialect, x.Session.Endpoint, x.Session.Token, x.Session.Profile.Command, x.Session.Profile.Passed, x.Session.Launch.HealthTimeout, x.Session.HomeOfUser)
 	}
 	text, err := json.Marshal([]any{
 		config.Plan, targets, config.Brain, config.Queries, config.Prices["fake"], c.money.Cap, c.money.Unmetered, config.WarmUp, config.Step, config.BaselinePath,

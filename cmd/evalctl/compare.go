@@ -20,6 +20,7 @@ type compareCmd struct {
 	Margin    *float64 `placeholder:"RATE" help:"${about_margin}"`
 	FailOn    string   `enum:",regression" default:"" placeholder:"WHAT" help:"regression: exit with 1 if a run is worse than the baseline."`
 	Tag       string   `help:"Compare only the questions with this tag."`
+	Primary   []string `placeholder:"MEASURE,…" help:"${about_primary}"`
 	Cluster   string   `placeholder:"TAG" help:"${about_cluster}"`
 	Intersect bool     `help:"Compare only the questions that all results have, also of runs that stopped."`
 	Accept    []string `placeholder:"KEY" help:"${about_accept}"`
@@ -50,7 +51,7 @@ func (c *compareCmd) Run(p *process) error {
 		return err
 	}
 	comparison, err := compare.Compare(sides, compare.Options{
-		Baseline: c.Baseline, Tag: c.Tag, ClusterTag: c.Cluster, Margin: c.Margin,
+		Baseline: c.Baseline, Primary: c.Primary, Tag: c.Tag, ClusterTag: c.Cluster, Margin: c.Margin,
 		Intersect: c.Intersect, Accept: c.Accept,
 	})
 	if refused, ok := errors.AsType[*key.IncomparableError](err); ok {

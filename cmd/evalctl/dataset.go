@@ -16,7 +16,6 @@ import (
 )
 
 type datasetCmd struct {
-	Init     datasetInitCmd     `cmd:"" help:"Write a small example that runs."`
 	Validate datasetValidateCmd `cmd:"" help:"Check a dataset as run does, without a daemon."`
 	Stats    datasetStatsCmd    `cmd:"" help:"Say what is in a dataset and its corpus."`
 	Schema   datasetSchemaCmd   `cmd:"" help:"Print the JSON Schema of a file."`
@@ -60,23 +59,6 @@ func show(p *process, asJSON bool, v any, write func(t *terminal.Terminal)) erro
 		return json.NewEncoder(p.stdout).Encode(v)
 	}
 	return output(p, write)
-}
-
-type datasetInitCmd struct {
-	Dir string `arg:"" optional:"" default:"." name:"dir" help:"Folder to write to (the current one)."`
-}
-
-// Run writes the example.
-func (c *datasetInitCmd) Run(p *process) error {
-	questions, corpus, err := dataset.WriteExample(c.Dir)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(p.stderr, "wrote %s and %s; run it, without a key or a network:\n",
-		terminal.Line(questions), terminal.Line(corpus))
-	_, err = fmt.Fprintln(p.stdout, terminal.CommandLine("evalctl", "run", "--sdk", "go",
-		"--dataset", questions, "--scorer", "exact"))
-	return err
 }
 
 type datasetStatsCmd struct {
@@ -188,7 +170,7 @@ func (c *datasetSampleCmd) Run(p *process) error {
 }
 
 type datasetSchemaCmd struct {
-	Name string `arg:"" optional:"" enum:"questions,corpus,result,sweep,bench,table" default:"questions" name:"name" help:"What the schema describes: ${enum} (${default})."`
+	Name string `arg:"" optional:"" enum:"questions,corpus,result,sweep,bench,table,mapping" default:"questions" name:"name" help:"What the schema describes: ${enum} (${default})."`
 }
 
 // Run prints the schema.

@@ -39,7 +39,7 @@ func (c *datasetFetchCmd) Run(ctx context.Context, p *process) error {
 	if c.Name == "" && c.URL == "" {
 		return listBenchmarks(p)
 	}
-	b, to, err := source.Fetched(source.Published{Name: c.Name, URL: c.URL, SHA256: c.SHA256}, c.CacheDir)
+	b, to, err := source.Fetched(source.PublishedFile{Name: c.Name, URL: c.URL, SHA256: c.SHA256}, c.CacheDir)
 	if err != nil {
 		return err
 	}

@@ -87,9 +87,9 @@ func (e *verdictError) Unwrap() error { return e.cause }
 // code returns the exit code of the verdict.
 func (e *verdictError) code() int {
 	switch e.gate.Reason {
-	case result.ReasonFloor, result.ReasonTag, result.ReasonBaseline:
+	case result.ReasonFloor, result.ReasonTag, result.ReasonBaseline, result.ReasonLeak:
 		return exitBelowFloor
-	case result.ReasonNoAnswers, result.ReasonNoQuestions:
+	case result.ReasonNoAnswers, result.ReasonNoQuestions, result.ReasonSuspect:
 		return exitDaemon
 	case result.ReasonLost:
 		return exitUnscored

@@ -55,14 +55,15 @@ var exceptions = []exception{
 	{"target", unitOf, map[string]string{"replay": "TARGET,...", "bench": "TARGET,..."}, "these compare several"},
 	{"margin", defaultOf, map[string]string{"compare": ""}, "without a margin, compare asks for any difference"},
 	{"seed", defaultOf, map[string]string{"run": "", "sweep": "", "replay": "42"}, "another default would draw other samples and orders than earlier results have"},
+	{"seed", defaultOf, map[string]string{"init": ""}, "planted codes that are the same for everybody could be in a model"},
 	{"sample-size", defaultOf, map[string]string{"replay": "0"}, "dataset sample needs a value"},
 	{"scorer", defaultOf, map[string]string{"rescore": "", "dataset validate": ""}, "rescore needs a value; dataset validate checks the format without one"},
-	{"scorer", valuesOf, map[string]string{"dataset validate": ",checks,exact,judge,retrieval"}, "a scorer of your own says itself what it needs"},
+	{"scorer", valuesOf, map[string]string{"dataset validate": ",bleu-1,checks,exact,judge,kendall-tau,retrieval,rouge-l,token-f1"}, "a scorer of your own says itself what it needs"},
 	{"store", unitOf, map[string]string{"migrate": "URL"}, "only a database has tables"},
 	{"format", valuesOf, map[string]string{"plan": "text,json,csv", "compare": "text,markdown,json,csv", "conformance": "text,json,junit,markdown"},
 		"a command has the forms that its report has"},
-	{"input-format", valuesOf, map[string]string{"replay": "auto,jsonl,longmemeval,locomo,beam,convomem,personamem,memoryagentbench",
-		"dataset convert": "auto,csv,tsv,yaml,json,longmemeval,locomo,beam,convomem,personamem,memoryagentbench"},
+	{"input-format", valuesOf, map[string]string{"replay": "auto,jsonl,longmemeval,locomo,beam,convomem,personamem,memoryagentbench,prefeval,agent-memory-benchmark,letta,halumem,locomo-plus,longmemeval-v2,lifebench,beir",
+		"dataset convert": "auto,csv,tsv,yaml,json,longmemeval,locomo,beam,convomem,personamem,memoryagentbench,prefeval,agent-memory-benchmark,letta,halumem,locomo-plus,longmemeval-v2,lifebench,beir"},
 		"replay reads benchmarks, and dataset convert tables too"},
 }
 

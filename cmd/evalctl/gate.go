@@ -48,6 +48,29 @@ type gateFlags struct {
 	tagFloors map[string]float64 // nil without --floor-tag
 }
 
+// familyFlags is the floor of families. Only run asks questions that have some.
+type familyFlags struct {
+	FloorFamily string `name:"floor-family" placeholder:"RATE" help:"Minimum pass rate of each family of questions over time, or none. With it, no text of something deleted, or of another brain, may come back. Default: 0.90, or that of --floor if it is lower or none." group:"advanced"`
+}
+
+// defaultFamilyFloor is the floor of families unless the run's floor is lower.
+const defaultFamilyFloor = 0.9
+
+// familyFloor returns the floor of families, nil for none, in a run with a floor.
+func (f *familyFlags) familyFloor(run result.Settings) (*float64, error) {
+	switch {
+	case f.FloorFamily == "" && run.FloorFrom == result.FloorNone, f.FloorFamily == result.NoFloor:
+		return nil, nil
+	case f.FloorFamily == "":
+		return new(min(defaultFamilyFloor, run.Floor)), nil
+	}
+	rate, err := result.ParseRate(f.FloorFamily)
+	if err != nil {
+		return nil, fmt.Errorf("--floor-family %s: %w", f.FloorFamily, err)
+	}
+	return &rate, nil
+}
+
 // validateGate parses the flags.
 func (g *gateFlags) validateGate() (err error) {
 	if _, _, err = result.ParseFloor(g.Floor, false); err != nil {
@@ -68,7 +91,7 @@ func (g *gateFlags) mode() result.FloorMode {
 }
 
 // settings adds the policy of the gate to s. flags are the command's.
-func (g *gateFlags) settings(s result.Settings, flags *project.Kept) (result.Settings, error) {
+func (g *gateFlags) settings(s result.Settings, flags *project.KeptFlags) (result.Settings, error) {
 	if g.Floor == result.NoFloor && g.tagFloors == nil && flags.Typed("floor-mode") {
 		return s, errors.New("--floor-mode has no effect without a floor; add --floor RATE or --floor-tag TAG=RATE, or leave --floor-mode out")
 	}
@@ -81,7 +104,7 @@ func (g *gateFlags) settings(s result.Settings, flags *project.Kept) (result.Set
 
 // keepFloor removes a floor that nobody gave from the flags that a journal keeps, so that a resumed
 // run reports it as the default too. The specification fixes it: no version has another.
-func (g *gateFlags) keepFloor(options map[string]any, flags *project.Kept) {
+func (g *gateFlags) keepFloor(options map[string]any, flags *project.KeptFlags) {
 	if !flags.Given("floor") {
 		delete(options, "floor")
 	}
@@ -125,11 +148,12 @@ type planCmd struct {
 	Difference   string `default:"0.05" placeholder:"RATE" help:"Difference of pass rates that a comparison is to show (${default})."`
 	Discordant   string `placeholder:"RATE" help:"Share of questions that only one of the two passes. Default: as for independent answers with --baseline-rate, else 0.10."`
 	BaselineRate string `name:"baseline-rate" placeholder:"RATE" help:"Pass rate of the baseline."`
+	Margin       string `default:"0.03" placeholder:"RATE" help:"${about_margin} (${default})."`
 	Power        string `default:"0.80" placeholder:"P" help:"Probability with which the comparison is to show it (${default})."`
 
 	Format string `enum:"text,json,csv" default:"text" help:"${about_format}: ${enum} (${default})."`
 
-	floor, difference, discordant, power float64
+	floor, difference, discordant, power, margin float64
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -154,8 +178,23 @@ func (c *planCmd) Validate() (err error) {
 	if c.power, err = result.ParseRate(c.Power); err != nil || c.power == 0 || c.power == 1 {
 		return fmt.Errorf("--power %s: must be between 0 and 1, such as 0.80", c.Power)
 	}
+	if c.margin, err = result.ParseRate(c.Margin); err != nil || c.margin == 0 || c.margin == 1 {
+		return fmt.Errorf("--margin %s: must be between 0 and 1, such as 0.03", c.Margin)
+	}
 	c.discordant, err = aggregate.ParseDiscordant(c.Discordant, c.BaselineRate, c.difference)
 	return err
+}
+
+// planMargin returns how the margin judges n questions.
+func (c *planCmd) planMargin(n int) aggregate.MarginDesign {
+	rate, discordant := c.floor, (*float64)(nil)
+	if c.BaselineRate != "" {
+		rate, _ = result.ParseRate(c.BaselineRate) // Validate has returned the error
+	}
+	if c.Discordant != "" {
+		discordant = &c.discordant
+	}
+	return aggregate.PlanMargin(n, c.margin, rate, discordant)
 }
 
 // maxPlanned is the largest --n. Beyond it every difference is proven.
@@ -168,6 +207,7 @@ func (c *planCmd) Run(p *process) error {
 		return err
 	}
 	plan := aggregate.PlanGate(n, c.floor, result.FloorMode(c.FloorMode), c.difference, c.discordant, c.power)
+	plan.Margin = c.planMargin(n)
 	switch c.Format {
 	case "json":
 		return json.NewEncoder(p.stdout).Encode(plan)

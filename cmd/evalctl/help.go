@@ -145,7 +145,7 @@ func helpText(node *kong.Node) string {
 	return string(text)
 }
 
-// helpFile returns the file with the text of a command, for example evalctl dataset init.
+// helpFile returns the file with the text of a command, for example evalctl dataset stats.
 func helpFile(command string) string {
 	return "help/" + strings.ReplaceAll(strings.TrimPrefix(command, "evalctl "), " ", "_") + ".txt"
 }

@@ -24,7 +24,6 @@ type importCmd struct {
 	As      string   `name:"as" required:"" placeholder:"NAME" help:"Name of the system, which the result has."`
 	Dataset string   `placeholder:"FILE" help:"${about_dataset}"`
 	Errata  string   `placeholder:"FILE" help:"${about_errata}"`
-	Seed    uint64   `name:"option-seed" placeholder:"N" help:"Seed of the order of options in multiple-choice questions. Default: 0."`
 	Format  string   `name:"layout" aliases:"format" enum:"auto,${import_formats}" default:"auto" help:"Layout of the files: ${enum}."`
 	Mapping string   `placeholder:"FILE" help:"File that says where the answers of another layout are, with JSON paths."`
 	System  string   `placeholder:"NAME" help:"Of files that have the answers of several systems: whose."`
@@ -42,8 +41,8 @@ func (c *importCmd) Validate() error {
 	switch {
 	case !target.IsName(c.As):
 		return fmt.Errorf("--as %.80q: must be a name of lower-case letters, digits and hyphens, such as zep", c.As)
-	case c.Dataset == "" && (c.Errata != "" || c.Seed != 0):
-		return errors.New("--errata and --option-seed are for the questions of a benchmark; name it with --dataset FILE")
+	case c.Dataset == "" && c.Errata != "":
+		return errors.New("--errata is for the questions of a benchmark; name it with --dataset FILE")
 	case c.Mapping != "" && c.Format != "auto":
 		return errors.New("--mapping and --layout exclude each other: a mapping describes the layout")
 	case max(len(c.Judge), len(c.Reader)) > maxID || printable.Line(c.Judge+c.Reader, 2*maxID) != c.Judge+c.Reader:
@@ -64,7 +63,7 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 		spec.Format = imports.Format(c.Format)
 	}
 	if c.Dataset != "" {
-		if spec.Dataset, err = source.Open(ctx, c.Dataset, source.Options{Errata: c.Errata, OptionSeed: c.Seed}); err != nil {
+		if spec.Dataset, err = source.Open(ctx, c.Dataset, source.Options{Errata: c.Errata, FileOrder: true}); err != nil {
 			return fmt.Errorf("--dataset: %w", err)
 		}
 		defer func() { err = errors.Join(err, spec.Dataset.Close()) }()
@@ -78,7 +77,9 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	text.Imported(newTerminal(p, false), &res)
+	t := newTerminal(p, false)
+	text.Imported(t, &res)
+	text.ImportedVerdicts(t, &res)
 	if c.JSON {
 		return json.NewEncoder(p.stdout).Encode(map[string]any{
 			"path": path, "counts": res.Counts, "pass_rate": res.PassRate, "mean_score": res.MeanScore, "imported": res.Imported,

@@ -28,15 +28,16 @@ type judgeCmd struct {
 
 // judgeCheckCmd has the flags of evalctl judge check.
 type judgeCheckCmd struct {
-	Labels         string   `required:"" placeholder:"FILE" help:"${about_labels}"`
-	Judge          string   `required:"" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_judge}"`
+	Labels         string   `placeholder:"FILE" help:"${about_labels}"`
+	Wrong          string   `placeholder:"FILE" help:"${about_wrong}"`
+	Judge          string   `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_judge}"`
 	JudgePrompts   string   `name:"judge-prompts" placeholder:"DIR" help:"${about_judge_prompts}"`
 	Result         string   `placeholder:"FILE" help:"Result file whose pass rate is corrected. It must be by the same judge with the same prompts."`
 	JSON           bool     `name:"json" help:"${about_json}"`
 	MinKappa       *float64 `name:"min-kappa" placeholder:"K" help:"Least kappa, 0 to 1. Below it the exit code is 1."`
 	MinSpecificity *float64 `name:"min-specificity" placeholder:"RATE" help:"Least share of the wrong answers that the judge fails, 0 to 1. Below it the exit code is 1."`
 	moneyFlags     `set:"default_cap=20"`
-	unusableFlag
+	judgingFlags
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -47,14 +48,25 @@ func (c *judgeCheckCmd) Validate() error {
 		}
 		return nil
 	}
-	return errors.Join(check("--min-kappa", c.MinKappa), check("--min-specificity", c.MinSpecificity), c.validateUnusable(), c.validateMoney(replayCap))
+	switch {
+	case c.Wrong != "" && c.Result == "":
+		return errors.New("--wrong needs --result FILE, whose pass rate is corrected")
+	case c.Wrong != "" && (c.Labels != "" || c.MinKappa != nil):
+		return errors.New("--wrong excludes --labels and --min-kappa: its answers have no right ones")
+	case c.Wrong == "" && (c.Labels == "" || c.Judge == ""):
+		return errors.New("missing flags: --labels=FILE and --judge=[PROVIDER/]MODEL, or --wrong=FILE and --result=FILE")
+	}
+	return errors.Join(check("--min-kappa", c.MinKappa), check("--min-specificity", c.MinSpecificity), c.validateJudging(), c.validateMoney(replayCap))
 }
 
 // Run judges the answers. It checks all that needs no money first.
 func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
+	if c.Wrong != "" {
+		return c.given(p)
+	}
 	plan, of, err := judging.OpenCheck(judging.CheckSpec{
-		Judge: c.Judge, Env: p.env, Prompts: c.JudgePrompts, Result: c.Result,
-		Config: judging.Config{Prices: c.money.Prices, PricesDate: c.money.PricesDate, Capped: c.money.Cap != nil,
+		Judge: c.Judge, Env: p.env, Prompts: c.JudgePrompts, Result: c.Result, Patience: c.JudgePatience,
+		Config: judging.Config{Options: c.asking, Prices: c.money.Prices, PricesDate: c.money.PricesDate, Capped: c.money.Cap != nil,
 			Secrets: environ.Secrets(os.Environ())},
 	})
 	if err != nil {
@@ -89,6 +101,26 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	return minimum.Reached(&checked.Accuracy)
+}
+
+// given measures the judge of imported verdicts.
+func (c *judgeCheckCmd) given(p *process) error {
+	checked, note, err := judging.CheckGiven(c.Wrong, c.Result)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		newTerminal(p, c.JSON).Field("note", "%s", note)
+	}
+	if c.JSON {
+		err = json.NewEncoder(p.stdout).Encode(checked)
+	} else {
+		_, err = io.WriteString(p.stdout, text.GivenJudge(checked))
+	}
+	if err != nil {
+		return err
+	}
+	return judging.Minimum{Specificity: c.MinSpecificity}.Reached(&checked.Accuracy)
 }
 
 // drawFlags say how answers are drawn for labelling.

@@ -15,10 +15,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/audit"
 	"evalctl/harness/dataset"
 	"evalctl/harness/launch"
 	"evalctl/harness/project"
@@ -35,6 +37,7 @@ import (
 
 // cli is the grammar of the command line: one field per command. See newParser.
 type cli struct {
+	Init        initCmd        `cmd:"" group:"everyday" help:"Write a project: questions, documents, flags and a workflow."`
 	Run         runCmd         `cmd:"" group:"everyday" help:"Evaluate a daemon on a dataset of questions."`
 	Replay      replayCmd      `cmd:"" group:"everyday" help:"Measure memories with a published benchmark."`
 	Compare     compareCmd     `cmd:"" group:"everyday" help:"Compare results, question by question."`
@@ -56,6 +59,7 @@ type cli struct {
 	Sign        signCmd        `cmd:"" group:"more" help:"Sign result files with an SSH key."`
 	Rescore     rescoreCmd     `cmd:"" group:"more" help:"Score the answers of a result again, without a daemon."`
 	Import      importCmd      `cmd:"" group:"more" help:"Make results of answers that other harnesses stored."`
+	Audit       auditCmd       `cmd:"" group:"more" help:"Ask of results and stored answers what the field argues about, without a model."`
 	Report      reportCmd      `cmd:"" group:"more" help:"Write a stored result as HTML, JUnit XML or Markdown."`
 	Judge       judgeCmd       `cmd:"" group:"more" help:"Check a judge against answers with labels."`
 	PricesOf    pricesCmd      `cmd:"" group:"more" name:"prices" help:"Print the prices of models that costs are computed with."`
@@ -90,6 +94,8 @@ type process struct {
 	defined map[string]string
 	// config is the project file that set flags or commands of daemons, empty if none did.
 	config string
+	// quiet is set once a command prints no report, because of --quiet.
+	quiet bool
 
 	// hangups returns a channel that receives when the process gets SIGHUP. The signal ends a
 	// command that does not call it. Nil means that there are no signals.
@@ -99,11 +105,12 @@ type process struct {
 // newTerminal returns the terminal that messages are printed on, stderr. Output for programs goes
 // to stdout.
 func newTerminal(p *process, quiet bool) *terminal.Terminal {
+	p.quiet = p.quiet || quiet
 	return terminal.New(p.stderr, p.env, quiet)
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), heeded(os.Interrupt, syscall.SIGTERM)...)
 	defer stop()
 	// What HTTP clients log with package log gets the level Info here, for example that a server sent
 	// bytes unasked. What matters of that is an error of a request.
@@ -114,13 +121,19 @@ func main() {
 	}))
 }
 
+// heeded returns the signals that were not ignored when the process was started, as nohup and a shell's
+// background jobs have it: these stay ignored.
+func heeded(signals ...os.Signal) []os.Signal { return slices.DeleteFunc(signals, signal.Ignored) }
+
 // catchHangup returns a context that SIGHUP ends, and process.hangups.
 func catchHangup(ctx context.Context) (context.Context, func() <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wanted atomic.Bool
 	hangups := make(chan struct{}, 1)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGHUP)
+	if hangup := heeded(syscall.SIGHUP); len(hangup) > 0 {
+		signal.Notify(signals, hangup...)
+	}
 	go func() {
 		for range signals {
 			if !wanted.Load() {
@@ -144,8 +157,8 @@ func run(ctx context.Context, p *process) int {
 	if err == nil {
 		return exitDone
 	}
-	// For a pass rate below the floor, the report is enough.
-	if e, ok := errors.AsType[*verdictError](err); !ok || e.gate.Verdict != result.Fail {
+	// For a pass rate below the floor, the report is enough, unless --quiet has left it out.
+	if e, ok := errors.AsType[*verdictError](err); !ok || e.gate.Verdict != result.Fail || p.quiet {
 		text := redact.New(environ.Secrets(os.Environ())...).Text(postgres.Mask(err.Error()))
 		fmt.Fprintf(p.stderr, "evalctl: %s\n", terminal.Lines(text))
 	}
@@ -156,6 +169,7 @@ func dispatch(ctx context.Context, p *process) error {
 	if len(p.args) == 0 {
 		return noCommand(ctx, p)
 	}
+	p.renameCommand()
 	var c cli
 	config := resolver()
 	kctx, err := parse(ctx, p, &c, kong.Resolvers(config))
@@ -184,7 +198,26 @@ func dispatch(ctx context.Context, p *process) error {
 	}
 	p.noteRenamed(kctx)
 	p.noteUnused(kctx, config)
+	if _, ok := p.stderr.(*os.File); ok && measures(kctx.Command()) { // others may have one user at a time
+		defer context.AfterFunc(ctx, func() { answerInterrupt(p) })()
+	}
 	return kctx.Run()
+}
+
+// measures reports whether a command asks daemons or models, and keeps what it has when it is
+// interrupted.
+func measures(command string) bool {
+	name, _, _ := strings.Cut(command, " ")
+	return slices.Contains([]string{"run", "replay", "sweep", "bench", "conformance", "rescore"}, name)
+}
+
+// answerInterrupt says at once what an interrupted command waits for.
+func answerInterrupt(p *process) {
+	begin := ""
+	if terminal.Is(p.stderr) {
+		begin = "\n" // the line of the progress
+	}
+	fmt.Fprintf(p.stderr, "%sevalctl: interrupted: waiting for requests under way to end and for started daemons to stop; results so far are kept\n", begin)
 }
 
 // parse parses the command line of p into c.
@@ -217,6 +250,7 @@ func newParser(ctx context.Context, p *process, c *cli, commands []string, more 
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
 		kong.Help(printHelp),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(readDuration)),
 		kong.ExplicitGroups(helpGroups),
 		kong.Writers(p.stdout, p.stderr),
 		kong.BindFor(ctx),
@@ -270,7 +304,7 @@ func tagVars() kong.Vars {
 	list := func(names []string) string { return strings.Join(names, ",") }
 	return aboutFlags(kong.Vars{
 		"scenarios": list(scenarios), "default_scenario": scenarios[0], "modes": list(protocol.Modes),
-		"scorers": list(scorer.Names()), "scorer_help": strings.Join(help, ", "), "import_formats": list(imports.Formats()),
+		"scorers": list(scorer.Names()), "scorer_help": strings.Join(help, ", "), "import_formats": list(imports.Formats()), "claims": list(audit.Claims()),
 		"benchmarks": list(formats), "benchmark_titles": strings.Join(titles, ", "),
 	})
 }
@@ -284,6 +318,23 @@ func trustRoots(kctx *kong.Context) {
 	command, _, _ := strings.Cut(kctx.Command(), " ")
 	if !slices.Contains(unconnected, command) {
 		roots.Trust(os.Getenv)
+	}
+}
+
+// renamedCommands are the commands by their old names, which the next version does not accept.
+var renamedCommands = map[string]string{"dataset init": "init"}
+
+// renameCommand replaces an old name of a command, and says so unless --quiet is given.
+func (p *process) renameCommand() {
+	for old, name := range renamedCommands {
+		words := strings.Fields(old)
+		if len(p.args) < len(words) || !slices.Equal(p.args[:len(words)], words) {
+			continue
+		}
+		p.args = slices.Concat(strings.Fields(name), p.args[len(words):])
+		if !slices.Contains(p.args, "--quiet") {
+			fmt.Fprintf(p.stderr, "evalctl: note: evalctl %s is now evalctl %s; the next version does not accept the old name\n", old, name)
+		}
 	}
 }
 

@@ -301,6 +301,17 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 			return llmtest.Reply{Text: `{"score": 1, "reason": "right", "grade": "A"}`, Input: 700, Output: 20}
 		}
 	},
+	// reasoner refuses max_tokens and a temperature, and passes every answer.
+	"reasoner": func() func(llmtest.Call) llmtest.Reply {
+		return func(c llmtest.Call) llmtest.Reply {
+			for _, name := range []string{"max_tokens", "temperature"} {
+				if strings.Contains(string(c.Body), `"`+name+`":`) {
+					return llmtest.Reply{Status: 400, Body: `{"error":{"message":"Unsupported parameter: '` + name + `'","param":"` + name + `"}}`}
+				}
+			}
+			return llmtest.Reply{Text: `{"score": 1, "reason": "right"}`, Input: 700, Output: 20}
+		}
+	},
 	// stalls passes every answer, but never responds to requests 6 and 12, so that a run stays
 	// unfinished until the script ends it.
 	"stalls": func() func(llmtest.Call) llmtest.Reply {
@@ -370,11 +381,12 @@ var models = map[string]func() func(llmtest.Call) llmtest.Reply{
 			return llmtest.Reply{Text: `{"score": 1, "reason": "right"}`, Input: 700, Output: 20}
 		}
 	},
-	// reader-down is lanterns that rejects the first 8 requests.
+	// reader-down is lanterns that rejects the first 8 questions, and after the first one a probe in six
+	// dialects.
 	"reader-down": func() func(llmtest.Call) llmtest.Reply {
 		var calls atomic.Int32
 		return func(c llmtest.Call) llmtest.Reply {
-			if calls.Add(1) <= 8 {
+			if calls.Add(1) <= 8+6 {
 				return llmtest.Reply{Status: 400, Body: `{"error":{"message":"no such deployment"}}`}
 			}
 			return lanternModel(c)

@@ -33,7 +33,7 @@ import (
 // mcpTimeout limits one request of a tool. Reflection and consolidation wait for a model.
 const mcpTimeout = 10 * time.Minute
 
-// mcpCmd has the flags of evalctl mcp. mcp install writes them into the configuration of a client.
+// mcpCmd has the flags of evalctl mcp. mcp install prints them as the entry of a client.
 type mcpCmd struct {
 	Endpoint string   `placeholder:"URL" help:"${about_endpoint}"`
 	Home     string   `env:"SVC_HOME" placeholder:"DIR" help:"${about_home}"`
@@ -42,7 +42,7 @@ type mcpCmd struct {
 	daemonFlags
 
 	Stdio   mcpStdioCmd   `cmd:"" default:"1" hidden:"" help:"Speak MCP on stdin and stdout."`
-	Install mcpInstallCmd `cmd:"" help:"Print or edit the configuration of a desktop client."`
+	Install mcpInstallCmd `cmd:"" help:"Print the entry for the configuration of a desktop client."`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -142,20 +142,18 @@ func (c *mcpCmd) home(p *process, logger *slog.Logger) (*home.Home, error) {
 func (c *mcpCmd) homeDir(p *process) (string, error) { return home.Folder(c.Home, runtime.GOOS, p.env) }
 
 type mcpInstallCmd struct {
-	Client string `arg:"" optional:"" help:"Client to configure. Without it, the clients are listed."`
+	Client string `arg:"" optional:"" help:"Client whose entry is printed. Without it, the clients are listed."`
 	Name   string `name:"entry" aliases:"name" default:"evalctl" placeholder:"NAME" help:"Name of the entry (${default})."`
-	File   string `name:"client-config" aliases:"file" placeholder:"FILE" help:"Configuration file, for example a project's. Default: the user's; for claude-code, .mcp.json."`
-	Write  bool   `help:"Edit the file. Without it, the configuration is printed."`
 }
 
-// Run prints or writes the configuration of a client, or lists the clients.
+// Run prints the entry for the configuration of a client, or lists the clients.
 func (c *mcpInstallCmd) Run(p *process, ctx *kong.Context, parent *mcpCmd) error {
 	program, args, err := parent.command(p, ctx.Selected().Parent.Flags)
 	if err != nil {
 		return err
 	}
 	return clientconfig.Install{
-		Client: c.Client, Name: c.Name, File: c.File, Write: c.Write,
+		Client: c.Client, Name: c.Name,
 		Program: program, Args: args, Variables: parent.variables(p), GOOS: runtime.GOOS, Env: p.env,
 	}.Run(p.stdout, p.stderr)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"evalctl/harness/judging"
 	"evalctl/harness/plan"
@@ -25,14 +26,25 @@ type daemonMoneyFlags struct {
 	Unmetered bool `name:"unmetered-daemon" help:"Accept that a daemon pays for models beyond the cap: one that is running already, or with a key of --daemon-env." group:"advanced"`
 }
 
-// unusableFlag ends the spending on a judge that gives no verdicts.
-type unusableFlag struct {
-	MaxUnusable int `name:"max-unusable" default:"20" placeholder:"N" help:"Stop when N answers in a row get no usable verdict of the judge. 0: no limit (${default})." group:"advanced"`
+// judgingFlags say how a judge is asked, and when to give up.
+type judgingFlags struct {
+	JudgeOption   []string      `name:"judge-option" sep:"," placeholder:"NAME=VALUE" help:"How the judge is asked, such as max_tokens=4000,temperature=none,response_format=none,system=none. What is not said is found out from what the endpoint refuses." group:"advanced"`
+	JudgePatience time.Duration `name:"judge-patience" default:"5m" placeholder:"DURATION" help:"How long a request to the judge is repeated while its endpoint is busy or down. 0: up to 4 requests (${default})." group:"advanced"`
+	MaxUnusable   int           `name:"max-unusable" default:"20" placeholder:"N" help:"Stop when N answers in a row get no usable verdict of the judge. 0: no limit (${default})." group:"advanced"`
+
+	asking llm.Options
 }
 
-func (f *unusableFlag) validateUnusable() error {
+func (f *judgingFlags) validateJudging() error {
 	if f.MaxUnusable < 0 {
 		return fmt.Errorf("--max-unusable %d: must not be negative; 0 means no limit", f.MaxUnusable)
+	}
+	if f.JudgePatience < 0 {
+		return fmt.Errorf("--judge-patience %s: must not be negative; 0 means up to %d requests", f.JudgePatience, llm.DefaultMaxAttempts)
+	}
+	var err error
+	if f.asking, err = llm.ParseOptions(f.JudgeOption); err != nil {
+		return fmt.Errorf("--judge-option: %w", err)
 	}
 	return nil
 }
@@ -110,7 +122,7 @@ type judgeFlags struct {
 	JudgePanel  []string `name:"judge-panel" sep:"," placeholder:"RECIPE,…" help:"Judge each answer by several recipes: strict, benchmark, generous, or files. The first is the headline." group:"advanced"`
 	JudgeCache  string   `name:"judge-cache" placeholder:"DIR" help:"Keep the replies of judges in a folder, and use them again for the same requests." group:"advanced"`
 	JudgeRPS    float64  `name:"judge-rps" default:"20" placeholder:"N" help:"Maximum number of judge requests per second. 0: no limit (${default})." group:"advanced"`
-	unusableFlag
+	judgingFlags
 
 	panel []judging.Recipe
 }
@@ -120,7 +132,7 @@ func (c *judgeFlags) validateJudge() error {
 	if !(c.JudgeRPS >= 0) {
 		return fmt.Errorf("--judge-rps %v: must not be negative; 0 means no limit", c.JudgeRPS)
 	}
-	if err := c.validateUnusable(); err != nil {
+	if err := c.validateJudging(); err != nil {
 		return err
 	}
 	err := judging.AbsoluteFiles(c.JudgePanel)
@@ -145,6 +157,7 @@ func (c *judgeFlags) validatePanel(k scorer.Kind) error {
 func (c *judgeFlags) models(m plan.Money) plan.Models {
 	return plan.Models{
 		Provider: c.LLMProvider, Reader: c.Model, Judge: c.Judge, PerSecond: c.JudgeRPS, MaxUnusable: c.MaxUnusable,
+		Options: c.asking, Patience: c.JudgePatience,
 		Money: m, Panel: c.panel, CacheDir: c.JudgeCache,
 	}
 }

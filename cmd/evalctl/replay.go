@@ -48,7 +48,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		c.arms = append(c.arms, a.Name)
 	}
 	if err == nil {
-		err = c.prepare(filesOf(&c.Kept)...)
+		err = c.prepare(filesOf(&c.KeptFlags)...)
 	}
 	if err != nil {
 		return err
@@ -80,13 +80,13 @@ func (c *replayCmd) planError(ctx context.Context, err error) error {
 
 // measure runs the arms and reports.
 func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal.Terminal, plan *replay.Plan,
-	running *replay.Running, progress *display.Progress) error {
+	running *replay.Session, progress *display.Progress) error {
 	outcomes, err := running.Run(ctx, progress)
 	progress.Done()
 	if err != nil {
 		return errors.Join(err, c.end(t, running, err))
 	}
-	compared := replay.Compare(outcomes, compare.Options{Accept: c.Accept, ClusterTag: c.Cluster})
+	compared := replay.Compare(outcomes, compare.Options{Accept: c.Accept, Primary: c.Primary, ClusterTag: c.Cluster})
 	display.Arms(t, outcomes, compared)
 	display.Spent(t, plan, running)
 	worst := c.writeReports(p, t, outcomes, compared, c.worst(ctx, outcomes))

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"evalctl/harness/compare"
 	"evalctl/harness/dataset"
 	"evalctl/harness/extern"
 	"evalctl/harness/judging"
@@ -38,6 +37,7 @@ type replayCmd struct {
 
 	Target    []string `aliases:"sdk" sep:"none" placeholder:"TARGET" help:"${about_target}" group:"target"`
 	Baseline  []string `name:"without-memory" aliases:"baseline" sep:"none" placeholder:"NAME" help:"Baseline without a memory: the reader gets nothing (no-memory), as many sessions as are gold, drawn at random (random-session), all sessions (full-context), or the gold ones (oracle). May be repeated." group:"target"`
+	Context   int      `name:"context-tokens" placeholder:"N" help:"Most tokens that full-context gives to --model: those of its window, less the answer. Older sessions are left out, and counted. Default: 128000." group:"advanced"`
 	Endpoint  string   `placeholder:"URL" help:"${about_endpoint}" group:"target"`
 	Token     string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}" group:"advanced"`
 	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"${about_daemon_cmd}" group:"target"`
@@ -67,7 +67,7 @@ type replayCmd struct {
 	JudgePrompts string   `name:"judge-prompts" placeholder:"DIR" help:"${about_judge_prompts}" group:"advanced"`
 
 	daemonMoneyFlags `set:"default_cap=20"`
-	unusableFlag
+	judgingFlags
 	daemonEnvFlag
 	Estimate bool   `help:"Print what the replay is likely to cost, and how long it takes, and exit." group:"output"`
 	Cache    string `enum:"off,read,write,only" default:"write" help:"Use of cached replies of models: off, read, write (read and store), or only (a missing reply is an error; nothing is paid) (${default})." group:"advanced"`
@@ -78,6 +78,7 @@ type replayCmd struct {
 	Alone       *int          `name:"latency-alone" placeholder:"N" help:"Afterwards ask N of the questions of each daemon once more, one at a time while the others are idle, and report these latencies too. Only the search, unless the daemon answers." group:"advanced"`
 	gateFlags   `set:"default_floor=none"`
 	Accept      []string `placeholder:"KEY" help:"${about_accept}" group:"advanced"`
+	Primary     []string `placeholder:"MEASURE,…" help:"${about_primary}" group:"advanced"`
 	Cluster     string   `placeholder:"TAG" help:"${about_cluster}" group:"advanced"`
 	Output      string   `placeholder:"PATH" help:"${about_output}" group:"output"`
 	Report      string   `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights." group:"output"`
@@ -90,7 +91,7 @@ type replayCmd struct {
 	Quiet       bool          `help:"${about_quiet}" group:"output"`
 	JSON        bool          `name:"json" help:"${about_json}" group:"output"`
 
-	project.Kept
+	project.KeptFlags
 	scorer scorer.Kind
 }
 
@@ -105,6 +106,9 @@ func (c *replayCmd) Validate() error {
 	if c.RetryErrors && c.Resume == "" {
 		return errors.New("--retry-errors needs the ledger of an earlier replay: add --resume LEDGER")
 	}
+	if c.Context < 0 {
+		return fmt.Errorf("--context-tokens %d: must be at least 1", c.Context)
+	}
 	if c.QueueWait <= 0 {
 		return fmt.Errorf("--queue-wait %v: must be above 0", c.QueueWait)
 	}
@@ -114,7 +118,7 @@ func (c *replayCmd) Validate() error {
 	if c.Resume != "" && (c.Dataset == "" || len(c.Target)+len(c.Baseline) == 0) {
 		return nil // the ledger, which has the other flags, is not read yet
 	}
-	for _, check := range []func() error{c.validateArms, c.validateSample, c.validateLimits, c.validateUnusable, c.validateCap, c.validateReport} {
+	for _, check := range []func() error{c.validateArms, c.validateSample, c.validateLimits, c.validateJudging, c.validateCap, c.validateReport} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -141,11 +145,8 @@ func (c *replayCmd) validateArms() error {
 	if err := distinct("--target and --without-memory", slices.Concat(targetNames(c.Target), c.Baseline)); err != nil {
 		return err
 	}
-	if (len(c.Accept) > 0 || c.Cluster != "") && len(c.Target)+len(c.Baseline) < 2 {
-		return errors.New("--accept and --cluster are for what is compared: give a second --target or --without-memory")
-	}
-	if c.Cluster == compare.ByBrain && len(c.Target) == 0 {
-		return errors.New("--cluster brain: baselines have no brains; give a --target")
+	if (len(c.Accept) > 0 || len(c.Primary) > 0) && len(c.Target)+len(c.Baseline) < 2 {
+		return errors.New("--accept and --primary are for what is compared: give a second --target or --without-memory")
 	}
 	if err := key.CheckNames(key.Arms, c.Accept); err != nil {
 		return fmt.Errorf("--accept: %w", err)
@@ -237,7 +238,7 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
-	settings, err := c.settings(result.Settings{}, &c.Kept)
+	settings, err := c.settings(result.Settings{}, &c.KeptFlags)
 	if err != nil {
 		return nil, err
 	}
@@ -253,12 +254,12 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 		Config: replay.Config{
 			Sample: sample.Config{Size: c.Limit, Seed: c.Seed, MinPerStratum: c.MinPerStratum},
 			Ingest: ingest.Mode(c.IngestMode), Shared: c.Shared, Style: actor.Style(c.ActorStyle),
-			TopK: c.TopK, Mode: c.Mode, Dialect: result.Dialect(c.Dialect), QuestionDate: c.QuestionDate == "on",
+			TopK: c.TopK, Mode: c.Mode, Dialect: result.Dialect(c.Dialect), QuestionDate: c.QuestionDate == "on", ContextTokens: c.Context,
 			Scorer: c.scorer, External: c.external, ExactCase: c.exactCase(c.scorer), Cap: c.money.Cap, Prices: c.money.Prices, PricesDate: c.money.PricesDate,
-			Unmetered: c.Unmetered, MaxUnusable: c.MaxUnusable,
+			Unmetered: c.Unmetered, MaxUnusable: c.MaxUnusable, Options: c.asking, Patience: c.JudgePatience,
 			Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: c.CacheDir, MaxBytes: llm.DefaultCacheBytes},
 			Concurrency: c.Concurrency, Timeout: c.Timeout, Alone: alone, RetryErrors: c.RetryErrors,
-			Gate: settings, Tool: toolID(),
+			Gate: settings, Cluster: c.Cluster, Tool: toolID(),
 			Secrets: targets.Secrets,
 		},
 		Dataset: c.Dataset, IDs: strings.TrimPrefix(c.IDs, "@"), Excluded: c.ExcludeIDs,
@@ -272,8 +273,7 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	err = plan.CheckCluster(c.Cluster)
-	if err == nil && c.Queue != "" {
+	if c.Queue != "" {
 		err = plan.CheckQueue()
 	}
 	if err != nil {

@@ -27,6 +27,13 @@ func TestAuditPage(t *testing.T) {
 		`^( +(tag|conv:|type:|by tag|note  |mean of|score |methods|power|unknown|ran|cost|lost at|floor|passed  |latency|n=|answers  |recipe +[a-z]+ [0-9a-f]{8}|pass rate  |file|left out|differs|… and|evalctl diff)|not checked)`))
 }
 
+// TestAccusationsPage runs the session in docs/accusations.md, of which what is the same in every run
+// is left out, and times.
+func TestAccusationsPage(t *testing.T) {
+	testSession(t, "../../docs/accusations.md", working, failing, regexp.MustCompile(
+		`^( +(tag|conv:|type:|by tag|note  |mean of|score |methods|power|unknown|ran|cost|lost at|floor|latency|left out|recipe +[a-z]+ [0-9a-f]{8}|go  +[0-9]|pass rate  |file  +[/a-z])|not checked|\{"findings")`))
+}
+
 // TestAnyMemoryPage runs the session in docs/any-memory.md with the servers of
 // scripts/mcp/memories, which scripts/mcp/memories.sh uses too, and which are installed once.
 func TestAnyMemoryPage(t *testing.T) {

@@ -30,7 +30,7 @@ func (c *replayCmd) options() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.keepFloor(options, &c.Kept)
+	c.keepFloor(options, &c.KeptFlags)
 	for name, value := range map[string]string{"model": c.Model, "judge": c.Judge} {
 		if value != "" {
 			options[name] = value
@@ -82,7 +82,7 @@ func (c *replayCmd) sameArms(kept json.RawMessage) error {
 }
 
 // end keeps what is needed to continue the replay, and prints how, unless it has finished.
-func (c *replayCmd) end(t *terminal.Terminal, running *replay.Running, stopped error) error {
+func (c *replayCmd) end(t *terminal.Terminal, running *replay.Session, stopped error) error {
 	resumable, err := running.End()
 	if !resumable || errors.As(stopped, new(*replay.DifferentError)) { // it would be rejected again
 		return err
@@ -135,7 +135,7 @@ func (c *replayCmd) store(ctx context.Context, p *process, notice func(string)) 
 // begin begins or resumes the replay.
 func (c *replayCmd) begin(
 	ctx context.Context, plan *replay.Plan, s replay.Store, files replay.Files,
-) (*replay.Running, error) {
+) (*replay.Session, error) {
 	if c.Resume != "" {
 		return plan.Resume(ctx, s, files, c.Resume)
 	}

@@ -21,12 +21,12 @@ var replayFlags = map[string]string{
 	"daemon-cmd": "daemon {addr}", "port": "18850", "dialect": "snake", "ingest-mode": "replay",
 	"shared-brain": "true", "sample-size": "7", "seed": "11", "min-per-stratum": "2", "ids": "/data/ids",
 	"exclude-ids": "/data/not", "actor-style": "full", "model": "openai/m", "top-k": "9", "mode": "bm25",
-	"question-date": "off", "max-unusable": "5", "scorer": "exact", "exact-case": "true", "scorer-timeout": "1m30s", "scorer-env": "VENDOR_TOKEN", "judge": "fake", "judge-panel": "strict", "judge-prompts": "/data/prompts",
-	"max-cost-usd": "3", "price": "m=1/2", "prices": "/data/prices.json", "unmetered-daemon": "true", "daemon-env": "VENDOR_API_KEY",
+	"question-date": "off", "max-unusable": "5", "scorer": "exact", "exact-case": "true", "scorer-timeout": "1m30s", "scorer-env": "VENDOR_TOKEN", "judge": "fake", "judge-panel": "strict", "judge-prompts": "/data/prompts", "judge-option": "max_tokens=900", "judge-patience": "7s",
+	"max-cost-usd": "3", "price": "m=1/2", "prices": "/data/prices.json", "unmetered-daemon": "true", "daemon-env": "VENDOR_API_KEY", "home-of-user": "true", "start-timeout": "45s", "context-tokens": "9000",
 	"cache": "read", "cache-dir": "/data/cache", "concurrency": "5", "timeout": "30s", "floor": "0.5",
 	"floor-mode": "proven", "floor-tag": "type:temporal=0.5", "max-errors": "3", "max-unscored": "4", "report": "/data/r.md", "history": "/data/nights",
 	"junit": "/data/j.xml", "markdown": "/data/s.md", "html": "/data/p.html", "ci": "true",
-	"accept": "effective_modes", "cluster": "conv", "latency-alone": "6",
+	"accept": "effective_modes", "primary": "recall", "cluster": "conv", "latency-alone": "6",
 }
 
 // TestReplayFlagsAreKept: a resumed replay has every flag, unless project.NotKept says why not.

@@ -30,7 +30,7 @@ func (r *reportFlags) reportFiles() report.Files {
 		report.File{Flag: "html", Path: r.HTML})
 }
 
-// addPaths adds the files to those that project.Kept.Keep makes absolute.
+// addPaths adds the files to those that project.KeptFlags.Keep makes absolute.
 func (r *reportFlags) addPaths(paths map[string]string) map[string]string {
 	for _, f := range r.reportFiles() {
 		paths[f.Flag] = f.Path
@@ -39,7 +39,7 @@ func (r *reportFlags) addPaths(paths map[string]string) map[string]string {
 }
 
 // filesOf returns the files that the flags of a command name.
-func filesOf(flags *project.Kept) (files []report.File) {
+func filesOf(flags *project.KeptFlags) (files []report.File) {
 	for flag, path := range flags.Files() {
 		files = append(files, report.File{Flag: flag, Path: path})
 	}
@@ -108,15 +108,16 @@ type reportCmd struct {
 	JUnit    string `name:"junit" placeholder:"FILE" help:"${about_junit}"`
 	Markdown string `name:"markdown" placeholder:"FILE" help:"${about_markdown}"`
 	CSV      string `name:"csv" placeholder:"FILE" help:"Write a row for each question as CSV. -: to stdout."`
-	Parquet  string `name:"parquet" placeholder:"FILE" help:"Write a row for each question as Parquet. -: to stdout."`
+	Badge    string `name:"badge" placeholder:"FILE" help:"Write a picture (SVG) with the pass rate and the number of questions, for the page of a project. -: to stdout."`
+	JSONL    string `name:"jsonl" placeholder:"FILE" help:"Write a row for each question as JSON Lines. -: to stdout."`
 }
 
 // files returns the reports that are wanted.
 func (c *reportCmd) files() report.Files {
 	return report.Given(
-		report.File{Flag: "csv", Path: c.CSV}, report.File{Flag: "parquet", Path: c.Parquet},
+		report.File{Flag: "csv", Path: c.CSV}, report.File{Flag: "jsonl", Path: c.JSONL},
 		report.File{Flag: "junit", Path: c.JUnit}, report.File{Flag: "markdown", Path: c.Markdown},
-		report.File{Flag: "html", Path: c.HTML},
+		report.File{Flag: "html", Path: c.HTML}, report.File{Flag: "badge", Path: c.Badge},
 	)
 }
 
@@ -131,7 +132,7 @@ func (c *reportCmd) Validate() error {
 	}
 	switch {
 	case len(files) == 0:
-		return errors.New("nothing to write: give --html FILE, --junit FILE, --markdown FILE, --csv FILE or --parquet FILE")
+		return errors.New("nothing to write: give --html FILE, --junit FILE, --markdown FILE, --badge FILE, --csv FILE or --jsonl FILE")
 	case stdout > 1:
 		return errors.New("only one report can go to stdout: name a file for the others")
 	}

@@ -31,7 +31,7 @@ type rescoreCmd struct {
 	externFlags
 	moneyFlags `set:"default_cap=off"`
 	gateFlags  `set:"default_floor=0.90"`
-	project.Kept
+	project.KeptFlags
 	Concurrency int  `default:"4" placeholder:"N" help:"${about_concurrency} (${default})."`
 	Resume      bool `name:"continue" aliases:"resume" help:"Continue this rescoring after it was stopped, with its journal."`
 	Quiet       bool `short:"q" help:"${about_quiet}"`
@@ -112,7 +112,7 @@ func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal, r *rescore.Rescoring, a *account.Account, j *journal.Journal) (err error) {
 	progress := progress.NewQuestions(t, r.Data.Planned(), j.Finished())
 	progress.Unpriced = r.Judging != nil && r.Judging.UnpricedModel() != ""
-	settings, err := c.settings(result.Settings{Concurrency: c.Concurrency}, &c.Kept)
+	settings, err := c.settings(result.Settings{Concurrency: c.Concurrency, NoLeaks: r.Stored.Result.Settings.NoLeaks}, &c.KeptFlags)
 	if err != nil {
 		return err
 	}

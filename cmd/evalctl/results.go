@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -73,11 +72,16 @@ func (c *listCmd) Run(p *process) error {
 	if c.JSON {
 		return writeJSON(p.stdout, f)
 	}
-	tables := slices.DeleteFunc([]string{text.Entries(f), text.Benches(f)}, func(t string) bool { return t == "" })
-	if _, err := io.WriteString(p.stdout, strings.Join(tables, "\n")); err != nil {
+	err = output(p, func(t *terminal.Terminal) {
+		tables := slices.DeleteFunc([]string{text.Entries(t, f), text.Benches(t, f)}, func(t string) bool { return t == "" })
+		fmt.Fprint(t, strings.Join(tables, "\n"))
+	})
+	if err != nil {
 		return err
 	}
-	text.NotListed(newTerminal(p, false), f, all-len(f.Entries), c.Target, c.Kind)
+	t := newTerminal(p, false)
+	text.NotListed(t, f, all-len(f.Entries), c.Target, c.Kind)
+	text.Newest(t, f)
 	return nil
 }
 
@@ -145,7 +149,9 @@ func (c *trendCmd) Run(p *process) error {
 		}
 	})
 	if err == nil {
-		text.NotInTrend(newTerminal(p, false), f, trend, c.Target)
+		t := newTerminal(p, false)
+		text.NotInTrend(t, f, trend, c.Target)
+		text.Trends(t, trend.Lines)
 	}
 	return err
 }

@@ -36,7 +36,7 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := c.prepare(filesOf(&c.Kept)...); err != nil {
+	if err := c.prepare(filesOf(&c.KeptFlags)...); err != nil {
 		return err
 	}
 	release, err := journal.LockOutput(r.Dir, r.Found.Name)
@@ -97,7 +97,11 @@ func (c *runCmd) plan(p *process) (*plan.Run, error) {
 	if c.Typed("margin") && c.Baseline == "" {
 		return nil, errors.New("--margin has no effect without --baseline; add --baseline FILE, or leave --margin out")
 	}
-	settings, err := c.settings(result.Settings{}, &c.Kept)
+	settings, err := c.settings(result.Settings{}, &c.KeptFlags)
+	if err != nil {
+		return nil, err
+	}
+	family, err := c.familyFloor(settings)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +114,7 @@ func (c *runCmd) plan(p *process) (*plan.Run, error) {
 		Models: c.models(c.money), Scenario: c.scenario, Mode: c.Mode, RequireMode: c.RequireMode,
 		TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, MaxPerDocument: c.MaxPerDocument,
 		Scorer: c.scorer, ExactCase: c.ExactCase, External: c.externID(),
-		Gate: settings, MaxFailures: c.MaxFailures, Baseline: c.Baseline, Margin: c.margin, Accept: c.Accept,
+		Gate: settings, FamilyFloor: family, MaxFailures: c.MaxFailures, Baseline: c.Baseline, Margin: c.margin, Accept: c.Accept,
 		Resume: c.Resume, RetryErrors: c.RetryErrors,
 	})
 	if err != nil {
@@ -241,7 +245,7 @@ func (c *runCmd) options() (map[string]any, error) {
 		delete(options, "failed-of")
 		options["ids"] = c.fixed
 	}
-	c.keepFloor(options, &c.Kept)
+	c.keepFloor(options, &c.KeptFlags)
 	if err == nil {
 		c.keepCap(options, c.Given("max-cost-usd"))
 	}

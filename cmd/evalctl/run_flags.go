@@ -23,7 +23,8 @@ type runCmd struct {
 	Scorer   scorerText `default:"judge" placeholder:"SCORER" help:"${about_scorer}" group:"scoring"`
 	TopK     int        `name:"top-k" default:"5" placeholder:"N" help:"${about_top_k} (${default})." group:"advanced"`
 
-	gateFlags        `set:"default_floor=0.90"`
+	gateFlags `set:"default_floor=0.90"`
+	familyFlags
 	daemonMoneyFlags `set:"default_cap=off"`
 	baselineFlags
 
@@ -46,7 +47,7 @@ type runCmd struct {
 	Resume      string `placeholder:"JOURNAL|LEDGER" help:"${about_resume}" group:"output"`
 	RetryErrors bool   `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge." group:"advanced"`
 
-	project.Kept
+	project.KeptFlags
 	scenario target.Scenario
 	reported bool // what the daemon had left behind is in the report
 	scorer   scorer.Kind

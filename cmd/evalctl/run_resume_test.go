@@ -78,6 +78,7 @@ var flagSamples = map[string][]string{
 	"floor":            {"0.755"},
 	"floor-mode":       {"proven"},
 	"floor-tag":        {"a=b,c=0.5", "--floor-tag=d=1"},
+	"floor-family":     {"0.8"},
 	"top-k":            {"11"},
 	"candidate-k":      {"30", "--scenario=search-retrieve-only"},
 	"max-per-document": {"2"},
@@ -89,8 +90,12 @@ var flagSamples = map[string][]string{
 	"judge-cache":      {"replies"},
 	"judge":            {"j"},
 	"judge-rps":        {"0.25"},
+	"judge-option":     {"max_tokens=900,temperature=none"},
+	"judge-patience":   {"7s"},
 	"max-cost-usd":     {"1.5"},
 	"daemon-env":       {"VENDOR_API_KEY", "--daemon-env=OTHER_TOKEN"},
+	"home-of-user":     {""},
+	"start-timeout":    {"45s", "--start-timeout=50s"},
 	"price":            {"a,b=1/2", "--price=n=0.25/2"},
 	"resume":           {"other.journal"},
 	"retry-errors":     {"", "--resume=other.journal"},
@@ -284,9 +289,9 @@ func TestJournalOptions(t *testing.T) {
 		"--price=n=2/3", "--llm-provider=fake", "--endpoint=http://127.0.0.1:1", "--json", "--token=t",
 	})
 	const want = `{"brain":"eval","candidate-k":"0","ci":"false","concurrency":"4","corpus":"/data/notes","dataset":"/data/q.jsonl",` +
-		`"dialect":"auto","endpoint":"http://127.0.0.1:1","exact-case":"false","floor-mode":"point","inherited-budget-usd":"0.5","isolated":"false","judge-rps":"20",` +
+		`"dialect":"auto","endpoint":"http://127.0.0.1:1","exact-case":"false","floor-mode":"point","home-of-user":"false","inherited-budget-usd":"0.5","isolated":"false","judge-patience":"5m0s","judge-rps":"20",` +
 		`"limit":"3","llm-provider":"fake","margin":"0.03","max-errors":"10%","max-failures":"0","max-unscored":"10%","max-unusable":"20","mode":"auto","port":"0","price":["m=1/2","n=2/3"],` +
-		`"repeats":"1","rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","scorer-timeout":"1m0s","shuffle":"false","target":"py","timeout":"1m30s","top-k":"5","unmetered-daemon":"false"}`
+		`"repeats":"1","rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","scorer-timeout":"1m0s","shuffle":"false","start-timeout":"0s","target":"py","timeout":"1m30s","top-k":"5","unmetered-daemon":"false"}`
 	if diff := cmp.Diff(want, string(optionsOf(t, run))); diff != "" {
 		t.Error(diff)
 	}

@@ -19,6 +19,7 @@ type serveCmd struct {
 	Home     string        `env:"SVC_HOME" placeholder:"DIR" help:"${about_home}"`
 	Keys     string        `placeholder:"FILE" help:"Keys file, see evalctl keys; changes apply within seconds. Without it, requests need no token and may do everything."`
 	Default  string        `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"${about_default_brain}"`
+	Origins  []string      `name:"allow-origin" placeholder:"ORIGIN" sep:"none" help:"Let web pages of this origin use the API, such as https://app.example.com. Repeatable. Without it, none may."`
 	Insecure bool          `help:"Allow listening beyond loopback without --keys."`
 	Ping     time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
 	Drain    time.Duration `name:"drain-delay" default:"0s" help:"How long to go on after SIGTERM, reported as not ready by /healthz, so that load balancers notice (${default})."`
@@ -51,6 +52,10 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if c.Default != "" && !brain.ValidID(c.Default) {
 		return fmt.Errorf("--default-brain %q: must be the id or slug of a brain: a-z, 0-9 and -", c.Default)
 	}
+	origins, err := setup.Origins(c.Origins)
+	if err != nil {
+		return fmt.Errorf("--allow-origin: %w", err)
+	}
 	config, err := c.settings().Daemon(p.setup(), c.Home, slog.LevelInfo)
 	if err != nil {
 		return err
@@ -72,7 +77,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 			"use an address such as 127.0.0.1:8787", c.Addr, l.Addr()), l.Close())
 	}
 	config.Keys, config.Host, config.DefaultBrain, config.PingInterval = keys, host, c.Default, c.Ping
-	config.DrainDelay, config.Profiles = c.Drain, c.Pprof
+	config.DrainDelay, config.Profiles, config.AllowOrigins = c.Drain, c.Pprof, origins
 	d, err := daemon.New(ctx, config)
 	if err != nil {
 		if err = errors.Join(err, l.Close()); errors.Is(err, gitremote.ErrUnreachable) {

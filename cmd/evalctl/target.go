@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness"
+	"evalctl/harness/mapping"
 	"evalctl/harness/plan"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
@@ -19,12 +20,26 @@ import (
 type targetCmd struct {
 	Map   targetMapCmd   `cmd:"" help:"Propose the mapping of an MCP server from its tools."`
 	Check targetCheckCmd `cmd:"" help:"Write, find and delete a text, and print what a target can do."`
+	List  targetListCmd  `cmd:"" help:"List the mappings that are part of this program."`
+}
+
+type targetListCmd struct{}
+
+// Run lists the mappings that are part of this program, with the packages that each was tried with.
+func (c *targetListCmd) Run(p *process) error {
+	rows := [][]string{{"mapping", "transport", "tried with", "about"}}
+	for _, m := range mapping.Builtin() {
+		rows = append(rows, []string{m.Name, string(m.Transport), strings.Join(m.Packages, ", "), m.About})
+	}
+	_, err := fmt.Fprint(p.stdout, terminal.Table(rows, len(rows[0])))
+	return err
 }
 
 type targetMapCmd struct {
-	Server string `arg:"" help:"MCP server: a command, a URL, or a target of evalctl.yaml. A command may have {home} and begin with assignments."`
-	Write  string `name:"output" aliases:"write" placeholder:"FILE" help:"${about_output}"`
-	Token  string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}"`
+	Server string   `arg:"" help:"MCP server: a command, a URL, or a target of evalctl.yaml. A command may have {home} and begin with assignments."`
+	Write  string   `name:"output" aliases:"write" placeholder:"FILE" help:"${about_output}"`
+	Token  string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}"`
+	Header []string `sep:"none" placeholder:"'NAME: VALUE'" help:"Header of all requests to a service at a URL, which the mapping gets too. A secret is {env:VARIABLE}. May be repeated."`
 	daemonEnvFlag
 }
 
@@ -38,6 +53,13 @@ func (c *targetMapCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
+	headers, err := mapping.ParseHeaders(c.Header)
+	if err != nil {
+		return fmt.Errorf("--header: %w", err)
+	}
+	if len(headers) > 0 && config.Endpoint == "" {
+		return fmt.Errorf("--header is for a service at a URL, and %s is started", c.Server)
+	}
 	if c.Write != "" {
 		if _, err := os.Stat(c.Write); err == nil {
 			return fmt.Errorf("--output %s: the file exists already; name a new one", c.Write)
@@ -49,7 +71,7 @@ func (c *targetMapCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	var shown strings.Builder
-	data, err := plan.ProposeMapping(ctx, config, home, &shown)
+	data, err := plan.ProposeMapping(ctx, config, headers, p.env, home, &shown)
 	for line := range strings.Lines(shown.String()) {
 		fmt.Fprintln(p.stderr, terminal.Line(strings.TrimRight(line, "\n")))
 	}
@@ -63,7 +85,11 @@ func (c *targetMapCmd) Run(ctx context.Context, p *process) (err error) {
 	if err := atomicfile.WriteData(c.Write, 0o644, data); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stderr, "wrote %s; check it with: evalctl target check 'NAME=mcp: --mapping %[1]s COMMAND'\n", terminal.Line(c.Write))
+	how := "mcp: --mapping %[1]s COMMAND"
+	if mapping.Describes(c.Server) {
+		how = "--mapping %[1]s URL"
+	}
+	_, err = fmt.Fprintf(p.stderr, "wrote %[1]s; check it with: evalctl target check 'NAME="+how+"'\n", terminal.Line(c.Write))
 	return err
 }
 

@@ -29,7 +29,7 @@ const maxConcurrency = 1024
 // targetFlags has the flags that run and sweep share: which daemon is asked which questions, in
 // which brains.
 type targetFlags struct {
-	Target   string `aliases:"sdk" once:"" placeholder:"TARGET" help:"${about_target}" group:"target"`
+	Target   string `aliases:"sdk" once:"compare the results of two runs with evalctl compare, or give both to evalctl replay or bench" placeholder:"TARGET" help:"${about_target}" group:"target"`
 	Dataset  string `placeholder:"FILE" help:"${about_dataset}" group:"questions"`
 	Output   string `default:"results/" placeholder:"DIR" help:"${about_output}" group:"output"`
 	Port     int    `default:"0" help:"${about_port}" group:"advanced"`
@@ -112,20 +112,31 @@ func (p *process) targets() (plan.Targets, error) {
 
 var errTargetMissing = errors.New("--target is missing: give go, ts, py, a target of evalctl.yaml, NAME=URL or NAME='COMMAND'")
 
-// daemonEnvFlag has the flag for what a daemon gets of the environment.
+// daemonEnvFlag has the flags for how a daemon is started: what it gets of the environment, and how
+// long it may take.
 type daemonEnvFlag struct {
-	DaemonEnv []string `name:"daemon-env" placeholder:"NAME,..." help:"Pass variables on to the daemon or MCP server that is started, such as OPENAI_API_KEY: it gets no key that is not named. No cap limits what it pays with a key." group:"advanced"`
+	DaemonEnv    []string      `name:"daemon-env" placeholder:"NAME,..." help:"Pass variables on to the daemon or MCP server that is started, such as OPENAI_API_KEY: it gets no key that is not named. No cap limits what it pays with a key." group:"advanced"`
+	HomeOfUser   bool          `name:"home-of-user" help:"Let the daemon or MCP server that is started use your home and temporary folder, and an MCP server the present folder. Without it, each gets empty ones of its own." group:"advanced"`
+	StartTimeout time.Duration `name:"start-timeout" placeholder:"DURATION" help:"Time limit for the start of a daemon until it is healthy, or of an MCP server until it answers. Default: 30s, for an MCP server 60s." group:"advanced"`
 }
 
 // targets returns the targets that have a name, and what is passed on to those that are started.
 func (f *daemonEnvFlag) targets(p *process) (plan.Targets, error) {
 	targets, err := p.targets()
-	targets.Passed = f.DaemonEnv
+	targets.Passed, targets.HomeOfUser, targets.StartTimeout = f.DaemonEnv, f.HomeOfUser, f.StartTimeout
 	return targets, err
 }
 
-// validateDaemonEnv checks that only names are given.
+// validateDaemonEnv checks that only names are given, and the time limit.
 func (f *daemonEnvFlag) validateDaemonEnv(endpoint string) error {
+	switch {
+	case f.HomeOfUser && endpoint != "":
+		return errors.New("--home-of-user is for a daemon that is started; the one at --endpoint has a home already")
+	case f.StartTimeout < 0:
+		return fmt.Errorf("--start-timeout %v: must be above 0", f.StartTimeout)
+	case f.StartTimeout > 0 && endpoint != "":
+		return errors.New("--start-timeout is for a daemon that is started; the one at --endpoint is running already")
+	}
 	for _, given := range f.DaemonEnv {
 		name, _, value := strings.Cut(given, "=")
 		switch {

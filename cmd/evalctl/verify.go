@@ -23,7 +23,7 @@ type verifyCmd struct {
 
 // Run verifies all files, also after one that cannot be read.
 func (c *verifyCmd) Run(ctx context.Context, p *process) (err error) {
-	var allowed *sshsig.Allowed
+	var allowed *sshsig.AllowedKeys
 	if c.AllowedSigners != "" {
 		if allowed, err = sshsig.ReadAllowed(c.AllowedSigners); err != nil {
 			return fmt.Errorf("--allowed-signers: %w", err)

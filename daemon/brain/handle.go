@@ -64,23 +64,23 @@ func (h Handle) Skipped(ctx context.Context) (store.Skips, error) {
 }
 
 // Search runs a query on the index of the brain. It sees every write that was acknowledged before
-// the call, unless Found.Indexing is set. It waits for the index for no longer than
+// the call, unless SearchResult.Indexing is set. It waits for the index for no longer than
 // Config.SearchWait: an *UnreadyError means that the brain has no complete index yet. A failed
 // embedder or reranker is ErrSearchModel; a mode whose model is not configured is
 // search.ErrNoEmbedder or search.ErrNoReranker.
-func (h Handle) Search(ctx context.Context, q search.Query) (Found, error) {
+func (h Handle) Search(ctx context.Context, q search.Query) (SearchResult, error) {
 	defer h.Acquire()()
 	limit, cancel := h.limitWait(ctx)
 	defer cancel()
 	if _, err := h.storeWithin(ctx, limit); err != nil {
-		return Found{}, err
+		return SearchResult{}, err
 	}
 	if err := h.Sync(ctx); err != nil {
-		return Found{}, err
+		return SearchResult{}, err
 	}
 	x, err := h.indexer(ctx)
 	if err != nil {
-		return Found{}, err
+		return SearchResult{}, err
 	}
 	found, err := x.search(ctx, limit, q)
 	h.noteGone(err)
@@ -88,16 +88,16 @@ func (h Handle) Search(ctx context.Context, q search.Query) (Found, error) {
 		err = fmt.Errorf("%w: %w", ErrSearchModel, err)
 	}
 	if _, unready := errors.AsType[*UnreadyError](err); unready {
-		return Found{}, err // names the brain
+		return SearchResult{}, err // names the brain
 	}
 	if err != nil {
-		return Found{}, fmt.Errorf("search brain %s: %w", h.entry.id(), err)
+		return SearchResult{}, fmt.Errorf("search brain %s: %w", h.entry.id(), err)
 	}
 	return found, nil
 }
 
-// Found is the result of a search.
-type Found struct {
+// SearchResult is the result of a search.
+type SearchResult struct {
 	search.Result
 	// Indexing is nil if the index had every write that was acknowledged before the search.
 	// Otherwise it says how far the index was with those that it lacked.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
 )
 
 // TestIdleBrains: brains that nobody uses have no store and, if other processes use them, no entry.
@@ -33,8 +34,16 @@ func TestIdleBrains(t *testing.T) {
 			acquired, idle := use(t, s, "b1"), use(t, s, "b2")
 			release := acquired.Acquire()
 			defer release()
-			clock.Add(int64(2 * storeIdle))
+			// What is being indexed is not closed at this moment.
+			awaittest.Until(t, "the end of idle stores", func() bool {
+				clock.Add(int64(2 * storeIdle))
+				s.pool.closeIdleStores()
+				return d.open.Load() == 1
+			})
 			used := use(t, s, "b3")
+			if _, err := used.Store(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			s.pool.closeIdleStores()
 			s.endIdle()
 			want := brains
@@ -57,8 +66,11 @@ func TestIdleBrains(t *testing.T) {
 				t.Errorf("found %v in a brain that was idle", got)
 			}
 			unopened := use(t, s, "b2")
-			clock.Add(int64(2 * storeIdle))
-			s.pool.closeIdleStores()
+			awaittest.Until(t, "the end of the store of b2", func() bool {
+				clock.Add(int64(2 * storeIdle))
+				s.pool.closeIdleStores()
+				return d.open.Load() == 1
+			})
 			defer unopened.Acquire()()
 			clock.Add(int64(2 * storeIdle))
 			s.endIdle()

@@ -242,16 +242,16 @@ func (x *indexer) advance(to uint64) {
 
 // search runs a query once the index holds every write acknowledged before the call, or once limit
 // has ended, see Handle.Search. entry.acquireIndexer must precede each call.
-func (x *indexer) search(ctx, limit context.Context, q search.Query) (Found, error) {
+func (x *indexer) search(ctx, limit context.Context, q search.Query) (SearchResult, error) {
 	indexing, err := x.wait(ctx, limit)
 	if err != nil {
-		return Found{}, err
+		return SearchResult{}, err
 	}
 	found, err := x.searcher.Search(ctx, q)
 	if found.Degraded != "" || isModelError(err) {
 		x.embedding.wake.set() // the search may have left its documents half embedded
 	}
-	return Found{found, indexing}, err
+	return SearchResult{found, indexing}, err
 }
 
 // embedded returns how many passages of a document have a vector.

@@ -97,7 +97,7 @@ func TestReadYourWritesUnderConcurrentWriters(t *testing.T) {
 				if err == nil {
 					err = st.Write(t.Context(), path, []byte(word))
 				}
-				var got Found
+				var got SearchResult
 				if err == nil {
 					got, err = use(t, s, "eval").Search(t.Context(), query(word))
 				}
@@ -188,7 +188,7 @@ func TestWritesDuringTheBuildAreNotLost(t *testing.T) {
 	b := &slowBackend{docs: map[string][]byte{"a.md": []byte("otter")}, reading: make(chan string), proceed: make(chan struct{})}
 	s := openSlow(t, b)
 	type result struct {
-		got Found
+		got SearchResult
 		err error
 	}
 	search := func() chan result {

@@ -31,6 +31,7 @@ func openTicking(t *testing.T, memory int64) (*Service, *atomic.Int64) {
 	clock := new(atomic.Int64)
 	s := open(t, func(c *Config) {
 		c.IndexMemory = memory
+		c.SearchWait = 100 * 365 * 24 * time.Hour // by the ticking clock, the rest of an index takes hours
 		c.Now = func() time.Time { return epoch.Add(time.Duration(clock.Add(int64(time.Second)))) }
 	})
 	s.stopJanitor()
@@ -164,12 +165,12 @@ func TestReadYourWritesWhileIndexesAreDropped(t *testing.T) {
 				if err == nil {
 					err = st.Write(t.Context(), word+".md", []byte(word))
 				}
-				var got Found
+				var got SearchResult
 				if err == nil {
 					got, err = use(t, s, id).Search(t.Context(), query(word))
 				}
 				if err != nil || len(got.Hits) != 1 {
-					t.Errorf("%s: found %+v, %v", word, got.Hits, err)
+					t.Errorf("%s: found %+v, %+v, %v", word, got.Hits, got.Indexing, err)
 				}
 			}
 		})

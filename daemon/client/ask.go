@@ -62,6 +62,7 @@ func (b *Brain) Ask(
 	defer res.Body.Close()
 	body := intake.NewReader(ctx, io.NopCloser(res.Body), intake.Largest)
 	defer body.Close()
+	var pieces jsonobj.Pieces
 	for events := sse.NewReader(body, 0); ; {
 		event, err := events.Next()
 		if errors.Is(err, io.EOF) {
@@ -69,6 +70,17 @@ func (b *Brain) Ask(
 		}
 		if err != nil {
 			return done, transportError(ctx, r, err)
+		}
+		if event.Name == protocol.EventDelta {
+			if err := relayDelta(r, event, &pieces, emit); err != nil {
+				return done, err
+			}
+			continue
+		}
+		if rest := pieces.Rest(); rest != "" {
+			if err := emit(protocol.DeltaEvent{Delta: rest}); err != nil {
+				return done, err
+			}
 		}
 		if event.Name == protocol.EventDone {
 			err := unmarshal(r, event, &done)
@@ -88,8 +100,6 @@ func relay(r request, event sse.Event, emit func(any) error) error {
 	switch event.Name {
 	case protocol.EventRetrieve:
 		return relayAs[protocol.RetrieveEvent](r, event, emit)
-	case protocol.EventDelta:
-		return relayAs[protocol.DeltaEvent](r, event, emit)
 	case protocol.EventCitation:
 		return relayAs[protocol.CitationEvent](r, event, emit)
 	case protocol.EventError:
@@ -100,6 +110,25 @@ func relay(r request, event sse.Event, emit func(any) error) error {
 		return &failure
 	}
 	return nil
+}
+
+// relayDelta calls emit with the next text of the answer, which begins with what the deltas before
+// it have of its first character.
+func relayDelta(r request, event sse.Event, pieces *jsonobj.Pieces, emit func(any) error) error {
+	var e struct {
+		Delta json.RawMessage `json:"delta"`
+	}
+	if err := unmarshal(r, event, &e); err != nil {
+		return err
+	}
+	if whole, ok := jsonobj.String(e.Delta); !ok || whole == "" {
+		return relayAs[protocol.DeltaEvent](r, event, emit) // it has the error
+	}
+	text := pieces.Next(e.Delta)
+	if text == "" {
+		return nil
+	}
+	return emit(protocol.DeltaEvent{Delta: text})
 }
 
 func relayAs[E any](r request, event sse.Event, emit func(any) error) error {

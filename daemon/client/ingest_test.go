@@ -66,7 +66,7 @@ func TestIngestFileErrors(t *testing.T) {
 		"long path":      {protocol.IngestFile{Path: strings.Repeat("a", 1025), Content: []byte("x")}, protocol.CodeValidation, false},
 		"65 tags":        {protocol.IngestFile{Path: "a.txt", Tags: make([]string, 65), Content: []byte("x")}, protocol.CodeValidation, false},
 		"empty":          {protocol.IngestFile{Path: "a.txt"}, protocol.CodeValidation, true},
-		"unknown kind":   {protocol.IngestFile{Path: "a.exe", Content: []byte("x")}, protocol.CodeUnsupportedMediaType, true},
+		"unknown kind":   {protocol.IngestFile{Path: "a.exe", Content: []byte("MZ\x00")}, protocol.CodeUnsupportedMediaType, true},
 		"header in type": {protocol.IngestFile{Path: "a.txt", ContentType: "text/x\r\nX-Y: z", Content: []byte("x")}, protocol.CodeUnsupportedMediaType, true},
 	} {
 		_, err := brain.IngestFile(t.Context(), test.file)

@@ -48,6 +48,11 @@ func (b *Brain) Session(ctx context.Context, id string) (protocol.Session, error
 	return call[protocol.Session](ctx, b.c, b.session(http.MethodGet, id, ""))
 }
 
+// DeleteSession deletes a session with its messages and with what was made from them.
+func (b *Brain) DeleteSession(ctx context.Context, id string) error {
+	return b.c.send(ctx, b.session(http.MethodDelete, id, ""))
+}
+
 // Recall finds the chunks that match a query best, and weighs what was said in the session lately
 // (spec 4.1, memory_recall). The session need not exist.
 func (b *Brain) Recall(

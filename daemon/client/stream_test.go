@@ -51,6 +51,21 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// TestAskHalves checks that a character whose halves are in two deltas is one.
+func TestAskHalves(t *testing.T) {
+	delta := func(text string) string { return "event: answer_delta\ndata: {\"delta\":\"" + text + "\"}\n\n" }
+	stream := delta(`a\ud83d`) + delta(`\ude00b`) + delta(`\ud83d`) + "event: done\ndata: {\"ok\":true}\n\n"
+	c := stub(t, nil, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, stream) })
+	var got []string
+	_, err := c.Brain("b").Ask(t.Context(), protocol.AskRequest{Question: "q"}, func(event any) error {
+		got = append(got, event.(protocol.DeltaEvent).Delta)
+		return nil
+	})
+	if diff := cmp.Diff([]string{"a", "😀b", "\ufffd"}, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
 func TestAskEndings(t *testing.T) {
 	const delta = "event: answer_delta\ndata: {\"delta\":\"x\"}\n\n"
 	for stream, says := range map[string]string{

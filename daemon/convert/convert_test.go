@@ -171,6 +171,9 @@ func TestPage(t *testing.T) {
 		"paragraphs": frame + "<div class=wrap><div>" + text + "</div></div><div><a href=/a>REST</a> <a href=/b>REST</a></div>",
 		"sections":   frame + "<div>" + "<div>" + paragraph + paragraph + "</div><div>" + paragraph + paragraph + "</div></div>",
 		"no main":    text,
+		// A name of the frame is not believed of most of the text, nor of a section that is named by its heading.
+		"share":   frame + `<article><div id="share-buttons-1">` + text + `</div></article>`,
+		"heading": frame + "<main>" + paragraph + paragraph + paragraph + `<div id="sharing-with-several-towns">` + paragraph + "</div></main>",
 	} {
 		doc, err := convert.Page(t.Context(), nil, []byte(page))
 		if err != nil {

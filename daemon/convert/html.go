@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
 
 	"evalctl/daemon/convert/budget"
 )
@@ -43,15 +45,21 @@ func fromHTML(ctx context.Context, m *budget.Meter, base *url.URL, data []byte, 
 	return Document{Title: titleOf(root), Markdown: w.out.String()}, w.err
 }
 
-// decodeHTML returns a page as UTF-8. A byte order mark decides its charset, then a declaration,
-// then the text itself, as in browsers.
+// decodeHTML returns a page as UTF-8. Its charset is determined as the HTML standard says (section
+// 13.2.3, determining the character encoding): by a byte order mark, by UTF-16 that shows, by a meta
+// element, by an XML declaration, and then by the text itself.
 func decodeHTML(data []byte) ([]byte, error) {
-	encoding, name, certain := charset.DetermineEncoding(data, "")
-	if !certain && utf8.Valid(data) {
-		name = "utf-8"
+	charsetOf, name, certain := charset.DetermineEncoding(data, "")
+	// The library does not say whether a meta element names windows-1252, which is also the last resort.
+	if !certain && (name == "windows-1252" || name == "utf-8") {
+		if declared, label := declaredInXML(data); declared != nil {
+			charsetOf, name = declared, label
+		} else if utf8.Valid(data) {
+			name = "utf-8"
+		}
 	}
 	if name != "utf-8" {
-		decoded, err := encoding.NewDecoder().Bytes(data)
+		decoded, err := charsetOf.NewDecoder().Bytes(data)
 		if err != nil {
 			return nil, fmt.Errorf("charset %s: %w", name, err)
 		}
@@ -62,6 +70,29 @@ func decodeHTML(data []byte) ([]byte, error) {
 		return nil, errors.New("it is binary and not HTML: it contains NUL bytes")
 	}
 	return bytes.ToValidUTF8(bytes.TrimPrefix(data, markUTF8), []byte("\ufffd")), nil
+}
+
+// xmlDeclaration is one in the first bytes of a page, with its encoding.
+var xmlDeclaration = regexp.MustCompile(`^<\?xml[^>]*?\sencoding\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')`)
+
+// declaredInXML returns the encoding that an XML declaration shows or names. One that can be read
+// byte by byte is not UTF-16, whatever it says.
+func declaredInXML(data []byte) (encoding.Encoding, string) {
+	const searched = 1024
+	head := data[:min(len(data), searched)]
+	label := ""
+	switch m := xmlDeclaration.FindSubmatch(head); {
+	case bytes.HasPrefix(head, []byte("<\x00?\x00x\x00")):
+		label = "utf-16le"
+	case bytes.HasPrefix(head, []byte("\x00<\x00?\x00x")):
+		label = "utf-16be"
+	case m != nil:
+		label = strings.TrimSpace(string(m[1]) + string(m[2]))
+		if strings.HasPrefix(strings.ToLower(label), "utf-16") {
+			label = "utf-8"
+		}
+	}
+	return charset.Lookup(label)
 }
 
 // contextReader ends the parser with its context.

@@ -61,7 +61,7 @@ func isHidden(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Noframes, atom.Noembed, atom.Iframe, atom.Object,
 		atom.Embed, atom.Svg, atom.Canvas, atom.Audio, atom.Video, atom.Map, atom.Head, atom.Title, atom.Select,
-		atom.Datalist, atom.Textarea, atom.Button, atom.Input, atom.Progress, atom.Meter, atom.Rp:
+		atom.Datalist, atom.Textarea, atom.Button, atom.Progress, atom.Meter, atom.Rp:
 		return true
 	}
 	for _, a := range n.Attr {

@@ -15,6 +15,8 @@ type inline struct {
 	inCell bool
 	strong bool // within strong emphasis
 	em     bool
+	struck bool // within text that is no longer valid
+	quoted bool
 }
 
 // take returns the text so far and begins a new block.

@@ -20,7 +20,7 @@ const (
 // enough text, else the element whose paragraphs have the highest score. If neither has a quarter
 // of the text, as on a page of lists, it is the whole page.
 func (p *page) mainText(root *html.Node) *html.Node {
-	m := measurer{page: p, texts: map[*html.Node]measures{}}
+	m := measurer{page: p, whole: lengthOf(root), texts: map[*html.Node]measures{}}
 	whole := m.measure(root, false)
 	if whole.chars < minMain {
 		// What was dropped may be all that there is.
@@ -45,7 +45,9 @@ func (m measures) prose() float64 { return 1 - float64(m.linked)/float64(max(m.c
 
 type measurer struct {
 	page  *page
+	whole int                     // the length of all text that is not hidden
 	texts map[*html.Node]measures // of blocks
+	marks int                     // marks of the main text so far
 }
 
 // measure records the text of an element and of all in it, and drops what is beside the main text.
@@ -64,7 +66,49 @@ func (m *measurer) measure(n *html.Node, inMain bool) measures {
 			return measures{}
 		}
 		inMain = inMain || isMain(n)
+		if marksMain(n) {
+			m.marks++
+		}
+		if isNamedBeside(n) {
+			return m.measureNamed(n, inMain)
+		}
 	}
+	return m.measureAll(n, inMain)
+}
+
+// measureNamed is measure for an element that is named like a part of the frame. If it has most of the
+// text of the page, or a mark of the main text is in it, it is named after something beside that text.
+func (m *measurer) measureNamed(n *html.Node, inMain bool) measures {
+	marks := m.marks
+	sum := m.measureAll(n, inMain)
+	if 2*(sum.chars-sum.linked) > m.whole || m.marks > marks {
+		return sum
+	}
+	m.page.dropped[n] = true
+	delete(m.texts, n)
+	for below := range n.Descendants() {
+		delete(m.texts, below)
+	}
+	return measures{}
+}
+
+// lengthOf returns the number of code points of the text of a node that is not hidden.
+func lengthOf(n *html.Node) int {
+	switch {
+	case n.Type == html.TextNode:
+		return utf8.RuneCountInString(strings.TrimSpace(n.Data))
+	case n.Type == html.ElementNode && isHidden(n):
+		return 0
+	}
+	sum := 0
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		sum += lengthOf(c)
+	}
+	return sum
+}
+
+// measureAll records the text of an element and of all in it.
+func (m *measurer) measureAll(n *html.Node, inMain bool) measures {
 	var sum measures
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		below := m.measure(c, inMain)
@@ -86,7 +130,13 @@ func isMain(n *html.Node) bool {
 		attribute(n, "itemprop") == "articleBody"
 }
 
-// isBeside reports whether an element belongs to the frame of a page.
+// marksMain reports whether an element is no part of the frame of a page: its main element, which may
+// not be within a part of the frame (HTML standard, 4.4.14), or its heading of the first level.
+func marksMain(n *html.Node) bool {
+	return n.DataAtom == atom.H1 || isMain(n) && n.DataAtom != atom.Article
+}
+
+// isBeside reports whether an element belongs to the frame of a page by what it is.
 func isBeside(n *html.Node, inMain bool) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Aside, atom.Footer, atom.Form, atom.Dialog:
@@ -100,17 +150,35 @@ func isBeside(n *html.Node, inMain bool) bool {
 	case "navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "menubar":
 		return true
 	}
+	return false
+}
+
+// maxName is the largest number of words of an id that names a part of a frame. A longer one is made of
+// the words of a heading, as in sharing-with-several-developers.
+const maxName = 3
+
+// isNamedBeside reports whether a block is named like a part of the frame of a page.
+func isNamedBeside(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Html, atom.Body, atom.Main, atom.Article:
+		return false
+	}
 	if !isBlock(n) {
 		return false
 	}
-	for _, names := range []string{attribute(n, "id"), attribute(n, "class")} {
-		for name := range strings.FieldsSeq(strings.ToLower(names)) {
-			if besideName(name) {
-				return true
-			}
+	if id := strings.ToLower(attribute(n, "id")); len(wordsOfName(id)) <= maxName && besideName(id) {
+		return true
+	}
+	for name := range strings.FieldsSeq(strings.ToLower(attribute(n, "class"))) {
+		if besideName(name) {
+			return true
 		}
 	}
 	return false
+}
+
+func wordsOfName(name string) []string {
+	return strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == ':' })
 }
 
 // besideName reports whether the words of a class or id name a part of the frame of a page.
@@ -118,7 +186,7 @@ func besideName(name string) bool {
 	if len(name) > 64 {
 		return false
 	}
-	words := strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == ':' })
+	words := wordsOfName(name)
 	for i, word := range words {
 		switch word {
 		case "nav", "navbar", "navigation", "breadcrumb", "breadcrumbs", "sidebar", "footer", "cookie", "cookies",
@@ -133,7 +201,8 @@ func besideName(name string) bool {
 	return false
 }
 
-// landmark returns the element that the page itself calls its main text, if there is one.
+// landmark returns the element that the page itself calls its main text, if there is one, or the one
+// around its articles if there are several, such as a question and its answers.
 func (m *measurer) landmark(root *html.Node, whole measures) *html.Node {
 	var best *html.Node
 	for n := range root.Descendants() {
@@ -153,10 +222,54 @@ func (m *measurer) landmark(root *html.Node, whole measures) *html.Node {
 			best = n
 		}
 	}
+	if best != nil && best.DataAtom == atom.Article {
+		best = m.articles(root, best)
+	}
 	if best != nil && m.texts[best].chars*4 < whole.chars {
 		return nil
 	}
 	return best
+}
+
+// articles returns the element around all articles of a page that are no teasers of other pages, which
+// it drops, and the best article if it is the only one.
+func (m *measurer) articles(root, best *html.Node) *html.Node {
+	if isTeaser(best) {
+		return best
+	}
+	around, teasers := best, []*html.Node(nil)
+	for n := range root.Descendants() {
+		text, measured := m.texts[n]
+		switch {
+		case !measured || n.DataAtom != atom.Article || text.chars < minParagraph || within(n, best) || within(best, n):
+		case isTeaser(n):
+			teasers = append(teasers, n)
+		default:
+			for !within(n, around) {
+				around = around.Parent
+			}
+		}
+	}
+	for _, n := range teasers {
+		m.page.dropped[n] = true
+	}
+	return around
+}
+
+// isTeaser reports whether the heading of an article is a link: the text is elsewhere.
+func isTeaser(article *html.Node) bool {
+	for n := range article.Descendants() {
+		switch n.DataAtom {
+		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+			for c := range n.Descendants() {
+				if c.DataAtom == atom.A && !strings.HasPrefix(attribute(c, "href"), "#") && attribute(c, "href") != "" {
+					return true
+				}
+			}
+			return n.Parent != nil && n.Parent.DataAtom == atom.A
+		}
+	}
+	return false
 }
 
 // paragraphs returns the element whose paragraphs have the highest score. Paragraphs score for

@@ -22,6 +22,24 @@ func (w *htmlWriter) inlineElement(n *html.Node) {
 		}
 	case atom.A:
 		w.link(n)
+	case atom.S, atom.Strike, atom.Del:
+		w.emphasis(n, "~~", &w.inline.struck)
+	case atom.Sub:
+		w.script(n, "_")
+	case atom.Sup:
+		w.script(n, "^")
+	case atom.Abbr, atom.Acronym:
+		w.children(n)
+		w.explain(n, attribute(n, "title"))
+	case atom.Time:
+		w.children(n)
+		w.dateOf(n)
+	case atom.Rt:
+		w.inline.raw("(")
+		w.children(n)
+		w.inline.raw(")")
+	case atom.Input:
+		w.checkbox(n)
 	case atom.B, atom.Strong:
 		w.emphasis(n, "**", &w.inline.strong)
 	case atom.I, atom.Em, atom.Cite, atom.Dfn, atom.Var:
@@ -37,10 +55,17 @@ func (w *htmlWriter) inlineElement(n *html.Node) {
 		}
 		w.children(n)
 	case atom.Q:
-		w.inline.raw("“")
+		open, closing := "“", "”"
+		if w.inline.quoted {
+			open, closing = "‘", "’"
+		}
+		outer := w.inline.quoted
+		w.inline.quoted = true
+		w.inline.raw(open)
 		w.children(n)
 		w.inline.space = false
-		w.inline.raw("”")
+		w.inline.raw(closing)
+		w.inline.quoted = outer
 	default:
 		w.children(n)
 	}

@@ -28,11 +28,13 @@ type htmlWriter struct {
 	indents []indent
 	tight   bool // the next block follows without a blank line
 	inline  inline
-	held    int    // bytes of the block around the element that is captured
-	flat    int    // within elements whose text is on one line: blocks end nothing
-	heading string // begins the block, "## "
-	itemEnd int    // length of out after the last item
-	item    int    // number of the next item of an ordered list, 0 in others
+	held    int             // bytes of the block around the element that is captured
+	flat    int             // within elements whose text is on one line: blocks end nothing
+	heading string          // begins the block, "## "
+	itemEnd int             // length of out after the last item
+	known   map[string]bool // abbreviations that have been explained
+	item    int             // number of the next item of an ordered list, 0 in others
+	step    int             // to the number of the item after it
 }
 
 // indent is what the lines of a list item or a quote begin with.
@@ -120,11 +122,14 @@ func (w *htmlWriter) block(n *html.Node) {
 }
 
 func (w *htmlWriter) list(n *html.Node) {
-	outer := w.item
-	w.item = 0
+	outer, outerStep := w.item, w.step
+	w.item, w.step = 0, 1
 	if n.DataAtom == atom.Ol {
 		w.item = 1
-		if start, err := strconv.Atoi(attribute(n, "start")); err == nil && start >= 0 && start < 1e6 {
+		if hasAttribute(n, "reversed") {
+			w.item, w.step = itemsOf(n), -1
+		}
+		if start, ok := itemNumber(n, "start"); ok {
 			w.item = start
 		}
 	}
@@ -133,14 +138,36 @@ func (w *htmlWriter) list(n *html.Node) {
 	w.children(n)
 	w.flush()
 	w.tight = false
-	w.item = outer
+	w.item, w.step = outer, outerStep
+}
+
+// itemNumber returns a number of a list or an item, and whether Markdown can write it.
+func itemNumber(n *html.Node, key string) (int, bool) {
+	number, err := strconv.Atoi(attribute(n, key))
+	return number, err == nil && number >= 0 && number < 1e6
+}
+
+func itemsOf(list *html.Node) (items int) {
+	for c := list.FirstChild; c != nil; c = c.NextSibling {
+		if c.DataAtom == atom.Li {
+			items++
+		}
+	}
+	return items
 }
 
 func (w *htmlWriter) listItem(n *html.Node) {
 	mark := "- "
 	if n.Parent != nil && n.Parent.DataAtom == atom.Ol {
-		mark = strconv.Itoa(w.item) + ". "
-		w.item++
+		if number, ok := itemNumber(n, "value"); ok {
+			w.item = number
+		}
+		if letter := letterMark(n.Parent, w.item); letter != "" {
+			w.inline.raw(letter)
+		} else {
+			mark = strconv.Itoa(max(0, w.item)) + ". "
+		}
+		w.item += w.step
 	}
 	// Items follow each other without a blank line.
 	w.tight = w.tight || w.itemEnd > 0 && w.itemEnd == w.out.Len()

@@ -44,6 +44,23 @@ var kindsByExtension = map[string]Kind{
 	".pdf": PDF,
 }
 
+// errOpen is an ErrKind that the bytes of the file can settle: nothing says that it is not text.
+var errOpen = fmt.Errorf("%w", ErrKind)
+
+// KindOfFile is KindOf for a file whose bytes are known: one of which neither the content type nor the
+// extension says anything is Text if it is text, such as source code, YAML or subtitles. The error for
+// any other file says what it is and what to do.
+func KindOfFile(as, contentType, name string, data []byte) (Kind, error) {
+	kind, err := KindOf(as, contentType, name)
+	if err == nil || as != "" {
+		return kind, err
+	}
+	if errors.Is(err, errOpen) && isText(data) {
+		return Text, nil
+	}
+	return "", fmt.Errorf("%w: %s", ErrKind, refusal(contentType, name, data))
+}
+
 // KindOf returns the kind of a file. The first of these that is known decides: as, which is a Kind
 // or empty; the content type, with or without parameters; the extension of the name, in upper or
 // lower case. Convert checks that the bytes are of that kind.
@@ -78,7 +95,7 @@ func KindOf(as, contentType, name string) (Kind, error) {
 	case ext == "" || ext == ".":
 		return Text, nil
 	}
-	return "", fmt.Errorf("%w: extension %.40q: name the kind with as: %s", ErrKind, ext, supported)
+	return "", fmt.Errorf("%w: extension %.40q: name the kind with as: %s", errOpen, ext, supported)
 }
 
 // kindOfType returns the kind of a content type, or "" if it leaves the kind open.
@@ -101,5 +118,13 @@ func kindOfType(contentType string) (Kind, error) {
 	case strings.HasPrefix(mediaType, "text/") && mediaType != "text/rtf":
 		return Text, nil
 	}
-	return "", fmt.Errorf("%w: content type %.100q: supported are %s", ErrKind, mediaType, supported)
+	return "", fmt.Errorf("%w: content type %.100q: supported are %s", open(mediaType), mediaType, supported)
+}
+
+// open returns errOpen for a type that may be a name of text, such as application/yaml.
+func open(mediaType string) error {
+	if sub, ok := strings.CutPrefix(mediaType, "application/"); ok && refusedTypes[sub] == "" && !strings.HasPrefix(sub, "vnd.") || strings.HasSuffix(mediaType, "+xml") {
+		return errOpen
+	}
+	return ErrKind
 }

@@ -55,7 +55,7 @@ func TestKindOf(t *testing.T) {
 		{"", "", "x.HTM", convert.HTML},
 		{"", "", "x.xhtml", convert.HTML},
 		{"", "", "x.PDF", convert.PDF},
-		{"", "", "x.docx", ""},
+		{"", "", "x.docx", ""}, {"", "application/yaml", "", ""}, // without its bytes
 		{"", "application/octet-stream", "x.png", ""},
 
 		// Without anything, it is text.

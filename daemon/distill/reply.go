@@ -11,9 +11,11 @@ import (
 	"unicode/utf8"
 
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/llm"
 )
 
-// parseObject parses a reply that is one JSON object alone. Its errors are for the model as well.
+// parseObject parses a reply that is one JSON object alone, which a code fence or thoughts may be
+// around. Its errors are for the model as well.
 func parseObject(reply string) (jsonobj.Object, error) {
 	text := strings.TrimSpace(reply)
 	switch {
@@ -21,10 +23,11 @@ func parseObject(reply string) (jsonobj.Object, error) {
 		return nil, fmt.Errorf("it has %d bytes, the limit is %d", len(text), maxReply)
 	case text == "":
 		return nil, errors.New("it is empty")
-	case strings.HasPrefix(text, "```"):
-		return nil, errors.New("it is inside a code fence")
 	}
-	o, err := jsonobj.Parse([]byte(text))
+	o, err := jsonobj.Parse([]byte(llm.Unfenced(text)))
+	if said, thought := llm.WithoutThoughts(text); err != nil && thought == nil {
+		o, err = jsonobj.Parse([]byte(llm.Unfenced(said)))
+	}
 	if err != nil {
 		return nil, errors.New("it is not one JSON object alone")
 	}

@@ -67,5 +67,8 @@ func parseDate(n *yaml.Node) (time.Time, dateForm) {
 		}
 		return t, goodDate
 	}
+	if t, ok := parseWords(s); ok {
+		return t, goodDate
+	}
 	return time.Time{}, badDate
 }

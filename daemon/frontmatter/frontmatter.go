@@ -83,6 +83,15 @@ func Parse(text string) Document {
 	return doc
 }
 
+// Below returns the text below the lines that enclose front matter, even if that cannot be read.
+func Below(text string) string {
+	text = strings.TrimPrefix(text, "\ufeff")
+	if _, body, ok := cut(text); ok {
+		return valid(body)
+	}
+	return valid(text)
+}
+
 func valid(text string) string { return strings.ToValidUTF8(text, string(utf8.RuneError)) }
 
 // split returns the mapping at the top of text and the text below it, without a byte order mark.

@@ -44,6 +44,9 @@ type Options struct {
 	// Host is the host name that the listener was configured with, if any. Without keys, requests
 	// for host names other than this one and localhost are refused.
 	Host string
+	// AllowOrigins are the origins whose web pages may use the API, as ParseOrigin returns them. Others
+	// may not.
+	AllowOrigins []string
 	// DefaultBrain is the id or slug of the brain of requests that name none (spec 1). A caller
 	// that may not use this brain has no default. Empty means the oldest brain that the caller may
 	// use.
@@ -75,6 +78,7 @@ type API struct {
 	logger      *slog.Logger
 	mux         *http.ServeMux
 	crossOrigin *http.CrossOriginProtection
+	origins     map[string]bool
 	draining    atomic.Bool
 	stopping    chan struct{}
 	stop        func()
@@ -101,11 +105,16 @@ func New(cfg Config) *API {
 		logger:      cfg.Logger,
 		mux:         http.NewServeMux(),
 		crossOrigin: http.NewCrossOriginProtection(),
+		origins:     map[string]bool{},
 		stopping:    make(chan struct{}),
 		feeds:       feeds{brain: map[brain.Handle]*feed{}},
 		ping:        cmp.Or(cfg.PingInterval, defaultPing),
 		deadline:    operationTimeout,
 		gates:       newGates(runtime.GOMAXPROCS(0)),
+	}
+	for _, origin := range cfg.AllowOrigins {
+		a.origins[origin] = true
+		_ = a.crossOrigin.AddTrustedOrigin(origin) // ParseOrigin has checked it
 	}
 	a.pace = newPace(runtime.GOMAXPROCS(0))
 	a.lobby = newLobby(a.pace, a.metrics)

@@ -41,8 +41,24 @@ func (a *API) batchDocuments(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	committed := len(commit.Ops)
-	err = a.apply(r.Context(), st, commit)
+	changed := changedBy(commit.Ops)
+	if err = a.apply(r.Context(), st, commit); err == nil {
+		err = a.memory.Changed(r.Context(), brainOf(r), changed...)
+	}
 	return replyJSON(w, http.StatusOK, protocol.BatchResult{Committed: committed}, err)
+}
+
+// changedBy returns the paths at which operations replace, move or delete documents.
+func changedBy(ops []store.Op) (paths []string) {
+	for _, op := range ops {
+		if op.Kind == store.OpAppend {
+			continue
+		}
+		if paths = append(paths, op.Path); op.To != "" {
+			paths = append(paths, op.To)
+		}
+	}
+	return paths
 }
 
 // decodeBatch reads one op after the other, and stops at the first one that it rejects.

@@ -163,16 +163,16 @@ func eachKey(
 
 // skip reads the next value without keeping it.
 func skip(dec *json.Decoder) error {
-	if err := dec.Decode(&ignored{}); err != nil {
+	if err := dec.Decode(&ignoredValue{}); err != nil {
 		return jsonError(err)
 	}
 	return nil
 }
 
-// ignored is any JSON value.
-type ignored struct{}
+// ignoredValue is any JSON value.
+type ignoredValue struct{}
 
-func (*ignored) UnmarshalJSON([]byte) error { return nil }
+func (*ignoredValue) UnmarshalJSON([]byte) error { return nil }
 
 func givenTwice(key string) error {
 	return requestErrorf(errInvalid, "%s is given twice, with different values", key)

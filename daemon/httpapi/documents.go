@@ -96,8 +96,22 @@ func fileInfo(f store.FileInfo) protocol.FileInfo {
 }
 
 func (a *API) writeDocument(w http.ResponseWriter, r *http.Request) error {
-	return a.putBytes(w, r, (*store.Store).Write)
+	return a.putBytes(w, r, func(st *store.Store, ctx context.Context, path string, data []byte) error {
+		if err := st.Write(ctx, path, data); err != nil {
+			return err
+		}
+		if err := a.memory.Changed(ctx, brainOf(r), path); err != nil {
+			return err
+		}
+		for _, problem := range memory.Problems(path, data) {
+			w.Header().Add(problemHeader, problem)
+		}
+		return nil
+	})
 }
+
+// problemHeader has a problem of a document that was written. The response to a write has no body.
+const problemHeader = "Document-Problem"
 
 func (a *API) appendDocument(w http.ResponseWriter, r *http.Request) error {
 	return a.putBytes(w, r, (*store.Store).Append)
@@ -125,8 +139,7 @@ func (a *API) putBytes(
 }
 
 func (a *API) deleteDocument(w http.ResponseWriter, r *http.Request) error {
-	st, err := a.store(r)
-	if err != nil {
+	if _, err := a.store(r); err != nil {
 		return err
 	}
 	q, err := parseQuery(r, nil)
@@ -141,7 +154,7 @@ func (a *API) deleteDocument(w http.ResponseWriter, r *http.Request) error {
 	case byID:
 		return replyEmpty(w, http.StatusNoContent, a.memory.DeleteDocument(r.Context(), brainOf(r), id))
 	}
-	return replyEmpty(w, http.StatusNoContent, st.Delete(r.Context(), path))
+	return replyEmpty(w, http.StatusNoContent, a.memory.Delete(r.Context(), brainOf(r), path))
 }
 
 func (a *API) renameDocument(w http.ResponseWriter, r *http.Request) error {
@@ -165,5 +178,9 @@ func (a *API) renameDocument(w http.ResponseWriter, r *http.Request) error {
 	if err := memory.CheckWritable(*body.To); err != nil {
 		return err
 	}
-	return replyEmpty(w, http.StatusNoContent, st.Rename(r.Context(), *body.From, *body.To))
+	err = st.Rename(r.Context(), *body.From, *body.To)
+	if err == nil {
+		err = a.memory.Changed(r.Context(), brainOf(r), *body.From, *body.To)
+	}
+	return replyEmpty(w, http.StatusNoContent, err)
 }

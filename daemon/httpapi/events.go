@@ -28,6 +28,7 @@ func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead { // the pattern GET also matches it
 		w.Header().Set("Content-Type", protocol.TypeEvents)
 		w.Header().Set("Cache-Control", "no-cache")
+		sse.Unbuffered(w.Header())
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}

@@ -24,7 +24,10 @@ type blockedStore struct {
 	proceed chan struct{}
 }
 
-func (b *blockedStore) List(context.Context, string) (list []store.FileInfo, err error) {
+func (b *blockedStore) List(_ context.Context, dir string) (list []store.FileInfo, err error) {
+	if dir != "" {
+		return nil, store.ErrNotFound
+	}
 	for i := range 3 {
 		list = append(list, store.FileInfo{Path: fmt.Sprintf("d%d.md", i), Size: 1 << 20, ModTime: epoch})
 	}

@@ -142,7 +142,7 @@ func TestIngestRejections(t *testing.T) {
 		"two paths":          {multi("path", "a.txt", "path", "b.txt", "file a.txt", "x"), 400, "validation_error", "path is given twice"},
 		"both spellings":     {multi("content_type", "text/plain", "contentType", "text/html", "file a.txt", "x"), 400, "validation_error", "content_type is given twice"},
 		"bad path":           {multi("path", "../a.txt", "file a.txt", "x"), 400, "validation_error", "dot segment"},
-		"unknown kind":       {multi("file a.exe", "x"), 415, "unsupported_media_type", ".exe"},
+		"unknown kind":       {multi("file a.exe", "MZ\x00"), 415, "unsupported_media_type", ".exe"},
 		"image":              {multi("file a.txt image/png", "x"), 415, "unsupported_media_type", "image/png"},
 		"unknown as":         {multi("as", "docx", "file a.txt", "x"), 400, "validation_error", "docx"},
 		"not a PDF":          {multi("file a.pdf", "walrus"), 400, "validation_error", "file"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/sse"
 )
 
 // HandleMCP sets the handler of POST /mcp, which must not be called otherwise. Without one, the
@@ -91,6 +92,7 @@ func (w *mcpWriter) WriteHeader(status int) {
 	}
 	if contentType == protocol.TypeEvents {
 		w.Header().Set("Cache-Control", "no-cache")
+		sse.Unbuffered(w.Header())
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

@@ -41,6 +41,9 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 		writeError(r, err)
 		return
 	}
+	if a.answerOrigin(w, r) {
+		return
+	}
 	if err := a.crossOrigin.Check(r); err != nil {
 		writeError(r, requestErrorf(errCrossOrigin,
 			"%v: this daemon does not serve web pages of other origins", err))

@@ -43,7 +43,8 @@ var operations = map[string]operation{
 		Summary: "Call the memory_* tools: the Model Context Protocol over streamable HTTP.",
 		Description: "There are no sessions: every request is served on its own, and only POST is " +
 			"supported. A tool needs the scope of the endpoint that it uses. A notification gets 202. " +
-			"Failures of the protocol may have the body of a JSON-RPC error.",
+			"A message that is not valid gets 400, with the body of a JSON-RPC error. A request that " +
+			"cannot be answered gets its error with 200, from version 2026-07-28 on with 404 or 400.",
 		RequestBody: &requestBody{
 			Required: true, Description: sizeLimit(maxRecordBody),
 			Content: map[string]media{protocol.TypeJSON: {
@@ -56,8 +57,7 @@ var operations = map[string]operation{
 				}`),
 			}},
 		},
-		Responses: streams("One JSON-RPC message in each event. The reply is the last.",
-			map[string]string{"message": "JSONRPCMessage"}),
+		Responses: jsonRPC(),
 	},
 
 	"listBrains": {
@@ -131,7 +131,10 @@ var operations = map[string]operation{
 		Summary:     "Create or replace a document.",
 		Parameters:  []parameter{byPath},
 		RequestBody: bytesBody,
-		Responses:   done,
+		Responses: map[string]response{"204": {
+			Description: "Done. The header says what cannot be read of the document, such as its date.",
+			Headers:     map[string]header{problemHeader: {Schema: inline(ofType("string"))}},
+		}},
 	},
 	"appendDocument": {
 		allowed:     "writer admin",
@@ -305,6 +308,13 @@ var operations = map[string]operation{
 		allowed:   "reader writer admin",
 		Summary:   "Describe a session.",
 		Responses: returns[protocol.Session](http.StatusOK, "The session."),
+	},
+	"deleteSession": {
+		allowed: "writer admin",
+		Summary: "Delete a session with what was made from it.",
+		Description: "Its messages, facts and episodes are deleted, and the summaries that were made from " +
+			"these. A note that another session states as well stays.",
+		Responses: done,
 	},
 	"recall": {
 		allowed: "reader writer admin searcher",

@@ -62,7 +62,7 @@ func searchQuery() []parameter {
 		components[reflect.TypeFor[protocol.SearchFilters]()]...)
 	examples := map[string]any{
 		"query": "kettle", "top_k": 3, "mode": "bm25", "scope": "all", "sort": "recency",
-		"question_date": "2024-05-01", "candidate_k": 0, "rerank_top_n": 0, "max_per_document": 0, "explain": false,
+		"question_date": "2024-05-01", "candidate_k": 0, "rerank_top_n": 0, "max_per_document": 0, "explain": false, "operators": false,
 		"path_prefix": "ket", "paths": "kettle.md,cup.md", "tags": "tea", "session_ids": "s1,s2",
 		"date_from": "2024-04-30", "date_to": "2024-04-30", "include_generated": false,
 	}
@@ -171,6 +171,20 @@ func streams(description string, events map[string]string) map[string]response {
 	return map[string]response{"200": {
 		Description: description, Content: map[string]media{protocol.TypeEvents: m},
 	}}
+}
+
+// jsonRPC is a stream of messages, or the message of an error. What is wrong with the request itself is
+// a problem.
+func jsonRPC() map[string]response {
+	all := streams("One JSON-RPC message in each event. The reply is the last.",
+		map[string]string{"message": "JSONRPCMessage"})
+	message := media{Schema: schemaRef("JSONRPCMessage")}
+	all["200"].Content[protocol.TypeJSON] = message
+	invalid := failures["Invalid"]
+	all["400"] = response{Description: invalid.Description, Content: map[string]media{
+		protocol.TypeJSON: message, protocol.TypeProblem: invalid.Content[protocol.TypeProblem],
+	}}
+	return all
 }
 
 // failureOf names the entry of failures for a status.

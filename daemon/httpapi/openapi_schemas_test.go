@@ -180,8 +180,8 @@ var components = map[reflect.Type][]rule{
 		field("paths", ref("FilterValues"), doc("One of these.")),
 		field("tags", ref("FilterValues"), doc("All of these.")),
 		field("session_ids", ref("FilterValues"), doc("The document's session_id is one of these.")),
-		field("date_from", doc("RFC 3339, or YYYY-MM-DD for the beginning of that day in UTC.")),
-		field("date_to", doc("RFC 3339, or YYYY-MM-DD for the end of that day in UTC.")),
+		field("date_from", doc("RFC 3339, or YYYY-MM-DD for that day and later ones, as documents are dated.")),
+		field("date_to", doc("RFC 3339, or YYYY-MM-DD for that day and earlier ones, as documents are dated.")),
 		field("include_generated", byDefault(false),
 			doc("Includes documents whose base name begins with _.")),
 	},
@@ -198,6 +198,7 @@ var components = map[reflect.Type][]rule{
 		field("rerank_top_n", ref("RerankTopN")),
 		field("max_per_document", ref("MaxPerDocument")),
 		field("explain", byDefault(false)),
+		field("operators", byDefault(false), doc("The query has operators, even if it looks like a sentence.")),
 	},
 	reflect.TypeFor[protocol.SearchResponse](): {
 		field("operators", count(1, 0), doc("The operators of the query, as they were read.")),

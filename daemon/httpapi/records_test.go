@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -135,4 +136,17 @@ func TestRecordLimitsOverHTTP(t *testing.T) {
 		})
 	}
 	s.expect(t, 404, "POST", "/v1/brains/missing/documents", `{"content":"x"}`, asJSON...)
+}
+
+// The response to a raw write says in a header what its record says in problems.
+func TestProblemsOfWrites(t *testing.T) {
+	s := startFake(t)
+	for text, want := range map[string]bool{"---\ndate: 05/08/2024\n---\nx": true, "---\ndate: 2024-05-08\n---\nx": false, "x": false} {
+		resp := s.do(t, "PUT", records+"?path=raw/documents/a.md", text, "Content-Type", protocol.TypeBytes)
+		resp.Body.Close()
+		got := resp.Header.Get("Document-Problem")
+		if resp.StatusCode != http.StatusNoContent || strings.HasPrefix(got, "date: it cannot be read") != want || want == (got == "") {
+			t.Errorf("%q: %d, the problem is %q", text, resp.StatusCode, got)
+		}
+	}
 }

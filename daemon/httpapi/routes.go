@@ -71,6 +71,7 @@ var routes = []route{
 	{"POST " + sessionPath + "/messages", scopeWrite, kindWrite, "addMessage", (*API).addMessage},
 	{"POST " + sessionPath + "/messages/batch", scopeWrite, kindWrite, "addMessages", (*API).addMessages},
 	{"GET " + sessionPath, scopeRead, kindRead, "getSession", (*API).getSession},
+	{"DELETE " + sessionPath, scopeWrite, kindWrite, "deleteSession", (*API).deleteSession},
 	{"POST " + sessionPath + "/recall", scopeSearch, kindSearch, "recall", (*API).recall},
 	{"POST " + sessionPath + "/reflect", scopeWrite, kindIngest, "reflect", (*API).reflect},
 

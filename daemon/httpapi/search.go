@@ -42,7 +42,7 @@ func (a *API) searchByQuery(w http.ResponseWriter, r *http.Request) error {
 // searchParameters are the parameters that searchOf reads.
 var searchParameters = append([]string{
 	"query", "top_k", "mode", "scope", "sort", "question_date", "candidate_k", "rerank_top_n",
-	"max_per_document", "explain",
+	"max_per_document", "explain", "operators",
 }, filterKeys...)
 
 // rejectUnknown rejects unknown parameters, because a misspelt filter would match every document.
@@ -87,7 +87,7 @@ func searchOf(q query) (protocol.SearchRequest, error) {
 		body.MaxPerDocument = &n
 	}
 	for name, into := range map[string]*bool{
-		"explain": &body.Explain, "include_generated": &body.Filters.IncludeGenerated,
+		"explain": &body.Explain, "operators": &body.Operators, "include_generated": &body.Filters.IncludeGenerated,
 	} {
 		if *into, err = q.flag(name); err != nil {
 			return body, err

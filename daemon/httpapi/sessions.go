@@ -83,6 +83,10 @@ func (a *API) getSession(w http.ResponseWriter, r *http.Request) error {
 	return replyJSON(w, http.StatusOK, session, err)
 }
 
+func (a *API) deleteSession(w http.ResponseWriter, r *http.Request) error {
+	return replyEmpty(w, http.StatusNoContent, a.memory.DeleteSession(r.Context(), brainOf(r), sessionOf(r)))
+}
+
 func (a *API) recall(w http.ResponseWriter, r *http.Request) error {
 	var body protocol.RecallRequest
 	also := aliases{"question": "query"}

@@ -37,6 +37,17 @@ func TestSessionOverHTTP(t *testing.T) {
 	}
 }
 
+func TestDeleteSessionOverHTTP(t *testing.T) {
+	s := startFake(t)
+	s.expect(t, 404, "DELETE", trip, "")
+	s.expect(t, 201, "POST", trip+"/messages", `{"role":"user","content":"I have a brother in Lima.","metadata":{"skip_extract":true}}`, asJSON...)
+	s.expect(t, 204, "DELETE", trip, "")
+	s.expect(t, 404, "GET", trip, "")
+	if got := s.expect(t, 200, "GET", "/v1/brains/eval/search?q=Lima", ""); strings.Contains(got, "Lima") && strings.Contains(got, "brother") {
+		t.Errorf("a search finds %s", got)
+	}
+}
+
 func TestRecallOverHTTP(t *testing.T) {
 	s := startFake(t)
 	s.put(t, "kettle.md", "The kettle cost 40 euros.")

@@ -1,6 +1,8 @@
 package language
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,3 +50,7 @@ func Number(word string, most int) int {
 	}
 	return 0
 }
+
+func monthNames() []string { return slices.Collect(maps.Keys(Months)) }
+
+func weekdayNames() []string { return slices.Collect(maps.Keys(Weekdays)) }

@@ -3,7 +3,9 @@ package language
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -33,15 +35,103 @@ func bareRunes(text string, base script) []rune {
 	for _, r := range norm.NFKD.String(text) {
 		if !unicode.Is(unicode.Mn, r) {
 			base = scriptOf(r)
-		} else if optional(base, r) {
+			if isHidden(r) {
+				continue
+			}
+		} else if isHidden(r) || optional(base, r) {
 			continue
 		}
-		if r == 'ı' { // which Unicode does not take for an i without its dot
-			r = 'i'
+		if plain, ok := plainLetters()[unicode.ToLower(r)]; ok {
+			kept = append(kept, plain...)
+			continue
 		}
 		kept = append(kept, r)
 	}
 	return kept
+}
+
+// plainLetters has the letters of ASCII of the Latin letters that Unicode does not decompose: those
+// with a stroke, hook or tail, as their names say, and ligatures and the letters of the North as in
+// the transform Latin-ASCII of CLDR.
+var plainLetters = sync.OnceValue(func() map[rune][]rune {
+	of := map[rune][]rune{}
+	for line := range strings.Lines(`a ᶏⱥ
+ae æ
+av ꜻ
+b ƀƃɓᵬᶀꞗ
+c ƈȼɕꞓꞔ
+d đƌȡɖɗᵭᶁᶑꟈð
+e ɇᶒⱸꬴ
+f ƒᵮᶂꞙ
+g ǥɠᶃꞡ
+h ħɦⱨꞕ
+i ɨᶖı
+j ɉʝ
+k ƙᶄⱪꝁꝃꝅꞣ
+l łƚȴɫɬɭᶅⱡꝉꞎꬷꬸꬹ
+m ɱᵯᶆꬺ
+n ƞȵɲɳᵰᶇꞑꞥꬻŋ
+o øɵⱺꝋꝍ
+oe œ
+p ƥᵱᵽᶈꝑꝓꝕ
+q ɋʠꝗꝙ
+r ɍɼɽɾᵲᵳᶉꞧꭉ
+s ȿʂᵴᶊꞩꟊ
+t ŧƫƭȶʈᵵⱦ
+th þ
+u ᶙꞹꭎꭒ
+v ʋᶌⱱⱴꝟ
+w ⱳ
+x ᶍꭖꭗꭘꭙ
+y ƴɏỿꭚ
+z ƶȥɀʐʑᵶᶎⱬ
+`) {
+		plain, letters, _ := strings.Cut(strings.TrimSpace(line), " ")
+		for _, r := range letters {
+			of[r] = []rune(plain)
+		}
+	}
+	return of
+})
+
+// ownLetters are the letters beside ASCII that are letters of their own and not accented ones: those
+// with a primary difference in the collation of CLDR, and all of Vietnamese, whose marks are tones.
+// Not so the Turkish ı: its capital is that of i for people who write in ASCII.
+var ownLetters = func() (of [Count]string) {
+	for code, letters := range map[string]string{
+		"sv": "åäö", "fi": "åäö", "da": "æøå", "no": "æøå", "es": "ñ", "tr": "çğöşü", "pl": "ąćęłńóśźż", "cs": "čřšž",
+		"hu": "öőüű", "ro": "ăâîșşțţ", "vi": "àảãáạăằẳẵắặâầẩẫấậđèẻẽéẹêềểễếệìỉĩíịòỏõóọôồổỗốộơờởỡớợùủũúụưừửữứựỳỷỹýỵ",
+	} {
+		of[Parse(code)] = letters
+	}
+	return of
+}()
+
+// foldIn is fold, but keeps the letters whose marks make them letters of their own in a language.
+func foldIn(l Language, word string) string {
+	own := ownLetters[l]
+	if own == "" || isASCII(word) {
+		return fold(word)
+	}
+	var b strings.Builder
+	for _, r := range norm.NFC.String(word) {
+		if strings.ContainsRune(own, r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(fold(string(r)))
+		}
+	}
+	return b.String()
+}
+
+// Bare returns a term without any optional accent: what people type who leave them out.
+func Bare(term string) string { return fold(term) }
+
+// isHidden reports whether a character beyond ASCII shows nothing (Unicode, DerivedCoreProperties:
+// Default_Ignorable_Code_Point).
+func isHidden(r rune) bool {
+	return r >= utf8.RuneSelf && unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Cf) &&
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
 // optional reports whether a mark on a letter of a script is an accent that people leave out. The

@@ -15,6 +15,7 @@ import (
 	"github.com/blevesearch/snowballstem/french"
 	"github.com/blevesearch/snowballstem/german"
 	"github.com/blevesearch/snowballstem/hungarian"
+	"github.com/blevesearch/snowballstem/irish"
 	"github.com/blevesearch/snowballstem/italian"
 	"github.com/blevesearch/snowballstem/norwegian"
 	"github.com/blevesearch/snowballstem/portuguese"
@@ -35,6 +36,10 @@ const None Language = 0
 
 // English is the language of a text in the Latin alphabet that shows no other.
 const English Language = 1
+
+// Code is the language of source code, and of other texts that are not prose. Its words are those of
+// the usual language of their script. Its tag is that of ISO 639-2 for no linguistic content.
+var Code = Parse("zxx")
 
 // Parse returns the language of a BCP 47 tag, such as de or pt-BR, and None for any other text.
 func Parse(tag string) Language {
@@ -84,6 +89,9 @@ var languages = [...]spec{
 	{"ru", cyrillicScript, stemRussian}, {"uk", cyrillicScript, nil},
 	{"ar", arabicScript, snowball(arabic.Stem)}, {"fa", arabicScript, nil},
 	{"hi", devanagariScript, stemHindi}, {"el", greekScript, nil}, {"ta", tamilScript, snowball(tamil.Stem)},
+	{"ga", latinScript, snowball(irish.Stem)}, {"zxx", otherScript, nil},
+	{"zh", han, nil}, {"ja", han, nil}, {"ko", hangul, nil},
+	{"th", southeast, nil}, {"lo", southeast, nil}, {"km", southeast, nil}, {"my", southeast, nil},
 }
 
 // snowball returns the stemmer that a program of Snowball is.

@@ -1,6 +1,9 @@
 package language
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -37,8 +40,11 @@ func TestDetect(t *testing.T) {
 		{"fa", "او در سال ۲۰۲۱ به لیسبون رفت و در یک بانک کار می\u200cکند که بزرگ است."},
 		{"hi", "वह 2021 में लिस्बन चली गई और एक बैंक में काम करती है।"},
 		{"el", "Μετακόμισε στη Λισαβόνα το 2021."}, {"ta", "அவள் லிஸ்பனுக்கு சென்றாள்."},
-		{"", "彼女は2021年にリスボンに引っ越した。"}, {"", "เธอย้ายไปลิสบอนในปี 2021"},
-		{"", "그녀는 2021년에 리스본으로 이사했다."}, {"", "היא עברה לליסבון"},
+		{"ja", "彼女は2021年にリスボンに引っ越した。"}, {"th", "เธอย้ายไปลิสบอนในปี 2021"},
+		{"ko", "그녀는 2021년에 리스본으로 이사했다."}, {"", "היא עברה לליסבון"},
+		{"th", "ทีมจาก NFL (Los Angeles Rams, San Diego Chargers) และ MLS (LA Galaxy)"},
+		{"ru", "Купить Microsoft Windows и Adobe Photoshop"}, {"zh", "张伟 Lenovo ThinkPad"},
+		{"en", "The Thai word for a snake is งู, and they call a cat แมว."}, {"en", "β carotene"}, {"en", "Felix 猫"},
 	} {
 		if got := Detect(c.text).String(); got != c.want {
 			t.Errorf("Detect(%q) = %q, want %q", c.text, got, c.want)
@@ -46,10 +52,60 @@ func TestDetect(t *testing.T) {
 	}
 }
 
+// Short notes show their language, names in English notes and source code show none.
+func TestDetectNotes(t *testing.T) {
+	for _, c := range []struct{ want, text string }{
+		{"es", "Comprar leche y pan"}, {"es", "Reunión con Ana el lunes"}, {"es", "Me gusta el té verde"},
+		{"tr", "Toplantı yarın saat üçte"}, {"tr", "Annem bugün aradı"}, {"tr", "Kahve bitti, yarın almam lazım"},
+		{"de", "Milch kaufen"}, {"de", "Wir treffen uns morgen um acht"}, {"fr", "Acheter du pain"},
+		{"fr", "Rendez-vous chez le dentiste mardi"}, {"pt", "Reunião com o Pedro na segunda"}, {"it", "Domani vado a Roma"},
+		{"pl", "Zadzwonić do mamy w piątek"}, {"sv", "Köp mjölk imorgon"}, {"nl", "Morgen naar de tandarts"},
+		{"vi", "Mua sữa và bánh mì"}, {"id", "Besok rapat jam sembilan"}, {"fi", "Kokous on maanantaina"},
+		{"hu", "Holnap találkozom Annával"}, {"no", "Møte med Kari på fredag"}, {"da", "Aflys mødet med Søren"},
+		{"ro", "Mâine merg la piață"}, {"ga", "Cheannaigh mé arán agus bainne inné"},
+		{"en", "Call Jürgen Müller"}, {"en", "Dinner at La Maison"}, {"en", "Met Søren Kjær at the café"}, {"en", "Lunch with José"},
+		{"en", "Die Hard is a good movie"}, {"en", "El Corte Inglés, Madrid"}, {"en", "no I am on a diet"},
+		{"zxx", "for i := 0; i < len(do); i++ { to(do[i], w, z) }"},
+		{"zxx", "def __init__(self, do, to):\n    self.do = do\n    self._to = to\n    return self.w(z, i)"},
+		{"zxx", "SELECT a, o FROM w WHERE (i = 1) AND (do <> 'to') OR (z >= 7);"},
+		{"zxx", "{\"na\": [1, 2], \"do\": {\"i\": \"to\", \"w\": null}}"},
+		{"zh", "小李养了一只猫。"}, {"ja", "猫がいる。"}, {"lo", "ພາສາລາວ"}, {"km", "ភាសាខ្មែរ"}, {"my", "မြန်မာစာ"},
+	} {
+		if got := Detect(c.text).String(); got != c.want {
+			t.Errorf("Detect(%q) = %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+// TestStemmers: every language that the linked stemmers are for is stemmed.
+func TestStemmers(t *testing.T) {
+	out, err := exec.Command("go", "list", "github.com/blevesearch/snowballstem/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("language.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(string(out))
+	for _, path := range packages[1:] {
+		switch name := filepath.Base(path); name {
+		case "english", "porter": // English has the one of kljensen/snowball
+		default:
+			if !strings.Contains(string(source), "("+name+".Stem)") {
+				t.Errorf("words of %s are not stemmed", name)
+			}
+		}
+	}
+	if len(packages) < 17 {
+		t.Errorf("the stemmers are %q", packages)
+	}
+}
+
 // Every language with a list is detected by a text of its own function words, and none by half a
 // sentence of English with a name in it.
 func TestDetectLists(t *testing.T) {
-	for l, words := range functionWords() {
+	for l, words := range wordLists(stopWordLists) {
 		if len(words) == 0 {
 			continue
 		}
@@ -80,25 +136,25 @@ func TestDetectAmong(t *testing.T) {
 // Forms of one word have one term, in the language of their text.
 func TestForms(t *testing.T) {
 	for _, c := range []struct{ language, forms, want string }{
-		{"de", "Häuser Hauses Haus", "haus haus haus"},
-		{"de", "die Straße, STRASSE", "strass strass"},
-		{"fr", "l'eau d'Anna qu'il jusqu’au aujourd'hui", "eau anna aujourdhui"},
-		{"it", "dell'arte un'amica l'arte", "arte amic arte"},
-		{"es", "canciones canción", "cancion cancion"},
-		{"tr", "İstanbul'da ISTANBUL istanbul", "istanbul istanbul istanbul"},
+		{"de", "Häuser Hauses Haus", "de:haus de:haus de:haus"},
+		{"de", "die Straße, STRASSE", "de:strass de:strass"},
+		{"fr", "l'eau d'Anna qu'il jusqu’au aujourd'hui", "fr:eau fr:anna fr:aujourdhui"},
+		{"it", "dell'arte un'amica l'arte", "it:arte it:amic it:arte"},
+		{"es", "canciones canción", "es:cancion es:cancion"},
+		{"tr", "İstanbul'da ISTANBUL istanbul", "tr:istanbul tr:istanbul tr:istanbul"},
 		{"ru", "новый нового ёлка елка", "нов нов елк елк"},
 		{"ar", "الكتاب كتاب", "كتاب كتاب"},
 		{"hi", "लड़के लड़का लड़कों", "लड़क लड़क लड़क"},
 		{"el", "Αθήνα ΑΘΗΝΑ", "αθηνα αθηνα"},
-		{"ru", "Berlin runs", "berlin run"},     // as in an English text
-		{"en", "новый нового", "нов нов"},       // as in a Russian one
-		{"en", "東京タワー", "東京 京タ タワ ワー"},          // pairs
-		{"", "かが ガカ", "かが ガカ"},                  // a voicing mark is no accent
-		{"", "서울에서 한", "서울 울에 에서 한"},            // also in Korean
-		{"", "ที่นี่", "ที่นี่"},                // two letters with their marks
-		{"", "ພາສາລາວ", "ພາ າສ ສາ າລ ລາ າວ"},    // Lao
-		{"", "ភាសាខ្មែរ", "ភាសា សាខ្ ខ្មែ មែរ"}, // Khmer
-		{"", "မြန်မာ", "မြန် န်မာ"},             // Burmese
+		{"ru", "Berlin runs", "berlin run"},                   // as in an English text
+		{"en", "новый нового", "нов нов"},                     // as in a Russian one
+		{"en", "東京タワー", "東 東京 京 京タ タ タワ ワ ワー ー"},              // letters and pairs
+		{"", "かが ガカ", "か かが が ガ ガカ カ"},                        // a voicing mark is no accent
+		{"", "서울에서 한", "서 서울 울 울에 에 에서 서 한"},                  // also in Korean
+		{"", "ที่นี่", "ที่ ที่นี่ นี่"},                      // two letters with their marks
+		{"", "ພາສາລາວ", "ພ ພາ າ າສ ສ ສາ າ າລ ລ ລາ າ າວ ວ"},    // Lao
+		{"", "ភាសាខ្មែរ", "ភា ភាសា សា សាខ្ ខ្ ខ្មែ មែ មែរ រ"}, // Khmer
+		{"", "မြန်မာ", "မြ မြန် န် န်မာ မာ"},                  // Burmese
 	} {
 		got := strings.Join(Parse(c.language).Terms(c.forms), " ")
 		if want := strings.Join(strings.Fields(c.want), " "); got != want {

@@ -12,7 +12,7 @@ var stopWordLists string
 // stopWords returns the function words of each language, also without their accents. The value is
 // set if a word is written that way in full.
 var stopWords = sync.OnceValue(func() (sets [Count]map[string]bool) {
-	for l, words := range functionWords() {
+	for l, words := range wordLists(stopWordLists) {
 		sets[l] = map[string]bool{}
 		for _, w := range words {
 			if bare := fold(w); !sets[l][bare] {
@@ -24,11 +24,13 @@ var stopWords = sync.OnceValue(func() (sets [Count]map[string]bool) {
 	return sets
 })
 
-// functionWords parses the embedded lists.
-func functionWords() (lists [Count][]string) {
-	for line := range strings.Lines(stopWordLists) {
+// wordLists parses embedded lists: a line has the code of a language and its words. A language may
+// have several lines.
+func wordLists(text string) (lists [Count][]string) {
+	for line := range strings.Lines(text) {
 		if words := strings.Fields(line); words[0] != "#" {
-			lists[Parse(words[0])] = words[1:]
+			l := Parse(words[0])
+			lists[l] = append(lists[l], words[1:]...)
 		}
 	}
 	return lists

@@ -22,6 +22,13 @@ func (l Language) Terms(text string) []string {
 // word in lower case, without accents where they are optional. It returns "" for a function word. A
 // word in another script than that of l is reduced as in the usual language of that script: an
 // English name in a Russian text has the term that it has in an English one.
+//
+// The marks of letters that are letters of their own in the language are kept, such as those of the
+// Swedish å and of Vietnamese tones. Bare returns what a term is for people who leave them out.
+//
+// Stems of two languages are different terms, even if they are spelled the same: the French cares
+// and cars are not the English car. A term begins with the code of its language and a colon, as in
+// "de:haus", unless the language is the usual one of its script or the word has a digit.
 func (l Language) Term(word string) string {
 	s := wordScript(word)
 	switch {
@@ -40,10 +47,17 @@ func (l Language) Term(word string) string {
 	if word == "" || l.isStop(word) {
 		return ""
 	}
-	if stem := languages[l].stem; stem != nil && !hasDigit(word) {
+	if hasDigit(word) {
+		return fold(word)
+	}
+	if stem := languages[l].stem; stem != nil {
 		word = stem(word)
 	}
-	return fold(word)
+	word = foldIn(l, word)
+	if l == None || l == usual[s] {
+		return word
+	}
+	return languages[l].code + ":" + word
 }
 
 // englishTerm is Language.Term of an English word. Irregular forms become base forms.

@@ -11,9 +11,13 @@ import (
 const maxWord = 64
 
 // Words yields the words of text in order, each as its start and its end in bytes. A word is a run
-// of letters, digits and marks, with an apostrophe between two letters. In a run of letters of a
-// script without spaces, and of Korean, each two neighbouring letters are a word, so that words
-// overlap; a letter with its marks is one letter, and a letter alone is a word.
+// of letters, digits and marks, with an apostrophe between two letters, or a symbol. What nobody sees
+// does not separate words.
+//
+// Words that are parts of another one follow it: those that capitals show in the names of code, such
+// as parse, JSON and Reply in parseJSONReply. In a run of letters of a script without spaces, and of
+// Korean, each letter and each two neighbouring letters are a word; a letter with its marks is one
+// letter.
 func Words(text string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for i := 0; i < len(text); {
@@ -23,6 +27,11 @@ func Words(text string) iter.Seq2[int, int] {
 			}
 			r, size := decode(text, i)
 			switch {
+			case isSymbol(r):
+				if !yield(i, i+size) {
+					return
+				}
+				i += size
 			case !isWord(r):
 				i += size
 			case r >= firstUnspaced && scriptOf(r).unspaced():
@@ -32,7 +41,7 @@ func Words(text string) iter.Seq2[int, int] {
 				}
 			default:
 				end := wordStop(text, i)
-				if !yield(i, end) {
+				if !yield(i, end) || !parts(text, i, end, yield) {
 					return
 				}
 				i = end
@@ -51,16 +60,21 @@ func decode(text string, i int) (rune, int) {
 	return utf8.DecodeRuneInString(text[i:])
 }
 
-// pairs yields the pairs of letters of the run of one script that begins at i. It returns the end
-// of the run, and whether the caller wants more words.
+// pairs yields the letters and the pairs of letters of the run of one script that begins at i. It
+// returns the end of the run, and whether the caller wants more words.
 func pairs(text string, i int, yield func(start, end int) bool) (int, bool) {
 	r, _ := decode(text, i)
 	kind := scriptOf(r)
 	first, second := i, letterEnd(text, i)
-	for second < len(text) {
-		r, _ := decode(text, second)
-		if !isWord(r) || scriptOf(r) != kind {
-			break
+	for {
+		if !yield(first, second) {
+			return second, false
+		}
+		if second == len(text) {
+			return second, true
+		}
+		if r, _ := decode(text, second); !isWord(r) || scriptOf(r) != kind {
+			return second, true
 		}
 		end := letterEnd(text, second)
 		if !yield(first, end) {
@@ -68,10 +82,55 @@ func pairs(text string, i int, yield func(start, end int) bool) (int, bool) {
 		}
 		first, second = second, end
 	}
-	if first == i {
-		return second, yield(first, second)
+}
+
+// parts yields the parts of a word in which a capital follows a small letter, or ends a run of
+// capitals that small letters follow. It reports whether the caller wants more words.
+func parts(text string, start, end int, yield func(start, end int) bool) bool {
+	begin := start
+	var before, last rune // the letters before the one at i
+	for i := start; i < end; {
+		r, size := decode(text, i)
+		switch {
+		case unicode.IsLower(last) && unicode.IsUpper(r):
+			if !yield(begin, i) {
+				return false
+			}
+			begin = i
+		case unicode.IsUpper(before) && unicode.IsUpper(last) && unicode.IsLower(r):
+			at := i - utf8.RuneLen(last)
+			if at > begin {
+				if !yield(begin, at) {
+					return false
+				}
+				begin = at
+			}
+		}
+		before, last = last, r
+		i += size
 	}
-	return second, true
+	return begin == start || yield(begin, end)
+}
+
+// NamesCode reports whether a text has a name as only code has them: two small letters or more, and
+// then a capital. In other texts, names such as LinkedIn are one word.
+func NamesCode(text string) bool {
+	small, inside := 0, false // small letters at the beginning of the word
+	for _, r := range text {
+		switch {
+		case !isWord(r):
+			small, inside = 0, false
+			continue
+		case unicode.IsLower(r) && (!inside || small > 0):
+			small++
+		case unicode.IsUpper(r) && small >= 2:
+			return true
+		default:
+			small = 0
+		}
+		inside = true
+	}
+	return false
 }
 
 // letterEnd returns the end of the letter at i and the marks that belong to it. A decomposed
@@ -80,7 +139,7 @@ func letterEnd(text string, i int) int {
 	last, size := decode(text, i)
 	for i += size; i < len(text); i += size {
 		var r rune
-		if r, size = decode(text, i); !unicode.IsMark(r) && !joinsSyllable(last, r) {
+		if r, size = decode(text, i); !unicode.IsMark(r) && !joinsSyllable(last, r) && !isHidden(r) {
 			break
 		}
 		last = r
@@ -109,7 +168,7 @@ func wordStop(text string, start int) int {
 		switch {
 		case isWord(r) && (r < firstUnspaced || !scriptOf(r).unspaced()):
 			end = i + size
-		case isApostrophe(r) && end == i:
+		case isApostrophe(r) && end == i, joins(r):
 			// It is part of the word only if a letter follows.
 		default:
 			return end
@@ -117,6 +176,20 @@ func wordStop(text string, start int) int {
 		i += size
 	}
 	return end
+}
+
+// joins reports whether a character that nobody sees is between two letters of one word. Letters
+// that a non-joiner separates look different in the scripts that join letters, and Persian writes it
+// for a space.
+func joins(r rune) bool {
+	const nonJoiner = '\u200c'
+	return r >= utf8.RuneSelf && r != nonJoiner && isHidden(r)
+}
+
+// isSymbol reports whether a character is a word by itself, such as an emoji, a currency sign or an
+// arrow.
+func isSymbol(r rune) bool {
+	return r >= utf8.RuneSelf && unicode.In(r, unicode.So, unicode.Sc, unicode.Sm)
 }
 
 // asciiFold has the lower case of the ASCII characters that belong to words, and 0 for the others.
@@ -141,15 +214,28 @@ func isWord(r rune) bool {
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
 
+// Unspaced reports whether l is written without spaces between words.
+func (l Language) Unspaced() bool { return languages[l].script.unspaced() }
+
+// Spells reports whether a word of Words is in a script without spaces that l is written in.
+func (l Language) Spells(word string) bool {
+	s := wordScript(word)
+	return s.unspaced() && languages[l].script == s
+}
+
 // Share returns how much of a content word one of the words of Words stands for: 1 unless it is a
 // pair of letters. A text whose translation into other languages has n words that are no function
-// words has 3n pairs or so in East Asia, and 6n in southeast Asia, where letters stand for sounds.
+// words has 3n pairs or so in East Asia, and 6n in southeast Asia, where letters stand for sounds. A
+// letter is part of a pair and adds nothing.
 func Share(word string) float64 {
-	switch wordScript(word) {
-	case han, hangul:
-		return 1. / 3
-	case southeast:
+	s := wordScript(word)
+	switch {
+	case !s.unspaced():
+		return 1
+	case letterEnd(word, 0) == len(word):
+		return 0
+	case s == southeast:
 		return 1. / 6
 	}
-	return 1
+	return 1. / 3
 }

@@ -2,6 +2,7 @@ package language
 
 import (
 	"iter"
+	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -15,6 +16,7 @@ import (
 type Phrase struct {
 	runes  []rune // folded, with a gap between two words
 	prefix bool
+	signs  string // of a phrase without letters, which is found as it is
 }
 
 // gap separates two words of a phrase, except two letters of scripts without spaces.
@@ -34,14 +36,38 @@ func NewPhrase(text string, prefix bool) Phrase {
 	return p
 }
 
-// Empty reports whether the phrase has no words.
-func (p Phrase) Empty() bool { return len(p.runes) == 0 }
+// AsWritten returns the phrase of the words of a text, or of its signs if it has no words.
+func AsWritten(text string) Phrase {
+	p := NewPhrase(text, false)
+	if p.Empty() {
+		p.signs = strings.TrimSpace(text)
+	}
+	return p
+}
+
+// Empty reports whether the phrase has neither words nor signs.
+func (p Phrase) Empty() bool { return len(p.runes) == 0 && p.signs == "" }
+
+// findSigns is Find of signs.
+func (p Phrase) findSigns(text string, yield func(start, end int) bool) {
+	for at := 0; ; {
+		i := strings.Index(text[at:], p.signs)
+		if i < 0 || !yield(at+i, at+i+len(p.signs)) {
+			return
+		}
+		at += i + len(p.signs)
+	}
+}
 
 // Find yields the places of a text where the words of the phrase are next to each other, whatever
 // stands between them: each as its start and its end in bytes, in order, without overlaps.
 func (p Phrase) Find(text string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		if p.Empty() {
+			return
+		}
+		if p.signs != "" {
+			p.findSigns(text, yield)
 			return
 		}
 		table, first := letters(), p.runes[0]
@@ -62,7 +88,7 @@ func (p Phrase) Find(text string) iter.Seq2[int, int] {
 					k, folded = newKind(r), firstOf(foldLetter(r))
 				}
 				starts = folded == first && (k == unspacedLetter || k == spacedLetter && !inside)
-				inside = k == spacedLetter || k == mark && inside
+				inside = k == spacedLetter || (k == mark || k == hidden) && inside
 			}
 			if starts {
 				if end, ok := p.matches(text, i); ok {
@@ -152,6 +178,9 @@ func (w *walker) next() bool {
 		r, size := decode(w.text, w.at)
 		k := kindOf(r)
 		w.start, w.at = w.at, w.at+size
+		if k == hidden {
+			continue
+		}
 		if k == noLetter || k == mark && (separated || w.kind == noLetter) {
 			separated = true // by a mark without a letter, too
 			continue
@@ -177,6 +206,7 @@ const (
 	spacedLetter        // or a digit
 	unspacedLetter      // of a script without spaces, or Korean
 	mark                // belongs to the letter before it
+	hidden              // shows nothing and separates nothing
 )
 
 func kindOf(r rune) kind {
@@ -195,6 +225,8 @@ func newKind(r rune) kind {
 	switch {
 	case unicode.IsMark(r):
 		return mark
+	case joins(r):
+		return hidden
 	case !isWord(r):
 		return noLetter
 	case scriptOf(r).unspaced():
@@ -214,7 +246,7 @@ type letterTable struct {
 var letters = sync.OnceValue(func() *letterTable {
 	t := &letterTable{more: map[rune][]rune{}}
 	for r := range rune(len(t.kinds)) {
-		if t.kinds[r] = newKind(r); t.kinds[r] == noLetter || t.kinds[r] == mark {
+		if t.kinds[r] = newKind(r); t.kinds[r] == noLetter || t.kinds[r] == mark || t.kinds[r] == hidden {
 			continue
 		}
 		folded := foldLetter(r)
@@ -241,7 +273,7 @@ func appendFolded(to []rune, r rune, base script) ([]rune, script) {
 		return append(to, rune(asciiFold[r])), latinScript
 	case kindOf(r) == mark:
 		for _, m := range norm.NFKD.String(string(r)) {
-			if !unicode.Is(unicode.Mn, m) || !optional(base, m) {
+			if !isHidden(m) && (!unicode.Is(unicode.Mn, m) || !optional(base, m)) {
 				to = append(to, m)
 			}
 		}

@@ -61,7 +61,7 @@ func refusal(message []byte, problem error) []byte {
 	if !ok {
 		return nil
 	}
-	data, err := jsonrpc.EncodeMessage(abort(response.ID, CodeRefused, problem.Error()))
+	data, err := jsonrpc.EncodeMessage(abort(response.ID, Error{Code: CodeRefused, Message: problem.Error()}))
 	if err != nil {
 		return nil
 	}

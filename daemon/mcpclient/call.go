@@ -46,6 +46,8 @@ type Error struct {
 	Message string
 	// Aborted reports that no reply arrived. The tool may or may not have done its work.
 	Aborted bool
+	// Status is that of an HTTP response outside 2xx, else 0.
+	Status int
 }
 
 func (e *Error) Error() string {
@@ -150,9 +152,10 @@ func callError(ctx context.Context, err error) error {
 }
 
 // abort is the response to a call that gets none.
-func abort(id jsonrpc.ID, code, message string) *jsonrpc.Response {
-	data, _ := json.Marshal(Error{Code: code, Message: message, Aborted: true}) // strings: cannot fail
+func abort(id jsonrpc.ID, why Error) *jsonrpc.Response {
+	why.Aborted = true
+	data, _ := json.Marshal(why) // texts and a number: cannot fail
 	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{
-		Code: abortCode, Message: message, Data: data,
+		Code: abortCode, Message: why.Message, Data: data,
 	}}
 }

@@ -10,10 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const (
-	methodInitialize = "initialize"
-	methodCancelled  = "notifications/cancelled"
-)
+const methodCancelled = "notifications/cancelled"
 
 // How long a server may take to end a call that was cancelled before its HTTP request is closed. The
 // end of the connection closes it after closeTimeout. The first notification is repeated after
@@ -27,8 +24,8 @@ const (
 // server is asked to cancel the call, and the context ends if it does not. end must be called when
 // the request has ended.
 //
-// The HTTP request itself is not a cancellation: a server goes on with a call whose connection is
-// gone.
+// In old versions, the end of the HTTP request is not a cancellation: a server goes on with a call
+// whose connection is gone.
 func (t *httpTransport) cancelWith(
 	asked context.Context, call *jsonrpc.Request,
 ) (ctx context.Context, end func()) {
@@ -41,7 +38,8 @@ func (t *httpTransport) cancelWith(
 		case <-asked.Done():
 		case <-t.open.Done():
 		}
-		if call.Method != methodInitialize { // which must not be cancelled
+		// initialize must not be cancelled, and from 2026-07-28 on the end of a request cancels it.
+		if call.Method != methodInitialize && versionOf(call) == "" {
 			t.cancel(ctx, call.ID)
 		}
 		stop()
@@ -60,9 +58,10 @@ func (t *httpTransport) cancel(ctx context.Context, id jsonrpc.ID) {
 	defer stop()
 	defer context.AfterFunc(t.open, func() { time.AfterFunc(closeTimeout, stop) })()
 	params, _ := json.Marshal(mcp.CancelledParams{RequestID: id.Raw()}) // a text or a number: cannot fail
-	data, _ := jsonrpc.EncodeMessage(&jsonrpc.Request{Method: methodCancelled, Params: params})
+	notification := &jsonrpc.Request{Method: methodCancelled, Params: params}
+	data, _ := jsonrpc.EncodeMessage(notification)
 	for wait := cancelWait; ; wait *= 2 {
-		if res, err := t.post(ctx, data); err == nil { // a server need not support it
+		if res, err := t.post(ctx, notification, data); err == nil { // a server need not support it
 			res.Body.Close()
 		}
 		select {

@@ -20,6 +20,7 @@ import (
 	"evalctl/internal/httpclient"
 	"evalctl/internal/intake"
 	"evalctl/internal/sse"
+	"evalctl/internal/verbatim"
 )
 
 const (
@@ -42,7 +43,8 @@ type httpTransport struct {
 
 	mu      sync.Mutex
 	session string
-	version string
+	version string // that initialize has agreed on
+	tools   headerTools
 }
 
 func newHTTPTransport(target string, opts Options) (*httpTransport, error) {
@@ -91,7 +93,7 @@ func (t *httpTransport) close() error {
 	if t.SessionID() != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 		defer cancel()
-		if req, err := t.request(ctx, http.MethodDelete, nil); err == nil {
+		if req, err := t.request(ctx, http.MethodDelete, nil, nil); err == nil {
 			if res, err := t.client.Do(req); err == nil {
 				res.Body.Close() // a server need not support it
 			}
@@ -115,8 +117,9 @@ func (t *httpTransport) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
+// request returns a request with the headers of a message, nil for one without.
 func (t *httpTransport) request(
-	ctx context.Context, method string, body []byte,
+	ctx context.Context, method string, msg jsonrpc.Message, body []byte,
 ) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, t.url, bytes.NewReader(body))
 	if err != nil {
@@ -133,6 +136,9 @@ func (t *httpTransport) request(
 	if t.version != "" {
 		req.Header.Set(versionHeader, t.version)
 	}
+	if call, ok := msg.(*jsonrpc.Request); ok {
+		t.tools.mirror(req.Header, call)
+	}
 	return req, nil
 }
 
@@ -143,6 +149,7 @@ func (t *httpTransport) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
+	data = verbatim.Outgoing(data)
 	call, ok := msg.(*jsonrpc.Request)
 	if ok && call.Method == methodCancelled {
 		return nil
@@ -151,7 +158,7 @@ func (t *httpTransport) Write(ctx context.Context, msg jsonrpc.Message) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(t.open, cancel)()
-		res, err := t.post(ctx, data)
+		res, err := t.post(ctx, msg, data)
 		if err == nil {
 			res.Body.Close()
 		}
@@ -165,15 +172,15 @@ func (t *httpTransport) Write(ctx context.Context, msg jsonrpc.Message) error {
 			if !ok {
 				e = &Error{Code: CodeConnectionClosed, Message: err.Error()}
 			}
-			t.deliver(abort(call.ID, e.Code, e.Message))
+			t.deliver(abort(call.ID, *e))
 		}
 	})
 	return nil
 }
 
-// post sends a message. A response outside 2xx is an error.
-func (t *httpTransport) post(ctx context.Context, data []byte) (*http.Response, error) {
-	req, err := t.request(ctx, http.MethodPost, data)
+// send sends a message.
+func (t *httpTransport) send(ctx context.Context, msg jsonrpc.Message, data []byte) (*http.Response, error) {
+	req, err := t.request(ctx, http.MethodPost, msg, data)
 	if err != nil {
 		return nil, err
 	}
@@ -181,20 +188,44 @@ func (t *httpTransport) post(ctx context.Context, data []byte) (*http.Response, 
 	if err != nil {
 		return nil, httpclient.Cause(ctx, err)
 	}
-	if res.StatusCode/100 != 2 {
-		defer res.Body.Close()
-		return nil, statusError(res)
-	}
 	return res, nil
 }
 
+// post sends a message. A response outside 2xx is an error.
+func (t *httpTransport) post(ctx context.Context, msg jsonrpc.Message, data []byte) (*http.Response, error) {
+	res, err := t.send(ctx, msg, data)
+	if err == nil && res.StatusCode/100 != 2 {
+		defer res.Body.Close()
+		return nil, statusError(res.StatusCode, beginningOf(res))
+	}
+	return res, err
+}
+
+// call sends a call and delivers its reply, which is the body of a response outside 2xx if that has the
+// id of the call.
 func (t *httpTransport) call(ctx context.Context, call *jsonrpc.Request, data []byte) error {
-	res, err := t.post(ctx, data)
+	res, err := t.send(ctx, call, data)
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
-	return t.receive(call, res)
+	if res.StatusCode/100 == 2 {
+		return t.receive(call, res)
+	}
+	body := beginningOf(res)
+	if msg, err := jsonrpc.DecodeMessage(body); err == nil {
+		if reply, ok := msg.(*jsonrpc.Response); ok && reply.ID == call.ID && reply.Error != nil {
+			t.deliver(reply)
+			return nil
+		}
+	}
+	return statusError(res.StatusCode, body)
+}
+
+// beginningOf returns the beginning of a body, as far as it has arrived.
+func beginningOf(res *http.Response) []byte {
+	data, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	return data
 }
 
 // deliver passes a message on to Read.
@@ -249,7 +280,7 @@ func (t *httpTransport) message(
 	if err := admit(res.Request.Context(), data); err != nil {
 		return false, &Error{Code: CodeRefused, Message: err.Error(), Aborted: true}
 	}
-	msg, err := jsonrpc.DecodeMessage(data)
+	msg, err := jsonrpc.DecodeMessage(verbatim.Incoming(data))
 	if err != nil {
 		return false, fmt.Errorf("the server sent something that is no message: %w", err)
 	}
@@ -266,28 +297,30 @@ func (t *httpTransport) message(
 		t.version, t.session = result.ProtocolVersion, res.Header.Get(sessionHeader)
 		t.mu.Unlock()
 	}
+	if replied && call.Method == "tools/list" && reply.Error == nil {
+		t.tools.learn(reply.Result)
+	}
 	t.deliver(msg)
 	return replied, nil
 }
 
 // statusError is a response outside 2xx. Its body is a problem, a JSON-RPC error or anything else.
-func statusError(res *http.Response) error {
-	data, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // shows what has arrived
+func statusError(code int, data []byte) error {
 	var body struct {
 		protocol.Problem
 		Code  string         `json:"code"`
 		Error *jsonrpc.Error `json:"error"`
 	}
-	status := fmt.Sprintf("%d %s", res.StatusCode, http.StatusText(res.StatusCode))
+	status := fmt.Sprintf("%d %s", code, http.StatusText(code))
 	if json.Unmarshal(data, &body) != nil {
-		return &Error{status, cmp.Or(strings.TrimSpace(string(data)), "no reason given"), true}
+		return &Error{status, cmp.Or(strings.TrimSpace(string(data)), "no reason given"), true, code}
 	}
 	if body.Error != nil {
-		return &Error{fmt.Sprint(body.Error.Code), status + ": " + body.Error.Message, true}
+		return &Error{fmt.Sprint(body.Error.Code), status + ": " + body.Error.Message, true, code}
 	}
 	why := cmp.Or(body.Detail, body.Title, "no reason given")
 	if body.Code == "" {
-		return &Error{status, why, true}
+		return &Error{status, why, true, code}
 	}
-	return &Error{body.Code, status + ": " + why, true}
+	return &Error{body.Code, status + ": " + why, true, code}
 }

@@ -11,14 +11,13 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
-
-// protocolVersion is the version that the client asks for. Servers may answer with an older one.
-const protocolVersion = "2025-11-25"
 
 // maxMessage limits one message of the server, in bytes.
 const maxMessage = 64 << 20
@@ -61,44 +60,82 @@ func Connect(ctx context.Context, target string, opts Options) (*Client, error) 
 
 func connect(ctx context.Context, target string, opts Options) (*Client, error) {
 	if command, ok := strings.CutPrefix(target, "stdio:"); ok {
-		p, err := startProcess(ctx, command, opts)
-		if err != nil {
-			return nil, err
+		c, err := connectProcess(ctx, command, opts, false)
+		if Ended(err) && ctx.Err() == nil {
+			c, err = connectProcess(ctx, command, opts, true)
 		}
-		t, stop := p.transport()
-		return open(ctx, t, func() error { stop(); return p.wait() })
+		return c, err
 	}
 	t, err := newHTTPTransport(target, opts)
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, t, t.close)
+	c, err := open(ctx, t, false, t.close)
+	if e, ok := errors.AsType[*Error](err); ok && slices.Contains(oldTransport, e.Status) && ctx.Err() == nil {
+		if old, oldErr := connectOld(ctx, target, opts); oldErr == nil {
+			return old, nil
+		}
+	}
+	return c, err
+}
+
+// Ended reports whether an error of Pipe is the end of the connection before a version of the protocol
+// was agreed on. Some old servers end when they do not know a request: another process may be asked for
+// an old version at once. Connect does so itself.
+func Ended(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == CodeConnectionClosed
+}
+
+func connectProcess(ctx context.Context, command string, opts Options, old bool) (*Client, error) {
+	p, err := startProcess(ctx, command, opts)
+	if err != nil {
+		return nil, err
+	}
+	t, stop := p.transport()
+	return open(ctx, t, old, func() error { stop(); return p.wait() })
 }
 
 // New returns a client on any transport of the SDK.
 func New(ctx context.Context, t mcp.Transport) (*Client, error) {
-	return open(ctx, t, func() error { return nil })
+	return open(ctx, t, false, func() error { return nil })
 }
 
-func open(ctx context.Context, t mcp.Transport, end func() error) (*Client, error) {
+// open agrees on a version of the protocol, only on an old one with old, and begins a session.
+func open(ctx context.Context, t mcp.Transport, old bool, end func() error) (*Client, error) {
 	opened, err := t.Connect(ctx)
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	conn := &connection{opened, &watch{open: map[string]*progress{}}}
-	client := mcp.NewClient(&mcp.Implementation{Name: "evalctl", Version: "1"},
-		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	conn := newConnection(opened)
 	connected := context.AfterFunc(ctx, func() { conn.closeAfter(closeTimeout) })
-	session, err := client.Connect(ctx, conn,
-		&mcp.ClientSessionOptions{ProtocolVersion: protocolVersion})
+	session, err := conn.session(ctx, old)
 	connected()
 	if err != nil {
+		_ = conn.Close() // the error says why
 		if stopErr := end(); stopErr != nil {
-			return nil, fmt.Errorf("%w (%w)", callError(ctx, err), stopErr)
+			return nil, fmt.Errorf("%w (%w)", err, stopErr)
 		}
-		return nil, callError(ctx, err)
+		return nil, err
 	}
 	return &Client{session: session, connection: conn, end: end}, nil
+}
+
+// session agrees on a version of the protocol, and begins a session of the SDK with it.
+func (c *connection) session(ctx context.Context, old bool) (*mcp.ClientSession, error) {
+	var err error
+	if c.agreed, err = c.negotiate(ctx, old); err != nil {
+		if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
+			err = callError(ctx, err)
+		}
+		return nil, err
+	}
+	client := mcp.NewClient(implementation, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	session, err := client.Connect(ctx, c, &mcp.ClientSessionOptions{ProtocolVersion: c.agreed.version})
+	if err != nil {
+		return nil, callError(ctx, err)
+	}
+	return session, nil
 }
 
 // Close ends the connection. It closes the standard input of a command and waits for its end; a
@@ -174,10 +211,28 @@ func (c *Client) listed(ctx context.Context) iter.Seq2[*mcp.Tool, error] {
 	}
 }
 
-// Ping returns an error unless the server answers a ping.
+// Ping returns an error unless the server answers a ping, or server/discover if its version of the
+// protocol has no ping.
 func (c *Client) Ping(ctx context.Context) error {
-	if err := c.session.Ping(ctx, nil); err != nil {
+	if c.connection.agreed.version < stateless {
+		if err := c.session.Ping(ctx, nil); err != nil {
+			return callError(ctx, err)
+		}
+		return nil
+	}
+	response, err := c.connection.ask(ctx, methodDiscover, discoverParams(c.connection.agreed.version))
+	if err != nil {
 		return callError(ctx, err)
 	}
-	return nil
+	select {
+	case r := <-response:
+		if r.Error != nil {
+			return callError(ctx, r.Error)
+		}
+		return nil
+	case <-c.connection.closed:
+		return callError(ctx, io.EOF)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

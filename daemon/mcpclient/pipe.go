@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"evalctl/internal/intake"
+	"evalctl/internal/verbatim"
 )
 
 // Pipe initializes a connection to a server whose standard input and output are in and out. Lines
@@ -20,12 +21,16 @@ import (
 //
 // The context limits Pipe, and has no effect on the connection afterwards. If it ends, or
 // initialization fails, the caller must end the process.
-func Pipe(ctx context.Context, in io.WriteCloser, out io.Reader, noise func(line []byte)) (*Client, error) {
+//
+// With old, only versions with initialize are asked for: see Ended.
+func Pipe(
+	ctx context.Context, in io.WriteCloser, out io.Reader, old bool, noise func(line []byte),
+) (*Client, error) {
 	if noise == nil {
 		noise = func([]byte) {}
 	}
 	messages, stop := lines(out, noise)
-	c, err := open(ctx, &mcp.IOTransport{Reader: messages, Writer: in, MaxLineLength: maxMessage},
+	c, err := open(ctx, &mcp.IOTransport{Reader: messages, Writer: outgoing{in}, MaxLineLength: maxMarked}, old,
 		func() error { stop(); return nil })
 	if err != nil {
 		return nil, fmt.Errorf("initialize the connection to the MCP server: %w", err)
@@ -73,6 +78,7 @@ func filter(ctx context.Context, to io.Writer, from io.Reader, noise func([]byte
 			if len(text) == 0 {
 				break
 			}
+			text = verbatim.Incoming(text)
 			if _, err := to.Write(append(text[:len(text):len(text)], '\n')); err != nil {
 				return err
 			}
@@ -88,6 +94,19 @@ func filter(ctx context.Context, to io.Writer, from io.Reader, noise func([]byte
 		hold.Return()
 	}
 }
+
+// outgoing restores the ids of messages, of which the SDK writes each at once.
+type outgoing struct{ io.WriteCloser }
+
+func (o outgoing) Write(line []byte) (int, error) {
+	if _, err := o.WriteCloser.Write(verbatim.Outgoing(line)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
+// maxMarked limits a line with the texts for its ids.
+const maxMarked = maxMessage + 1<<10
 
 // maxKept is the size of a buffer for lines that is kept.
 const maxKept = 1 << 20

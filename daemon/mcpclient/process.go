@@ -54,7 +54,7 @@ func startProcess(ctx context.Context, command string, opts Options) (*process, 
 // transport returns the connection to the server, and what ends the reading of its output.
 func (p *process) transport() (mcp.Transport, func()) {
 	messages, stop := lines(p.stdout, nil)
-	return &mcp.IOTransport{Reader: messages, Writer: p.stdin, MaxLineLength: maxMessage}, stop
+	return &mcp.IOTransport{Reader: messages, Writer: outgoing{p.stdin}, MaxLineLength: maxMarked}, stop
 }
 
 // wait waits for the end of the command, whose standard input is closed.

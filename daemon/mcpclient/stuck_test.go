@@ -39,7 +39,7 @@ func TestServerThatStopsReading(t *testing.T) {
 				}
 				_, _ = input.ReadByte() // a message has begun
 			}()
-			c, err := mcpclient.Pipe(t.Context(), in, out, nil)
+			c, err := mcpclient.Pipe(t.Context(), in, out, true, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"net/url"
@@ -105,28 +104,26 @@ func (a arguments) texts(name string) []string {
 	return all
 }
 
-// parseArguments decodes the arguments of a call and checks them against the schema of its tool.
-// Missing arguments are an empty object. Arguments with a default get it.
-func parseArguments(data json.RawMessage, s *schema) (arguments, error) {
-	args := arguments{}
-	if len(data) > 0 && !bytes.Equal(data, []byte("null")) {
-		dec := json.NewDecoder(bytes.NewReader(data))
-		dec.UseNumber()
-		var value any
-		if err := dec.Decode(&value); err != nil {
-			return nil, argumentErrorf("the arguments are not valid JSON: %v", err)
+// parseArguments decodes the arguments of a call, reads them as they are meant, and checks them
+// against the schema of its tool. Missing arguments are an empty object. Arguments with a default get
+// it. ignored are keys that the schema does not have.
+func parseArguments(data json.RawMessage, s *schema) (args arguments, ignored []string, err error) {
+	value := any(map[string]any{})
+	if len(data) > 0 && !bytes.Equal(data, []byte("null")) && !bytes.Equal(data, []byte(`""`)) {
+		switch value, err = decoded(data); {
+		case errors.Is(err, errMore):
+			return nil, nil, argumentErrorf("the arguments are %v", err)
+		case err != nil:
+			return nil, nil, argumentErrorf("the arguments are not valid JSON: %v", err)
 		}
-		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-			return nil, argumentErrorf("the arguments are more than one JSON value")
-		}
-		object, ok := value.(map[string]any)
-		if !ok {
-			return nil, argumentErrorf("the arguments must be an object, not %s", kindOf(value))
-		}
-		args = object
+	}
+	value, ignored = s.meant("", value)
+	args, ok := value.(map[string]any)
+	if !ok {
+		return nil, nil, argumentErrorf("the arguments must be an object, not %s", kindOf(value))
 	}
 	if err := s.check("", map[string]any(args)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for name, property := range s.Properties {
 		if _, given := args[name]; given || property.Default == nil {
@@ -137,7 +134,7 @@ func parseArguments(data json.RawMessage, s *schema) (arguments, error) {
 			args[name] = json.Number(strconv.FormatFloat(f, 'f', -1, 64))
 		}
 	}
-	return args, nil
+	return args, ignored, nil
 }
 
 func argumentErrorf(format string, args ...any) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonobj"
 	"evalctl/internal/printable"
 	"evalctl/internal/sse"
 )
@@ -20,6 +21,7 @@ func translateEvents(body io.ReadCloser) io.ReadCloser {
 type eventTranslator struct {
 	body   io.ReadCloser
 	events *sse.Reader
+	pieces jsonobj.Pieces
 	frame  []byte // what has not been read of the current event
 }
 
@@ -29,23 +31,37 @@ func (t *eventTranslator) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		name, data, err := translateEvent(event.Name, event.Data)
+		name, data, err := translateEvent(event.Name, event.Data, &t.pieces)
 		if err != nil {
 			return 0, err
 		}
-		t.frame = append(t.frame[:0], "event: "+name+"\ndata: "...)
-		t.frame = append(append(t.frame, data...), "\n\n"...)
+		t.frame = t.frame[:0]
+		if name != protocol.EventDelta {
+			if rest := t.pieces.Rest(); rest != "" {
+				encoded, err := json.Marshal(protocol.DeltaEvent{Delta: rest})
+				if err != nil {
+					return 0, err
+				}
+				t.add(protocol.EventDelta, encoded)
+			}
+		}
+		t.add(name, data)
 	}
 	n := copy(p, t.frame)
 	t.frame = t.frame[n:]
 	return n, nil
 }
 
+func (t *eventTranslator) add(name string, data []byte) {
+	t.frame = append(t.frame, "event: "+name+"\ndata: "...)
+	t.frame = append(append(t.frame, data...), "\n\n"...)
+}
+
 func (t *eventTranslator) Close() error { return t.body.Close() }
 
 // translateEvent returns the name and the JSON of an event. Other data is encoded as a string,
-// which is one line.
-func translateEvent(name string, data []byte) (string, []byte, error) {
+// which is one line. pieces has what the deltas before it have of a character.
+func translateEvent(name string, data []byte, pieces *jsonobj.Pieces) (string, []byte, error) {
 	var payload map[string]any
 	if json.Unmarshal(data, &payload) != nil || payload == nil {
 		encoded, err := json.Marshal(string(data))
@@ -66,6 +82,9 @@ func translateEvent(name string, data []byte) (string, []byte, error) {
 		}
 		if _, ok := payload["delta"].(string); !ok {
 			return "", nil, errors.New("the event answer_delta has no text")
+		}
+		if o, err := jsonobj.Parse(data); err == nil {
+			payload["delta"] = pieces.Next(o.First("delta", "text", "content", "token"))
 		}
 	case protocol.EventCitation:
 		payload["type"] = protocol.EventCitation

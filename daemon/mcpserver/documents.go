@@ -30,9 +30,9 @@ func insteadOf(err error, request string) *fallback {
 	return &fallback{Request: request, InsteadOf: e.Method + " " + e.Path, Status: e.Status}
 }
 
-// stored is a document that a tool has stored. The record is a protocol.DocumentRecord or, if the
+// storedDocument is a document that a tool has stored. The record is a protocol.DocumentRecord or, if the
 // document was written to a path, a writtenDocument.
-type stored struct {
+type storedDocument struct {
 	record  any
 	request string // method and path of the request that has stored it
 	text    string // summary
@@ -51,37 +51,37 @@ type writtenDocument struct {
 
 // store creates a document. If the daemon has no endpoint for that, store writes the document to
 // its path, or to one that is made from the title.
-func (c call) store(ctx context.Context, id string, b *client.Brain, d protocol.CreateDocument) (stored, error) {
+func (c call) store(ctx context.Context, id string, b *client.Brain, d protocol.CreateDocument) (storedDocument, error) {
 	r, err := b.CreateDocument(ctx, d)
 	if err == nil {
-		return stored{r, http.MethodPost + " " + b.Path() + "/documents", "Stored " + recordLine(r)}, nil
+		return storedDocument{r, http.MethodPost + " " + b.Path() + "/documents", "Stored " + recordLine(r)}, nil
 	}
 	if !c.lacksRoute(ctx, id, err) {
-		return stored{}, err
+		return storedDocument{}, err
 	}
 	w, text, err2 := writable(d)
 	if err2 != nil {
-		return stored{}, err2
+		return storedDocument{}, err2
 	}
 	if d.Path != "" { // a path that is made here names its own content
 		switch exists, err := b.Exists(ctx, d.Path); {
 		case exists:
-			return stored{}, &toolError{Code: protocol.CodeConflict, Message: fmt.Sprintf(
+			return storedDocument{}, &toolError{Code: protocol.CodeConflict, Message: fmt.Sprintf(
 				"there is a document at %.200q: use another path", d.Path)}
 		case err != nil && !mayLackRoute(err):
-			return stored{}, err
+			return storedDocument{}, err
 		}
 	}
 	request := http.MethodPut + " " + b.Path() + "/documents"
 	switch err := b.Write(ctx, w.Path, []byte(text)); {
 	case mayLackRoute(err):
-		return stored{}, &toolError{Code: protocol.CodeNotImplemented,
+		return storedDocument{}, &toolError{Code: protocol.CodeNotImplemented,
 			Message: "the daemon can neither create documents nor write them to paths"}
 	case err != nil:
-		return stored{}, err
+		return storedDocument{}, err
 	}
 	w.BrainID, w.Fallback = id, insteadOf(err, request)
-	return stored{w, request, fmt.Sprintf(
+	return storedDocument{w, request, fmt.Sprintf(
 		"Stored %s (%q, %d bytes) with PUT, because the daemon cannot create documents", w.Path, w.Title, w.ByteSize)}, nil
 }
 

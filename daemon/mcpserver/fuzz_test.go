@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"evalctl/daemon/client"
+	"evalctl/internal/jsonobj"
 )
 
 // FuzzTranslate translates responses. The result of JSON is JSON, and has no further translation.
@@ -38,7 +39,7 @@ func FuzzTranslateEvent(f *testing.F) {
 		f.Add(name, []byte(data))
 	}
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		_, translated, err := translateEvent(name, data)
+		_, translated, err := translateEvent(name, data, new(jsonobj.Pieces))
 		if err == nil && (!json.Valid(translated) || bytes.ContainsAny(translated, "\r\n")) {
 			t.Fatalf("%s %s became %s", name, data, translated)
 		}
@@ -51,9 +52,10 @@ func FuzzParseArguments(f *testing.F) {
 	f.Add([]byte(`{"messages":[{"role":"user","content":"x"}],"session_id":"s"}`))
 	f.Add([]byte(`{"name":"x","slug":"x","visibility":"public"}`))
 	f.Add([]byte(`{"query":"x","top_k":1e400}`))
+	f.Add([]byte(`"{\"topK\":\"5\",\"Top_K\":5,\"tags\":\"[1]\",\"messages\":{}}"`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for name, d := range definitions() {
-			args, err := parseArguments(data, d.input)
+			args, _, err := parseArguments(data, d.input)
 			if _, ok := errors.AsType[*toolError](err); err != nil && !ok {
 				t.Fatalf("%s: %v", name, err)
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -12,9 +13,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/verbatim"
 )
 
-const sessionHeader = "Mcp-Session-Id"
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "Mcp-Protocol-Version"
+)
 
 // Handler serves any number of clients over streamable HTTP: GET and DELETE are 405. The caller
 // must authenticate requests, limit their bodies, and check their Host and Origin. Values of a
@@ -28,7 +33,7 @@ func (s *Server) Handler() http.Handler {
 	server := sync.OnceValue(func() *mcp.Server { return s.mcpServer(false, inOrder) }) // takes a while
 	h := &handler{
 		Server:  s,
-		running: running{calls: map[callKey]*func(){}},
+		running: runningCalls{calls: map[callKey]*func(){}},
 		streamable: mcp.NewStreamableHTTPHandler(
 			func(*http.Request) *mcp.Server { return server() },
 			&mcp.StreamableHTTPOptions{
@@ -45,8 +50,8 @@ func inOrder(context.Context) {}
 
 type handler struct {
 	*Server
-	streamable http.Handler // for everything but batches, which it would serve
-	running    running
+	streamable http.Handler // for the messages that parse passes
+	running    runningCalls
 }
 
 // ServeHTTP implements http.Handler.
@@ -56,37 +61,52 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body cannot be read: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	if data := bytes.TrimSpace(body); len(data) > 0 && data[0] == '[' {
-		reply, _ := jsonrpc.EncodeMessage(parse(data).reject) // a code and a text: cannot fail
-		w.Header().Set("Content-Type", protocol.TypeJSON)
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write(reply) // fails when the client is gone
+	i := parse(bytes.TrimSpace(body))
+	if i.reject != nil {
+		reject(w, r, i.reject)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	session := r.Header.Get(sessionHeader)
-	if msg, err := jsonrpc.DecodeMessage(body); err == nil { // else the SDK says what is wrong
-		req, _ := msg.(*jsonrpc.Request)
+	gate := &gate{ResponseWriter: w}
+	if req, ok := i.message.(*jsonrpc.Request); ok {
 		switch {
-		case req == nil:
 		case req.Method == methodInitialize:
 			w.Header().Set(sessionHeader, rand.Text())
 		case req.Method == methodCancelled:
 			h.running.cancel(session, req)
 		case req.IsCall():
-			gate := &gate{ResponseWriter: w}
-			w = gate
 			defer h.running.add(session, req.ID, func() {
 				gate.close()
 				cancel()
 			})()
 		}
 	}
-	body = keepTokenOf(body)
 	r = r.WithContext(context.WithValue(ctx, requestKey{}, ctx))
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	h.streamable.ServeHTTP(w, r)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(i.data)), int64(len(i.data))
+	h.streamable.ServeHTTP(gate, r)
+}
+
+// reject writes the response to what the server does not answer. Before the protocol was stateless,
+// the error of a request was a response like any other, and its status 200.
+func reject(w http.ResponseWriter, r *http.Request, response *jsonrpc.Response) {
+	status := http.StatusBadRequest
+	switch e, _ := errors.AsType[*jsonrpc.Error](response.Error); {
+	case e.Code == jsonrpc.CodeParseError, e.Code == jsonrpc.CodeInvalidRequest:
+	case r.Header.Get(versionHeader) < stateless:
+		status = http.StatusOK
+	case e.Code == jsonrpc.CodeMethodNotFound:
+		status = http.StatusNotFound
+	}
+	data, err := jsonrpc.EncodeMessage(response)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", protocol.TypeJSON)
+	w.WriteHeader(status)
+	_, _ = w.Write(verbatim.Outgoing(data)) // fails when the client is gone
 }
 
 // requestKey is the key of an HTTP request's context in the context of a call, which keeps the

@@ -106,7 +106,7 @@ func (c call) fetchPage(ctx context.Context, target string) (protocol.CreateDocu
 }
 
 func convertPage(ctx context.Context, name string, page fetch.Page) (convert.Document, error) {
-	kind, err := convert.KindOf("", page.ContentType, name)
+	kind, err := convert.KindOfFile("", page.ContentType, name, page.Body)
 	if err != nil {
 		return convert.Document{}, err
 	}

@@ -72,7 +72,7 @@ func TestIngestFile(t *testing.T) {
 		for path, code := range map[string]string{
 			write("empty.md", ""):                           "validation_error",
 			write("fake.pdf", "no PDF"):                     "validation_error",
-			write("image.png", "png"):                       "unsupported_media_type",
+			write("image.png", "\x89PNG\r\n\x1a\n\x00"):     "unsupported_media_type",
 			write("huge.md", strings.Repeat("x", 25<<20+1)): "file_too_large",
 			filepath.Join(dir, "missing.md"):                "not_found",
 			dir:                                             "validation_error",

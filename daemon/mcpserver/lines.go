@@ -13,6 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"evalctl/internal/verbatim"
 )
 
 // maxLine limits one message on stdio, in bytes. It is enough for the longest content of
@@ -163,10 +165,14 @@ func (l *lines) accept(ctx context.Context, got line) error {
 	if i.reject == nil {
 		i.reject = l.enqueue(i.message)
 	}
-	if i.reject == nil {
-		return nil
+	if req, ok := i.message.(*jsonrpc.Request); i.reject == nil || ok && !req.IsCall() {
+		return nil // nobody waits for the answer to a notification
 	}
-	return l.Write(ctx, i.reject)
+	out, err := jsonrpc.EncodeMessage(i.reject)
+	if err != nil {
+		return err
+	}
+	return l.write(verbatim.Outgoing(out))
 }
 
 func (l *lines) enqueue(msg jsonrpc.Message) (reject *jsonrpc.Response) {
@@ -179,7 +185,6 @@ func (l *lines) enqueue(msg jsonrpc.Message) (reject *jsonrpc.Response) {
 			if !l.calls.begin(req) {
 				return rejection(jsonrpc.CodeInvalidRequest, "the id is that of a call without a response")
 			}
-			req.Params = keepToken(req.Params)
 		case req.Method == methodCancelled:
 			if id, ok := cancelled(req); !ok || !l.calls.cancel(id) {
 				return nil
@@ -199,6 +204,7 @@ func (l *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
+	data = verbatim.Outgoing(data)
 	res, ok := msg.(*jsonrpc.Response)
 	if !ok {
 		return l.write(data)

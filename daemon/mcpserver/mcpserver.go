@@ -103,8 +103,11 @@ var tools = map[string]func(context.Context, call) (reply, error){
 func (s *Server) mcpServer(local bool, settle func(context.Context)) *mcp.Server {
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "evalctl", Version: s.version},
-		// Nil capabilities would advertise logging. The list of tools never changes.
-		&mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}},
+		// What methods has. Nil capabilities would advertise logging. There are no prompts and no
+		// resources, and clients ask for their lists. The lists never change.
+		&mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{
+			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
+		}},
 	)
 	for name, d := range definitions() {
 		run := tools[name]
@@ -134,18 +137,20 @@ func (s *Server) serve(
 	}()
 	ctx, cancel := withRequest(ctx)
 	defer cancel()
-	var err error
-	if c.args, err = parseArguments(req.Params.Arguments, input); err != nil {
+	args, ignored, err := parseArguments(req.Params.Arguments, input)
+	if err != nil {
 		return failure(err)
 	}
+	c.args = args
 	r, err := run(ctx, c)
 	if err != nil {
 		return failure(err)
 	}
-	return &mcp.CallToolResult{
-		Content:           []mcp.Content{&mcp.TextContent{Text: r.text}},
-		StructuredContent: r.payload,
+	content := []mcp.Content{&mcp.TextContent{Text: r.text}}
+	if len(ignored) > 0 {
+		content = append(content, &mcp.TextContent{Text: input.ignoring(ignored)})
 	}
+	return &mcp.CallToolResult{Content: content, StructuredContent: r.payload}
 }
 
 // progressOf returns call.progress (spec 6.4), and how many notifications it has sent. Its errors

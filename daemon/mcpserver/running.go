@@ -5,9 +5,12 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"evalctl/internal/verbatim"
 )
 
-// gate is a response that can be closed, after which nothing is written.
+// gate is a response that can be closed, after which nothing is written. Each write is a whole message
+// of the SDK, in which the gate restores the id.
 type gate struct {
 	http.ResponseWriter
 	mu     sync.Mutex
@@ -23,7 +26,10 @@ func (g *gate) Write(p []byte) (int, error) {
 	if g.closed {
 		return len(p), nil
 	}
-	return g.ResponseWriter.Write(p)
+	if _, err := g.ResponseWriter.Write(verbatim.Outgoing(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 func (g *gate) close() {
@@ -32,9 +38,9 @@ func (g *gate) close() {
 	g.closed = true
 }
 
-// running are the calls of sessions that are under way, with what cancels them. It is safe for
+// runningCalls are the calls of sessions that are under way, with what cancels them. It is safe for
 // concurrent use.
-type running struct {
+type runningCalls struct {
 	mu    sync.Mutex
 	calls map[callKey]*func()
 }
@@ -46,7 +52,7 @@ type callKey struct {
 
 // add adds a call and returns a function that removes it. A call without a session cannot be
 // cancelled: nobody knows whose it is.
-func (r *running) add(session string, id jsonrpc.ID, cancel func()) (remove func()) {
+func (r *runningCalls) add(session string, id jsonrpc.ID, cancel func()) (remove func()) {
 	if session == "" {
 		return func() {}
 	}
@@ -64,7 +70,7 @@ func (r *running) add(session string, id jsonrpc.ID, cancel func()) (remove func
 }
 
 // cancel cancels the call that a notification names, if it is under way.
-func (r *running) cancel(session string, notification *jsonrpc.Request) {
+func (r *runningCalls) cancel(session string, notification *jsonrpc.Request) {
 	id, ok := cancelled(notification)
 	if !ok || session == "" {
 		return

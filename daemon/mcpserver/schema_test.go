@@ -222,6 +222,15 @@ func casesOf(name string, s *schema) cases {
 	return c
 }
 
+// strict checks arguments as they are sent.
+func strict(t interface{ Fatal(...any) }, data json.RawMessage, s *schema) (arguments, error) {
+	value, err := decoded(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value.(map[string]any), s.check("", value)
+}
+
 // TestLimits gives every argument of every tool the values at its limits, above and below.
 func TestLimits(t *testing.T) {
 	for tool, d := range definitions() {
@@ -236,7 +245,7 @@ func TestLimits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return parseArguments(data, d.input)
+			return strict(t, data, d.input)
 		}
 		for name, s := range d.input.Properties {
 			c := casesOf(name, s)
@@ -255,7 +264,7 @@ func TestLimits(t *testing.T) {
 			args := maps.Clone(least)
 			delete(args, name)
 			data, _ := json.Marshal(args)
-			if _, err := parseArguments(data, d.input); err == nil || !strings.Contains(err.Error(), name+" is missing") {
+			if _, err := strict(t, data, d.input); err == nil || !strings.Contains(err.Error(), name+" is missing") {
 				t.Errorf("%s without %s: %v", tool, name, err)
 			}
 		}
@@ -269,29 +278,29 @@ func TestParseArguments(t *testing.T) {
 	input := definitions()["memory_search"].input
 	for data, says := range map[string]string{
 		`{`:           "not valid JSON",
-		`[]`:          "must be an object, not an array",
+		`[1]`:         "must be an object, not an array",
 		`"x"`:         "must be an object, not a string",
 		`{} {}`:       "more than one JSON value",
 		`{"query":1}`: "query must be a string, not a number",
 	} {
-		if _, err := parseArguments(json.RawMessage(data), input); err == nil || !strings.Contains(err.Error(), says) {
+		if _, _, err := parseArguments(json.RawMessage(data), input); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", data, err)
 		}
 	}
-	args, err := parseArguments(json.RawMessage(`{"query":"tea"}`), input)
+	args, _, err := parseArguments(json.RawMessage(`{"query":"tea"}`), input)
 	if err != nil || args.text("query") != "tea" || args.number("top_k") != 10 || args.text("scope") != "" {
 		t.Errorf("got %v, %v", args, err)
 	}
-	args, err = parseArguments(json.RawMessage(`{"query":"tea","top_k":7.0}`), input)
+	args, _, err = parseArguments(json.RawMessage(`{"query":"tea","top_k":7.0}`), input)
 	if err != nil || args.number("top_k") != 7 {
 		t.Errorf("got %v, %v", args, err)
 	}
 	for _, none := range []string{"", "null", "{}"} {
-		if args, err := parseArguments(json.RawMessage(none), definitions()["memory_list_brains"].input); err != nil || args == nil {
+		if args, _, err := parseArguments(json.RawMessage(none), definitions()["memory_list_brains"].input); err != nil || args == nil {
 			t.Errorf("%q: %v, %v", none, args, err)
 		}
 	}
-	if args, err := parseArguments(json.RawMessage(`{"name":"x"}`), definitions()["memory_create_brain"].input); err != nil || args.text("visibility") != "private" {
+	if args, _, err := parseArguments(json.RawMessage(`{"name":"x"}`), definitions()["memory_create_brain"].input); err != nil || args.text("visibility") != "private" {
 		t.Errorf("got %v, %v", args, err)
 	}
 }
@@ -356,7 +365,7 @@ func TestArgumentsAsJSONSchema(t *testing.T) {
 		if err := json.Unmarshal(data, &instance); err != nil {
 			t.Fatal(err)
 		}
-		_, ours := parseArguments(data, input)
+		_, ours := strict(t, data, input)
 		theirs := resolved[tool].Validate(instance)
 		if (ours == nil) != (theirs == nil) {
 			t.Fatalf("%s %s: ours says %v, theirs %v", tool, data, ours, theirs)

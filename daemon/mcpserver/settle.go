@@ -11,8 +11,9 @@ import (
 const (
 	// settleTime is how long a reply waits for a client that does not answer a ping, once.
 	settleTime = 2 * time.Second
-	// withoutPing is the first version of the protocol in which a server sends no ping.
-	withoutPing = "2026-07-28"
+	// stateless is the first version of the protocol without initialize, in which a server sends no
+	// ping.
+	stateless = "2026-07-28"
 )
 
 // pings are the pings that settle has sent. They are guarded by lines.mu.
@@ -32,7 +33,7 @@ type pings struct {
 // of the protocol has no ping, and not again for one that did not answer in time.
 func (l *lines) settle(ctx context.Context) {
 	l.mu.Lock()
-	if l.version == "" || l.version >= withoutPing || l.pings.deaf {
+	if l.version == "" || l.version >= stateless || l.pings.deaf {
 		l.mu.Unlock()
 		return
 	}

@@ -42,7 +42,7 @@ func TestSettleWaitsOnce(t *testing.T) {
 		// Nobody answers after the end of the input, and versions may have no ping.
 		close(l.ended)
 		l.settle(t.Context())
-		l.version = withoutPing
+		l.version = stateless
 		l.settle(t.Context())
 		l.version = ""
 		l.settle(t.Context())

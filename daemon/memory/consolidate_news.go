@@ -15,9 +15,9 @@ import (
 // become stale.
 const newsEvery = time.Hour
 
-// settled is the state of a brain in which a consolidation would do nothing, so that another one need
+// settledState is the state of a brain in which a consolidation would do nothing, so that another one need
 // not read all documents to find that out.
-type settled struct {
+type settledState struct {
 	store *store.Store
 	seq   uint64 // of the last commit
 	// files are the paths, sizes and times of what a consolidation reads. Programs other than the
@@ -27,16 +27,16 @@ type settled struct {
 }
 
 // stateOf returns the state of a brain at present.
-func (s *Service) stateOf(ctx context.Context, h brain.Handle, st *store.Store) (settled, error) {
+func (s *Service) stateOf(ctx context.Context, h brain.Handle, st *store.Store) (settledState, error) {
 	if err := h.Sync(ctx); err != nil {
-		return settled{}, err
+		return settledState{}, err
 	}
-	now := settled{store: st, seq: st.Seq(), time: s.cfg.Now().Truncate(newsEvery)}
+	now := settledState{store: st, seq: st.Seq(), time: s.cfg.Now().Truncate(newsEvery)}
 	hash := sha256.New()
 	for _, folder := range []string{factsFolder, episodesFolder, summariesFolder, notesFolder, consolidationsFolder} {
 		files, err := st.List(ctx, strings.TrimSuffix(folder, "/"), store.ListOptions{Recursive: true, IncludeGenerated: true})
 		if err != nil {
-			return settled{}, err
+			return settledState{}, err
 		}
 		for _, f := range files {
 			fmt.Fprintf(hash, "%q %d %d %q\n", f.Path, f.Size, f.ModTime.UnixNano(), f.Version)
@@ -47,13 +47,13 @@ func (s *Service) stateOf(ctx context.Context, h brain.Handle, st *store.Store) 
 }
 
 // isSettled reports whether a consolidation of the state would do nothing.
-func (s *Service) isSettled(h brain.Handle, state settled) bool {
+func (s *Service) isSettled(h brain.Handle, state settledState) bool {
 	known := s.settled.of(h).Load()
 	return known != nil && *known == state
 }
 
 // settle remembers the state before what was read if a consolidation of that would do nothing.
-func (s *Service) settle(ctx context.Context, h brain.Handle, st *store.Store, state settled, read holdings) {
+func (s *Service) settle(ctx context.Context, h brain.Handle, st *store.Store, state settledState, read holdings) {
 	p := newPlan(read, s.cfg.Now())
 	if units := p.unitsToCompile(); len(units) > 0 {
 		return

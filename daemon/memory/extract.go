@@ -108,7 +108,7 @@ var errExtracted = errors.New("the messages were extracted in the meantime")
 
 // commitFacts adds to a batch what a step has found. finish is called last.
 func commitFacts(
-	ctx context.Context, b *store.Batch, part unextracted, found []distill.Fact,
+	ctx context.Context, b *store.Batch, part pendingMessages, found []distill.Fact,
 	result *protocol.ExtractResult, finish func() error,
 ) error {
 	state, err := readSession(ctx, b, part.state.ID)
@@ -140,7 +140,7 @@ func commitFacts(
 
 // writeFacts adds facts to the last document of facts of the session, and returns its path.
 func writeFacts(
-	ctx context.Context, b *store.Batch, state *sessionState, part unextracted, facts []fact,
+	ctx context.Context, b *store.Batch, state *sessionState, part pendingMessages, facts []fact,
 ) (string, error) {
 	name := sessionFactsPath(state.ID, state.FactsDocument)
 	old, err := readIfThere(ctx, b, name)
@@ -218,6 +218,14 @@ func (s *Service) extractDocument(
 	facts := part.facts(found)
 	result.Model, result.Messages, result.Facts = use.Model, len(part.fresh), len(facts)
 	err = st.Batch(ctx, store.BatchOptions{Reason: "extract facts of a document"}, func(b *store.Batch) error {
+		there, err := b.Exists(ctx, name)
+		if err != nil {
+			return err
+		}
+		if !there { // it was deleted meanwhile
+			result.Facts = 0
+			return j.finish(ctx, b, result)
+		}
 		if len(facts) > 0 {
 			path := documentFactsPath(name)
 			old, err := readIfThere(ctx, b, path)
@@ -244,12 +252,12 @@ func documentFactsPath(name string) string { return factsPath("documents/" + ses
 
 // documentMessages returns the messages of a transcript. A text in another form than that of
 // protocol.Transcript counts as one message of a user.
-func documentMessages(doc frontmatter.Document) unextracted {
+func documentMessages(doc frontmatter.Document) pendingMessages {
 	turns, ok := protocol.ParseTranscript(doc.Body)
 	if !ok {
 		turns = []protocol.SessionMessage{{Role: protocol.RoleUser, Content: doc.Body}}
 	}
-	part := unextracted{fresh: make([]message, len(turns))}
+	part := pendingMessages{fresh: make([]message, len(turns))}
 	for i, turn := range turns {
 		part.fresh[i] = message{Role: turn.Role, Name: turn.Name, Content: turn.Content, At: doc.When()}
 		if actor, ok := doc.Metadata[protocol.MetadataActorID]; ok {

@@ -8,8 +8,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// unextracted are the messages that a step reads.
-type unextracted struct {
+// pendingMessages are the messages that a step reads.
+type pendingMessages struct {
 	state   sessionState
 	earlier []message // from which facts were extracted before
 	fresh   []message
@@ -17,9 +17,9 @@ type unextracted struct {
 }
 
 // readUnextracted returns the next messages from which facts are to be extracted, if there are any.
-func readUnextracted(ctx context.Context, st *store.Store, session string) (unextracted, error) {
+func readUnextracted(ctx context.Context, st *store.Store, session string) (pendingMessages, error) {
 	state, err := readSession(ctx, st, session)
-	part := unextracted{state: state}
+	part := pendingMessages{state: state}
 	if err != nil {
 		return part, err
 	}
@@ -49,7 +49,7 @@ func readUnextracted(ctx context.Context, st *store.Store, session string) (unex
 }
 
 // trimmed leaves the last of the earlier messages.
-func (u unextracted) trimmed() unextracted {
+func (u pendingMessages) trimmed() pendingMessages {
 	size, from := 0, len(u.earlier)
 	for from > 0 && len(u.earlier)-from < maxEarlierMessages {
 		if size += len(u.earlier[from-1].Content); size > maxEarlierBytes {
@@ -62,13 +62,13 @@ func (u unextracted) trimmed() unextracted {
 }
 
 // first is the index of the first message of the step.
-func (u unextracted) first() int { return u.state.Extracted }
+func (u pendingMessages) first() int { return u.state.Extracted }
 
 // end is the index after the last message of the step, which has one.
-func (u unextracted) end() int { return u.fresh[len(u.fresh)-1].Index + 1 }
+func (u pendingMessages) end() int { return u.fresh[len(u.fresh)-1].Index + 1 }
 
 // all returns what the model reads.
-func (u unextracted) all() []distill.Message {
+func (u pendingMessages) all() []distill.Message {
 	return distillMessages(slices.Concat(u.earlier, u.fresh))
 }
 
@@ -82,7 +82,7 @@ func distillMessages(messages []message) []distill.Message {
 
 // facts converts what the model found in the messages of the step. A fact that is about no
 // particular day has the day on which it was written.
-func (u unextracted) facts(found []distill.Fact) []fact {
+func (u pendingMessages) facts(found []distill.Fact) []fact {
 	var facts []fact
 	for _, f := range found {
 		i := f.Message - len(u.earlier)
@@ -99,7 +99,7 @@ func (u unextracted) facts(found []distill.Fact) []fact {
 }
 
 // actors returns who spoke, each once.
-func (u unextracted) actors() []string {
+func (u pendingMessages) actors() []string {
 	var actors []string
 	for _, m := range u.fresh {
 		if actor := m.actor(); actor != "" && !slices.Contains(actors, actor) {

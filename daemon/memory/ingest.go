@@ -94,7 +94,7 @@ func newSource(r protocol.IngestFile) (source, error) {
 	if err := checkContentType(r.ContentType); err != nil {
 		return source{}, err
 	}
-	kind, err := convert.KindOf(r.As, r.ContentType, r.Path)
+	kind, err := convert.KindOfFile(r.As, r.ContentType, r.Path, r.Content)
 	if err != nil {
 		return source{}, err
 	}

@@ -243,7 +243,7 @@ func TestIngestRejects(t *testing.T) {
 		"traversal":      {r: file(func(r *protocol.IngestFile) { r.Path = "../a.txt" }), ok: store.IsInvalidPath},
 		"absolute":       {r: file(func(r *protocol.IngestFile) { r.Path = "/etc/passwd" }), ok: store.IsInvalidPath},
 		"unknown as":     {r: file(func(r *protocol.IngestFile) { r.As = "docx" }), ok: argument("as")},
-		"unknown kind":   {r: file(func(r *protocol.IngestFile) { r.Path = "a.exe" }), ok: is(convert.ErrKind)},
+		"unknown kind":   {r: file(func(r *protocol.IngestFile) { r.Path, r.Content = "a.exe", []byte("MZ\x00\x03") }), ok: is(convert.ErrKind)},
 		"unknown type":   {r: file(func(r *protocol.IngestFile) { r.ContentType = "image/png" }), ok: is(convert.ErrKind)},
 		"long type":      {r: file(func(r *protocol.IngestFile) { r.ContentType = strings.Repeat("a", 256) }), ok: argument("content_type")},
 		"blank title":    {r: file(func(r *protocol.IngestFile) { r.Title = " " }), ok: argument("title")},

@@ -80,7 +80,7 @@ func (s *Service) pageSource(r protocol.IngestURL, page fetch.Page) (source, err
 	if len(page.Body) == 0 {
 		return source{}, argumentErrorf("url", "the page is empty")
 	}
-	kind, err := convert.KindOf("", page.ContentType, name)
+	kind, err := convert.KindOfFile("", page.ContentType, name, page.Body)
 	if err != nil {
 		return source{}, err
 	}

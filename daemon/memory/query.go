@@ -68,9 +68,13 @@ func parseQuery(r protocol.SearchRequest, text textKey) (search.Query, error) {
 }
 
 // readOperators moves the operators of a query's text to its conditions, and returns them as they
-// were read.
-func readOperators(q *search.Query) ([]string, error) {
-	words, conditions, operators := question.ParseOperators(q.Text)
+// were read. If they are given, the text has some even if it looks like a sentence.
+func readOperators(q *search.Query, given bool) ([]string, error) {
+	parse := question.ParseOperators
+	if given {
+		parse = question.GivenOperators
+	}
+	words, conditions, operators := parse(q.Text)
 	if len(operators) > 0 && strings.TrimSpace(words) == "" {
 		return nil, argumentErrorf("query", "only says what passages must not contain, %.64q: "+
 			"add what they should contain, or put it in quotes to search for it", strings.Join(operators, " "))
@@ -97,6 +101,7 @@ func parseFilters(f protocol.SearchFilters) (search.Filter, error) {
 	if filter.To, err = parseDate("filters.date_to", f.DateTo, endOfDay); err != nil {
 		return search.Filter{}, err
 	}
+	filter.FromDay, filter.ToDay = isDay(f.DateFrom), isDay(f.DateTo)
 	if !filter.From.IsZero() && !filter.To.IsZero() && filter.To.Before(filter.From) {
 		return search.Filter{}, argumentErrorf("filters.date_to", "%s is before date_from, %s", f.DateTo, f.DateFrom)
 	}
@@ -148,6 +153,9 @@ const (
 	startOfDay = time.Duration(0)
 	endOfDay   = 24*time.Hour - time.Nanosecond
 )
+
+// isDay reports whether a date that parseDate accepts has no time of day.
+func isDay(date string) bool { return len(date) == len(time.DateOnly) }
 
 // parseDate parses an RFC 3339 time, or a day, to which it adds instant. An empty date
 // is the zero time.

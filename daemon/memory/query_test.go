@@ -31,7 +31,7 @@ func TestParseQuery(t *testing.T) {
 		CandidateK: 1000, RerankTopN: 200, Explain: true, MaxPerDocument: 2,
 		Filter: search.Filter{
 			PathPrefix: "memory/", Paths: []string{"a.md"}, Tags: []string{"b", "c"}, SessionIDs: []string{"d"},
-			From: day(2024, 4, 30), To: day(2024, 4, 30).Add(last), Scope: protocol.ScopeProject, Generated: true,
+			From: day(2024, 4, 30), To: day(2024, 4, 30).Add(last), FromDay: true, ToDay: true, Scope: protocol.ScopeProject, Generated: true,
 		},
 	}
 	got, err := parseQuery(r, searchText)

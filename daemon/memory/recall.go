@@ -48,7 +48,7 @@ func (s *Service) Recall(
 	if err != nil {
 		return protocol.RecallResponse{}, err
 	}
-	if _, err := readOperators(&q); err != nil {
+	if _, err := readOperators(&q, false); err != nil {
 		return protocol.RecallResponse{}, err
 	}
 	if err := checkSessionID(session); err != nil {
@@ -75,7 +75,7 @@ func (s *Service) Recall(
 }
 
 // recall fuses the rankings of the query and of the conversation.
-func recall(ctx context.Context, h brain.Handle, q search.Query, said recentPart) (brain.Found, error) {
+func recall(ctx context.Context, h brain.Handle, q search.Query, said recentPart) (brain.SearchResult, error) {
 	if said.words == "" {
 		return find(ctx, h, q)
 	}
@@ -83,14 +83,14 @@ func recall(ctx context.Context, h brain.Handle, q search.Query, said recentPart
 	q.TopK = max(recallDepth, 4*topK)
 	found, err := find(ctx, h, q)
 	if err != nil {
-		return brain.Found{}, err
+		return brain.SearchResult{}, err
 	}
 	// By words, because an embedder would be asked for the vector of a text that nobody searches
 	// for.
 	q.Text, q.Mode, q.Filter.Except = said.words, search.ModeBM25, said.own
 	around, err := find(ctx, h, q)
 	if err != nil {
-		return brain.Found{}, err
+		return brain.SearchResult{}, err
 	}
 	hits := fuseRecall(found.Hits, around.Hits, weightOfContext(query))
 	found.Hits = hits[:min(topK, len(hits))]

@@ -42,12 +42,32 @@ func recordOf(brain, name string, data []byte, modified time.Time) protocol.Docu
 		doc = frontmatter.Parse(string(data))
 		r.Metadata = frontmatter.WireMetadata(doc.Metadata, doc.Tags, doc.Date)
 		r.Source = cmp.Or(doc.Source, protocol.SourceIngest)
+		r.Problems = problemsOf(doc)
 		if !doc.Created.IsZero() {
 			r.CreatedAt = protocol.FormatTime(doc.Created)
 		}
 	}
 	r.Title = cmp.Or(document.Title(name, doc), path.Base(name))
 	return r
+}
+
+// badDate is the problem of a document whose date cannot be read.
+const badDate = "date: it cannot be read, so that no search at a time or for a range of dates finds the document: " +
+	"write it as YYYY-MM-DD"
+
+// Problems returns what cannot be read of a document, as its record has it.
+func Problems(name string, data []byte) []string {
+	if !frontmatter.IsMarkdown(name) {
+		return nil
+	}
+	return problemsOf(frontmatter.Parse(string(data)))
+}
+
+func problemsOf(doc frontmatter.Document) []string {
+	if doc.BadDate {
+		return []string{badDate}
+	}
+	return nil
 }
 
 // contentType derives the type from the file name. Without an extension it is

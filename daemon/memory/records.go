@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/frontmatter"
@@ -95,14 +96,16 @@ func nameOf(r protocol.CreateDocument) (name, title string) {
 		return title, ""
 	}
 	const most = 80 // code points
-	for line := range strings.Lines(r.Content) {
-		if words := strings.Join(strings.Fields(line), " "); words != "" {
+	for line := range strings.Lines(frontmatter.Below(r.Content)) {
+		if words := strings.Join(strings.Fields(line), " "); strings.ContainsFunc(words, isLetter) {
 			words = clip(words, most)
 			return words, words
 		}
 	}
 	return "note", ""
 }
+
+func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // clip returns the first n code points of s.
 func clip(s string, n int) string {
@@ -122,14 +125,14 @@ func (*Service) Document(ctx context.Context, h brain.Handle, document string) (
 	return readRecord(ctx, st, h.Brain().ID, document)
 }
 
-// DeleteDocument removes a document by its id, or fails with store.ErrNotFound.
+// DeleteDocument is Delete for a document by its id, or fails with store.ErrNotFound.
 func (*Service) DeleteDocument(ctx context.Context, h brain.Handle, document string) error {
 	defer h.Acquire()()
 	st, err := byID(ctx, h, document)
 	if err != nil {
 		return err
 	}
-	return st.Delete(ctx, document)
+	return deleteDocument(ctx, st, document)
 }
 
 // byID returns the store of a document. Clients need not know that the id of a document

@@ -21,7 +21,7 @@ func (s *Service) Search(
 	if err != nil {
 		return protocol.SearchResponse{}, err
 	}
-	operators, err := readOperators(&q)
+	operators, err := readOperators(&q, r.Operators)
 	if err != nil {
 		return protocol.SearchResponse{}, err
 	}
@@ -43,14 +43,14 @@ func (s *Service) Search(
 }
 
 // find runs a query. A mode whose model is not configured is an *ArgumentError.
-func find(ctx context.Context, h brain.Handle, q search.Query) (brain.Found, error) {
+func find(ctx context.Context, h brain.Handle, q search.Query) (brain.SearchResult, error) {
 	found, err := h.Search(ctx, q)
 	switch {
 	case errors.Is(err, search.ErrNoEmbedder):
-		return brain.Found{}, argumentErrorf("mode",
+		return brain.SearchResult{}, argumentErrorf("mode",
 			"%s needs an embedder and the daemon has none: set SVC_EMBED_PROVIDER, or ask for auto or bm25", q.Mode)
 	case errors.Is(err, search.ErrNoReranker):
-		return brain.Found{}, argumentErrorf("mode",
+		return brain.SearchResult{}, argumentErrorf("mode",
 			"%s needs a reranker and the daemon has none: set SVC_RERANK_PROVIDER, or ask for hybrid", q.Mode)
 	}
 	return found, err
@@ -60,7 +60,7 @@ func searchChunk(id string, h search.Hit) protocol.SearchChunk {
 	c := protocol.SearchChunk{
 		ChunkID: h.ChunkID, DocumentID: h.Path, BrainID: id, Path: h.Path, Title: h.Title,
 		Score: h.Score, Text: h.Text, Metadata: metadata(h), ComponentScores: h.Components,
-		Duplicates: duplicates(h), MoreDuplicates: h.MoreDuplicates,
+		Nearest: h.Nearest, Duplicates: duplicates(h), MoreDuplicates: h.MoreDuplicates,
 	}
 	for _, span := range h.Highlights {
 		c.Highlights = append(c.Highlights, protocol.Span{Start: span.Start, End: span.End})

@@ -71,10 +71,11 @@ type Service struct {
 	consolidating sync.Map
 	// reflecting has the sessions that are being reflected on.
 	reflecting    perBrain[singleflight.Group]
-	settled       perBrain[atomic.Pointer[settled]]
+	settled       perBrain[atomic.Pointer[settledState]]
 	groups        perBrain[group]
 	messageGroups perBrain[group]
 	originals     perBrain[originals]
+	transcripts   perBrain[transcripts]
 }
 
 // New returns a Service. It fails only when a required field is missing. The caller must Close it.

@@ -100,6 +100,8 @@ type DocumentRecord struct {
 	CreatedAt      string         `json:"created_at"`
 	UpdatedAt      string         `json:"updated_at"`
 	DeletedAt      *string        `json:"deleted_at"`
+	// Problems are what the daemon cannot read of the document, such as its date, and what follows.
+	Problems []string `json:"problems,omitempty"`
 }
 
 // DocumentList is the body of GET /v1/brains/{id}/documents without the parameters of a FileList,

@@ -54,6 +54,8 @@ type SearchRequest struct {
 	Filters        SearchFilters `json:"filters,omitzero"`
 	// Explain requests SearchResponse.Explanation.
 	Explain bool `json:"explain,omitempty"`
+	// Operators says that Query has operators, even if it looks like a sentence.
+	Operators bool `json:"operators,omitempty"`
 }
 
 // SearchFilters restrict which documents are searched. A document must match all that are set. A
@@ -64,8 +66,8 @@ type SearchFilters struct {
 	Paths      []string `json:"paths,omitzero"`       // one of these
 	Tags       []string `json:"tags,omitzero"`        // all of these
 	SessionIDs []string `json:"session_ids,omitzero"` // one of these
-	// DateFrom and DateTo are inclusive limits of a document's date, in RFC 3339 or as YYYY-MM-DD
-	// in UTC. If either is set, undated documents and those with an unreadable date do not match.
+	// DateFrom and DateTo are inclusive limits of a document's date: instants in RFC 3339, or days as
+	// YYYY-MM-DD, with which the document's day in its own zone is compared. If either is set, undated documents and those with an unreadable date do not match.
 	DateFrom string `json:"date_from,omitempty"`
 	DateTo   string `json:"date_to,omitempty"`
 	// IncludeGenerated includes generated documents, whose base name begins with "_".
@@ -122,6 +124,9 @@ type SearchChunk struct {
 	// Highlights are the spans of Text where the query was found. Text itself is as in the
 	// document, without markup.
 	Highlights []Span `json:"highlights,omitempty"`
+	// Nearest is set if no word of the query was found: the words that are not there, each with the most
+	// similar ones, which were searched for instead.
+	Nearest map[string][]string `json:"nearest,omitempty"`
 	// ComponentScores are what Score was computed from, by the name of the leg. Keys that end in
 	// _rank are ranks in the leg, from 1.
 	ComponentScores map[string]float64 `json:"component_scores,omitempty"`

@@ -16,13 +16,13 @@ const minShare = 8
 // analysis holds what one goroutine found in some of the documents.
 type analysis struct {
 	counter counter
-	docs    []analysed
+	docs    []analysedDocument
 }
 
-// analysed is a document that is ready to be added.
-type analysed struct {
+// analysedDocument is a document that is ready to be added.
+type analysedDocument struct {
 	*entry
-	chunks []counted
+	chunks []countedChunk
 }
 
 // analyse splits documents between as many goroutines as are worth their cost. Of the n analyses
@@ -50,7 +50,7 @@ func (ix *Index) analyse(docs []document.Document) []analysis {
 }
 
 func (a *analysis) add(doc document.Document, chunkSize int, given language.Language) {
-	d := analysed{entry: &entry{Document: doc}}
+	d := analysedDocument{entry: &entry{Document: doc}}
 	if d.Language == language.None {
 		d.Language = cmp.Or(given, language.Detect(doc.Title+"\n"+doc.Text))
 	}
@@ -84,8 +84,8 @@ func (ix *Index) addTerms(a analysis) {
 	}
 }
 
-// counted is a chunk with its terms, ready to be added.
-type counted struct {
+// countedChunk is a chunk with its terms, ready to be added.
+type countedChunk struct {
 	chunk
 	words []uint32    // of its sequence: term numbers, noTerm for function words
 	terms []termCount // each once
@@ -102,13 +102,22 @@ type counter struct {
 	keys []uint64 // working memory: term number and field of each occurrence
 }
 
-func (c *counter) count(ch chunk) counted {
+// count counts the terms of a chunk. Parts of names are words like any in code and beside names as
+// only code has them. In other prose they are terms of their own, see partOf.
+func (c *counter) count(ch chunk) countedChunk {
+	inNames := ch.doc.Language == language.Code || language.NamesCode(ch.text)
 	words := make([]uint32, 0, len(ch.text)/5)
 	c.keys = c.keys[:0]
 	for field, text := range ch.fields() {
-		before, last := len(words), len(words)
+		before, last, whole := len(words), len(words), 0
 		for start, end := range language.Words(text) {
 			t := c.number(ch.doc.Language, text[start:end])
+			letter := language.Share(text[start:end]) == 0
+			part := end <= whole || letter
+			if part && !letter && !inNames {
+				t = c.intern(partOf(ch.doc.Language.Term(text[start:end])))
+			}
+			whole = max(whole, end)
 			if t == noTerm && field != textField {
 				continue
 			}
@@ -116,12 +125,15 @@ func (c *counter) count(ch chunk) counted {
 			if t != noTerm {
 				last = len(words)
 				ch.lengths[field]++
+				if !part && field == textField {
+					ch.length++
+				}
 				c.keys = append(c.keys, uint64(t)<<2|uint64(field))
 			}
 		}
 		words = words[:max(before, last)]
 	}
-	return counted{chunk: ch, words: words, terms: c.distinct()}
+	return countedChunk{chunk: ch, words: words, terms: c.distinct()}
 }
 
 // distinct returns the terms of keys, each once.

@@ -115,9 +115,9 @@ type bm25 struct {
 
 func newBM25(ix *Index) *bm25 {
 	x := &bm25{lists: map[string][]uint64{}, norms: make([]float64, len(ix.chunks)), scores: make([]float64, len(ix.chunks))}
-	total := float64(ix.totals[textField])
+	total := float64(ix.total)
 	for n := range ix.chunks {
-		x.norms[n] = ix.k1 * (1 - ix.b + ix.b*float64(ix.chunks[n].lengths[textField])*float64(ix.live)/total)
+		x.norms[n] = ix.k1 * (1 - ix.b + ix.b*float64(ix.chunks[n].length)*float64(ix.live)/total)
 	}
 	for t, p := range ix.postings {
 		for i, n := range p.chunks {

@@ -45,7 +45,7 @@ func TestConditions(t *testing.T) {
 		{`"red car"`, []string{"a/red.md", "i/red-car/x.md"}},
 		{`"RED CÀR"`, []string{"a/red.md", "i/red-car/x.md"}},
 		{`"car red"`, nil},
-		{`garage "red car"`, []string{"a/red.md", "i/red-car/x.md"}},
+		{`garage "red car" -sea`, []string{"a/red.md", "i/red-car/x.md"}},
 		{`"to be or not to be"`, []string{"d/hamlet.md"}},
 		{`"to be" -question`, nil},
 		{`"to be" -answer`, []string{"d/hamlet.md"}},
@@ -114,7 +114,7 @@ func excludesAny(t *testing.T, c question.Conditions, res Result) bool {
 
 // Of a long document, the passages are found that contain what was asked for, which is highlighted.
 func TestConditionsChoosePassages(t *testing.T) {
-	words, conditions, _ := question.ParseOperators(`"blue whale" part`)
+	words, conditions, _ := question.GivenOperators(`"blue whale" part`)
 	res := search(t, NewSearcher(garage(), Config{}), Query{Text: words, Conditions: conditions})
 	if len(res.Hits) != 1 || !strings.Contains(res.Hits[0].Text, "blue whale") {
 		t.Fatalf("found %+v", res.Hits)

@@ -32,6 +32,8 @@ func TestConstants(t *testing.T) {
 		{"k1", defaultParameters.k1, 1.6, "| k1 | 1.6 |"},
 		{"b", defaultParameters.b, 1, "| b | 1 |"},
 		{"k3", defaultParameters.k3, 8, "| k3 | 8 |"},
+		{"letter", defaultParameters.letter, .2, "| letters | 0.2 |"},
+		{"weight of languages", defaultWeights.language, .3, "| `language` | 0.3 · the score so far"},
 		{"slack", defaultParameters.slack, 10, "| length slack | 10 terms |"},
 		{"beyond", defaultParameters.beyond, .5, "| beyond | 0.5 |"},
 		{"scope", defaultParameters.scope, .1, "| scope | 0.1 |"},

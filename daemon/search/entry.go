@@ -20,6 +20,7 @@ type chunk struct {
 	doc      *entry // nil once deleted
 	ordinal  uint32
 	lengths  [fieldCount]uint16 // number of terms, by field
+	length   uint16             // number of terms of the text that are not parts of other words
 	start    uint32             // offset of text in the document's Text
 	text     string             // part of the document's Text
 	headings string

@@ -58,8 +58,8 @@ func TestRankingGolden(t *testing.T) {
 }
 
 // bestOf returns the chunks of all documents in the order of their numbers, without any features.
-func bestOf(ix *Index) []scored {
-	best := make([]scored, len(ix.chunks))
+func bestOf(ix *Index) []scoredChunk {
+	best := make([]scoredChunk, len(ix.chunks))
 	for n := range best {
 		best[n].chunk = uint32(n)
 	}
@@ -114,9 +114,9 @@ func TestFeedback(t *testing.T) {
 	ix := byText("boat mast sail", "boat mast", "mast sail rope", "rope knot", "knot")
 	query := ix.known(ix.queryTerms("boat"))
 	best := ix.best(&scratch{}, query, nil, 10)
-	all := make([]scored, len(best))
+	all := make([]scoredChunk, len(best))
 	for i, c := range best {
-		all[i] = scored{c, features{bm25: c.score}}
+		all[i] = scoredChunk{c, features{bm25: c.score}}
 	}
 	terms := ix.feedback(&scratch{}, query, all)
 	var got []string
@@ -153,7 +153,7 @@ func TestFeedbackOfLongQuestion(t *testing.T) {
 		query := ix.known(ix.queryTerms(c.question))
 		best := ix.best(&scratch{}, query, func(d *document.Document) bool { return d.Text == "boat mast" }, 10)
 		got := map[string]float64{}
-		for _, term := range ix.feedback(&scratch{}, query, []scored{{best[0], features{bm25: best[0].score}}}) {
+		for _, term := range ix.feedback(&scratch{}, query, []scoredChunk{{best[0], features{bm25: best[0].score}}}) {
 			got[ix.names[term.term]] = math.Round(term.weight*1e9) / 1e9
 		}
 		for name, weight := range c.want {

@@ -3,6 +3,8 @@ package search
 import (
 	"cmp"
 	"math"
+
+	"evalctl/daemon/language"
 )
 
 // Parameters of feedback. The best chunk has by far the largest weight, because the chunks further
@@ -25,7 +27,7 @@ const shortQuery = 8
 // the chunks show which of them matter, so it gains its own again. Between the two, the share of
 // new words is shortQuery divided by the length of the query, which is the sum of its
 // weights, in words.
-func (ix *Index) feedback(s *scratch, query []weighedTerm, best []scored) []weighedTerm {
+func (ix *Index) feedback(s *scratch, query []weighedTerm, best []scoredChunk) []weighedTerm {
 	s.weights.grow(len(ix.names))
 	s.contents.grow(len(ix.names))
 	for _, f := range best[:min(feedbackChunks, len(best))] {
@@ -40,8 +42,11 @@ func (ix *Index) feedback(s *scratch, query []weighedTerm, best []scored) []weig
 	var own []weighedTerm
 	for _, q := range query {
 		length += q.weight * q.words
+		if language.Share(ix.names[q.term]) == 0 {
+			s.weights.sums[q.term] = 0
+		}
 		if weight := s.weights.sums[q.term]; weight > 0 {
-			own = append(own, weighedTerm{term: q.term, weight: ix.gain(q.term) * weight})
+			own = append(own, weighedTerm{term: q.term, weight: q.gain * weight, gain: q.gain})
 			s.weights.sums[q.term] = 0
 		}
 	}
@@ -54,15 +59,21 @@ func (ix *Index) feedback(s *scratch, query []weighedTerm, best []scored) []weig
 		}
 	}
 	s.weights.reset()
-	likely, _ := s.levels.split(s.found, feedbackTerms)
-	s.levels.sort(likely, func(a, b candidate) int {
-		if a.score != b.score {
-			return cmp.Compare(b.score, a.score)
+	for found := s.found; len(found) > 0 && len(others) < feedbackTerms; {
+		var likely []candidate
+		likely, found = s.levels.split(found, feedbackTerms)
+		s.levels.sort(likely, func(a, b candidate) int {
+			if a.score != b.score {
+				return cmp.Compare(b.score, a.score)
+			}
+			return cmp.Compare(ix.names[a.chunk], ix.names[b.chunk])
+		})
+		for _, c := range likely {
+			name := ix.names[c.chunk]
+			if len(others) < feedbackTerms && language.Share(name) > 0 && !isPart(name) {
+				others = append(others, weighedTerm{term: c.chunk, weight: c.score, gain: s.gains.gainOf(ix, c.chunk)})
+			}
 		}
-		return cmp.Compare(ix.names[a.chunk], ix.names[b.chunk])
-	})
-	for _, c := range likely[:min(feedbackTerms, len(likely))] {
-		others = append(others, weighedTerm{term: c.chunk, weight: c.score})
 	}
 	lacking := min(1, shortQuery/length)
 	scale(others, ix.weights.feedback*lacking)
@@ -103,11 +114,11 @@ func (ix *Index) addContents(tf *sums, n uint32) {
 
 // addFeedback adds the scores of the terms of feedback. The chunks are in the order of their
 // numbers.
-func (ix *Index) addFeedback(s *scratch, terms []weighedTerm, best []scored) {
+func (ix *Index) addFeedback(s *scratch, terms []weighedTerm, best []scoredChunk) {
 	in := ix.passages(s, chunkNumbers(best))
 	defer in.free()
 	for _, t := range terms {
-		gain := t.weight * ix.gain(t.term)
+		gain := t.weight * t.gain
 		for _, at := range ix.frequencies(s, t.term, in) {
 			best[at.place].feedback += gain * ix.saturated(at.tf)
 		}

@@ -20,6 +20,8 @@ type Filter struct {
 	// From and To bound the date, both inclusive. If one is set, a document without a date or with
 	// BadDate is not selected.
 	From, To time.Time
+	// FromDay and ToDay compare the day of a document, in its own zone, with the day of From and To.
+	FromDay, ToDay bool
 	// Scope is all, global, project or agent; empty means all.
 	Scope string
 	// Generated selects generated documents too (base name begins with "_").
@@ -60,7 +62,15 @@ func (f *Filter) keepDate(date time.Time) bool {
 	if f.From.IsZero() && f.To.IsZero() {
 		return true
 	}
-	return !date.IsZero() && !date.Before(f.From) && (f.To.IsZero() || !date.After(f.To))
+	return !date.IsZero() && !before(date, f.From, f.FromDay) && (f.To.IsZero() || !before(f.To, date, f.ToDay))
+}
+
+// before reports whether a time is before another one, or its day before that of the other.
+func before(a, b time.Time, days bool) bool {
+	if days {
+		return dayNumber(a) < dayNumber(b)
+	}
+	return a.Before(b)
 }
 
 func (f *Filter) keepPath(path string) bool {

@@ -128,3 +128,30 @@ func relevant(text string, mode Mode) bool {
 	}
 	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return slices.Contains(words, w) })
 }
+
+// A document belongs to the day that is written in it, in every part of a search: filters by days,
+// the time of a question, and times that a question names.
+func TestDayAsWritten(t *testing.T) {
+	evening := time.Date(2024, 5, 8, 23, 30, 0, 0, time.FixedZone("", -5*3600)) // 9 May in UTC
+	day := func(d int) time.Time { return time.Date(2024, 5, d, 0, 0, 0, 0, time.UTC) }
+	ix := New(nil)
+	ix.Put(document.Document{Path: "a.md", Text: "A lamp.", Date: evening})
+	for _, c := range []struct {
+		name string
+		q    Query
+		want bool
+	}{
+		{"from and to that day", Query{Text: "lamp", Filter: Filter{From: day(8), FromDay: true, To: day(8), ToDay: true}}, true},
+		{"from the next day", Query{Text: "lamp", Filter: Filter{From: day(9), FromDay: true}}, false},
+		{"to the day before", Query{Text: "lamp", Filter: Filter{To: day(7), ToDay: true}}, false},
+		{"from an instant", Query{Text: "lamp", Filter: Filter{From: day(9)}}, true},
+		{"asked on that day", Query{Text: "lamp", AsOf: day(8)}, true},
+		{"asked on the day before", Query{Text: "lamp", AsOf: day(7)}, false},
+		{"yesterday", Query{Text: "What happened yesterday?", AsOf: day(9)}, true},
+		{"the day before yesterday", Query{Text: "What happened yesterday?", AsOf: day(10)}, false},
+	} {
+		if got := len(search(t, NewSearcher(ix, Config{}), c.q).Hits) > 0; got != c.want {
+			t.Errorf("%s: found %t, want %t", c.name, got, c.want)
+		}
+	}
+}

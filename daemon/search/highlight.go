@@ -73,8 +73,11 @@ type highlighter struct {
 	offset, point int // the end of the last word in bytes and in code points
 }
 
-// add adds the next word.
+// add adds the next word, which may be part of the last one or overlap it.
 func (h *highlighter) add(start, end int) {
+	if end <= h.offset {
+		return // part of the last one
+	}
 	overlaps := start < h.offset
 	start = max(start, h.offset)
 	h.point += utf8.RuneCountInString(h.text[h.offset:start])

@@ -29,9 +29,10 @@ type parameters struct {
 	beyond float64
 	scope  float64 // discount of documents of many pieces
 	k3     float64 // how far the occurrences of a term in a query add to its weight
+	letter float64 // weight of a letter of a script without spaces, where a pair has weight 1
 }
 
-var defaultParameters = parameters{k1: 1.6, b: 1, slack: 10, beyond: 0.5, scope: 0.1, k3: 8}
+var defaultParameters = parameters{k1: 1.6, b: 1, slack: 10, beyond: 0.5, scope: 0.1, k3: 8, letter: 0.2}
 
 // weights are the weights of the further features, where the score of BM25F has weight 1.
 // docs/dev/ranking.md reports what each of them adds.
@@ -39,11 +40,12 @@ type weights struct {
 	neighbours float64 // see addNeighbours
 	feedback   float64 // of the best word that the query lacks, see feedback
 	emphasis   float64 // of the best word that it has, see feedback
+	language   float64 // see addLanguage
 	date       float64 // see addDates
 	reply      float64 // see addReplies
 }
 
-var defaultWeights = weights{neighbours: 0.2, feedback: 0.2, emphasis: 3, date: 0.4, reply: 0.3}
+var defaultWeights = weights{neighbours: 0.2, feedback: 0.2, emphasis: 3, language: 0.3, date: 0.4, reply: 0.3}
 
 // Options tune an Index. Zero values mean the defaults.
 type Options struct {
@@ -78,8 +80,9 @@ type Index struct {
 	traits    []traits            // by chunk number
 	vectors   vector.Rows         // by chunk number; a deleted one is among the waiting
 	live      int                 // chunks not deleted
-	languages [language.Count]int // documents, by language
-	totals    [fieldCount]uint64  // sums of the lengths of live chunks, by field
+	languages [language.Count]int // chunks not deleted, by the language of their document
+	unspaced  int                 // those in languages without spaces
+	total     uint64              // terms of the texts of live chunks
 	postings  []postings          // by term number
 	tallies   tallies
 	// blocks are what lists of postings, and the strings of a snapshot, are parts of. A list that

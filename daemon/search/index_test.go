@@ -86,7 +86,7 @@ func TestManyOccurrences(t *testing.T) {
 	if cat.Score != dog.Score {
 		t.Errorf("1000 occurrences score %v, 255 score %v; want the same", cat.Score, dog.Score)
 	}
-	if got := ix.totals[textField]; got != 1256 {
+	if got := ix.total; got != 1256 {
 		t.Errorf("length %d, want all 1256 terms", got)
 	}
 }

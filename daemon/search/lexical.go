@@ -21,9 +21,12 @@ func (ix *Index) lexical(q Query, terms []queryTerm, from source, k int) ([]cand
 	defer ix.scratch.Put(s)
 	s.scored = s.scored[:0]
 	for _, c := range ix.bestOf(s, from, query, max(k, rescoreDepth)) {
-		s.scored = append(s.scored, scored{c, features{bm25: c.score}})
+		s.scored = append(s.scored, scoredChunk{c, features{bm25: c.score}})
 	}
 	all := ix.rescored(s, q, query, from, s.scored)
+	if periods := question.Periods(q.Text, q.AsOf); len(periods) > 0 && !from.only && question.OnlyTime(q.Text) {
+		all = ix.addDated(periods, from, all)
+	}
 
 	top, parts := make([]candidate, min(k, len(all))), make([]features, min(k, len(all)))
 	for i := range top {
@@ -34,24 +37,25 @@ func (ix *Index) lexical(q Query, terms []queryTerm, from source, k int) ([]cand
 
 // rescored adds the further features of the best chunks, and sorts the chunks by their new scores.
 // The result has the replies to them that were not found.
-func (ix *Index) rescored(s *scratch, q Query, query []weighedTerm, from source, all []scored) []scored {
+func (ix *Index) rescored(s *scratch, q Query, query []weighedTerm, from source, all []scoredChunk) []scoredChunk {
 	best, rest := all[:min(rescoreDepth, len(all))], all[min(rescoreDepth, len(all)):]
 	more := ix.feedback(s, query, best)
 	ordered := ix.byChunk(s, best)
 	ix.addFeedback(s, more, ordered)
 	ix.addNeighbours(s, query, ordered)
+	ix.addLanguage(ix.asked(q.Text), ordered)
 	ix.addDates(question.Periods(q.Text, q.AsOf), ordered)
 	if found := ix.addReplies(from, ordered); len(found) > 0 { // some of them may be in rest
 		replies := chunkNumbers(found)
 		for i, c := range ix.exact(s, query, replies) {
 			found[i].bm25 = c.score
 		}
-		rest = slices.DeleteFunc(rest, func(r scored) bool {
+		rest = slices.DeleteFunc(rest, func(r scoredChunk) bool {
 			_, known := slices.BinarySearch(replies, r.chunk)
 			return known
 		})
 		ordered = slices.Concat(ordered, found, rest)
-		all = make([]scored, len(ordered))
+		all = make([]scoredChunk, len(ordered))
 	}
 	s.found = s.found[:0] // with places in ordered for chunks
 	for i := range ordered {
@@ -68,7 +72,7 @@ func (ix *Index) rescored(s *scratch, q Query, query []weighedTerm, from source,
 }
 
 // byChunk returns the chunks in the order of their numbers.
-func (ix *Index) byChunk(s *scratch, best []scored) []scored {
+func (ix *Index) byChunk(s *scratch, best []scoredChunk) []scoredChunk {
 	numbers := chunkNumbers(best)
 	in := ix.passages(s, numbers)
 	defer in.free()

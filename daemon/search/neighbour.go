@@ -14,7 +14,7 @@ const noChunk = 1<<32 - 1
 // these were another field of the chunk with a small weight: what a turn of a conversation is about
 // was often said in the turn before. A word that the chunk itself contains gains little by that,
 // because its gain is nearly saturated. The chunks are in the order of their numbers.
-func (ix *Index) addNeighbours(s *scratch, query []weighedTerm, best []scored) {
+func (ix *Index) addNeighbours(s *scratch, query []weighedTerm, best []scoredChunk) {
 	before, after := make([]uint32, len(best)), make([]uint32, len(best))
 	var chunks []uint32
 	for i, f := range best {
@@ -47,7 +47,7 @@ func (ix *Index) addNeighbours(s *scratch, query []weighedTerm, best []scored) {
 	}
 	tf := make([]float64, len(in.chunks)+1)
 	for _, t := range query {
-		gain := t.weight * ix.gain(t.term)
+		gain := t.weight * t.gain
 		found := ix.frequencies(s, t.term, in)
 		for _, at := range found {
 			tf[at.place] = at.tf
@@ -96,7 +96,7 @@ const maxTurn = 40
 // if that asks something: the answer to a question is often a turn like "In Lisbon, with my
 // sister", which has none of its words. It returns the replies that are not among the best, of
 // those that the source has, in the same order. The chunks are in the order of their numbers.
-func (ix *Index) addReplies(from source, best []scored) (found []scored) {
+func (ix *Index) addReplies(from source, best []scoredChunk) (found []scoredChunk) {
 	if from.only { // a reply that meets the conditions was found
 		return nil
 	}
@@ -107,17 +107,17 @@ func (ix *Index) addReplies(from source, best []scored) (found []scored) {
 		}
 	}
 	for _, r := range replies {
-		at, ok := slices.BinarySearchFunc(best, r.chunk, func(s scored, n uint32) int {
+		at, ok := slices.BinarySearchFunc(best, r.chunk, func(s scoredChunk, n uint32) int {
 			return cmp.Compare(s.chunk, n)
 		})
 		switch {
 		case ok:
 			best[at].reply = r.score
 		case ix.accepts(from.keep, r.chunk):
-			found = append(found, scored{candidate{chunk: r.chunk}, features{reply: r.score}})
+			found = append(found, scoredChunk{candidate{chunk: r.chunk}, features{reply: r.score}})
 		}
 	}
-	slices.SortFunc(found, func(a, b scored) int { return cmp.Compare(a.chunk, b.chunk) })
+	slices.SortFunc(found, func(a, b scoredChunk) int { return cmp.Compare(a.chunk, b.chunk) })
 	return found
 }
 

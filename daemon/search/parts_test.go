@@ -84,28 +84,32 @@ func (m *measurements) at(values []float64) map[string]measured {
 	got := map[string]measured{}
 	for _, c := range m.collections {
 		for _, tk := range c.tasks {
-			var figures measured
 			for _, ix := range tk.brains {
 				ix.weights, ix.parameters = defaultWeights, defaultParameters
-				for n, ch := range ix.chunks {
-					ix.extents[n] = ix.extent(ch.lengths[textField], ch.doc.count)
+				for n := range ix.chunks {
+					ix.extents[n] = ix.extent(&ix.chunks[n])
 				}
 			}
-			for _, q := range tk.questions {
-				hits := tk.brains[tk.brainOf(q.Expected[0])].Search(Query{Text: q.Question, AsOf: q.AsOf, TopK: 50}).Hits
-				var ranked []string
-				for _, h := range hits {
-					if !slices.Contains(ranked, h.Path) {
-						ranked = append(ranked, h.Path)
-					}
-				}
-				figures.add(ranked, q)
-			}
-			got[tk.name] = figures
+			got[tk.name] = tk.figures()
 		}
 	}
 	m.done[key] = got
 	return got
+}
+
+// figures returns the figures of each question.
+func (tk *measuredTask) figures() (figures measured) {
+	for _, q := range tk.questions {
+		hits := tk.brains[tk.brainOf(q.Expected[0])].SearchInstead(Query{Text: q.Question, AsOf: q.AsOf, TopK: 50}).Hits
+		var ranked []string
+		for _, h := range hits {
+			if !slices.Contains(ranked, h.Path) {
+				ranked = append(ranked, h.Path)
+			}
+		}
+		figures.add(ranked, q)
+	}
+	return figures
 }
 
 // score is what a choice of constants is judged by: the sum over the collections, except core, beam

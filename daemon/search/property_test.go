@@ -23,7 +23,7 @@ type errorer interface {
 // naive scores every chunk by the definition at score, without any precomputed data.
 func naive(docs map[string]document.Document, size int, query string) map[string]float64 {
 	chunks := map[string][fieldCount][]string{}
-	total := 0.0
+	total, han := 0.0, 0.0 // han are the chunks in Chinese and Japanese
 	pieces := map[string]float64{}
 	for _, d := range docs {
 		for _, c := range document.Split(&d, size) {
@@ -34,7 +34,10 @@ func naive(docs map[string]document.Document, size int, query string) map[string
 				fields[i] = language.English.Terms(text)
 			}
 			chunks[document.ChunkID(d.Path, c.Ordinal)] = fields
-			total += float64(len(fields[textField]))
+			total += withoutLetters(fields[textField])
+			if l := language.Detect(d.Title + "\n" + d.Text); l.Spells("猫") {
+				han++
+			}
 		}
 	}
 	n, p := float64(len(chunks)), defaultParameters
@@ -46,7 +49,7 @@ func naive(docs map[string]document.Document, size int, query string) map[string
 	for q, times := range asked {
 		tfs, df := map[string]float64{}, 0.0
 		for id, fields := range chunks {
-			length := float64(len(fields[textField]))
+			length := withoutLetters(fields[textField])
 			if pieces[id] > 1 {
 				length = math.Round(length + p.scope*math.Log(pieces[id])*(length+p.slack))
 			}
@@ -69,13 +72,31 @@ func naive(docs map[string]document.Document, size int, query string) map[string
 				df++
 			}
 		}
+		rarity := math.Log(1 + (n-df+0.5)/(df+0.5))
+		if language.Share(q) < 1 && df <= han && han < n {
+			rarity = math.Log(1+(han-df+0.5)/(df+0.5)) * math.Log(1+(n-0.5)/1.5) / math.Log(1+(han-0.5)/1.5)
+		}
 		for id, tf := range tfs {
 			if tf > 0 {
-				scores[id] += (p.k3 + 1) * times / (p.k3 + times) * math.Log(1+(n-df+0.5)/(df+0.5)) * (p.k1 + 1) * tf / (tf + p.k1)
+				weight := (p.k3 + 1) * times / (p.k3 + times)
+				if language.Share(q) == 0 {
+					weight *= p.letter
+				}
+				scores[id] += weight * rarity * (p.k1 + 1) * tf / (tf + p.k1)
 			}
 		}
 	}
 	return scores
+}
+
+// withoutLetters counts the terms that are not a letter of a script without spaces.
+func withoutLetters(terms []string) (n float64) {
+	for _, t := range terms {
+		if language.Share(t) > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // After any changes, an index answers like one that is built from scratch, and according to the
@@ -222,8 +243,8 @@ func FuzzPut(f *testing.F) {
 		ix.Put(doc)
 		ix.Search(Query{Text: doc.Text})
 		ix.Delete(doc.Path)
-		if ix.Len() != 0 || ix.totals != [fieldCount]uint64{} || len(ix.names) != 0 {
-			t.Errorf("%d documents, %d terms, lengths %d left", ix.Len(), len(ix.names), ix.totals)
+		if ix.Len() != 0 || ix.total != 0 || len(ix.names) != 0 {
+			t.Errorf("%d documents, %d terms, %d words left", ix.Len(), len(ix.names), ix.total)
 		}
 	})
 }

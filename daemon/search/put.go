@@ -3,6 +3,7 @@ package search
 import (
 	"slices"
 
+	"evalctl/daemon/language"
 	"evalctl/daemon/search/document"
 )
 
@@ -52,7 +53,7 @@ func (ix *Index) Delete(path string) {
 }
 
 // add adds a new document to the index. Called with mu held for writing, as are remove and compact.
-func (ix *Index) add(doc *entry, chunks []counted) {
+func (ix *Index) add(doc *entry, chunks []countedChunk) {
 	doc.first, doc.count = uint32(len(ix.chunks)), uint32(len(chunks))
 	ix.postings = append(ix.postings, make([]postings, len(ix.names)-len(ix.postings))...)
 	ix.vectors.Grow(len(chunks))
@@ -60,12 +61,10 @@ func (ix *Index) add(doc *entry, chunks []counted) {
 	for i, c := range chunks {
 		c.sequence, buf = encodeSequence(buf, c.words)
 		ix.chunks = append(ix.chunks, c.chunk)
-		ix.extents = append(ix.extents, ix.extent(c.lengths[textField], doc.count))
+		ix.extents = append(ix.extents, ix.extent(&c.chunk))
 		ix.traits = append(ix.traits, traitsOf(&doc.Document))
 		ix.live++
-		for field, n := range c.lengths {
-			ix.totals[field] += uint64(n)
-		}
+		ix.total += uint64(c.length)
 		for _, t := range c.terms {
 			p := &ix.postings[t.term]
 			p.chunks = append(withRoom(p.chunks), doc.first+uint32(i))
@@ -74,8 +73,16 @@ func (ix *Index) add(doc *entry, chunks []counted) {
 		}
 	}
 	ix.docs[doc.Path] = doc
-	ix.languages[doc.Language]++
+	ix.countLanguage(doc.Language, len(chunks))
 	ix.order.insert(doc)
+}
+
+// countLanguage adds chunks of documents in a language, or removes them.
+func (ix *Index) countLanguage(l language.Language, chunks int) {
+	ix.languages[l] += chunks
+	if l.Unspaced() {
+		ix.unspaced += chunks
+	}
 }
 
 // remove marks the chunks of a document as deleted.
@@ -85,9 +92,7 @@ func (ix *Index) remove(doc *entry) {
 		ch := &chunks[i]
 		ix.vectors.Remove(doc.first + uint32(i))
 		ix.live--
-		for field, n := range ch.lengths {
-			ix.totals[field] -= uint64(n)
-		}
+		ix.total -= uint64(ch.length)
 		for _, t := range ch.distinctTerms() {
 			ix.postings[t].live--
 		}
@@ -95,6 +100,6 @@ func (ix *Index) remove(doc *entry) {
 		ix.traits[doc.first+uint32(i)] = 0
 	}
 	delete(ix.docs, doc.Path)
-	ix.languages[doc.Language]--
+	ix.countLanguage(doc.Language, -len(chunks))
 	ix.order.remove(doc)
 }

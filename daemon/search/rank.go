@@ -51,7 +51,7 @@ func (ix *Index) score(scores *sums, query []weighedTerm) {
 	scores.grow(len(ix.chunks))
 	norm := ix.lengthNorm()
 	for _, q := range query {
-		t, gain := q.term, q.weight*ix.gain(q.term)
+		t, gain := q.term, q.weight*q.gain
 		p := &ix.postings[t]
 		for i, n := range p.chunks {
 			tf := weightedCount(ix.tally(t, n, p.tallies[i]), norm.of(ix.extents[n]))
@@ -70,7 +70,7 @@ func (ix *Index) exact(s *scratch, query []weighedTerm, chunks []uint32) []candi
 		found[i].chunk = n
 	}
 	for _, q := range query {
-		gain := q.weight * ix.gain(q.term)
+		gain := q.weight * q.gain
 		for _, at := range ix.frequencies(s, q.term, in) {
 			found[at.place].score += gain * at.tf / (at.tf + ix.k1) // as score does, to the last bit
 		}

@@ -38,8 +38,11 @@ type Hit struct {
 	Tags       []string
 	Metadata   map[string]any // shared by all hits of the document; do not modify
 	Highlights []Span         // the words of Text that match a term, in order
+	// Nearest is set if no term of the query is in the index: the terms that are not, each with the
+	// similar ones that were searched for instead.
+	Nearest map[string][]string
 	// Components are the parts of the score, and the scores and ranks of the legs, by name: bm25
-	// (by the words alone), neighbours, feedback, date, bm25_rank, vector, vector_rank,
+	// (by the words alone), neighbours, feedback, language, date, bm25_rank, vector, vector_rank,
 	// fusion, rerank, rerank_rank.
 	Components map[string]float64
 	// Duplicates are the other candidates with the same text, byte for byte, in rank order. Their
@@ -48,6 +51,15 @@ type Hit struct {
 	// result stays small however often a text occurs.
 	Duplicates     []Duplicate
 	MoreDuplicates int
+}
+
+// setNearest sets Hit.Nearest of the hits that words found.
+func (r *Result) setNearest(nearest map[string][]string) {
+	for i := range r.Hits {
+		if _, found := r.Hits[i].Components[componentBM25]; found {
+			r.Hits[i].Nearest = nearest
+		}
+	}
 }
 
 // Duplicate is a chunk with the same text as a hit.
@@ -62,6 +74,7 @@ const (
 	componentBM25       = "bm25"       // by the words alone; with the next three, the score of bm25
 	componentNeighbours = "neighbours" // of the words of the passages before and after
 	componentFeedback   = "feedback"   // of words that the best passages have in common
+	componentLanguage   = "language"   // of a document in the language of the query
 	componentDate       = "date"       // of a date that the query mentions
 	componentReply      = "reply"      // of the question that the passage follows
 	componentBM25Rank   = "bm25_rank"
@@ -74,7 +87,7 @@ const (
 
 // wordComponents are the parts of the score by words.
 var wordComponents = [...]string{
-	componentBM25, componentNeighbours, componentFeedback, componentDate, componentReply,
+	componentBM25, componentNeighbours, componentFeedback, componentLanguage, componentDate, componentReply,
 }
 
 // WordScore returns the score that a hit has in the ranking by words, 0 if it is not in it. Other

@@ -14,14 +14,15 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	from := ix.meeting(q)
-	terms, leftOut := ix.heaviest(ix.queryTerms(q.Text))
+	worded, terms, leftOut, nearest := ix.lookFor(q, from)
 	for {
-		legs := ix.legs(m, q, terms, vector, from, depth)
+		legs := ix.legs(m, q, terms, vector, worded, from, depth)
 		ranked := legs[len(legs)-1].candidates
 		groups := ix.groups(ranked, n, q)
 		// If duplicates leave places unfilled, deeper legs may fill them.
 		if len(groups) >= q.TopK && len(groups) == min(n, len(ranked)) || exhausted(legs, depth) {
 			res := ix.result(m.mode, q, terms, legs, groups)
+			res.setNearest(nearest)
 			if m.words && m.vectors {
 				res.Fusion = &vector.FusionRun
 			}
@@ -35,14 +36,14 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 }
 
 // legs returns the rankings of a method, each of at most depth chunks. The last one is that of
-// the result. Called with mu held.
+// the result. The words choose from a source of their own. Called with mu held.
 func (ix *Index) legs(
-	m method, q Query, terms []queryTerm, vector vectorLeg, from source, depth int,
+	m method, q Query, terms []queryTerm, vector vectorLeg, worded, from source, depth int,
 ) []leg {
 	var legs []leg
 	if m.words {
 		l := leg{name: componentBM25}
-		l.candidates, l.parts = ix.lexical(q, terms, from, depth)
+		l.candidates, l.parts = ix.lexical(q, terms, worded, depth)
 		legs = append(legs, l)
 	}
 	if m.vectors {

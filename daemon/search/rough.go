@@ -47,7 +47,7 @@ func (r *rough) score(ix *Index, query []weighedTerm) (highest float32) {
 		clear(r.rows[:])
 	}
 	for _, q := range query {
-		gain := float32(q.weight * ix.gain(q.term))
+		gain := float32(q.weight * q.gain)
 		highest += gain
 		r.add(ix, q.term, gain)
 	}

@@ -1,6 +1,11 @@
 package search
 
-import "math"
+import (
+	"math"
+	"unicode/utf8"
+
+	"evalctl/daemon/language"
+)
 
 // The score of a chunk by its words is that of BM25F. For n chunks, it is the sum over the terms of
 // a query of
@@ -25,13 +30,17 @@ import "math"
 // often the title.
 var fieldWeights = [fieldCount]float64{textField: 1, titleField: 2, pathField: 0.25, labelsField: 1}
 
-// extent returns the extent of a text of length terms, which is one of the pieces of a document.
-func (ix *Index) extent(length uint16, pieces uint32) extent {
+// extent returns the extent of the text of a chunk.
+func (ix *Index) extent(ch *chunk) extent {
+	length, pieces := float64(ch.length), ch.doc.count
+	if ch.doc.Language == language.Code {
+		return extent(2*length) + 1
+	}
 	if pieces == 1 {
 		return extent(2 * length)
 	}
-	more := (float64(length) + ix.slack) * ix.scope * math.Log(float64(pieces))
-	return extent(2*math.Round(float64(length)+more)) + 1
+	more := (length + ix.slack) * ix.scope * math.Log(float64(pieces))
+	return extent(2*math.Round(length+more)) + 1
 }
 
 // lengthNorm computes norm, as defined above, without branches, which would be predicted badly:
@@ -44,7 +53,7 @@ type lengthNorm struct {
 type line struct{ fixed, perTerm float64 }
 
 func (ix *Index) lengthNorm() lengthNorm {
-	average := float64(ix.totals[textField]) / float64(max(ix.live, 1))
+	average := float64(ix.total) / float64(max(ix.live, 1))
 	perTerm := ix.b / (average + ix.slack)
 	l := line{1 - ix.b + perTerm*ix.slack, perTerm}
 	beyond := line{1 - ix.beyond + ix.beyond*l.fixed, ix.beyond * perTerm}
@@ -78,7 +87,31 @@ func (ix *Index) tally(term, chunk uint32, number uint8) tally {
 
 // gain returns the limit of what a term can add to a score.
 func (ix *Index) gain(term uint32) float64 {
-	return idf(ix.live, ix.postings[term].live) * (ix.k1 + 1)
+	df, n := ix.postings[term].live, ix.population(term)
+	if n == ix.live {
+		return idf(n, df) * (ix.k1 + 1)
+	}
+	return idf(n, df) * idf(ix.live, 1) / idf(n, 1) * (ix.k1 + 1)
+}
+
+// population returns the number of chunks among which a term is frequent or rare. The letters and
+// pairs of a script without spaces are compared with the chunks in its languages, if more do not
+// contain them: they have no list of function words, which only their frequency shows, and among
+// chunks in other languages nothing is frequent.
+func (ix *Index) population(term uint32) int {
+	if ix.unspaced == 0 || ix.names[term][0] < utf8.RuneSelf {
+		return ix.live
+	}
+	n := 0
+	for l, chunks := range ix.languages {
+		if chunks > 0 && language.Language(l).Spells(ix.names[term]) {
+			n += chunks
+		}
+	}
+	if n < ix.postings[term].live {
+		return ix.live
+	}
+	return n
 }
 
 // gains remembers idf, whose logarithm takes longer than all else that is done with a rare term.
@@ -90,7 +123,7 @@ type gains struct {
 // gainOf is Index.gain with the memory of a search.
 func (g *gains) gainOf(ix *Index, term uint32) float64 {
 	df := ix.postings[term].live
-	if df >= len(g.idf) {
+	if df >= len(g.idf) || ix.population(term) != ix.live {
 		return ix.gain(term)
 	}
 	if g.live != ix.live {

@@ -13,7 +13,7 @@ type scratch struct {
 	rough    rough
 
 	occurrences     []occurrence
-	scored, ordered []scored // see lexical
+	scored, ordered []scoredChunk // see lexical
 }
 
 // borrow returns a scratch, which the caller puts back.

@@ -90,6 +90,7 @@ func (d *decoder) document(doc *entry, chunks []chunk, terms uint64) int {
 		for field := range ch.lengths {
 			ch.lengths[field] = uint16(d.atMost(math.MaxUint16))
 		}
+		ch.length = uint16(d.atMost(uint64(ch.lengths[textField])))
 		if ch.sequence = sequence(d.string()); !ch.sequence.valid(ch.lengths, terms) {
 			d.fail()
 		}

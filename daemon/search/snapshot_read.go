@@ -253,7 +253,7 @@ func (r *snapshotReader) assembleDocuments() error {
 		linkNeighbours(last, doc)
 		last = doc
 		r.ix.docs[doc.Path] = doc
-		r.ix.languages[doc.Language]++
+		r.ix.countLanguage(doc.Language, int(doc.count))
 		if n := len(r.ix.order.blocks); n == 0 || len(r.ix.order.blocks[n-1]) == maxBlock {
 			r.ix.order.blocks = append(r.ix.order.blocks, make([]*entry, 0, maxBlock+1))
 		}
@@ -283,6 +283,7 @@ func (r *snapshotReader) assembleTerms() error {
 			return damaged("wrong terms")
 		}
 		ix.numbers[name] = uint32(t)
+		ix.addVariant(name)
 		to := from + uint64(n)
 		p := postings{r.postings[from:to:to], r.counts[from:to:to], int(n)}
 		from = to
@@ -301,11 +302,9 @@ func (r *snapshotReader) assembleChunks() error {
 	ix := r.ix
 	ix.live = len(ix.chunks)
 	for i := range ix.chunks {
-		for field, length := range ix.chunks[i].lengths {
-			ix.totals[field] += uint64(length)
-		}
 		ch := &ix.chunks[i]
-		ix.extents[i], ix.traits[i] = ix.extent(ch.lengths[textField], ch.doc.count), traitsOf(&ch.doc.Document)
+		ix.total += uint64(ch.length)
+		ix.extents[i], ix.traits[i] = ix.extent(ch), traitsOf(&ch.doc.Document)
 	}
 	return nil
 }

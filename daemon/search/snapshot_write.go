@@ -220,6 +220,7 @@ func (ix *Index) appendDocument(buf []byte, doc *entry) ([]byte, error) {
 		for _, n := range ch.lengths {
 			buf = binary.AppendUvarint(buf, uint64(n))
 		}
+		buf = binary.AppendUvarint(buf, uint64(ch.length))
 		buf = appendString(buf, string(ch.sequence))
 	}
 	return buf, nil

@@ -19,13 +19,18 @@ type queryTerm struct {
 	// words is how many words of the query each occurrence stands for, at most 1: less for a term of
 	// several that a word has, see countTerms, and for a pair of letters.
 	words float64
+	// word has the terms of its word in all languages, of those that are known.
+	word []string
 }
 
 // queryTerms returns the terms of a query with their weights, see countTerms.
 func (ix *Index) queryTerms(text string) []queryTerm {
-	terms := countTerms(text, ix.spoken(), ix.wordTerm)
+	terms := countTerms(text, ix.spoken(), ix.wordTerm, ix.has, ix.variants)
 	for i, t := range terms {
 		terms[i].weight = (ix.k3 + 1) * t.weight / (ix.k3 + t.weight)
+		if language.Share(t.name) == 0 {
+			terms[i].weight *= ix.letter
+		}
 	}
 	return terms
 }
@@ -41,39 +46,74 @@ func (ix *Index) spoken() []language.Language {
 	return languages
 }
 
+// asked returns the language of a query, None if it shows none or if all documents are in one.
+func (ix *Index) asked(text string) language.Language {
+	if among := ix.spoken(); len(among) > 1 {
+		return language.DetectAmong(text, among)
+	}
+	return language.None
+}
+
 // Terms returns the index terms of a query, without duplicates. Of more than 128, a search looks up
 // 128, see Explanation.
 func Terms(text string) []string {
-	return termNames(countTerms(text, []language.Language{language.Detect(text)}, language.Language.Term))
+	return termNames(countTerms(text, []language.Language{language.Detect(text)}, language.Language.Term, func(string) bool { return true }, nil))
 }
 
 // countTerms returns the terms that a text has in any of some languages, without duplicates, in the
 // order of their first occurrence, weighted by the number of their occurrences. A function word of
-// the language of the text is none in another one. Each word is reduced by reduce.
-func countTerms(text string, languages []language.Language, reduce reducer) []queryTerm {
+// the language of the text is none in another one. Each word is reduced by reduce. The parts of a word
+// that is known are left out, because they say nothing more. Terms that differ by marks that the text
+// leaves out are variants, and so are parts of names, for a word that is not known. They do not count
+// as words of the text.
+func countTerms(text string, languages []language.Language, reduce reducer, known func(term string) bool, variants map[string][]string) []queryTerm {
 	own := language.None
 	if len(languages) > 1 {
 		own = language.DetectAmong(text, languages)
 	}
 	terms := []queryTerm{}
 	places := map[string]int{}
+	whole := 0 // the end of the last word that is known
 	for start, end := range language.Words(text) {
 		word := text[start:end]
+		if end <= whole && language.Share(word) == 1 {
+			continue
+		}
 		if own != language.None && reduce(own, word) == "" {
 			continue
 		}
 		of := distinctTerms(word, languages, reduce)
+		if found := slices.DeleteFunc(slices.Clone(of), func(t string) bool { return !known(t) }); len(found) > 0 {
+			of, whole = found, end
+		}
 		for _, t := range of {
-			at, known := places[t]
-			if !known {
+			at, again := places[t]
+			if !again {
 				at = len(terms)
-				terms, places[t] = append(terms, queryTerm{name: t, words: language.Share(word) / float64(len(of))}), at
+				terms, places[t] = append(terms, queryTerm{name: t, words: language.Share(word) / float64(len(of)), word: of}), at
 			}
 			terms[at].weight++
+			for _, v := range variants[t] {
+				if isPart(v) && known(t) {
+					continue
+				}
+				if !slices.ContainsFunc(terms, func(t queryTerm) bool { return t.name == v }) {
+					terms = append(terms, queryTerm{name: v, weight: variantWeight, word: []string{t, v}})
+				}
+			}
 		}
 	}
 	return terms
 }
+
+// has reports whether a term is in a live chunk.
+func (ix *Index) has(term string) bool {
+	n, ok := ix.numbers[term]
+	return ok && ix.postings[n].live > 0
+}
+
+// variantWeight is the weight of a variant: the word as it is written comes first.
+const variantWeight = 0.5
 
 // reducer is language.Language.Term, or the same with a cache.
 type reducer func(l language.Language, word string) string
@@ -98,8 +138,8 @@ func (ix *Index) heaviest(terms []queryTerm) (kept, leftOut []queryTerm) {
 	gains, order := make([]float64, len(terms)), make([]int, len(terms))
 	for i, t := range terms {
 		order[i] = i
-		if n, ok := ix.numbers[t.name]; ok && ix.postings[n].live > 0 {
-			gains[i] = t.weight * ix.gain(n)
+		if ix.has(t.name) {
+			gains[i] = t.weight * ix.gainOf(t)
 		}
 	}
 	slices.SortFunc(order, func(a, b int) int { // a total order: the earlier of two equal terms
@@ -129,6 +169,7 @@ func termNames(terms []queryTerm) []string {
 type weighedTerm struct {
 	term   uint32
 	weight float64
+	gain   float64 // the limit of what it can add to a score, with weight 1
 	words  float64 // of a term of the query, see queryTerm
 }
 
@@ -137,8 +178,24 @@ func (ix *Index) known(terms []queryTerm) []weighedTerm {
 	found := make([]weighedTerm, 0, len(terms))
 	for _, t := range terms {
 		if n, ok := ix.numbers[t.name]; ok && ix.postings[n].live > 0 {
-			found = append(found, weighedTerm{n, t.weight, t.words})
+			found = append(found, weighedTerm{n, t.weight, ix.gainOf(t), t.words})
 		}
 	}
 	return found
+}
+
+// gainOf returns the gain of a known term: of its word in all languages. A word is not rare because
+// one of the languages is (Pirkola, "The Effects of Query Structure and Dictionary Setups in
+// Dictionary-Based Cross-Language Information Retrieval", 1998).
+func (ix *Index) gainOf(t queryTerm) float64 {
+	if len(t.word) < 2 {
+		return ix.gain(ix.numbers[t.name])
+	}
+	df := 0
+	for _, name := range t.word {
+		if ix.has(name) {
+			df += ix.postings[ix.numbers[name]].live
+		}
+	}
+	return idf(ix.live, min(df, ix.live)) * (ix.k1 + 1)
 }

@@ -19,6 +19,41 @@ type vocabulary struct {
 	names   []string          // by number
 	// words caches the terms of words by the language of their text, noTerm for stop words.
 	words wordCache
+	// variants are the terms with marks that people may leave out, and of parts, by what is left.
+	variants map[string][]string
+}
+
+// partMark begins the terms of partOf.
+const partMark = "~"
+
+// partOf returns the term of a part of a name in prose, such as Tide in TideService, by the term of the
+// part as a word. It is looked for in place of a word that no document has: names such as LinkedIn are
+// mostly one word.
+func partOf(word string) string {
+	if word == "" {
+		return ""
+	}
+	return partMark + word
+}
+
+func isPart(term string) bool { return term[0] == partMark[0] }
+
+// addVariant adds a term to the variants, if it has marks or is a part.
+func (v *vocabulary) addVariant(term string) {
+	bare := term
+	switch {
+	case isPart(term):
+		bare = term[len(partMark):]
+	case strings.Contains(term, ":"): // a language that has letters of its own is in the term
+		bare = language.Bare(term)
+	}
+	if bare == term {
+		return
+	}
+	if v.variants == nil {
+		v.variants = map[string][]string{}
+	}
+	v.variants[bare] = append(v.variants[bare], term)
 }
 
 // wordCache has the numbers of the terms of words, by the language of their text.
@@ -53,6 +88,7 @@ func (v *vocabulary) learn(n *numberer) (numbers []uint32, moved bool) {
 			t = uint32(len(v.names))
 			v.numbers[name] = t
 			v.names = append(v.names, name)
+			v.addVariant(name)
 		}
 		numbers = append(numbers, t)
 		moved = moved || int(t) != n.first+i
@@ -76,6 +112,7 @@ func (v *vocabulary) learn(n *numberer) (numbers []uint32, moved bool) {
 func (v *vocabulary) renumber(keep func(term uint32) bool) []uint32 {
 	moved := make([]uint32, len(v.names))
 	var names []string
+	v.variants = nil
 	for n, name := range v.names {
 		if !keep(uint32(n)) {
 			moved[n] = noTerm
@@ -85,6 +122,7 @@ func (v *vocabulary) renumber(keep func(term uint32) bool) []uint32 {
 		moved[n] = uint32(len(names))
 		v.numbers[name] = moved[n]
 		names = append(names, name)
+		v.addVariant(name)
 	}
 	v.names = names
 	for _, words := range v.words {

@@ -133,3 +133,15 @@ func (f *Settings) NewLogger(stderr io.Writer, level slog.Level) *slog.Logger {
 	}
 	return slog.New(slog.NewTextHandler(stderr, options))
 }
+
+// Origins checks the origins whose web pages may use the daemon, and returns them as browsers send them.
+func Origins(given []string) (all []string, err error) {
+	for _, text := range given {
+		origin, err := httpapi.ParseOrigin(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, origin)
+	}
+	return all, nil
+}

@@ -8,26 +8,26 @@ func (s *Store) plan() (on documents, end func()) {
 	if s.feed == nil {
 		return s.gate, func() {}
 	}
-	h := &held{gate: s.gate, backend: s.feed.backend}
+	h := &heldTx{gate: s.gate, backend: s.feed.backend}
 	return h, h.end
 }
 
-// held is a transaction that begins when it is first used.
-type held struct {
+// heldTx is a transaction that begins when it is first used.
+type heldTx struct {
 	gate    *gate
-	backend shared
+	backend sharedBackend
 	tx      Transaction
 }
 
 // end rolls back what was not committed.
-func (h *held) end() {
+func (h *heldTx) end() {
 	if h.tx != nil {
 		h.tx.Rollback()
 	}
 }
 
 // inTx is within for uses of the transaction, which the first one begins.
-func inTx[T any](ctx context.Context, h *held, use func() (T, error)) (T, error) {
+func inTx[T any](ctx context.Context, h *heldTx, use func() (T, error)) (T, error) {
 	return within(ctx, h.gate, func() (result T, err error) {
 		if h.tx == nil {
 			tx, err := h.backend.Begin(ctx)
@@ -40,20 +40,20 @@ func inTx[T any](ctx context.Context, h *held, use func() (T, error)) (T, error)
 	})
 }
 
-func (h *held) read(ctx context.Context, path string) ([]byte, error) {
+func (h *heldTx) read(ctx context.Context, path string) ([]byte, error) {
 	return inTx(ctx, h, func() ([]byte, error) { return h.tx.Read(ctx, path) })
 }
 
-func (h *held) stat(ctx context.Context, path string) (FileInfo, error) {
+func (h *heldTx) stat(ctx context.Context, path string) (FileInfo, error) {
 	return inTx(ctx, h, func() (FileInfo, error) { return h.tx.Stat(ctx, path) })
 }
 
-func (h *held) list(ctx context.Context, dir string) ([]FileInfo, error) {
+func (h *heldTx) list(ctx context.Context, dir string) ([]FileInfo, error) {
 	return inTx(ctx, h, func() ([]FileInfo, error) { return h.tx.List(ctx, dir) })
 }
 
 // prefetch announces which documents operations concern.
-func (h *held) prefetch(ctx context.Context, ops []Op) error {
+func (h *heldTx) prefetch(ctx context.Context, ops []Op) error {
 	var paths []string
 	for _, op := range ops {
 		for _, path := range []string{op.Path, op.To} {
@@ -66,6 +66,6 @@ func (h *held) prefetch(ctx context.Context, ops []Op) error {
 	return err
 }
 
-func (h *held) commit(ctx context.Context, c Commit, events []ChangeEvent) (seq uint64, err error) {
+func (h *heldTx) commit(ctx context.Context, c Commit, events []ChangeEvent) (seq uint64, err error) {
 	return inTx(ctx, h, func() (uint64, error) { return h.tx.Commit(ctx, c, events) })
 }

@@ -128,7 +128,7 @@ func (g *gate) readMany(ctx context.Context, files []FileInfo) ([]Document, erro
 	})
 }
 
-func (h *held) readMany(ctx context.Context, files []FileInfo) ([]Document, error) {
+func (h *heldTx) readMany(ctx context.Context, files []FileInfo) ([]Document, error) {
 	return inTx(ctx, h, func() ([]Document, error) { return h.tx.ReadMany(ctx, pathsOf(files), manyBytes) })
 }
 

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// shared is implemented by backends whose documents other processes change as well. Each commit has
+// sharedBackend is implemented by backends whose documents other processes change as well. Each commit has
 // a number, which all processes see, and the changes of all commits can be read. Commit of the
 // Backend is not called.
-type shared interface {
+type sharedBackend interface {
 	// Mutate commits one operation, which is valid, and returns its event. ok is false if nothing has
 	// changed and the store must plan the operation in a transaction, which also finds out why it
 	// fails. An error means that nothing has changed, unless it says that the outcome is unknown.
@@ -20,7 +20,7 @@ type shared interface {
 	// MutateTogether is Mutate of several operations, in their order and in one transaction. Without an
 	// error it returns the outcome of each. ErrUnavailable concerns all of them; of any other error one
 	// can be the reason.
-	MutateTogether(ctx context.Context, ops []Op, when time.Time) ([]Mutated, error)
+	MutateTogether(ctx context.Context, ops []Op, when time.Time) ([]Mutation, error)
 
 	// Begin locks the documents against all other mutations until Commit or Rollback.
 	Begin(ctx context.Context) (Transaction, error)
@@ -43,8 +43,8 @@ type shared interface {
 	Server() uint64
 }
 
-// Mutated is the outcome of an operation: what Mutate returns.
-type Mutated struct {
+// Mutation is the outcome of an operation: what Mutate returns.
+type Mutation struct {
 	Event ChangeEvent
 	OK    bool
 	Err   error
@@ -99,7 +99,7 @@ const Missed ChangeKind = "missed"
 
 // feed delivers the events of a shared backend, each once, in the order of their commits.
 type feed struct {
-	backend shared
+	backend sharedBackend
 	turn    chan struct{} // holds a token while events are delivered
 	// server is that of the backend when delivered was last found not to be undone. The turn guards
 	// it.
@@ -114,7 +114,7 @@ type feed struct {
 }
 
 // follow starts to deliver the events of all commits since the backend was opened.
-func (s *Store) follow(backend shared) {
+func (s *Store) follow(backend sharedBackend) {
 	f := &feed{backend: backend, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	f.delivered.Store(&Position{})
 	s.feed = f
@@ -408,7 +408,7 @@ func (s *Store) mutateShared(ctx context.Context, op Op) error {
 }
 
 // commitShared is commit on a shared backend.
-func (s *Store) commitShared(ctx context.Context, h *held, c Commit, events []ChangeEvent) error {
+func (s *Store) commitShared(ctx context.Context, h *heldTx, c Commit, events []ChangeEvent) error {
 	stamp(events, 0, c.Reason, c.When)
 	server := s.feed.backend.Server()
 	seq, err := h.commit(ctx, c, events)

@@ -75,7 +75,7 @@ func New(b Backend, opts *Options) *Store {
 	if _, ok := b.(grouper); ok {
 		s.group = &group{}
 	}
-	if b, ok := b.(shared); ok {
+	if b, ok := b.(sharedBackend); ok {
 		s.group = &group{}
 		s.follow(b)
 	}
@@ -168,7 +168,7 @@ func (s *Store) Apply(ctx context.Context, c Commit) (err error) {
 	}
 	plan, end := s.plan()
 	defer end()
-	if h, ok := plan.(*held); ok && len(c.Ops) > 1 {
+	if h, ok := plan.(*heldTx); ok && len(c.Ops) > 1 {
 		if err := h.prefetch(ctx, c.Ops); err != nil {
 			return wrap("apply", "", err)
 		}
@@ -227,7 +227,7 @@ func (s *Store) commit(ctx context.Context, plan documents, c Commit, events []C
 		return nil
 	}
 	c.When = timestamp(s.now)
-	if h, ok := plan.(*held); ok {
+	if h, ok := plan.(*heldTx); ok {
 		return s.commitShared(ctx, h, c, events)
 	}
 	if len(c.Ops) > 0 {

@@ -149,7 +149,7 @@ func (a *Account) Spent() llm.USD {
 //
 // answers is set if the daemon is configured with a model for its answers. If it has asked none, it
 // has another model, or one whose cost is not counted, and the result says so.
-func (a *Account) Write(ctx context.Context, e *harness.Ended, answers bool) (path string, err error) {
+func (a *Account) Write(ctx context.Context, e *harness.EndedRun, answers bool) (path string, err error) {
 	if err := a.Fill(context.WithoutCancel(ctx), &e.Result.Cost.Spending, e.OwnPath()); err != nil {
 		return "", errors.Join(e.Stopped, err)
 	}

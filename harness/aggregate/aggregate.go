@@ -11,6 +11,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
 	"evalctl/internal/stats"
+	"evalctl/scorer"
 )
 
 // Sum adds up records. It needs a few bytes for each question. It is not safe for concurrent use.
@@ -19,7 +20,10 @@ type Sum struct {
 	// goldMissed is the number of answered questions with gold documents of which none was
 	// retrieved, grounded the number of passed ones of each grounding.
 	goldMissed int
-	grounded   [result.GroundedByQuote + 1]int
+	// goldAsked is the number of answered questions with gold documents, goldLost the number of those
+	// in goldMissed that did not pass either.
+	goldAsked, goldLost int
+	grounded            [result.GroundedByQuote + 1]int
 	// loss attributes the questions that did not pass, as in a scenario with a reader.
 	loss    result.Loss
 	retried int
@@ -29,7 +33,9 @@ type Sum struct {
 	tags   map[string]*result.TagFigures
 	checks map[string]*checkSum // by label
 	panel  panelSum
-	// both counts the questions that have two tags, the second of which may name a cluster.
+	votes  voteSum
+	// both counts the questions that have two tags, the second of which may name a cluster. The first
+	// is empty for all questions.
 	both  map[string]map[string]*attempts
 	modes map[string]int
 	// modesUnknown is the number of answers without a mode.
@@ -48,6 +54,7 @@ type Sum struct {
 
 	topK      int
 	retrieval *retrievalSum
+	evidence  *retrievalSum
 	repeats   repeatSum
 	score     moments
 	total     []float64 // the times to done of the answers, in milliseconds
@@ -61,7 +68,7 @@ func New(topK int) *Sum {
 		tags: map[string]*result.TagFigures{}, both: map[string]map[string]*attempts{}, modes: map[string]int{},
 		fusions: map[string]int{}, checks: map[string]*checkSum{},
 		models: map[string]int{}, prompts: map[string]int{}, readers: map[string]result.TokenSums{},
-		topK: topK, retrieval: newRetrievalSum(topK),
+		topK: topK, retrieval: newRetrievalSum(topK, false), evidence: newRetrievalSum(topK, true),
 	}
 }
 
@@ -76,6 +83,7 @@ func (s *Sum) Add(r result.Record) {
 	s.counts.Add(r)
 	s.versus.add(r)
 	clusters := clusterTags(r)
+	s.addBoth("", clusters, r.Passed)
 	for _, tag := range r.Tags {
 		if s.tags[tag] == nil {
 			s.tags[tag] = &result.TagFigures{}
@@ -85,6 +93,7 @@ func (s *Sum) Add(r result.Record) {
 	}
 	s.addChecks(r)
 	s.panel.add(&r)
+	s.votes.add(&r)
 	if r.Score != nil {
 		s.score.add(*r.Score)
 	}
@@ -93,8 +102,14 @@ func (s *Sum) Add(r result.Record) {
 	if r.Attempts > 1 {
 		s.retried++
 	}
-	if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored && r.Outcome.Counts() && r.GoldRank() == 0 {
-		s.goldMissed++
+	if len(r.ExpectedPaths) > 0 && r.Outcome != result.Errored && r.Outcome.Counts() {
+		s.goldAsked++
+		if r.GoldRank() == 0 {
+			s.goldMissed++
+			if !r.Passed {
+				s.goldLost++
+			}
+		}
 	}
 	if r.Passed {
 		s.grounded[r.Grounding()]++
@@ -102,8 +117,9 @@ func (s *Sum) Add(r result.Record) {
 	addLoss(&s.loss, r.LostAt(result.AskBasic, s.topK)) // Fill knows the scenario
 	s.cost.AddRecord(&r)
 	s.retrieval.add(r)
+	s.evidence.add(r)
 	s.repeats.add(r)
-	if r.Outcome != result.Errored && r.Outcome.Counts() {
+	if r.Outcome.Answered() {
 		s.addAnswer(r)
 	}
 }
@@ -148,8 +164,9 @@ func (s *Sum) addBoth(tag string, clusters []string, passed bool) {
 	}
 }
 
-// clusterTags returns the tags of a record that may name a cluster, none if it does not count, or
-// has more of them than the question of a dataset may have: each is counted for each of its tags.
+// clusterTags returns the tags of a record that may name a cluster, and its brain as such a tag. There
+// are none if it does not count, or has more of them than the question of a dataset may have: each is
+// counted for each of its tags.
 func clusterTags(r result.Record) []string {
 	if !r.Outcome.Counts() {
 		return nil
@@ -163,7 +180,18 @@ func clusterTags(r result.Record) []string {
 	if len(out) > result.MaxClusterTags {
 		return nil
 	}
+	if brain, ok := result.ClusterOf(result.ByBrain, nil, r.Shared()); ok && !slices.Contains(out, brain) {
+		out = append(out, brain)
+	}
 	return out
+}
+
+// clusterTag returns the tag that names the clusters of a result, empty for none.
+func clusterTag(res *result.Result) string {
+	if tag := res.Settings.ClusterTag; tag != result.NoClusters {
+		return tag
+	}
+	return ""
 }
 
 // addAnswer counts what only the record of an answer contains.
@@ -222,14 +250,18 @@ func (s *Sum) Fill(res *result.Result) {
 	res.PassRate, res.MeanScore = n.PassRate(), s.meanScore()
 	res.Repeats, res.Clustered = s.repeats.figures(res.Identity.Dataset.Repeats), s.clustered(res)
 	res.MeanScoreInterval = nil
-	independent := res.Identity.Dataset.Repeats <= 1 && res.Settings.ClusterTag == ""
+	independent := res.Identity.Dataset.Repeats <= 1 && clusterTag(res) == ""
 	if i, ok := s.score.interval(n.Scored); ok && independent {
 		res.MeanScoreInterval = &i
 	}
 	res.FirstTryRate = s.firstTryRate()
 	res.Tags, res.EffectiveModes, res.ModesUnknown = s.tags, s.modes, s.modesUnknown
 	res.Checks = s.checkFigures(res)
-	res.Panel = s.panel.figures(res.Identity.Panel, n)
+	res.Panel = s.panel.figures(res, n)
+	res.Votes = nil
+	if id := res.Identity.Imported; id != nil {
+		res.Votes = s.votes.figures(id.VoteRule)
+	}
 	if res.Fusions = nil; len(s.fusions) > 0 {
 		res.Fusions = s.fusions
 	}
@@ -240,6 +272,7 @@ func (s *Sum) Fill(res *result.Result) {
 		res.Felt = &felt
 	}
 	res.Retried, res.GoldMissed = s.retried, s.goldMissed
+	res.Suspect = res.Suspicions(s.goldAsked, s.goldAsked-s.goldLost)
 	res.Grounded, res.GroundedIDsOnly = s.grounded[result.GroundedByQuote], s.grounded[result.GroundedByID]
 	if res.Leaks = nil; s.leaks.Questions > 0 {
 		res.Leaks = &s.leaks
@@ -248,12 +281,28 @@ func (s *Sum) Fill(res *result.Result) {
 	if s.prices != nil {
 		res.ReaderCost = result.NewReaderCost(s.withOwn(res.OwnQuestions), *s.prices)
 	}
-	res.Retrieval = s.retrieval.figures(res)
+	res.Retrieval, res.Evidence = s.retrieval.figures(res), s.evidence.figures(res)
+	if res.Retrieval != nil && res.Evidence == nil {
+		res.Retrieval.Cut = s.evidence.cut
+	}
+	res.Gold = goldOf(res)
 	res.Cost = s.costOf(res.Cost)
 	res.Interval = PassInterval(n)
 	for tag, t := range s.tags {
 		t.PassRate, t.Interval = t.Counts.PassRate(), s.tagInterval(res, tag, t.Counts)
 	}
+}
+
+// goldOf returns the kind of gold that scores retrieval.
+func goldOf(res *result.Result) result.GoldKind {
+	byDocument := res.Identity.Scorer == scorer.Retrieval{}.Name() && !res.Identity.Scenario.ScoresEvidence(res.Mapped != nil)
+	switch {
+	case res.Evidence != nil && !byDocument:
+		return result.ByEvidence
+	case res.Retrieval != nil:
+		return res.DocumentsBy()
+	}
+	return ""
 }
 
 // withOwn returns the tokens of the readers, those for evalctl's own questions included.
@@ -288,7 +337,7 @@ func PassInterval(n result.Counts) *result.Interval {
 // and Stopped, Planned, Clustered, Settings and the identity's scenario, on which the verdict
 // depends, be set.
 func (s *Sum) Judge(res *result.Result) {
-	res.Gate = newGate(res, s.loss, s.tagGates(res), s.versus.gate())
+	res.Gate = newGate(res, s.loss, s.tagGates(res), s.versus.gate(clusterTag(res)))
 }
 
 // JudgeGiven is Judge with a comparison that was made before, whose baseline is not at hand: its
@@ -297,7 +346,13 @@ func (s *Sum) Judge(res *result.Result) {
 func (s *Sum) JudgeGiven(res *result.Result, base *result.BaselineGate) {
 	g := *base
 	g.OnlyRun, g.OnlyBaseline = len(g.Fixed), len(g.Broke)
-	judgeBaseline(&g)
+	judgeBaseline(&g, nil)
+	if base.Clusters != nil { // the pairs on which the runs agree are of clusters that are not known
+		g.Interval, g.MarginP, g.Verdict, g.Settles = base.Interval, base.MarginP, base.Verdict, base.Settles
+	}
+	if was := base.Settles; was != nil && g.Settles != nil && settledBefore(&g, *was) {
+		g.Settles = was
+	}
 	res.Gate = newGate(res, s.loss, s.tagGates(res), &g)
 }
 

@@ -39,11 +39,11 @@ func (u *unit) add(values [primaries]int64) {
 }
 
 // unitSum keeps the units of records, as far as they do not follow from the figures by tag: 48
-// bytes for each brain and each repeated question, and for each other question up to mostUnits.
+// bytes for each brain, each repeated question, and each other question up to mostUnits.
 type unitSum struct {
 	brains, repeated map[string]*unit
-	single           []unit
-	singles          int // len(single), unless there are more than mostUnits
+	single           []unit // of questions that are asked once
+	singles          int    // len(single), unless there are more than mostUnits
 }
 
 func (s *unitSum) add(r result.Record, values [primaries]int64) {
@@ -56,13 +56,11 @@ func (s *unitSum) add(r result.Record, values [primaries]int64) {
 		}
 		(*units)[name].add(values)
 	}
-	if r.Brain != "" {
-		in(&s.brains, r.Brain)
+	if brain := r.Shared(); brain != "" {
+		in(&s.brains, brain)
 	}
 	if r.Repeat > 0 {
 		in(&s.repeated, r.ID)
-	}
-	if r.Brain != "" || r.Repeat > 0 {
 		return
 	}
 	if s.singles++; s.singles > mostUnits {
@@ -78,15 +76,15 @@ func (s *unitSum) add(r result.Record, values [primaries]int64) {
 func (m *retrievalSum) unitsOf(res *result.Result) (cluster string, units []unit, ok bool) {
 	clusters := map[string]*unit{}
 	switch tag := res.Settings.ClusterTag; {
-	case tag != "":
+	case len(m.units.brains) > 1 && (tag == "" || tag == result.ByBrain):
+		cluster, clusters = result.ByBrain, m.units.brains
+	case clusterTag(res) != "":
 		cluster = tag
 		for name, f := range m.tags {
 			if inCluster(name, tag) {
 				clusters[name] = m.unitOf(f)
 			}
 		}
-	case len(m.units.brains) > 1:
-		cluster, clusters = "brain", m.units.brains
 	case len(m.units.repeated) > 0:
 		cluster, clusters = "question", m.units.repeated
 	case m.units.singles == m.all.n:
@@ -107,7 +105,9 @@ func (m *retrievalSum) unitsOf(res *result.Result) (cluster string, units []unit
 func (m *retrievalSum) unitOf(f *accumulator) *unit {
 	u := &unit{size: int64(f.n)}
 	for i, at := range m.primary {
-		u.sums[i] = f.of[at].values
+		if at >= 0 {
+			u.sums[i] = f.of[at].values
+		}
 	}
 	return u
 }
@@ -147,6 +147,9 @@ func (m *retrievalSum) computeIntervals(r *result.Retrieval, res *result.Result)
 		b.Seed = bootstrapSeed
 	}
 	for i, name := range r.PrimaryMetrics() {
+		if m.primary[i] < 0 {
+			continue
+		}
 		all := m.all.of[m.primary[i]]
 		interval, ok := all.interval(m.all.n) // of independent questions
 		if ok && units != nil {

@@ -1,8 +1,6 @@
 package aggregate
 
 import (
-	"strings"
-
 	"evalctl/harness/result"
 	"evalctl/scorer"
 )
@@ -28,10 +26,8 @@ func (s *Sum) addChecks(r result.Record) {
 		if !of.Outcome.Counts() {
 			continue
 		}
-		for _, tag := range r.Tags {
-			if strings.Contains(tag, ":") {
-				count(sum.clusters, tag, of.Passed)
-			}
+		for _, tag := range clusterTags(r) {
+			count(sum.clusters, tag, of.Passed)
 		}
 		if r.Repeat > 0 {
 			count(sum.repeats, r.ID, of.Passed)
@@ -62,13 +58,8 @@ func (s *Sum) checkFigures(res *result.Result) map[string]*result.TagFigures {
 
 // interval returns the interval of the rate, as Sum.tagInterval does for a tag.
 func (c *checkSum) interval(res *result.Result) *result.Interval {
-	by := map[string]attempts{}
-	cluster := res.Settings.ClusterTag
-	for tag, n := range c.clusters {
-		if inCluster(tag, cluster) {
-			by[tag] = *n
-		}
-	}
+	cluster := clusterTag(res)
+	by := inClusters(c.clusters, cluster)
 	if cluster == "" {
 		for id, n := range c.repeats {
 			by[id] = *n

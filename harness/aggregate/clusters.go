@@ -13,22 +13,29 @@ import (
 // clustered returns the uncertainty of the pass rate of res by clusters: those of its cluster tag,
 // or else its questions, if they are asked several times. It is nil without clusters, for fewer
 // than two records, and if a record is not in exactly one cluster.
-func (s *Sum) clustered(res *result.Result) *result.Clustered {
-	tag := res.Settings.ClusterTag
-	clusters := map[string]attempts{}
+func (s *Sum) clustered(res *result.Result) *result.ClusteredRate {
+	tag := clusterTag(res)
+	var clusters map[string]attempts
 	switch {
 	case tag != "":
-		for t, f := range s.tags {
-			if inCluster(t, tag) {
-				clusters[t] = attempts{f.Total, f.Passed}
-			}
-		}
+		clusters = inClusters(s.both[""], tag)
 	case res.Identity.Dataset.Repeats > 1:
 		clusters = s.repeats.clustersOf("")
 	default:
 		return nil
 	}
 	return clusteredBy(tag, clusters, s.counts.Total)
+}
+
+// inClusters returns those of counts that are of clusters of a tag.
+func inClusters(counts map[string]*attempts, cluster string) map[string]attempts {
+	out := map[string]attempts{}
+	for tag, n := range counts {
+		if inCluster(tag, cluster) {
+			out[tag] = *n
+		}
+	}
+	return out
 }
 
 // inCluster reports whether a tag names a cluster of the tag cluster, such as topic:garden of
@@ -41,15 +48,9 @@ func inCluster(tag, cluster string) bool {
 // the questions are independent. So are those of one cluster, asked once: they are alike in what
 // the tag says.
 func (s *Sum) tagClusters(res *result.Result, tag string) (string, map[string]attempts) {
-	cluster := res.Settings.ClusterTag
+	cluster := clusterTag(res)
 	if cluster != "" && !inCluster(tag, cluster) {
-		clusters := map[string]attempts{}
-		for other, n := range s.both[tag] {
-			if inCluster(other, cluster) {
-				clusters[other] = *n
-			}
-		}
-		return cluster, clusters
+		return cluster, inClusters(s.both[tag], cluster)
 	}
 	if len(s.repeats.questions) > 0 {
 		return "", s.repeats.clustersOf(tag)
@@ -58,7 +59,7 @@ func (s *Sum) tagClusters(res *result.Result, tag string) (string, map[string]at
 }
 
 // clusteredTag is clustered for the questions with a tag.
-func (s *Sum) clusteredTag(res *result.Result, tag string) *result.Clustered {
+func (s *Sum) clusteredTag(res *result.Result, tag string) *result.ClusteredRate {
 	name, clusters := s.tagClusters(res, tag)
 	if clusters == nil || s.tags[tag] == nil {
 		return nil
@@ -68,12 +69,12 @@ func (s *Sum) clusteredTag(res *result.Result, tag string) *result.Clustered {
 
 // clusteredBy returns the uncertainty of the pass rate over clusters of a tag with total records,
 // nil for fewer than two of them and if the clusters have others.
-func clusteredBy(tag string, clusters map[string]attempts, total int) *result.Clustered {
+func clusteredBy(tag string, clusters map[string]attempts, total int) *result.ClusteredRate {
 	m, n := meanOf(clusters)
 	if n < 2 || n != total {
 		return nil
 	}
-	out := &result.Clustered{Tag: tag, Clusters: m.Clusters, NaiveSE: m.NaiveSE}
+	out := &result.ClusteredRate{Tag: tag, Clusters: m.Clusters, NaiveSE: m.NaiveSE}
 	if !math.IsNaN(m.SE) {
 		out.SE, out.Interval = &m.SE, clusterInterval(m)
 	}

@@ -13,9 +13,9 @@ import (
 // floors of tags. base is the comparison with the baseline, nil without one.
 //
 // The first rule that does not hold decides: the scorer is trusted, the run finished, questions
-// count and were answered, errors and unscored questions are within their allowances, the floor is
-// met, those of tags are, and the run is shown to be not worse than its baseline. A run that has
-// none of these three is measured.
+// count and were answered, errors and unscored questions are within their allowances, nothing
+// deleted or foreign came back, the floor is met, those of tags are, and the run is shown to be not
+// worse than its baseline. A run that has none of these three is measured.
 func newGate(res *result.Result, loss result.Loss, tags []result.TagGate, base *result.BaselineGate) *result.Gate {
 	n, set := res.Counts, res.Settings
 	g := &result.Gate{
@@ -48,6 +48,13 @@ func newGate(res *result.Result, loss result.Loss, tags []result.TagGate, base *
 		}
 		g.Tags, g.Baseline = tags, base
 		g.Verdict, g.Reason = quality(g)
+		if severe := res.Leaks; set.NoLeaks && severe != nil && severe.Severe > 0 {
+			g.Verdict, g.Reason = result.Fail, result.ReasonLeak
+		}
+		if res.Suspected() && g.Verdict != result.Pass {
+			g.Verdict, g.Reason = result.Invalid, result.ReasonSuspect
+			g.Proof, g.Tags, g.Baseline = nil, nil, nil // what they compare is not a score
+		}
 	}
 	g.Sentence = sentence(g, res)
 	return g
@@ -84,7 +91,11 @@ func (s *Sum) tagGates(res *result.Result) []result.TagGate {
 	for _, tag := range slices.Sorted(maps.Keys(res.Settings.TagFloors)) {
 		floor, mode := res.Settings.TagFloors[tag], res.Settings.FloorMode
 		t := result.TagGate{Tag: tag, Floor: floor}
-		if n := res.Tags[tag]; n != nil && n.Total > 0 {
+		n := res.Tags[tag]
+		if (n == nil || n.Total == 0) && slices.Contains(res.Settings.Families, tag) {
+			continue
+		}
+		if n != nil && n.Total > 0 {
 			t.Passed, t.Total = n.Passed, n.Total
 			clusters := s.clusteredTag(res, tag)
 			t.Required = required(mode, t.Total, floor, clusters)
@@ -98,7 +109,7 @@ func (s *Sum) tagGates(res *result.Result) []result.TagGate {
 
 // required returns the fewest passes among total that meet floor in a mode. A bound over clusters
 // depends on more than the passes.
-func required(mode result.FloorMode, total int, floor float64, clusters *result.Clustered) int {
+func required(mode result.FloorMode, total int, floor float64, clusters *result.ClusteredRate) int {
 	switch {
 	case clusters != nil || total == 0:
 	case mode == result.FloorProven:

@@ -2,8 +2,8 @@ package aggregate
 
 import (
 	"cmp"
+	"math"
 	"slices"
-	"sort"
 
 	"evalctl/harness/result"
 	"evalctl/internal/stats"
@@ -52,7 +52,7 @@ func ReadBaseline(r *result.Reader, path string, margin float64) (*Baseline, err
 // Add adds a record of the baseline. The ids of all records must differ.
 func (b *Baseline) Add(r result.Record) {
 	switch r.Outcome {
-	case result.NoGold, result.NotMeasurable:
+	case result.NoGold, result.NotMeasurable, result.Unjudged:
 	case result.Unscored:
 		b.Unscored[r.ID] = true
 	default:
@@ -60,8 +60,8 @@ func (b *Baseline) Add(r result.Record) {
 	}
 }
 
-// changed is a question that only one of two runs passed.
-type changed struct {
+// discordance is a question that only one of two runs passed.
+type discordance struct {
 	line int
 	id   string
 }
@@ -72,7 +72,15 @@ type versus struct {
 	pairs stats.Pairs // the first is the run
 	// run counts the records that count, unscored those without a verdict in one of the results.
 	run, unscored int
-	broke, fixed  []changed
+	broke, fixed  []discordance
+	all           []pair
+}
+
+// pair is a question with a verdict in both.
+type pair struct {
+	id         string
+	tags       []string // that may name a cluster
+	difference float64
 }
 
 // Compare has the records that will be added compared with b. Their ids must differ from each
@@ -92,15 +100,23 @@ func (v *versus) add(r result.Record) {
 	if !known {
 		return
 	}
+	difference := 0.0
+	switch {
+	case r.Passed && !passed:
+		difference = 1
+	case !r.Passed && passed:
+		difference = -1
+	}
+	v.all = append(v.all, pair{r.ID, clusterTags(r), difference})
 	switch {
 	case r.Passed && passed:
 		v.pairs.Both++
 	case r.Passed:
 		v.pairs.First++
-		v.fixed = append(v.fixed, changed{r.Line, r.ID})
+		v.fixed = append(v.fixed, discordance{r.Line, r.ID})
 	case passed:
 		v.pairs.Second++
-		v.broke = append(v.broke, changed{r.Line, r.ID})
+		v.broke = append(v.broke, discordance{r.Line, r.ID})
 	default:
 		v.pairs.Neither++
 	}
@@ -108,8 +124,9 @@ func (v *versus) add(r result.Record) {
 
 // gate tests whether the run is not worse than its baseline by the margin or more (statistics.md
 // B.11): its difference in pass rate, with the interval of method 10 of Newcombe 1998, is above
-// -margin. It is nil without a baseline.
-func (v *versus) gate() *result.BaselineGate {
+// -margin. If tag names clusters, the sign flips of clusters must show it too, as in a comparison.
+// It is nil without a baseline.
+func (v *versus) gate(tag string) *result.BaselineGate {
 	if v == nil {
 		return nil
 	}
@@ -122,12 +139,49 @@ func (v *versus) gate() *result.BaselineGate {
 		Unpaired: questions - 2*p.N() - v.unscored, Unscored: v.unscored,
 		Broke: ids(v.broke), Fixed: ids(v.fixed),
 	}
-	judgeBaseline(g)
+	if tag == "" {
+		judgeBaseline(g, nil)
+		return g
+	}
+	flips := stats.FlipClusters(v.clustered(tag))
+	g.Clusters = &result.PairClusters{Tag: tag, Clusters: flips.Clusters}
+	if p.Discordant() == 0 {
+		judgeBaseline(g, nil) // nothing says how alike the questions of a cluster are
+	} else {
+		judgeBaseline(g, &flips)
+	}
 	return g
 }
 
-// judgeBaseline sets what follows from the margin and the numbers of pairs of g.
-func judgeBaseline(g *result.BaselineGate) {
+// How signs are flipped, as in a comparison.
+const (
+	baselineResamples = 10_000
+	baselineSeed      = 1
+)
+
+// clustered returns the differences of the pairs with their clusters by a cluster tag, and how signs
+// are flipped. A pair without a cluster is one of its own. Clusters are in the order of their names:
+// random signs must not depend on the order of records.
+func (v *versus) clustered(tag string) (differences []float64, labels []int, resamples int, seed uint64) {
+	names := make([]string, len(v.all))
+	for i, p := range v.all {
+		name, ok := result.ClusterOf(tag, p.tags, "")
+		if !ok {
+			name = "\x00" + p.id
+		}
+		names[i], differences = name, append(differences, p.difference)
+	}
+	order := slices.Compact(slices.Sorted(slices.Values(names)))
+	for _, name := range names {
+		label, _ := slices.BinarySearch(order, name)
+		labels = append(labels, label)
+	}
+	return differences, labels, baselineResamples, baselineSeed
+}
+
+// judgeBaseline sets what follows from the margin and the numbers of pairs of g, and from the sign
+// flips of clusters unless these are nil.
+func judgeBaseline(g *result.BaselineGate, flips *stats.ClusterFlips) {
 	p := stats.Pairs{Both: g.Both, First: g.OnlyRun, Second: g.OnlyBaseline, Neither: g.Neither}
 	g.P, g.Verdict = stats.McNemarExact(p.First, p.Second), result.Unknown
 	g.Difference, g.Interval, g.Settles, g.MarginP = nil, nil, nil, nil
@@ -139,34 +193,41 @@ func judgeBaseline(g *result.BaselineGate) {
 	g.Interval = &result.Interval{Method: "newcombe_paired", Confidence: baselineConfidence, Low: lo, High: hi}
 	const level = (1 - baselineConfidence) / 2
 	g.MarginP = new(stats.NonInferiority(*g.Difference, g.Margin, level, p.Newcombe))
+	if flips != nil {
+		alone := *g.MarginP
+		*g.MarginP, lo, hi = stats.NonInferiorityWider(*g.Difference, g.Margin, level, p.Newcombe, stats.TwoSidedTest{P: flips.P, Interval: flips.Interval})
+		g.Interval = &result.Interval{Method: "sign_flip_clusters_wider", Confidence: baselineConfidence, Low: max(-1, lo), High: min(1, hi)}
+		if math.IsNaN(lo) || math.IsNaN(hi) {
+			g.Interval, g.MarginP = nil, nil
+			return
+		}
+		if alone <= level && *g.MarginP > level {
+			return // more questions need not settle it: more clusters would
+		}
+	}
 	switch {
 	case *g.MarginP <= level:
 		g.Verdict = result.NotWorse
 	case hi < -g.Margin:
 		g.Verdict = result.Worse
 	case *g.Difference > -g.Margin:
-		g.Settles = settles(p, g.Margin)
+		if n, ok := stats.NotWorseSize(p, g.Margin, baselineConfidence, p.N()+1, settlePairs); ok {
+			g.Settles = &n
+		}
 	}
 }
 
-// settles returns the fewest whole multiple of the pairs that show that the first is not worse, nil
-// if none up to settlePairs does.
-func settles(p stats.Pairs, margin float64) *int {
-	most := settlePairs / p.N()
-	k := 1 + sort.Search(most, func(i int) bool {
-		k := i + 1
-		lo, _ := stats.Pairs{Both: k * p.Both, First: k * p.First, Second: k * p.Second, Neither: k * p.Neither}.Newcombe(baselineConfidence)
-		return lo > -margin
-	})
-	if k > most {
-		return nil
-	}
-	return new(k * p.N())
+// settledBefore reports whether n is what earlier versions say settles a comparison: the least whole
+// multiple of its pairs that does.
+func settledBefore(g *result.BaselineGate, n int) bool {
+	p := stats.Pairs{Both: g.Both, First: g.OnlyRun, Second: g.OnlyBaseline, Neither: g.Neither}
+	shows := func(n int) bool { lo, _ := p.Scaled(n).Newcombe(baselineConfidence); return lo > -g.Margin }
+	return n%p.N() == 0 && shows(n) && !shows(n-p.N())
 }
 
 // ids returns the ids in the order of the dataset.
-func ids(list []changed) []string {
-	slices.SortFunc(list, func(a, b changed) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.id, b.id)) })
+func ids(list []discordance) []string {
+	slices.SortFunc(list, func(a, b discordance) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.id, b.id)) })
 	out := make([]string, len(list))
 	for i, c := range list {
 		out[i] = c.id

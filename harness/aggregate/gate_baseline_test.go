@@ -51,6 +51,63 @@ func compared(margin float64, p stats.Pairs) result.Gate {
 	return *res.Gate
 }
 
+// TestBaselineClusters: as many questions broke about one conversation as were fixed about another.
+// Independent questions would show that the run is not worse, twelve conversations do not. Those on
+// which both agree show it also in conversations.
+func TestBaselineClusters(t *testing.T) {
+	for _, c := range []struct {
+		tag     string
+		changed int // questions in each of two conversations
+		want    result.BaselineVerdict
+	}{
+		{"", 8, result.NotWorse},
+		{result.NoClusters, 8, result.NotWorse},
+		{"conversation", 8, result.Unknown},
+		{"conversation", 0, result.NotWorse},
+	} {
+		base := newBaseline(0.05)
+		var records []result.Record
+		for i := range 240 {
+			talk, n := i/20, i%20
+			r := outcome(fmt.Sprint("q", i), i, talk != 0 || n >= c.changed)
+			before := outcome(r.ID, i, talk != 1 || n >= c.changed)
+			r.Tags = []string{fmt.Sprint("conversation:", talk)}
+			base.Add(before)
+			records = append(records, r)
+		}
+		judged := func(order func([]result.Record)) *result.BaselineGate {
+			order(records)
+			sum := aggregate.New(5)
+			sum.Compare(base)
+			for _, r := range records {
+				sum.Add(r)
+			}
+			res := result.Result{Planned: len(records), Settings: result.Settings{ClusterTag: c.tag}}
+			sum.Fill(&res)
+			sum.Judge(&res)
+			again := aggregate.New(5)
+			for _, r := range records {
+				again.Add(r)
+			}
+			given := res
+			again.Fill(&given)
+			again.JudgeGiven(&given, res.Gate.Baseline)
+			if diff := cmp.Diff(res.Gate.Baseline, given.Gate.Baseline); diff != "" {
+				t.Errorf("%+v: without the baseline: %s", c, diff)
+			}
+			return res.Gate.Baseline
+		}
+		b := judged(func([]result.Record) {})
+		if reversed := judged(slices.Reverse[[]result.Record]); cmp.Diff(b, reversed) != "" {
+			t.Errorf("%+v: in the reverse order: %s", c, cmp.Diff(b, reversed))
+		}
+		if clustered := c.tag == "conversation"; b.Verdict != c.want || clustered != (b.Clusters != nil && b.Clusters.Clusters == 12) ||
+			clustered != strings.Contains(b.Text(), "240 pairs in 12 clusters by conversation") || (*b.MarginP <= 0.025) != (b.Verdict == result.NotWorse) {
+			t.Errorf("%+v: %s: %s", c, b.Verdict, b.Text())
+		}
+	}
+}
+
 func TestBaselineVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		pairs    stats.Pairs
@@ -64,11 +121,11 @@ func TestBaselineVerdicts(t *testing.T) {
 		{stats.Pairs{Both: 36, First: 2, Second: 12}, 0.05, result.Worse,
 			"worse than the baseline by more than 5 points: -20.0 points, 95% CI -34.0 to -5.7 (paired Newcombe), over 50 pairs"},
 		{stats.Pairs{Both: 36, First: 2, Second: 12}, 0.3, result.Unknown,
-			"not shown to be not worse than the baseline by 30 points: -20.0 points, 95% CI -34.0 to -5.7 (paired Newcombe), over 50 pairs; with 100 questions of the same shares it could be"},
+			"not shown to be not worse than the baseline by 30 points: -20.0 points, 95% CI -34.0 to -5.7 (paired Newcombe), over 50 pairs; with 85 questions of the same shares it could be"},
 		{stats.Pairs{Both: 36, First: 2, Second: 12}, 0.1, result.Unknown,
 			"not shown to be not worse than the baseline by 10 points: -20.0 points, 95% CI -34.0 to -5.7 (paired Newcombe), over 50 pairs; more questions of the same shares would not show it"},
 		{stats.Pairs{Both: 46, Neither: 4}, 0.03, result.Unknown,
-			"not shown to be not worse than the baseline by 3 points: +0.0 points, 95% CI -7.1 to +7.1 (paired Newcombe), over 50 pairs; with 150 questions of the same shares it could be"},
+			"not shown to be not worse than the baseline by 3 points: +0.0 points, 95% CI -7.1 to +7.1 (paired Newcombe), over 50 pairs; with 123 questions of the same shares it could be"},
 		{stats.Pairs{Both: 460, Neither: 40}, 0.03, result.NotWorse, ""},
 		{stats.Pairs{}, 0.5, result.Unknown, "not shown to be not worse than the baseline: no question has a verdict in both (0 unpaired)"},
 	} {
@@ -160,11 +217,29 @@ func TestBaselineProperties(t *testing.T) {
 		if a.Unpaired != 0 || a.Pairs() != p.N() || math.Abs(*a.Difference-p.Difference()) > 1e-12 {
 			t.Errorf("%+v: %+v", p, a)
 		}
-		if k := a.Settles; k != nil && *k/p.N() < 20 {
-			m := *k / p.N()
-			if g := compared(margins[0], stats.Pairs{Both: m * p.Both, First: m * p.First, Second: m * p.Second, Neither: m * p.Neither}); g.Baseline.Verdict != result.NotWorse {
-				t.Errorf("%d times %+v are %s", m, p, g.Baseline.Verdict)
+		if n := a.Settles; n != nil && *n < 1000 {
+			if g := compared(margins[0], p.Scaled(*n)); g.Baseline.Verdict != result.NotWorse {
+				t.Errorf("%d like %+v are %s", *n, p, g.Baseline.Verdict)
+			}
+			if fewer := *n - 1; fewer > p.N() && compared(margins[0], p.Scaled(fewer)).Baseline.Verdict == result.NotWorse {
+				t.Errorf("%d like %+v are enough, and not only %d", fewer, p, *n)
 			}
 		}
 	})
+}
+
+// TestSettledBefore: a result of an earlier version, which names the least whole multiple of its
+// pairs, is as it says.
+func TestSettledBefore(t *testing.T) {
+	res := &result.Result{Settings: result.Settings{}}
+	for given, want := range map[int]int{150: 150, 123: 123, 200: 123, 149: 123} {
+		base := &result.BaselineGate{Margin: 0.03, Both: 46, Neither: 4, Settles: new(given)}
+		s := aggregate.New(5)
+		s.Add(result.Record{Outcome: result.Scored, Passed: true})
+		s.Fill(res)
+		s.JudgeGiven(res, base)
+		if got := *res.Gate.Baseline.Settles; got != want {
+			t.Errorf("%d is %d, want %d", given, got, want)
+		}
+	}
 }

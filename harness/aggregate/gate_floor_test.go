@@ -64,3 +64,41 @@ func TestGateWithoutFloor(t *testing.T) {
 		}
 	}
 }
+
+// TestLeaksFail checks that one text of something deleted or foreign fails a run that may have
+// none, whatever its floors, and that no other text does.
+func TestLeaksFail(t *testing.T) {
+	for name, c := range map[string]struct {
+		leaks []result.Origin
+		none  bool // may come back
+		from  result.FloorFrom
+		fails bool
+	}{
+		"deleted":                {[]result.Origin{result.OfDeleted}, true, result.FloorGiven, true},
+		"foreign, without floor": {[]result.Origin{"", result.OfAnother}, true, result.FloorNone, true},
+		"replaced, or not known": {[]result.Origin{result.OfReplaced, ""}, true, result.FloorGiven, false},
+		"nothing":                {nil, true, result.FloorGiven, false},
+		"not asked for":          {[]result.Origin{result.OfDeleted}, false, result.FloorGiven, false},
+	} {
+		sum := aggregate.New(1)
+		for i := range 20 {
+			r := result.Record{Outcome: result.Scored, Passed: true, Score: new(1.0)}
+			if i == 0 && c.leaks != nil {
+				r.Passed, r.Score = false, new(0.0)
+				for _, o := range c.leaks {
+					r.Leaks = append(r.Leaks, result.Leak{Text: "x", Place: result.InAnswer, At: "answer", Origin: o})
+				}
+			}
+			sum.Add(r)
+		}
+		res := result.Result{Planned: 20, Settings: result.Settings{Floor: 0.9, FloorFrom: c.from, NoLeaks: c.none, MaxErrors: result.Allowance{}, MaxUnscored: result.Allowance{}}}
+		if c.from == result.FloorNone {
+			res.Settings.Floor = 0
+		}
+		sum.Fill(&res)
+		sum.Judge(&res)
+		if g := res.Gate; (g.Verdict == result.Fail && g.Reason == result.ReasonLeak) != c.fails || strings.Contains(g.Sentence, "came back in 1 question,") != c.fails {
+			t.Errorf("%s: %s because of %s: %s", name, g.Verdict, g.Reason, g.Sentence)
+		}
+	}
+}

@@ -16,7 +16,7 @@ import (
 
 // judgedBy returns the verdict on passed of total questions by settings. Each question has the
 // tags.
-func judgedBy(passed, total int, set result.Settings, clusters *result.Clustered, tags ...string) result.Gate {
+func judgedBy(passed, total int, set result.Settings, clusters *result.ClusteredRate, tags ...string) result.Gate {
 	sum := aggregate.New(5)
 	for i := range total {
 		r := result.Record{Outcome: result.Scored, Score: new(0.0), Tags: tags}
@@ -63,26 +63,26 @@ func TestClusteredProof(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		passed, total int
-		clusters      result.Clustered
+		clusters      result.ClusteredRate
 		mode          result.FloorMode
 		want          result.Verdict
 		lower, upper  float64
 		sentence      string
 	}{
 		// t(.95, 9 degrees) is 1.833113.
-		{"the t interval is wider", 950, 1000, result.Clustered{Clusters: 10, SE: new(0.03)}, result.FloorProven, result.Fail, .8950, 1,
+		{"the t interval is wider", 950, 1000, result.ClusteredRate{Clusters: 10, SE: new(0.03)}, result.FloorProven, result.Fail, .8950, 1,
 			"950/1000 does not prove the floor 0.9: the one-sided 95% lower bound over 10 clusters, 0.895, is below it"},
-		{"the exact one is wider", 46, 50, result.Clustered{Clusters: 10, SE: new(0.001)}, result.FloorProven, result.Fail, .8262, .9722, ""},
-		{"repeats that all passed", 50, 50, result.Clustered{Clusters: 5, SE: new(0.0)}, result.FloorProven, result.Fail, .5493, 1,
+		{"the exact one is wider", 46, 50, result.ClusteredRate{Clusters: 10, SE: new(0.001)}, result.FloorProven, result.Fail, .8262, .9722, ""},
+		{"repeats that all passed", 50, 50, result.ClusteredRate{Clusters: 5, SE: new(0.0)}, result.FloorProven, result.Fail, .5493, 1,
 			"50/50 does not prove the floor 0.9: the one-sided 95% lower bound over 5 clusters, 0.549, is below it"},
-		{"clusters of one rate", 45, 90, result.Clustered{Clusters: 3, SE: new(0.0)}, result.FloorNotRefuted, result.Pass, .0, .9, ""},
-		{"one cluster", 90, 100, result.Clustered{Clusters: 1}, result.FloorProven, result.Fail, 0, 1,
+		{"clusters of one rate", 45, 90, result.ClusteredRate{Clusters: 3, SE: new(0.0)}, result.FloorNotRefuted, result.Pass, .0, .9, ""},
+		{"one cluster", 90, 100, result.ClusteredRate{Clusters: 1}, result.FloorProven, result.Fail, 0, 1,
 			"90/100 does not prove the floor 0.9: the one-sided 95% lower bound over 1 cluster, 0.000, is below it"},
-		{"proven over clusters", 990, 1000, result.Clustered{Clusters: 100, SE: new(0.01)}, result.FloorPoint, result.Pass, .9734, 1,
+		{"proven over clusters", 990, 1000, result.ClusteredRate{Clusters: 100, SE: new(0.01)}, result.FloorPoint, result.Pass, .9734, 1,
 			"990/1000 passes the floor 0.9 (needs 900), proven: even the one-sided 95% lower bound over 100 clusters reaches it"},
-		{"not proven over clusters", 910, 1000, result.Clustered{Clusters: 10, SE: new(0.03)}, result.FloorPoint, result.Pass, .8550, .9650,
+		{"not proven over clusters", 910, 1000, result.ClusteredRate{Clusters: 10, SE: new(0.03)}, result.FloorPoint, result.Pass, .8550, .9650,
 			"910/1000 passes the floor 0.9 (needs 900), not proven: the one-sided 95% lower bound over 10 clusters, 0.855, is below it"},
-		{"refuted over clusters", 500, 1000, result.Clustered{Clusters: 10, SE: new(0.03)}, result.FloorPoint, result.Fail, .4450, .5550,
+		{"refuted over clusters", 500, 1000, result.ClusteredRate{Clusters: 10, SE: new(0.03)}, result.FloorPoint, result.Fail, .4450, .5550,
 			"500/1000 misses the floor 0.9 (needs 900), proven: even the one-sided 95% upper bound over 10 clusters, 0.555, is below it"},
 	} {
 		g := judgedBy(c.passed, c.total, result.Settings{Floor: 0.9, FloorMode: c.mode}, &c.clusters)

@@ -19,7 +19,7 @@ const worseBy = 0.05
 
 // newProof judges passed of total questions, which must be at least 1. clusters is nil if they are
 // independent.
-func newProof(mode result.FloorMode, passed, total int, floor float64, clusters *result.Clustered) *result.Proof {
+func newProof(mode result.FloorMode, passed, total int, floor float64, clusters *result.ClusteredRate) *result.Proof {
 	worse := math.Round(max(0, floor-worseBy)*1e9) / 1e9 // without the noise of the subtraction
 	p := result.Proof{
 		Method: result.MethodExact, Confidence: proofConfidence,
@@ -51,7 +51,7 @@ func newProof(mode result.FloorMode, passed, total int, floor float64, clusters 
 //
 // Clusters with one and the same rate, such as questions that passed each time, have a standard
 // error of 0, which says nothing: each cluster then counts as one question.
-func clusteredBounds(passed, total int, c *result.Clustered, lo, hi float64) (float64, float64) {
+func clusteredBounds(passed, total int, c *result.ClusteredRate, lo, hi float64) (float64, float64) {
 	rate, n := float64(passed)/float64(total), float64(c.Clusters)
 	switch {
 	case c.SE == nil || c.Clusters < 2:

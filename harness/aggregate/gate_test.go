@@ -115,7 +115,7 @@ func TestGateVerdicts(t *testing.T) {
 			`3 errors in 10 questions, --max-errors 10% allows 1; the model that answers, "gpt-5-mini", failed on 2 of them`},
 		{"one answer", finished(0, 1, 2, 0, 0), 0, "100%", "pass floor", 0, ""},
 		{"unscored answers are answers", finished(0, 0, 0, 3, 0), 0, "100%", "pass floor", 0, ""},
-		{"all without gold", finished(0, 0, 0, 0, 4), 0, "100%", "invalid no_questions", 0, "none of 4 questions has expected_paths, so that none counts"},
+		{"all without gold", finished(0, 0, 0, 0, 4), 0, "100%", "invalid no_questions", 0, "none of 4 questions has gold, so that none counts"},
 		{"questions without gold do not count", finished(1, 0, 0, 0, 4), 1, "0", "pass floor", 1, ""},
 		{"stopped at once", stopped(result.StopInterrupted, 5, finished(0, 0, 0, 0, 0)), 0, "100%", "inconclusive stopped", 0,
 			"stopped after 0 of 5 questions, this is not a score"},

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"fmt"
+	"strings"
 
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
@@ -18,11 +19,16 @@ func sentence(g *result.Gate, res *result.Result) string {
 		return fmt.Sprintf("stopped after %d of %s, this is not a score",
 			res.Counts.Finished(), questions(res.Planned))
 	case result.ReasonNoQuestions:
-		return fmt.Sprintf("none of %s has expected_paths, so that none counts",
+		if n := res.Counts.Unjudged; n > 0 && n == res.Planned {
+			return fmt.Sprintf("the files have no verdict on %s", figure.Count(n, "answer"))
+		}
+		return fmt.Sprintf("none of %s has gold, so that none counts",
 			questions(res.Planned))
 	case result.ReasonNoAnswers:
 		return fmt.Sprintf("the daemon answered none of %s; the result file says why for each",
 			questions(g.Total))
+	case result.ReasonSuspect:
+		return suspectSentence(res)
 	case result.ReasonControls:
 		c := res.Replay.Controls
 		right, wrong := c.Judged()
@@ -35,6 +41,10 @@ func sentence(g *result.Gate, res *result.Result) string {
 	if g.FloorFrom == result.FloorNone {
 		s = fmt.Sprintf("%d/%d passed, and there is no floor", g.Passed, g.Total)
 	}
+	if g.Reason == result.ReasonLeak {
+		s = fmt.Sprintf("texts of something deleted, or of another brain, came back in %s, and none may (--floor-family); %s",
+			questions(res.Leaks.Severe), s)
+	}
 	for _, t := range g.Tags {
 		if !t.Met {
 			s += fmt.Sprintf("; tag %.100q: %s", t.Tag, t.Text(g.Mode))
@@ -44,6 +54,16 @@ func sentence(g *result.Gate, res *result.Result) string {
 		s += "; " + g.Baseline.Text()
 	}
 	return s
+}
+
+// suspectSentence says why a low rate is not a score.
+func suspectSentence(res *result.Result) string {
+	var reasons []string
+	for _, s := range res.Suspect {
+		reasons = append(reasons, s.Message)
+	}
+	return fmt.Sprintf("the target is suspect, and its %d of %s are not a score: %s; does it index what it is given? "+
+		"evalctl target check says what it does", res.Passed, questions(res.Total), strings.Join(reasons, "; "))
 }
 
 // lostSentence says which questions have no score. A failure of the model that answers is not the

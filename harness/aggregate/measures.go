@@ -3,6 +3,7 @@ package aggregate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"evalctl/scorer"
 )
@@ -17,6 +18,15 @@ type measure struct {
 func depths(topK int) []int {
 	ks := slices.DeleteFunc([]int{1, 3, 5, 10}, func(k int) bool { return k >= topK })
 	return append(ks, topK)
+}
+
+// measuresOfEvidence returns the metrics that hold where several pieces of evidence have one rank: of
+// the others, some would not be between 0 and 1.
+func measuresOfEvidence(ks []int) []measure {
+	return slices.DeleteFunc(measuresAt(ks), func(m measure) bool {
+		name, _, _ := strings.Cut(m.name, "@")
+		return !slices.Contains([]string{"recall", "any", "all", "mrr"}, name)
+	})
 }
 
 // measuresAt returns the metrics of a ranking at these depths, and those that have no depth.

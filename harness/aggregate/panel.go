@@ -2,6 +2,8 @@ package aggregate
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -13,12 +15,14 @@ import (
 // panelSum adds up the verdicts of recipes.
 type panelSum struct {
 	// patterns counts the answers by their verdicts: for each recipe passed, failed or unjudged.
+	// clusters has those of each pattern by the tags that may name a cluster.
 	patterns map[string]int
-	disputed []disputed
+	clusters map[string]map[string]*attempts
+	disputed []dispute
 }
 
-// disputed is an answer on which recipes disagree, with its pattern.
-type disputed struct {
+// dispute is an answer on which recipes disagree, with its pattern.
+type dispute struct {
 	id      string
 	repeat  int
 	pattern string
@@ -48,24 +52,34 @@ func (s *panelSum) add(r *result.Record) {
 		}
 	}
 	if s.patterns == nil {
-		s.patterns = map[string]int{}
+		s.patterns, s.clusters = map[string]int{}, map[string]map[string]*attempts{}
 	}
 	s.patterns[string(pattern)]++
+	for _, tag := range clusterTags(*r) {
+		if s.clusters[string(pattern)] == nil {
+			s.clusters[string(pattern)] = map[string]*attempts{}
+		}
+		count(s.clusters[string(pattern)], tag, r.Passed)
+	}
 	if slices.Contains(pattern, passed) && slices.Contains(pattern, failed) {
-		s.disputed = append(s.disputed, disputed{r.ID, r.Repeat, string(pattern)})
+		s.disputed = append(s.disputed, dispute{r.ID, r.Repeat, string(pattern)})
 	}
 }
 
-// figures returns the figures of the recipes, nil without a panel. whole is the counts of the run, of
-// which answers without any verdict are unscored by every recipe.
-func (s *panelSum) figures(recipes []result.Recipe, whole result.Counts) *result.Panel {
+// figures returns the figures of the recipes of res, nil without a panel. whole is the counts of the
+// run, of which answers without any verdict are unscored by every recipe.
+func (s *panelSum) figures(res *result.Result, whole result.Counts) *result.Panel {
+	recipes, cluster := res.Identity.Panel, clusterTag(res)
 	if len(recipes) < 2 {
 		return nil
 	}
 	p := &result.Panel{Headline: recipes[0].Name, Pairs: []result.RecipePair{}, Disputed: []result.Dispute{}}
 	for i, r := range recipes {
 		n := s.counts(i, whole)
-		f := result.RecipeFigures{Recipe: r.Name, Counts: n, PassRate: n.PassRate(), Interval: PassInterval(n)}
+		f := result.RecipeFigures{Recipe: r.Name, Counts: n}
+		if n.Scored > 0 { // a recipe that judged nothing has no rate
+			f.PassRate, f.Interval = n.PassRate(), PassInterval(n)
+		}
 		p.Recipes = append(p.Recipes, f)
 		if rate := f.PassRate; rate != nil {
 			if p.Low == nil || *rate < *p.Low {
@@ -76,12 +90,12 @@ func (s *panelSum) figures(recipes []result.Recipe, whole result.Counts) *result
 			}
 		}
 		for j := range i {
-			p.Pairs = append(p.Pairs, s.pair(recipes, j, i))
+			p.Pairs = append(p.Pairs, s.pair(recipes, j, i, cluster))
 		}
 	}
-	ratings := s.ratings(len(recipes))
+	ratings, of := s.ratings(len(recipes), cluster)
 	p.Judged = len(ratings)
-	p.Fleiss, p.AC1 = coefficient(ratings.Fleiss(confidence)), coefficient(ratings.AC1(confidence))
+	p.Fleiss, p.AC1 = coefficient(ratings.Fleiss(of, confidence), of), coefficient(ratings.AC1(of, confidence), of)
 	for _, d := range s.ordered() {
 		p.Disputed = append(p.Disputed, d.dispute(recipes))
 	}
@@ -113,25 +127,26 @@ func (s *panelSum) counts(recipe int, whole result.Counts) result.Counts {
 	return n
 }
 
-// pair returns how two recipes agree.
-func (s *panelSum) pair(recipes []result.Recipe, i, j int) result.RecipePair {
-	var a stats.Pairs
-	for pattern, n := range s.patterns {
-		switch x, y := at(pattern, i), at(pattern, j); {
-		case x == unjudged || y == unjudged:
-		case x == passed && y == passed:
-			a.Both += n
-		case x == passed:
-			a.First += n
-		case y == passed:
-			a.Second += n
-		default:
-			a.Neither += n
+// pair returns how two recipes agree, with intervals over the clusters of a tag, empty for none.
+func (s *panelSum) pair(recipes []result.Recipe, i, j int, cluster string) result.RecipePair {
+	verdicts := map[string][]string{} // the patterns by the two verdicts
+	for _, pattern := range slices.Sorted(maps.Keys(s.patterns)) {
+		both := string([]byte{at(pattern, i), at(pattern, j)})
+		verdicts[both] = append(verdicts[both], pattern)
+	}
+	var counts [4]int
+	of := newClusterLabels(cluster)
+	for k, both := range []string{"++", "+-", "-+", "--"} {
+		for _, pattern := range verdicts[both] {
+			counts[k] += s.patterns[pattern]
+			of.add(s.patterns[pattern], s.clusters[pattern])
 		}
 	}
+	a := stats.Pairs{Both: counts[0], First: counts[1], Second: counts[2], Neither: counts[3]}
 	p := result.RecipePair{
 		First: recipes[i].Name, Second: recipes[j].Name, N: a.N(),
-		Kappa: coefficient(a.KappaInterval(confidence)), AC1: coefficient(a.AC1Interval(confidence)),
+		Kappa: coefficient(a.KappaInterval(of.labels, confidence), of.labels),
+		AC1:   coefficient(a.AC1Interval(of.labels, confidence), of.labels),
 	}
 	if p.N > 0 {
 		p.Agreement = new(a.Observed())
@@ -139,33 +154,71 @@ func (s *panelSum) pair(recipes []result.Recipe, i, j int) result.RecipePair {
 	return p
 }
 
-// ratings returns the answers that all recipes judged, as counts of failed and passed. Their order
-// does not depend on that of the records, so that figures do not either.
-func (s *panelSum) ratings(recipes int) stats.Ratings {
-	byPassed := make([]int, recipes+1)
-	for pattern, count := range s.patterns {
-		if yes, no := verdicts(pattern); yes+no == recipes {
-			byPassed[yes] += count
+// ratings returns the answers that all recipes judged, as counts of failed and passed, and their
+// clusters by a tag, nil for an empty one. Their order does not depend on that of the records, so
+// that figures do not either.
+func (s *panelSum) ratings(recipes int, cluster string) (out stats.Ratings, of []int) {
+	labels := newClusterLabels(cluster)
+	for _, pattern := range slices.Sorted(maps.Keys(s.patterns)) {
+		yes, no := verdicts(pattern)
+		if yes+no != recipes {
+			continue
+		}
+		for range s.patterns[pattern] {
+			out = append(out, []int{no, yes})
+		}
+		labels.add(s.patterns[pattern], s.clusters[pattern])
+	}
+	return out, labels.labels
+}
+
+// clusterLabels numbers the clusters of answers by a tag. labels stays nil without one.
+type clusterLabels struct {
+	tag     string
+	labels  []int
+	numbers map[string]int
+}
+
+func newClusterLabels(tag string) *clusterLabels {
+	return &clusterLabels{tag: tag, numbers: map[string]int{}}
+}
+
+// add adds the labels of n answers, of which counts has those of each cluster. Answers in none are
+// each a cluster of its own.
+func (l *clusterLabels) add(n int, counts map[string]*attempts) {
+	if l.tag == "" {
+		return
+	}
+	in := inClusters(counts, l.tag)
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		for range min(n, in[name].asked) {
+			l.labels = append(l.labels, l.number(name))
+			n--
 		}
 	}
-	var out stats.Ratings
-	for n, count := range byPassed {
-		for range count {
-			out = append(out, []int{recipes - n, n})
-		}
+	for range n {
+		l.labels = append(l.labels, l.number(fmt.Sprintf("\x00%d", len(l.numbers))))
 	}
-	return out
+}
+
+func (l *clusterLabels) number(name string) int {
+	i, ok := l.numbers[name]
+	if !ok {
+		i = len(l.numbers)
+		l.numbers[name] = i
+	}
+	return i
 }
 
 // ordered returns the disputed answers, the most evenly split first, then by id.
-func (s *panelSum) ordered() []disputed {
-	return slices.SortedFunc(slices.Values(s.disputed), func(a, b disputed) int {
+func (s *panelSum) ordered() []dispute {
+	return slices.SortedFunc(slices.Values(s.disputed), func(a, b dispute) int {
 		return cmp.Or(a.split()-b.split(), cmp.Compare(a.id, b.id), a.repeat-b.repeat)
 	})
 }
 
 // split is how far the verdicts are from an even split.
-func (d disputed) split() int {
+func (d dispute) split() int {
 	yes, no := verdicts(d.pattern)
 	return max(yes-no, no-yes)
 }
@@ -175,7 +228,7 @@ func verdicts(pattern string) (yes, no int) {
 	return strings.Count(pattern, string(passed)), strings.Count(pattern, string(failed))
 }
 
-func (d disputed) dispute(recipes []result.Recipe) result.Dispute {
+func (d dispute) dispute(recipes []result.Recipe) result.Dispute {
 	out := result.Dispute{ID: d.id, Repeat: d.repeat}
 	for i, r := range recipes {
 		switch at(d.pattern, i) {
@@ -188,14 +241,19 @@ func (d disputed) dispute(recipes []result.Recipe) result.Dispute {
 	return out
 }
 
-// coefficient returns a coefficient as results have it.
-func coefficient(c stats.Coefficient) result.Coefficient {
+// coefficient returns a coefficient as results have it. of are the clusters of its answers, nil for
+// none.
+func coefficient(c stats.Coefficient, of []int) result.Coefficient {
 	var out result.Coefficient
 	if !math.IsNaN(c.Value) {
 		out.Value = &c.Value
 	}
 	if !math.IsNaN(c.Lo) {
-		out.Interval = &result.Interval{Method: result.MethodLinearised, Confidence: confidence, Low: c.Lo, High: c.Hi}
+		method := result.MethodLinearised
+		if of != nil {
+			method = result.MethodLinearisedClusters
+		}
+		out.Interval = &result.Interval{Method: method, Confidence: confidence, Low: c.Lo, High: c.Hi}
 	}
 	return out
 }

@@ -14,6 +14,58 @@ type GatePlan struct {
 	// Separating is nil if no size separates the rates.
 	Separating *Separating  `json:"separating"`
 	Paired     PairedDesign `json:"paired"`
+	Margin     MarginDesign `json:"margin"`
+}
+
+// MarginDesign is how often an unchanged daemon passes the gate of a baseline with a margin.
+type MarginDesign struct {
+	Margin float64 `json:"margin"`
+	// Rate is the pass rate of both, Power how often the gate is to pass.
+	Rate  float64         `json:"rate"`
+	Power float64         `json:"power"`
+	Rows  []MarginPassing `json:"rows"`
+}
+
+// MarginPassing is what follows from the share of questions whose outcome changes between two runs of
+// the same daemon.
+type MarginPassing struct {
+	Discordant float64 `json:"discordant"`
+	// Passes is the probability with N questions, Questions the fewest that pass with the power, nil if
+	// none up to 100,000 do.
+	Passes    float64 `json:"passes"`
+	Questions *int    `json:"questions"`
+}
+
+// unchangedPower is how often the gate of a baseline is to pass an unchanged daemon.
+const unchangedPower = 0.95
+
+// marginMost is the most questions that a margin is planned for.
+const marginMost = 100_000
+
+// unchanged are the shares of questions that change between two runs of one daemon: none of one that
+// repeats itself.
+var unchanged = []float64{0, 0.02, 0.05, 0.10}
+
+// PlanMargin returns how a margin judges n questions of an unchanged daemon whose pass rate is rate.
+// discordant is the share of questions that change between two of its runs, nil for several.
+func PlanMargin(n int, margin, rate float64, discordant *float64) MarginDesign {
+	d := MarginDesign{Margin: margin, Rate: rate, Power: unchangedPower, Rows: []MarginPassing{}}
+	shares := unchanged
+	if discordant != nil {
+		shares = []float64{*discordant}
+	}
+	for _, share := range shares {
+		passes := stats.NotWorsePower(n, rate, share, margin, baselineConfidence)
+		if math.IsNaN(passes) {
+			continue // the rate leaves no room for so many changes
+		}
+		row := MarginPassing{Discordant: share, Passes: passes}
+		if least, ok := stats.NotWorseQuestions(rate, share, margin, baselineConfidence, unchangedPower, marginMost); ok {
+			row.Questions = &least
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	return d
 }
 
 // Separating is the smallest size at which a rate below the floor seldom passes, and one above it

@@ -13,8 +13,8 @@ import (
 // many of them passed.
 type attempts struct{ asked, passed int }
 
-// repeated are the attempts of a question with its tags.
-type repeated struct {
+// questionAttempts are the attempts of a question with its tags.
+type questionAttempts struct {
 	attempts
 	tags []string
 }
@@ -28,8 +28,8 @@ func (a *attempts) add(passed bool) {
 
 // repeatSum adds up the records of questions that are asked several times.
 type repeatSum struct {
-	questions map[string]*repeated // by id
-	passes    []attempts           // by repeat, from 1
+	questions map[string]*questionAttempts // by id
+	passes    []attempts                   // by repeat, from 1
 	// byTag are the attempts by tag and id, with all under the empty tag. It is nil until it is
 	// needed.
 	byTag map[string]map[string]attempts
@@ -40,10 +40,10 @@ func (s *repeatSum) add(r result.Record) {
 		return
 	}
 	if s.questions == nil {
-		s.questions = map[string]*repeated{}
+		s.questions = map[string]*questionAttempts{}
 	}
 	if s.questions[r.ID] == nil {
-		s.questions[r.ID] = &repeated{tags: r.Tags}
+		s.questions[r.ID] = &questionAttempts{tags: r.Tags}
 	}
 	s.questions[r.ID].add(r.Passed)
 	s.byTag = nil

@@ -47,7 +47,7 @@ func TestClusters(t *testing.T) {
 	}
 	got := filled("conv", 0, records...)
 	lo, hi := stats.MeanCI(3, 2.0/3, 1.0/3, 0.95) // 0.333333² · 3
-	want := &result.Clustered{Tag: "conv", Clusters: 3, SE: new(0.333333), NaiveSE: 0.142134,
+	want := &result.ClusteredRate{Tag: "conv", Clusters: 3, SE: new(0.333333), NaiveSE: 0.142134,
 		Interval: &result.Interval{Method: "clustered_t", Confidence: 0.95, Low: max(0, lo), High: min(1, hi)}}
 	if diff := cmp.Diff(want, got.Clustered, approx); diff != "" {
 		t.Error(diff)

@@ -27,13 +27,17 @@ type ReplaySum struct {
 	original result.Counts
 	// first counts the questions that were answered by their first attempt.
 	first, firstPassed int
+	// context is what full-context gave to its model.
+	context result.ContextUse
 	// daemon has how long the daemon took for a question that was answered, in milliseconds, by id.
 	daemon map[string]float64
 }
 
 type stratumSum struct {
-	counts  result.Counts
-	latency []float64
+	counts result.Counts
+	// clusters has the outcomes by the tags that may name a cluster.
+	clusters map[string]*attempts
+	latency  []float64
 }
 
 // NewReplay returns an empty ReplaySum.
@@ -48,10 +52,13 @@ func NewReplay() *ReplaySum {
 func (t *ReplaySum) Add(r result.Record) {
 	s := t.strata[r.Type]
 	if s == nil {
-		s = &stratumSum{}
+		s = &stratumSum{clusters: map[string]*attempts{}}
 		t.strata[r.Type] = s
 	}
 	s.counts.Add(r)
+	for _, tag := range clusterTags(r) {
+		count(s.clusters, tag, r.Passed)
+	}
 	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
 		if took := r.Took(); took != nil {
 			s.latency = append(s.latency, *took)
@@ -67,8 +74,13 @@ func (t *ReplaySum) Add(r result.Record) {
 			}
 		}
 	}
-	if r.Actor != nil {
-		t.saved = t.saved.Plus(r.Actor.SavedUSD)
+	if u := r.Actor; u != nil {
+		t.saved = t.saved.Plus(u.SavedUSD)
+		t.context.Sessions += len(u.Seen) + u.LeftOut
+		t.context.LeftOut += u.LeftOut
+		if u.LeftOut > 0 {
+			t.context.Cut++
+		}
 	}
 	t.saved = t.saved.Plus(r.JudgeSavedUSD)
 	if r.JudgeVerdict != "" {
@@ -109,8 +121,13 @@ func (t *ReplaySum) Fill(res *result.Result) {
 	r := res.Replay
 	r.Verdicts, r.Losses = t.verdicts, t.losses
 	r.FirstAttempt, r.FirstAttemptPassed = t.first, t.firstPassed
-	r.Strata = t.figures(res.Retrieval)
-	r.Weighted, r.Macro = weighted(r.Sample, t.strata), macro(r.Strata)
+	r.Strata = t.figures(res)
+	r.Weighted, r.Macro = weighted(r.Sample, t.strata, clusterTag(res)), macro(r.Strata)
+	if r.Context = nil; r.Actor.ContextTokens > 0 {
+		use := t.context
+		use.Tokens = r.Actor.ContextTokens
+		r.Context = &use
+	}
 	if r.Alone != nil {
 		t.fillAlone(r.Alone)
 	}
@@ -137,16 +154,16 @@ func (t *ReplaySum) fillAlone(a *result.Alone) {
 }
 
 // figures returns the strata in order of their names.
-func (t *ReplaySum) figures(retrieval *result.Retrieval) []result.Stratum {
+func (t *ReplaySum) figures(res *result.Result) []result.Stratum {
 	out := []result.Stratum{}
 	for _, name := range slices.Sorted(maps.Keys(t.strata)) {
 		s := t.strata[name]
 		f := result.Stratum{
-			Name: name, Counts: s.counts, PassRate: s.counts.PassRate(), Interval: PassInterval(s.counts),
+			Name: name, Counts: s.counts, PassRate: s.counts.PassRate(), Interval: s.interval(clusterTag(res)),
 			Latency: Quantiles(s.latency),
 		}
-		if retrieval != nil {
-			if m := retrieval.ByTag[typeTag+name]; m != nil {
+		if res.Retrieval != nil {
+			if m := res.Retrieval.ByTag[typeTag+name]; m != nil {
 				f.WithGold, f.Retrieval = m.N, m.Macro
 			}
 		}
@@ -155,10 +172,22 @@ func (t *ReplaySum) figures(retrieval *result.Retrieval) []result.Stratum {
 	return out
 }
 
-// weighted estimates the pass rate of the whole benchmark. It returns nil if a stratum of it has no
+// interval returns that of the pass rate, over the clusters of a tag if all questions have one.
+func (s *stratumSum) interval(cluster string) *result.Interval {
+	m, n := meanOf(inClusters(s.clusters, cluster))
+	if cluster == "" || n != s.counts.Total || m.Clusters == n {
+		return PassInterval(s.counts)
+	}
+	return clusterInterval(m)
+}
+
+// weighted estimates the pass rate of the whole benchmark, with an interval over the clusters of a
+// tag, if it is not empty and all questions have one. It returns nil if a stratum of it has no
 // finished question.
-func weighted(sample result.Sample, strata map[string]*stratumSum) *result.Estimate {
+func weighted(sample result.Sample, strata map[string]*stratumSum, cluster string) *result.Estimate {
 	var cells []stats.Cell
+	var parts []stats.ClusteredCell
+	numbers, placed, total := map[string]int{}, 0, 0
 	for _, d := range sample.Strata {
 		s := strata[d.Name]
 		if d.Population == 0 {
@@ -171,14 +200,28 @@ func weighted(sample result.Sample, strata map[string]*stratumSum) *result.Estim
 		// sample.
 		share := float64(s.counts.Total) / float64(s.counts.Finished())
 		population := max(int(math.Round(float64(d.Population)*share)), s.counts.Total)
+		in := inClusters(s.clusters, cluster)
+		for _, name := range slices.Sorted(maps.Keys(in)) {
+			if _, ok := numbers[name]; !ok {
+				numbers[name] = len(numbers)
+			}
+			parts = append(parts, stats.ClusteredCell{
+				Stratum: len(cells), Cluster: numbers[name], Sampled: in[name].asked, Passed: in[name].passed,
+			})
+			placed += in[name].asked
+		}
+		total += s.counts.Total
 		cells = append(cells, stats.Cell{Population: population, Sampled: s.counts.Total, Passed: s.counts.Passed})
 	}
-	e := stats.Stratified(cells, confidence)
+	e, method := stats.Stratified(cells, confidence), "wilson_stratified"
+	if c := stats.StratifiedClusters(cells, parts, confidence); cluster != "" && placed == total && !math.IsNaN(c.Lo) {
+		e, method = c, result.MethodStratifiedClusters
+	}
 	if math.IsNaN(e.Rate) || math.IsNaN(e.Lo) {
 		return nil
 	}
 	out := &result.Estimate{Mean: e.Rate, Interval: result.Interval{
-		Method: "wilson_stratified", Confidence: confidence, Low: e.Lo, High: e.Hi,
+		Method: method, Confidence: confidence, Low: e.Lo, High: e.Hi,
 	}}
 	if !math.IsNaN(e.SE) {
 		out.SE = &e.SE

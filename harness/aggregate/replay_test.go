@@ -27,28 +27,28 @@ func filled(cells map[string][2]int) *ReplaySum {
 // TestWeighted has the values of statistics.md B.10.
 func TestWeighted(t *testing.T) {
 	sums := filled(map[string][2]int{"user": {10, 9}, "multi": {10, 6}, "update": {10, 8}})
-	s := result.Sample{Strata: []result.Drawn{
+	s := result.Sample{Strata: []result.StratumDraw{
 		{Name: "multi", Population: 133}, {Name: "update", Population: 78}, {Name: "user", Population: 70},
 	}}
-	w := weighted(s, sums.strata)
+	w := weighted(s, sums.strata, "")
 	if w == nil || math.Abs(w.Mean-.730249) > 1e-6 || w.SE == nil || math.Abs(*w.SE-.085152) > 1e-6 ||
 		!(w.Interval.Low < w.Mean && w.Mean < w.Interval.High) {
 		t.Errorf("got %+v", w)
 	}
-	s.Strata = append(s.Strata, result.Drawn{Name: "preference", Population: 30})
-	if w := weighted(s, sums.strata); w != nil {
+	s.Strata = append(s.Strata, result.StratumDraw{Name: "preference", Population: 30})
+	if w := weighted(s, sums.strata, ""); w != nil {
 		t.Errorf("got %+v without questions of a stratum", w)
 	}
 	noGold := filled(map[string][2]int{"user": {9, 9}, "multi": {10, 0}})
 	noGold.Add(result.Record{Type: "user", Outcome: result.NoGold})
-	w = weighted(result.Sample{Strata: []result.Drawn{
+	w = weighted(result.Sample{Strata: []result.StratumDraw{
 		{Name: "user", Population: 70, Sampled: 10}, {Name: "multi", Population: 63, Sampled: 10},
-	}}, noGold.strata)
+	}}, noGold.strata, "")
 	if w == nil || math.Abs(w.Mean-.5) > 1e-9 {
 		t.Errorf("got %+v, want 63 of 126: one of ten questions does not count, so 7 of the 70 do not", w)
 	}
 	one := filled(map[string][2]int{"user": {1, 1}})
-	w = weighted(result.Sample{Strata: []result.Drawn{{Name: "user", Population: 5}}}, one.strata)
+	w = weighted(result.Sample{Strata: []result.StratumDraw{{Name: "user", Population: 5}}}, one.strata, "")
 	if w == nil || w.Mean != 1 || w.SE != nil {
 		t.Errorf("got %+v for one question of five, which has no variance", w)
 	}

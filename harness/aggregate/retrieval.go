@@ -5,12 +5,24 @@ import (
 	"slices"
 
 	"evalctl/harness/result"
+	"evalctl/scorer"
 )
 
 // pooledCounts are the numbers of documents that were retrieved for several questions at one depth,
 // and of the gold among them.
 type pooledCounts struct {
 	found, documents int64
+}
+
+// size is how much text was returned for several questions.
+type size struct{ questions, words, tokens int64 }
+
+func (s *size) add(one *result.TextSize) {
+	if one != nil {
+		s.questions++
+		s.words += int64(one.Words)
+		s.tokens += int64(one.Tokens)
+	}
 }
 
 // accumulator adds up the rankings of a set of questions.
@@ -21,15 +33,19 @@ type accumulator struct {
 	pools []pooledCounts // for each of ks
 }
 
-// retrievalSum adds up the retrieval of records, one at a time.
+// retrievalSum adds up the retrieval of records, one at a time: by their documents, or by their
+// evidence.
 type retrievalSum struct {
+	evidence bool
+	returned size
 	ks       []int
 	measures []measure
-	primary  [primaries]int // indices of measures
+	primary  [primaries]int // indices of measures, -1 for one that it does not have
 	units    unitSum
 	known    *result.Retrieval // whose intervals were computed last, nil for none
 	knownFor intervalKey
 	noGold   int
+	cut      int
 	errors   int
 	chunks   histogram // over the questions with a ranking, and so is documents
 	docs     histogram
@@ -37,9 +53,11 @@ type retrievalSum struct {
 	tags     map[string]*accumulator
 }
 
-func newRetrievalSum(topK int) *retrievalSum {
-	m := &retrievalSum{ks: depths(topK), tags: map[string]*accumulator{}, chunks: histogram{}, docs: histogram{}}
-	m.measures = measuresAt(m.ks)
+func newRetrievalSum(topK int, evidence bool) *retrievalSum {
+	m := &retrievalSum{evidence: evidence, ks: depths(topK), tags: map[string]*accumulator{}, chunks: histogram{}, docs: histogram{}}
+	if m.measures = measuresAt(m.ks); evidence {
+		m.measures = measuresOfEvidence(m.ks)
+	}
 	for i, name := range (&result.Retrieval{Ks: m.ks}).PrimaryMetrics() {
 		m.primary[i] = slices.IndexFunc(m.measures, func(s measure) bool { return s.name == name })
 	}
@@ -55,18 +73,22 @@ func (m *retrievalSum) add(r result.Record) {
 	if r.Outcome == result.NotMeasurable {
 		return
 	}
-	if len(r.ExpectedPaths) == 0 {
+	if m.evidence && len(r.ExpectedEvidence) > 0 && r.Evidence == nil && r.CutPassages(m.ks[len(m.ks)-1]) {
+		m.cut++
+		return
+	}
+	gold, documents, listed := m.goldOf(&r)
+	if len(gold) == 0 {
 		m.noGold++
 		return
 	}
 	one := m.newAccumulator()
-	gold, documents := result.Gold(r.ExpectedPaths), 0
-	if r.Retrieval == nil {
+	if !listed {
 		m.errors++
 	} else {
-		gold, documents = r.Retrieval.Gold, r.Retrieval.Documents
 		m.chunks[len(r.Retrieved)]++
 		m.docs[documents]++
+		m.returned.add(r.Returned)
 	}
 	one.n, one.gold = 1, int64(len(gold))
 	for i, k := range m.ks {
@@ -88,6 +110,22 @@ func (m *retrievalSum) add(r result.Record) {
 		}
 		m.tags[tag].plus(one)
 	}
+}
+
+// goldOf returns the gold of a record with the ranks that it has among documents, or among chunks if
+// it is evidence. listed is false if no list of chunks came.
+func (m *retrievalSum) goldOf(r *result.Record) (gold scorer.Ranking, documents int, listed bool) {
+	switch {
+	case m.evidence && len(r.ExpectedEvidence) == 0, !m.evidence && len(r.ExpectedPaths) == 0:
+		return nil, 0, false
+	case !m.evidence && r.Retrieval != nil:
+		return r.Retrieval.Gold, r.Retrieval.Documents, true
+	case !m.evidence:
+		return result.Gold(r.ExpectedPaths, r.ExpectedGrades), 0, false
+	case r.Evidence != nil:
+		return r.Evidence.Ranking(), min(m.ks[len(m.ks)-1], len(r.Retrieved)), true
+	}
+	return scorer.EvidenceRanking(make([]int, len(r.ExpectedEvidence))), 0, false
 }
 
 func (f *accumulator) plus(other *accumulator) {
@@ -118,6 +156,9 @@ func (m *retrievalSum) micro(f *accumulator) result.Metrics {
 	for i, k := range m.ks {
 		found, documents := float64(f.pools[i].found), float64(max(1, f.pools[i].documents))
 		out[fmt.Sprintf("recall@%d", k)] = found / float64(f.gold)
+		if m.evidence {
+			continue // one chunk may have several pieces
+		}
 		out[fmt.Sprintf("precision@%d", k)] = found / documents
 	}
 	return out
@@ -130,12 +171,13 @@ func (m *retrievalSum) figures(res *result.Result) *result.Retrieval {
 		return nil
 	}
 	r := &result.Retrieval{
-		Ks: m.ks, Questions: m.all.n, NoGold: m.noGold, Errors: m.errors,
+		Ks: m.ks, Questions: m.all.n, NoGold: m.noGold, Cut: m.cut, Errors: m.errors,
 		Macro: m.macro(m.all), Intervals: map[string]result.Interval{}, Micro: m.micro(m.all),
 		ByTag: map[string]*result.TagMeans{}, Warnings: m.warnings(),
 	}
 	if len(m.chunks) > 0 {
 		r.Depth = &result.Depth{Chunks: m.chunks.spread(), Documents: m.docs.spread()}
+		r.Returned = m.sizes()
 	}
 	m.intervals(r, res)
 	for tag, f := range m.tags {
@@ -147,8 +189,37 @@ func (m *retrievalSum) figures(res *result.Result) *result.Retrieval {
 	return r
 }
 
+// sizes returns how much text came back, nil if no record says it.
+func (m *retrievalSum) sizes() *result.ReturnedSize {
+	n := float64(m.returned.questions)
+	if n == 0 {
+		return nil
+	}
+	r := &result.ReturnedSize{Words: float64(m.returned.words) / n, Tokens: float64(m.returned.tokens) / n}
+	if m.returned.tokens > 0 {
+		recall := float64(m.all.of[m.primary[0]].values) / 1e9
+		r.RecallPer1000Tokens = new(1000 * recall / float64(m.returned.tokens))
+	}
+	return r
+}
+
+// evidenceWarnings returns those about evidence. Those about documents say the rest.
+func (m *retrievalSum) evidenceWarnings() []result.Warning {
+	if m.returned.questions == 0 || m.returned.words > 0 || m.chunks.spread().Max == 0 {
+		return []result.Warning{}
+	}
+	return []result.Warning{{
+		Kind: result.NoTexts, Count: int(m.returned.questions), IDs: []string{},
+		Message: "no passage that came back has a text, so that no evidence can be found: " +
+			"a memory that returns only ids is measured by documents, without expected_evidence",
+	}}
+}
+
 // warnings returns the warnings that only the answers cause.
 func (m *retrievalSum) warnings() []result.Warning {
+	if m.evidence {
+		return m.evidenceWarnings()
+	}
 	answered := m.all.n - m.errors
 	deepest := m.all.pools[len(m.all.pools)-1]
 	switch {

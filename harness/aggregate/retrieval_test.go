@@ -214,3 +214,54 @@ func TestDepth(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestEvidenceFigures compares the metrics by evidence, and what is said of the size of texts, with
+// values that were calculated by hand.
+func TestEvidenceFigures(t *testing.T) {
+	record := func(outcome result.Outcome, tokens int, ranks ...int) result.Record {
+		r := retrieved(outcome, 2, []int{1})
+		r.ExpectedEvidence = make([]string, len(ranks))
+		if outcome != result.Errored {
+			r.Evidence = &result.QuestionEvidence{Ranks: ranks}
+			r.Returned = &result.TextSize{Words: 10, Tokens: tokens}
+		}
+		return r
+	}
+	res := figures(2,
+		record(result.Scored, 100, 1, 1), record(result.Unscored, 300, 0, 2), record(result.Scored, 0, 0),
+		record(result.Errored, 0, 0), retrieved(result.Scored, 2, []int{0}), retrieved(result.NotMeasurable, 0, nil),
+	)
+	e := res.Evidence
+	if e == nil || e.Questions != 4 || e.NoGold != 1 || e.Errors != 1 || res.Retrieval.Questions != 5 || res.Gold != result.ByEvidence {
+		t.Fatalf("gold %q, evidence %+v", res.Gold, e)
+	}
+	want := result.Metrics{
+		"recall@1": 1. / 4, "any@1": 1. / 4, "all@1": 1. / 4, "recall@2": 1.5 / 4, "any@2": 2. / 4, "all@2": 1. / 4, "mrr": 1.5 / 4,
+	}
+	if diff := cmp.Diff(want, e.Macro, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(result.Metrics{"recall@1": 2. / 6, "recall@2": 3. / 6}, e.Micro, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Error(diff)
+	}
+	returned := &result.ReturnedSize{Words: 10, Tokens: 400. / 3, RecallPer1000Tokens: new(1000 * 1.5 / 400)}
+	if diff := cmp.Diff(returned, e.Returned, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Error(diff)
+	}
+	for _, metric := range []string{"ndcg@2", "recall@1"} {
+		if _, ok := e.Intervals[metric]; ok {
+			t.Errorf("evidence has an interval of %s", metric)
+		}
+	}
+	if _, ok := e.Intervals["recall@2"]; !ok {
+		t.Errorf("the intervals are %v", e.Intervals)
+	}
+	textless := record(result.Scored, 0, 0)
+	textless.Returned = &result.TextSize{}
+	if w := figures(2, textless).Evidence.Warnings; len(w) != 1 || w[0].Kind != result.NoTexts {
+		t.Errorf("without texts: %+v", w)
+	}
+	if res := figures(2, retrieved(result.Scored, 2, []int{1})); res.Evidence != nil || res.Gold != result.ByID {
+		t.Errorf("without evidence: gold %q, %+v", res.Gold, res.Evidence)
+	}
+}

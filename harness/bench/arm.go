@@ -254,7 +254,10 @@ func (a *arm) blocks(ctx context.Context, r run) ([]record.Block, error) {
 	var n atomic.Uint64
 	n.Store(r.first)
 	at := a.bench.since() + r.span.Lead.Seconds()
-	sampled := a.sample(ctx, r.span)
+	sampled := func() []*record.Usage { return nil }
+	if !r.probe { // which ends when it has shown enough
+		sampled = a.sample(ctx, r.span)
+	}
 	saved := make(chan struct{})
 	over, stop := context.WithCancel(ctx)
 	defer stop()

@@ -29,7 +29,7 @@ type Inputs struct {
 // Configure adds to c the plan, documents, queries and targets, and the earlier bench to compare with. find
 // returns a target that is not null. The error of a baseline with another plan is
 // key.ErrIncomparable.
-func (c *Config) Configure(w Wanted, in Inputs, find func(given string) (Target, error)) (err error) {
+func (c *Config) Configure(w Settings, in Inputs, find func(given string) (Target, error)) (err error) {
 	w.Queries, w.CorpusName, w.Baseline = "words of the documents", "synthetic", in.Baseline != ""
 	c.Documents = work.Synthetic(w.Seed)
 	if w.Documents = in.Sizes; w.Documents == "" {

@@ -12,49 +12,49 @@ import (
 // expects something of it.
 var idle = []struct {
 	flags []string
-	when  func(w Wanted, p record.Plan) bool
+	when  func(w Settings, p record.Plan) bool
 	why   string
 }{
 	{
-		[]string{"duration", "rounds"}, func(w Wanted, _ record.Plan) bool { return w.Search != "" },
-		"--find-limit tries each rate once, for the time of --step",
+		[]string{"duration", "rounds"}, func(w Settings, _ record.Plan) bool { return w.Search != "" },
+		"--find-limit tries each rate for the time of --step, or longer",
 	},
 	{
-		[]string{"step"}, func(w Wanted, _ record.Plan) bool { return w.Search == "" },
+		[]string{"step"}, func(w Settings, _ record.Plan) bool { return w.Search == "" },
 		"it is how long --find-limit tries a rate; --duration is the time that is measured",
 	},
 	{
-		[]string{"max-in-flight"}, func(_ Wanted, p record.Plan) bool { return p.Arrival == record.Closed },
+		[]string{"max-in-flight"}, func(_ Settings, p record.Plan) bool { return p.Arrival == record.Closed },
 		"without --rate, --concurrency says how many requests are in flight",
 	},
 	{
-		[]string{"documents"}, func(w Wanted, _ record.Plan) bool { return w.ExistingBrain != "" },
+		[]string{"documents"}, func(w Settings, _ record.Plan) bool { return w.ExistingBrain != "" },
 		"--use-brain names a brain that is used as it is",
 	},
 	{
-		[]string{"dataset", "top-k"}, func(_ Wanted, p record.Plan) bool { return !has(p.Mix, work.Search, work.Ask, work.Recall) },
+		[]string{"dataset", "top-k"}, func(_ Settings, p record.Plan) bool { return !has(p.Mix, work.Search, work.Ask, work.Recall) },
 		"no operation of --mix has a query",
 	},
 	{
-		[]string{"mode"}, func(_ Wanted, p record.Plan) bool { return !has(p.Mix, work.Search, work.Ask) },
+		[]string{"mode"}, func(_ Settings, p record.Plan) bool { return !has(p.Mix, work.Search, work.Ask) },
 		"it is for search and ask, which are not in --mix",
 	},
 	{
-		[]string{"price", "prices"}, func(_ Wanted, p record.Plan) bool { return !has(p.Mix, work.Ask) },
+		[]string{"price", "prices"}, func(_ Settings, p record.Plan) bool { return !has(p.Mix, work.Ask) },
 		"only ask has a cost, and it is not in --mix",
 	},
 	{
-		[]string{"token"}, func(w Wanted, _ record.Plan) bool { return w.Targets == 0 },
+		[]string{"token"}, func(w Settings, _ record.Plan) bool { return w.Targets == 0 },
 		"the null daemon takes none",
 	},
 	{
-		[]string{"restart"}, func(w Wanted, p record.Plan) bool { return w.Rounds*len(p.Stages) == 1 },
+		[]string{"restart"}, func(w Settings, p record.Plan) bool { return w.Rounds*len(p.Stages) == 1 },
 		"daemons are started again before each round, and there is one",
 	},
 }
 
 // checkEffect returns an error for a flag that is given and has no effect.
-func (w Wanted) checkEffect(p record.Plan) error {
+func (w Settings) checkEffect(p record.Plan) error {
 	for _, rule := range idle {
 		for _, flag := range rule.flags {
 			if w.Given != nil && w.Given(flag) && rule.when(w, p) {

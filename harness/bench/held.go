@@ -12,10 +12,10 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// held are what a daemon holds, nil where it is not known.
-type held struct{ rss, disk, index *int64 }
+// holdings are what a daemon holds, nil where it is not known.
+type holdings struct{ rss, disk, index *int64 }
 
-func (a *arm) held(ctx context.Context) (h held) {
+func (a *arm) held(ctx context.Context) (h holdings) {
 	if e, ok := work.Wire(a.session.Service()); ok && !a.target.Null {
 		h.index = work.IndexBytes(ctx, e)
 	}
@@ -56,7 +56,7 @@ func ignoreMissing(err error) error {
 }
 
 // filled returns what the writing of documents took and left behind.
-func (a *arm) filled(ctx context.Context, size int, docs []dataset.Doc, took time.Duration, before held) record.Fill {
+func (a *arm) filled(ctx context.Context, size int, docs []dataset.Doc, took time.Duration, before holdings) record.Fill {
 	n := a.bench.Plan.Brains
 	f := record.Fill{Target: a.index, Size: size, Documents: len(docs) * n, Seconds: took.Seconds()}
 	for _, d := range docs {

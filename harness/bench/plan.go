@@ -24,8 +24,8 @@ const (
 	SlowClient = "slow-client"
 )
 
-// Wanted is what a command line asks for, as text where it has a notation.
-type Wanted struct {
+// Settings is what a command line asks for, as text where it has a notation.
+type Settings struct {
 	Mix, Rate                   string
 	Poisson                     bool
 	Concurrency                 int
@@ -54,7 +54,7 @@ type Wanted struct {
 }
 
 // NewPlan returns the plan of what is wanted. The error names the flag that is wrong.
-func NewPlan(w Wanted) (p record.Plan, err error) {
+func NewPlan(w Settings) (p record.Plan, err error) {
 	p = record.Plan{
 		Arrival: record.Closed, Concurrency: w.Concurrency, Rounds: w.Rounds, TimeoutSeconds: w.Timeout.Seconds(), Seed: w.Seed,
 		TopK: w.TopK, Mode: w.Mode, Brains: w.Brains, Objectives: w.Objectives, Search: w.Search, Chaos: w.Chaos, Restart: w.Restart,
@@ -102,7 +102,7 @@ func NewPlan(w Wanted) (p record.Plan, err error) {
 }
 
 // check returns an error for what cannot be together, or is too large or too small.
-func (w Wanted) check(p record.Plan) error {
+func (w Settings) check(p record.Plan) error {
 	switch {
 	case w.Rounds < 1 || w.Rounds > 10_000:
 		return fmt.Errorf("--rounds %d: must be from 1 to 10000", w.Rounds)

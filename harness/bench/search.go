@@ -40,7 +40,7 @@ func (b *Bench) search(ctx context.Context) error {
 		f := a.finder(objectives)
 		for _, rate := range slices.Compact(rates) {
 			if rate > 0 {
-				if _, err := f.probe(ctx, rate, false); err != nil {
+				if _, err := f.probe(ctx, rate); err != nil {
 					return err
 				}
 			}
@@ -53,12 +53,12 @@ func (b *Bench) search(ctx context.Context) error {
 func (a *arm) finder(objectives []record.Objective) *finder {
 	b, tried := a.bench, 0
 	return &finder{
-		objectives: objectives, start: b.Plan.Stages[0].From, step: b.Step,
-		try: func(ctx context.Context, rate float64, length time.Duration) (record.Block, error) {
+		objectives: objectives, start: b.Plan.Stages[0].From, step: b.Step, slow: b.slow,
+		try: func(ctx context.Context, rate float64, span load.Span) (record.Block, error) {
 			p := b.profile(0, tried)
 			p.Stage = record.Stage{From: rate, To: rate}
 			blocks, err := a.blocks(ctx, run{
-				span: load.Span{Block: length, Blocks: 1}, profile: p, size: b.Plan.Sizes[0], first: number(0, tried),
+				span: span, profile: p, size: b.Plan.Sizes[0], first: number(0, tried),
 				what: fmt.Sprintf("%s: %.4g/s", a.target.Name, rate), probe: true,
 			})
 			tried++
@@ -81,7 +81,8 @@ type finder struct {
 	objectives []record.Objective
 	start      float64
 	step       time.Duration
-	try        func(ctx context.Context, rate float64, length time.Duration) (record.Block, error)
+	slow       time.Duration // the longest latency at the last rate that was kept
+	try        func(ctx context.Context, rate float64, span load.Span) (record.Block, error)
 	found      func(record.Probe) error
 	failed     int // the rates in a row at which no request succeeded
 }
@@ -99,6 +100,8 @@ const (
 	lowest = 0.1
 	// longest is the longest time that a rate is tried for.
 	longest = time.Minute
+	// looks is how often the backlog is counted in the time of a step.
+	looks = 20
 	// dead is the number of rates in a row without any success after which the target is given up.
 	dead = 3
 )
@@ -106,75 +109,137 @@ const (
 // errDead reports a target that answers nothing at any rate.
 var errDead = fmt.Errorf("%w at %d rates in a row: see that the target answers, and that its brain can be searched", ErrNoAnswers, dead)
 
-// find doubles the rate until it is not kept, or halves it until it is, halves the ratio of the
-// bounds, and tries the lower one again. If it is not kept each time, a lower one is.
+// bounds are the highest rate that is kept and the lowest one that is not.
+type bounds struct{ kept, lost float64 }
+
+// find looks for bounds that are close, and tries both again: what was slow for a while, such as a
+// cold cache, may be why the upper one was lost. If it is kept now, the search goes on from there. If
+// the lower one is not kept each time, a lower one is looked for.
 func (f *finder) find(ctx context.Context) error {
-	kept, lost := 0.0, math.Inf(1)
-	least := max(lowest, f.need()/longest.Seconds())
-	for rate := f.start; rate <= maxRate && rate >= least && (kept == 0 || math.IsInf(lost, 1)); {
-		ok, err := f.probe(ctx, rate, false)
+	b, rate := bounds{0, math.Inf(1)}, f.start
+	for range times {
+		if err := f.widen(ctx, &b, rate); err != nil || b.kept == 0 {
+			return err
+		}
+		if err := f.narrow(ctx, &b); err != nil {
+			return err
+		}
+		if math.IsInf(b.lost, 1) {
+			break
+		}
+		ok, err := f.probe(ctx, b.lost)
 		if err != nil {
 			return err
 		}
-		if ok {
-			kept = rate
-			rate *= 2
-		} else {
-			lost = rate
-			rate /= 2
+		if !ok {
+			break
 		}
-	}
-	if kept == 0 {
-		return nil
-	}
-	for lost/kept > closeEnough && !math.IsInf(lost, 1) {
-		rate := math.Sqrt(kept * lost)
-		ok, err := f.probe(ctx, rate, false)
-		if err != nil {
-			return err
-		}
-		if ok {
-			kept = rate
-		} else {
-			lost = rate
-		}
+		b, rate = bounds{b.lost, math.Inf(1)}, 2*b.lost
 	}
 	for range times {
-		ok, err := f.confirm(ctx, kept)
+		ok, err := f.confirm(ctx, b.kept)
 		if ok || err != nil {
 			return err
 		}
-		kept /= lower
+		b.kept /= lower
 	}
 	return nil
 }
 
-// confirm tries a rate again, and reports whether it was kept each time.
+// widen doubles a rate until it is not kept, or halves it until it is.
+func (f *finder) widen(ctx context.Context, b *bounds, rate float64) error {
+	least := max(lowest, f.need()/longest.Seconds())
+	for rate <= maxRate && rate >= least && (b.kept == 0 || math.IsInf(b.lost, 1)) {
+		ok, err := f.probe(ctx, rate)
+		if err != nil {
+			return err
+		}
+		if ok {
+			b.kept = rate
+			rate *= 2
+		} else {
+			b.lost = rate
+			rate /= 2
+		}
+	}
+	return nil
+}
+
+// narrow halves the ratio of the bounds until they are close.
+func (f *finder) narrow(ctx context.Context, b *bounds) error {
+	for b.lost/b.kept > closeEnough && !math.IsInf(b.lost, 1) {
+		rate := math.Sqrt(b.kept * b.lost)
+		ok, err := f.probe(ctx, rate)
+		if err != nil {
+			return err
+		}
+		if ok {
+			b.kept = rate
+		} else {
+			b.lost = rate
+		}
+	}
+	return nil
+}
+
+// confirm tries a rate until it was kept so often in a row that it is confirmed. As in probe, it may
+// be lost once.
 func (f *finder) confirm(ctx context.Context, rate float64) (bool, error) {
-	for range record.Confirmations {
-		if ok, err := f.probe(ctx, rate, true); !ok || err != nil {
+	for kept, again := 0, true; kept < record.Confirmations; kept++ {
+		p, err := f.once(ctx, rate, true)
+		if err != nil || !p.Kept && (!again || !chance(p.Block)) {
 			return false, err
+		}
+		if !p.Kept {
+			kept, again = -1, false
 		}
 	}
 	return true, nil
 }
 
-// probe tries a rate, for as long as it takes to know the figures.
-func (f *finder) probe(ctx context.Context, rate float64, confirm bool) (bool, error) {
+// probe tries a rate, and once again if it is lost by what may have been chance.
+func (f *finder) probe(ctx context.Context, rate float64) (bool, error) {
+	p, err := f.once(ctx, rate, false)
+	if err == nil && !p.Kept && chance(p.Block) {
+		p, err = f.once(ctx, rate, false)
+	}
+	return p.Kept, err
+}
+
+// chance reports whether the machine, or what the target still did for the rate before, may be why a
+// block does not keep objectives: neither makes a queue grow to the end.
+func chance(b record.Block) bool { return b.Succeeded() && !b.Grows() }
+
+// once tries a rate, for as long as it takes to know the figures and whether the queue grows.
+func (f *finder) once(ctx context.Context, rate float64, confirm bool) (p record.Probe, err error) {
 	length := f.step
 	if need := f.need() / rate; need > length.Seconds() {
 		length = min(seconds(need), longest)
 	}
-	b, err := f.try(ctx, rate, length)
+	every, next := length/looks, looks
+	b, err := f.try(ctx, rate, load.Span{
+		Lead: f.slow, Block: max(length, longest), Blocks: 1, Every: every,
+		Enough: func(backlog []int64) bool {
+			n := len(backlog)
+			if n < next {
+				return false
+			}
+			next = n + looks
+			return record.Settled(rate*every.Seconds()*float64(n), backlog)
+		},
+	})
 	if err != nil {
-		return false, err
+		return p, err
 	}
 	if f.failed++; b.Succeeded() {
 		f.failed = 0
 	}
 	if f.failed == dead {
-		return false, errDead
+		return p, errDead
 	}
-	p := record.Probe{Rate: rate, Confirm: confirm, Block: b, Kept: record.Keeps(f.objectives, b)}
-	return p.Kept, f.found(p)
+	p = record.Probe{Rate: rate, Confirm: confirm, Block: b, Kept: record.Keeps(f.objectives, b)}
+	if p.Kept {
+		f.slow = min(record.Slowest(b), longestLead)
+	}
+	return p, f.found(p)
 }

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,29 +12,8 @@ import (
 	"evalctl/harness/bench/record"
 )
 
-// capacity returns the work of a stub that answers at most so many requests a second, one after the
-// other, in the order in which they come.
-func capacity(rate float64) load.Work {
-	var mu sync.Mutex
-	var free time.Time // when the requests so far are answered
-	each := time.Duration(float64(time.Second) / rate)
-	return func(uint64) load.Request {
-		return load.Request{Op: "search", Do: func(ctx context.Context) load.Outcome {
-			mu.Lock()
-			if now := time.Now(); free.Before(now) {
-				free = now
-			}
-			free = free.Add(each)
-			wait := time.Until(free)
-			mu.Unlock()
-			time.Sleep(wait)
-			return load.Outcome{}
-		}}
-	}
-}
-
 // find runs the search against work in a bubble, and returns what it probed and found.
-func find(t *testing.T, objectives string, start float64, work load.Work) record.File {
+func find(t *testing.T, objectives string, start float64, work load.Work, arrival string) record.File {
 	t.Helper()
 	parsed, err := record.ParseObjectives(objectives)
 	if err != nil {
@@ -45,11 +23,11 @@ func find(t *testing.T, objectives string, start float64, work load.Work) record
 	synctest.Test(t, func(t *testing.T) {
 		f := finder{
 			objectives: parsed, start: start, step: 5 * time.Second,
-			try: func(ctx context.Context, rate float64, length time.Duration) (record.Block, error) {
+			try: func(ctx context.Context, rate float64, span load.Span) (record.Block, error) {
 				p := load.Profile{
-					Arrival: record.Constant, MaxInFlight: 1000, Stage: record.Stage{From: rate, To: rate}, Timeout: time.Minute,
+					Arrival: arrival, MaxInFlight: 1000, Stage: record.Stage{From: rate, To: rate}, Timeout: time.Minute,
 				}
-				blocks, err := load.Run(ctx, p, load.Span{Block: length, Blocks: 1}, work, new(atomic.Uint64), nil)
+				blocks, err := load.Run(ctx, p, span, work, new(atomic.Uint64), nil)
 				return blocks[0], err
 			},
 			found: func(p record.Probe) error {
@@ -67,7 +45,7 @@ func find(t *testing.T, objectives string, start float64, work load.Work) record
 
 func TestFindLimitOfKnownCapacity(t *testing.T) {
 	for _, c := range []struct{ capacity, start float64 }{{500, 50}, {500, 3000}, {37, 50}} {
-		f := find(t, "p99<50ms,errors<0.1%", c.start, capacity(c.capacity))
+		f := find(t, "p99<50ms,errors<0.1%", c.start, Server{Workers: 1, Service: seconds(1 / c.capacity)}.work(), record.Constant)
 		l := f.Limits[0]
 		if !l.Confirmed || l.Rate < 0.95*c.capacity || l.Rate > 1.05*c.capacity {
 			t.Errorf("capacity %v/s from %v/s: found %+v in %d probes, want it within 5 %%", c.capacity, c.start, l, len(f.Probes))
@@ -94,7 +72,7 @@ func TestFindLimitThatIsNever(t *testing.T) {
 			return load.Outcome{}
 		}}
 	}
-	if l := find(t, "p50<50ms", 50, slow).Limits[0]; l.Rate != 0 || l.Confirmed {
+	if l := find(t, "p50<50ms", 50, slow, record.Constant).Limits[0]; l.Rate != 0 || l.Confirmed {
 		t.Errorf("a stub that is too slow at any rate has the limit %+v", l)
 	}
 }
@@ -105,7 +83,7 @@ func TestFindLimitOfNothing(t *testing.T) {
 	tried := 0
 	f := finder{
 		objectives: objectives, start: 50, step: time.Second,
-		try: func(context.Context, float64, time.Duration) (record.Block, error) {
+		try: func(context.Context, float64, load.Span) (record.Block, error) {
 			tried++
 			return record.Block{Seconds: 1, Ops: []record.OpBlock{{Op: "search", Offered: 9, Latency: record.NewHistogram()}}}, nil
 		},
@@ -123,7 +101,7 @@ func TestFindLimitIsConfirmed(t *testing.T) {
 	file := record.File{Plan: record.Plan{Search: "p50<50ms"}, Targets: []record.Target{{Name: "stub"}}}
 	f := finder{
 		objectives: objectives, start: 50, step: time.Second,
-		try: func(_ context.Context, rate float64, _ time.Duration) (record.Block, error) {
+		try: func(_ context.Context, rate float64, _ load.Span) (record.Block, error) {
 			tried[rate]++
 			o := record.OpBlock{Op: "search", Offered: 10, OK: 10, Latency: record.NewHistogram()}
 			took := time.Millisecond

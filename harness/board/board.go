@@ -85,7 +85,7 @@ type member struct {
 // the others. Results may differ in the settings with the names of accept, or not record them.
 func New(f *history.Folder, accept []string) (*Board, error) {
 	b := &Board{Root: f.Root, Groups: []Group{}, LeftOut: []LeftOut{}}
-	opts := compare.Options{For: key.Board, Accept: accept}
+	opts := compare.Options{For: key.Board, Accept: accept, Primary: []string{"pass_rate"}}
 	if err := key.CheckNames(key.Board, accept); err != nil {
 		return nil, err
 	}
@@ -123,6 +123,8 @@ func open(e *history.Entry, accept []string) (m member, reason string) {
 		return m, fmt.Sprintf("the run stopped early (%s)", e.Stopped)
 	case e.PassRate == nil:
 		return m, "no question counts"
+	case e.Result.Suspected():
+		return m, "it is suspect: " + e.Result.Suspect[0].Message
 	case len(missing) > 0:
 		return m, fmt.Sprintf("it does not record %s: with --accept %s it is ranked all the same", strings.Join(missing, ", "), strings.Join(missing, ","))
 	}

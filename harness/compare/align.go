@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -8,10 +9,11 @@ import (
 	"strings"
 
 	"evalctl/harness/key"
+	"evalctl/harness/result"
 )
 
-// aligned are the questions of several runs side by side.
-type aligned struct {
+// alignment are the questions of several runs side by side.
+type alignment struct {
 	// rows are the questions that all runs have, in order of the id; common is their number. A row
 	// has the question of each run.
 	rows   [][]*question
@@ -24,8 +26,8 @@ type aligned struct {
 
 // align pairs the questions of runs by id. Two questions with the same id and different texts are
 // an error: nothing that is said about such a pair means anything.
-func align(runs []*Run, names []string) (*aligned, error) {
-	a := &aligned{ids: make([][]string, len(runs)), leftOut: make([][]string, len(runs))}
+func align(runs []*Run, names []string) (*alignment, error) {
+	a := &alignment{ids: make([][]string, len(runs)), leftOut: make([][]string, len(runs))}
 	excluded := map[string]bool{}
 	for _, r := range runs {
 		for i := range r.questions {
@@ -90,12 +92,12 @@ func sameText(row []*question, names []string) error {
 }
 
 // leavesOut reports whether some run has questions that another does not have.
-func (a *aligned) leavesOut() bool {
+func (a *alignment) leavesOut() bool {
 	return slices.ContainsFunc(a.leftOut, func(ids []string) bool { return len(ids) > 0 })
 }
 
 // withTag returns a with the rows that have a tag.
-func (a *aligned) withTag(tag string) *aligned {
+func (a *alignment) withTag(tag string) *alignment {
 	b := *a
 	b.rows = nil
 	for _, row := range a.rows {
@@ -117,7 +119,7 @@ func tagsOf(row []*question) []string {
 }
 
 // dates returns a text that differs between runs if the dates of common questions do.
-func (a *aligned) dates(run int) string {
+func (a *alignment) dates(run int) string {
 	h, n := sha256.New(), 0
 	for _, row := range a.rows {
 		if date := row[run].date; date != "" {
@@ -132,7 +134,7 @@ func (a *aligned) dates(run int) string {
 }
 
 // gold returns a text that differs between runs if what of returns for common questions does.
-func (a *aligned) gold(run int, of func(*question) [sha256.Size]byte) string {
+func (a *alignment) gold(run int, of func(*question) [sha256.Size]byte) string {
 	h := sha256.New()
 	for _, row := range a.rows {
 		gold := of(row[run])
@@ -142,7 +144,7 @@ func (a *aligned) gold(run int, of func(*question) [sha256.Size]byte) string {
 }
 
 // clusterOf returns the cluster of each row by the tag, nil if tag is empty.
-func (a *aligned) clusterOf(tag string) []int {
+func (a *alignment) clusterOf(tag string) []int {
 	if tag == "" {
 		return nil
 	}
@@ -150,30 +152,54 @@ func (a *aligned) clusterOf(tag string) []int {
 	return of
 }
 
-// ByBrain is the Options.ClusterTag with which questions that were asked in the same brain are a
-// cluster, such as those about one conversation.
-const ByBrain = "brain"
-
-// clusterName returns the name of a row's cluster: X of its tag Tag:X.
-func clusterName(row []*question, tag string) (x string, ok bool) {
-	if x, ok = label(tagsOf(row), tag); ok || tag != ByBrain {
-		return x, ok
+// clusterTag returns the tag of the clusters: the one that was asked for, else the one with which all
+// runs were made, else the one that result.ClusterFinder finds. It is empty for none.
+func (a *alignment) clusterTag(asked string, runs []*Run) string {
+	switch tag := cmp.Or(asked, recordedTag(runs)); tag {
+	case "":
+		var f result.ClusterFinder
+		for _, row := range a.rows {
+			f.Add(tagsOf(row), brainOf(row))
+		}
+		return f.Tag()
+	case result.NoClusters:
+		return ""
+	default:
+		return tag
 	}
-	for _, q := range row { // baselines have no brain
-		if q.brain != "" {
-			return q.brain, true
+}
+
+// recordedTag returns the cluster tag with which all runs were made, empty if they differ.
+func recordedTag(runs []*Run) string {
+	var tags []string
+	for _, r := range filesOf(runs) {
+		if r.res != nil {
+			tags = append(tags, r.res.Settings.ClusterTag)
 		}
 	}
-	return "", false
+	if tags = slices.Compact(slices.Sorted(slices.Values(tags))); len(tags) == 1 {
+		return tags[0]
+	}
+	return ""
+}
+
+// brainOf returns the brain of a question in the first run that has one. Baselines have none.
+func brainOf(row []*question) string {
+	for _, q := range row {
+		if q.brain != "" {
+			return q.brain
+		}
+	}
+	return ""
 }
 
 // clusters returns the cluster of each row by the tag, and how many clusters there are. A question
 // without such a tag is a cluster of its own; alone counts those.
-func (a *aligned) clusters(tag string) (of []int, n, alone int) {
+func (a *alignment) clusters(tag string) (of []int, n, alone int) {
 	numbers := map[string]int{}
 	of = make([]int, len(a.rows))
 	for i, row := range a.rows {
-		x, ok := clusterName(row, tag)
+		x, ok := result.ClusterOf(tag, tagsOf(row), brainOf(row))
 		if !ok {
 			of[i] = n
 			n++

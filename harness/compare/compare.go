@@ -16,8 +16,11 @@ type Options struct {
 	// Baseline is the name, or the path of a file, of the side that the others are compared with,
 	// empty for none.
 	Baseline string
+	// Primary are the measures that are tested first, of Measures; empty is recall for runs that are
+	// scored by what they retrieve, else the pass rate.
+	Primary []string
 	// Tag selects the questions that have it, ClusterTag names their clusters: X for a tag
-	// ClusterTag:X, or for ByBrain also the brain.
+	// ClusterTag:X, or for result.ByBrain the brain. Empty is as the results say, result.NoClusters none.
 	Tag        string
 	ClusterTag string
 	// Margin is the largest loss of pass rate against the baseline that is accepted, between 0 and 1,
@@ -33,7 +36,7 @@ type Options struct {
 	Resamples int
 }
 
-// DefaultResamples is the number of resamples of bootstrap intervals and sign-flip tests.
+// DefaultResamples is the number of resamples of sign-flip tests and their intervals.
 const DefaultResamples = 10_000
 
 // seed is that of all resamples. It is fixed, so that a comparison can be repeated.
@@ -53,6 +56,10 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
+	primary, err := primaryOf(opts.Primary, runs)
+	if err != nil {
+		return nil, err
+	}
 	files, ofFiles := filesOf(runs), fileNames(runs, names)
 	a, err := align(files, ofFiles)
 	if err != nil {
@@ -63,6 +70,8 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 		return nil, err
 	}
 	a = a.joined(runs)
+	asked := opts.ClusterTag
+	opts.ClusterTag = a.clusterTag(asked, runs)
 	if err := checkQuestions(a, opts); err != nil {
 		return nil, err
 	}
@@ -72,7 +81,8 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 		all[i].Values = reorder(joinEach(given, all[i].Values, key.Join), order)
 	}
 	c := &Comparison{
-		SchemaVersion: SchemaVersion, Tag: opts.Tag, ClusterTag: opts.ClusterTag, Keys: all,
+		SchemaVersion: SchemaVersion, Tag: opts.Tag, ClusterTag: opts.ClusterTag, ClusterDefault: asked == "" && opts.ClusterTag != "",
+		Primary: primary, Keys: all,
 		Repeated: repeated(runs), Adjustment: "holm", Resamples: opts.Resamples, Seed: seed,
 		Questions: a.questions(), Tags: []TagComparison{},
 	}
@@ -89,11 +99,16 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 		f.Name, f.Argument = names[i], order[i]+1
 		c.Runs = append(c.Runs, f)
 	}
-	c.comparePairs(runs, selected, opts)
-	c.Memory = c.memoryEffects(runs)
-	if opts.Tag == "" {
-		c.compareTags(a)
+	f := &families{measures: c.Primary}
+	c.comparePairs(runs, selected, opts, f)
+	if err := c.checkPrimary(opts.Primary); err != nil {
+		return nil, err
 	}
+	if opts.Tag == "" {
+		c.compareTags(a, f)
+	}
+	c.judge(f)
+	c.Memory = c.memoryEffects(runs)
 	c.Differing = differing(selected)
 	c.Notes = notes(c, runs, selected)
 	return c, nil
@@ -169,7 +184,7 @@ func baseline(runs []*Run, names []string, wanted string) (int, error) {
 }
 
 // checkQuestions rejects options by which nothing would be compared.
-func checkQuestions(a *aligned, opts Options) error {
+func checkQuestions(a *alignment, opts Options) error {
 	switch {
 	case a.common == 0:
 		return fmt.Errorf("%w: no question is in all of them", key.ErrIncomparable)
@@ -185,7 +200,7 @@ func checkQuestions(a *aligned, opts Options) error {
 }
 
 // displayOrder returns the indexes of the runs: the baseline, then by pass rate.
-func displayOrder(a *aligned, runs, base int, opts Options) []int {
+func displayOrder(a *alignment, runs, base int, opts Options) []int {
 	if opts.Tag != "" {
 		a = a.withTag(opts.Tag)
 	}
@@ -215,7 +230,7 @@ func reorder[T any](list []T, order []int) []T {
 	return out
 }
 
-func (a *aligned) reordered(order []int) *aligned {
+func (a *alignment) reordered(order []int) *alignment {
 	b := *a
 	b.rows = make([][]*question, len(a.rows))
 	for i, row := range a.rows {
@@ -225,7 +240,7 @@ func (a *aligned) reordered(order []int) *aligned {
 	return &b
 }
 
-func (a *aligned) questions() Questions {
+func (a *alignment) questions() Questions {
 	ids := make([]string, len(a.rows))
 	for i, row := range a.rows {
 		ids[i] = row[0].id
@@ -237,7 +252,7 @@ func (a *aligned) questions() Questions {
 }
 
 // counts returns the outcomes of a run over the rows.
-func (a *aligned) counts(run int) result.Counts {
+func (a *alignment) counts(run int) result.Counts {
 	var n result.Counts
 	for _, row := range a.rows {
 		for _, at := range row[run].attempts {

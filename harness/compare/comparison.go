@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"time"
 
 	"evalctl/harness/key"
@@ -23,8 +24,10 @@ type Comparison struct {
 	Baseline string `json:"baseline"`
 	// Tag selects the questions that are compared, empty for all of them.
 	Tag string `json:"tag"`
-	// ClusterTag names the clusters of the questions, empty for none.
-	ClusterTag string `json:"cluster_tag"`
+	// ClusterTag names the clusters of the questions, empty for none. ClusterDefault is set if it was
+	// found in the results, and not asked for.
+	ClusterTag     string `json:"cluster_tag"`
+	ClusterDefault bool   `json:"cluster_default,omitempty"`
 	// Repeated is set if a run asked questions several times, or a side has several runs, whose
 	// answers to a question are its repeats. Then the means over the repeats of each question are
 	// compared.
@@ -37,22 +40,25 @@ type Comparison struct {
 	// of one side record, each value once.
 	Keys      []key.Agreement `json:"comparability"`
 	Questions Questions       `json:"questions"`
-	// Pairs has the pairs of runs in order of Reference and Run. Tests is their number, over which
-	// their p-values are adjusted.
+	// Primary are the measures that are tested first, of Measures. Tests is the number of their tests,
+	// over which their p-values are adjusted. OtherTests is that of all other tests, those of tags
+	// included, which are a family of their own. They are tested at 0.05 for the pairs of which a
+	// primary measure shows a difference, and at 0.005 for others. Pairs of two baselines have no tests.
+	Primary    []string `json:"primary"`
+	Tests      int      `json:"tests"`
+	OtherTests int      `json:"other_tests"`
+	// Pairs has the pairs of runs in order of Reference and Run.
 	Pairs []Pair `json:"pairs"`
-	Tests int    `json:"tests"`
 	// Memory compares each run that has a memory with each baseline, in the order of
 	// result.Baselines. It is empty without a baseline.
 	Memory []MemoryEffect `json:"memory"`
-	// Tags has the figures by tag, in order of the tag, and is empty if Tag is set. TagTests is the
-	// number of all their tests, over which their p-values are adjusted.
-	Tags     []TagComparison `json:"tags"`
-	TagTests int             `json:"tag_tests"`
+	// Tags has the figures by tag, in order of the tag, and is empty if Tag is set.
+	Tags []TagComparison `json:"tags"`
 	// Differing are the questions on which the runs disagree, in order of the id.
 	Differing []DifferingQuestion `json:"differing"`
 	// Adjustment is the method of all adjusted p-values: "holm".
 	Adjustment string `json:"adjustment"`
-	// Resamples and Seed are those of bootstrap intervals and sign-flip tests.
+	// Resamples and Seed are those of sign-flip tests and their intervals.
 	Resamples int    `json:"resamples"`
 	Seed      uint64 `json:"seed"`
 	// Notes say what a reader must know to not misread the figures, one sentence each.
@@ -72,6 +78,8 @@ type RunFigures struct {
 	SHA256   string `json:"sha256"`
 	// Files are those of a side with several runs, in the order given, the first included.
 	Files []File `json:"files,omitempty"`
+	// WithoutMemory is which baseline the side is, empty for one with a memory.
+	WithoutMemory result.Scenario `json:"without_memory,omitempty"`
 	// SDK and StartedAt are zero for a run that does not record them.
 	SDK       string    `json:"sdk,omitempty"`
 	StartedAt time.Time `json:"started_at,omitzero"`
@@ -84,8 +92,9 @@ type RunFigures struct {
 	Counts   result.Counts    `json:"counts"`
 	PassRate *float64         `json:"pass_rate"`
 	Interval *result.Interval `json:"pass_rate_interval"`
-	// Clustered is nil without clusters and repeats.
-	Clustered *result.Clustered `json:"clustered,omitempty"`
+	// Clustered is nil without clusters, repeats and several runs. With the latter its interval is
+	// student_t_crossed, which has the variance between runs.
+	Clustered *result.ClusteredRate `json:"clustered,omitempty"`
 	// MeanScore is the mean over the scored questions, nil if there are none.
 	MeanScore *float64 `json:"mean_score"`
 	// Latency and FirstDelta are of the answering attempts. Felt is as the callers felt it, nil if
@@ -191,21 +200,25 @@ type Table struct {
 	// Difference is the pass rate of the run less that of the reference, over the N pairs. It is nil
 	// if there are none.
 	Difference *float64 `json:"difference"`
-	// Interval is that of Difference, and not adjusted: newcombe_paired, or student_t_paired with
-	// repeats. With clusters it is sign_flip_clusters, the differences with a P above 0.05, and nil if
-	// there are fewer than 6 clusters or they do not differ.
+	// Interval has the differences that Test does not reject. Its level is the one at which Holm's
+	// method decides the test, 0.95 or higher, so that it contains 0 exactly if no difference is
+	// shown. It is newcombe_paired, or named as Test, and nil if there are fewer than 6 clusters, or
+	// they do not differ.
 	Interval *result.Interval `json:"interval"`
-	// P is two-sided, by Test: mcnemar_exact, or with repeats sign_flip or sign_flip_exact, or with
-	// clusters sign_flip_clusters or, if few of them differ, sign_flip_clusters_exact. It is nil if
-	// there is no test. Adjusted is P adjusted for the number of tests. Verdict follows from it.
+	// P is two-sided, by Test: mcnemar_exact, or with repeats sign_flip, with clusters
+	// sign_flip_clusters, with several runs of a side sign_flip_crossed or sign_flip_clusters_crossed.
+	// A name ends in _exact if all signs were tried. It is nil if there is no test. Adjusted is P
+	// adjusted for the tests of its family (Comparison.Primary). Verdict follows from it.
 	Test     string   `json:"test"`
 	P        *float64 `json:"p"`
 	Adjusted *float64 `json:"p_adjusted"`
 	Verdict  Verdict  `json:"verdict"`
 }
 
-// Resampled reports whether the test of clusters, or its interval, has random assignments of signs.
-func (t *Table) Resampled() bool { return t.Clusters > stats.FlipClustersExact }
+// Resampled reports whether the sign flips of the test, or of its interval, are random ones.
+func (t *Table) Resampled() bool {
+	return t.Test != "mcnemar_exact" && cmp.Or(t.Clusters, t.N) > stats.FlipClustersExact
+}
 
 // Pair compares a run with another.
 type Pair struct {
@@ -216,8 +229,8 @@ type Pair struct {
 	// ReferenceRate and RunRate are the pass rates over the N pairs, nil if there are none.
 	ReferenceRate *float64 `json:"reference_rate"`
 	RunRate       *float64 `json:"run_rate"`
-	// SE is the standard error of Difference (paired Wald, that of the mean with repeats, or the
-	// clustered one), nil if it is not defined.
+	// SE is the standard error of Difference (paired Wald; that of the mean with repeats, of clusters,
+	// or with the variance between runs), nil if it is not defined.
 	SE *float64 `json:"se"`
 	// OnlyRunIDs and OnlyReferenceIDs are the questions that OnlyRun and OnlyReference count, in
 	// order of the id.
@@ -228,7 +241,7 @@ type Pair struct {
 	// Margin is nil without a margin.
 	Margin *MarginTest `json:"margin,omitempty"`
 	// Recipes has the difference by each recipe that judged both runs, and is nil unless there are two
-	// or more. Robust is then whether the difference has the same sign under every one, and is not 0.
+	// or more. Robust is then whether the difference is shown, and has the same sign under every one.
 	Recipes []RecipeDifference `json:"recipes,omitempty"`
 	Robust  *bool              `json:"robust,omitempty"`
 	// Measures are differences of means, Latencies ratios, of what both runs record.
@@ -257,9 +270,9 @@ type Power struct {
 type MarginTest struct {
 	// Margin is the largest loss of pass rate that is accepted, from 0 to 1.
 	Margin float64 `json:"margin"`
-	// Interval is what Verdict is decided by: that of the pair. With clusters it is
-	// sign_flip_clusters_wider: it extends to the ends of the interval that takes the questions as
-	// independent, and is nil if the clusters have none.
+	// Interval is what Verdict is decided by: that of the pair at 0.95. If that is of sign flips, the
+	// name of the method ends in _wider: it extends to the ends of the interval that takes the questions
+	// as independent, and is nil if the flips have none.
 	Interval *result.Interval `json:"interval"`
 	// P is the one-sided p-value of a loss of the margin or more that Interval inverts, nil without
 	// it: Verdict is not_worse exactly if P is at most 0.025.
@@ -270,21 +283,19 @@ type MarginTest struct {
 
 // MeasureDifference compares the means of a measure over the questions that have it in both runs.
 type MeasureDifference struct {
-	// Name is score, recall, ndcg, reciprocal_rank or average_precision.
+	// Name is score, evidence_recall, recall, ndcg, reciprocal_rank or average_precision.
 	Name string `json:"name"`
 	N    int    `json:"n"`
 	// ReferenceMean and RunMean are over the N questions.
 	ReferenceMean float64 `json:"reference_mean"`
 	RunMean       float64 `json:"run_mean"`
 	Difference    float64 `json:"difference"`
-	// Interval is bootstrap_percentile_paired, or sign_flip_clusters as in Table.
+	// Interval, Test, P and Adjusted are as in Table, with sign flips for single runs too.
 	Interval *result.Interval `json:"interval"`
-	// P is two-sided, by Test: sign_flip or, for few questions, sign_flip_exact. With clusters it is
-	// that of Table. Adjusted is P adjusted over the pairs of runs, for each measure by itself.
-	Test     string  `json:"test"`
-	P        float64 `json:"p"`
-	Adjusted float64 `json:"p_adjusted"`
-	Verdict  Verdict `json:"verdict"`
+	Test     string           `json:"test"`
+	P        float64          `json:"p"`
+	Adjusted float64          `json:"p_adjusted"`
+	Verdict  Verdict          `json:"verdict"`
 }
 
 // TagComparison compares the runs over the questions that have a tag.
@@ -315,11 +326,11 @@ type DifferingQuestion struct {
 	Question string   `json:"question"`
 	Tags     []string `json:"tags,omitempty"`
 	// Answers has what became of the question in each run.
-	Answers []Answered `json:"answers"`
+	Answers []QuestionOutcome `json:"answers"`
 }
 
-// Answered is what became of one question in one run. With repeats it counts them.
-type Answered struct {
+// QuestionOutcome is what became of one question in one run. With repeats it counts them.
+type QuestionOutcome struct {
 	Passed int `json:"passed"`
 	Asked  int `json:"asked"`
 	// Outcome is that of the last repeat.

@@ -17,6 +17,8 @@ type Fact struct {
 	Name string `json:"name"`
 	// Values has the text of each arm's value: "not recorded" for an arm of which it is not known.
 	Values []string `json:"values"`
+	// Measured is set for a figure of a single run, which another run would not repeat.
+	Measured bool `json:"measured,omitempty"`
 }
 
 // unrecorded is the value of what an arm does not record. Nothing that is unknown is shown as 0.
@@ -30,21 +32,23 @@ const factEmbeddings = "embedding calls"
 
 // facts are how the values of the facts are read from the result of a daemon. Empty is unrecorded.
 var facts = []struct {
-	name  string
-	value func(*result.Result) string
+	name string
+	// measured is set for what varies from run to run: it is listed, and nothing is claimed of it.
+	measured bool
+	value    func(*result.Result) string
 }{
-	{"mode that ran", func(r *result.Result) string { return strings.Join(slices.Sorted(maps.Keys(r.EffectiveModes)), ", ") }},
-	{"version", func(r *result.Result) string { return r.Identity.Daemon.Version }},
-	{factEmbeddings, embeddingCalls},
-	{"dialect", func(r *result.Result) string {
+	{"mode that ran", false, func(r *result.Result) string { return strings.Join(slices.Sorted(maps.Keys(r.EffectiveModes)), ", ") }},
+	{"version", false, func(r *result.Result) string { return r.Identity.Daemon.Version }},
+	{factEmbeddings, false, embeddingCalls},
+	{"dialect", false, func(r *result.Result) string {
 		var names []string
 		for _, d := range seen(r).Dialects {
 			names = append(names, string(d))
 		}
 		return strings.Join(names, " and ")
 	}},
-	{"ingest time", ingestTime},
-	{"peak memory", func(r *result.Result) string {
+	{"ingest time", true, ingestTime},
+	{"peak memory", true, func(r *result.Result) string {
 		if n := seen(r).PeakRSSBytes; n > 0 {
 			return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 		}
@@ -56,7 +60,7 @@ var facts = []struct {
 func factsOf(runs []*Run) []Fact {
 	var out []Fact
 	for _, f := range facts {
-		fact := Fact{Name: f.name}
+		fact := Fact{Name: f.name, Measured: f.measured}
 		for _, r := range runs {
 			value := noResult
 			switch {
@@ -89,6 +93,9 @@ func (f Fact) difference(names []string) string {
 	slices.Sort(values)
 	if len(slices.Compact(values)) < 2 {
 		return ""
+	}
+	if f.Measured {
+		return fmt.Sprintf("The %s, of one run each and not compared: %s.", f.Name, strings.Join(parts, ", "))
 	}
 	what := f.Name
 	if what != factEmbeddings {

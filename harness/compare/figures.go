@@ -9,7 +9,7 @@ import (
 )
 
 // figuresOf returns the figures of one run over the rows of a, without its name.
-func figuresOf(r *Run, a *aligned, run int, clusterTag string, repeated bool) RunFigures {
+func figuresOf(r *Run, a *alignment, run int, clusterTag string, repeated bool) RunFigures {
 	f := RunFigures{Path: r.path, Format: r.format, SHA256: r.sha256, Counts: a.counts(run)}
 	for _, file := range r.files() {
 		for i := range file.questions {
@@ -19,6 +19,7 @@ func figuresOf(r *Run, a *aligned, run int, clusterTag string, repeated bool) Ru
 	for _, file := range r.parts {
 		f.Files = append(f.Files, File{file.path, file.sha256})
 	}
+	f.WithoutMemory, _ = r.baselineOf()
 	if r.res != nil {
 		f.SDK, f.StartedAt = r.res.SDK, r.res.StartedAt
 		if d := r.res.Identity.Dataset; d.Selection != nil {
@@ -50,8 +51,8 @@ func figuresOf(r *Run, a *aligned, run int, clusterTag string, repeated bool) Ru
 }
 
 // clustered returns the uncertainty of a pass rate whose questions are in clusters: those of the
-// tag, or the repeats of each question if tag is empty.
-func (a *aligned) clustered(run int, tag string) *result.Clustered {
+// tag, or the repeats of each question if tag is empty. That of several runs has their variance.
+func (a *alignment) clustered(run int, tag string) *result.ClusteredRate {
 	of := make([]int, len(a.rows))
 	for i := range of {
 		of[i] = i
@@ -61,6 +62,7 @@ func (a *aligned) clustered(run int, tag string) *result.Clustered {
 	}
 	var values []float64
 	var cluster []int
+	runs := make([][]float64, len(a.rows[0][run].runs))
 	for i, row := range a.rows {
 		for _, at := range row[run].attempts {
 			v := 0.0
@@ -69,13 +71,22 @@ func (a *aligned) clustered(run int, tag string) *result.Clustered {
 			}
 			values, cluster = append(values, v), append(cluster, of[i])
 		}
+		for k, q := range row[run].runs {
+			passed, _ := q.passes()
+			runs[k] = append(runs[k], rate(passed, len(q.attempts)))
+		}
 	}
 	m := stats.Clustered(values, cluster, Confidence)
-	c := &result.Clustered{Tag: tag, Clusters: m.Clusters, SE: known(m.SE)}
+	c := &result.ClusteredRate{Tag: tag, Clusters: m.Clusters, SE: known(m.SE)}
 	if naive := known(m.NaiveSE); naive != nil {
 		c.NaiveSE = *naive
 	}
-	c.Interval = interval("student_t_clustered", m.Lo, m.Hi, 0, 1)
+	c.Interval = interval("student_t_clustered", Confidence, m.Lo, m.Hi, 0, 1)
+	if len(runs) > 0 {
+		crossed := stats.Crossed(runs, of)
+		lo, hi := crossed.Interval(Confidence)
+		c.SE, c.Interval = known(crossed.SE), interval("student_t_crossed", Confidence, lo, hi, 0, 1)
+	}
 	return c
 }
 
@@ -89,7 +100,7 @@ func quantiles(values []float64) result.Quantiles {
 			return nil, nil
 		}
 		return known(stats.Percentile(sorted, p)),
-			interval("order_statistics", sorted[lo-1], sorted[hi-1], 0, math.Inf(1))
+			interval("order_statistics", Confidence, sorted[lo-1], sorted[hi-1], 0, math.Inf(1))
 	}
 	q.P50, q.P50Interval = at(0.50)
 	q.P95, q.P95Interval = at(0.95)
@@ -103,15 +114,16 @@ func wilson(n result.Counts) *result.Interval {
 		return nil
 	}
 	lo, hi := stats.Wilson(n.Passed, n.Total, Confidence)
-	return interval("wilson", lo, hi, 0, 1)
+	return interval("wilson", Confidence, lo, hi, 0, 1)
 }
 
-// interval returns an interval of values between least and most, nil if it is not defined.
-func interval(method string, lo, hi, least, most float64) *result.Interval {
+// interval returns an interval at a confidence, of values between least and most, nil if it is not
+// defined.
+func interval(method string, conf, lo, hi, least, most float64) *result.Interval {
 	if math.IsNaN(lo) || math.IsNaN(hi) {
 		return nil
 	}
-	return &result.Interval{Method: method, Confidence: Confidence, Low: max(least, lo), High: min(most, hi)}
+	return &result.Interval{Method: method, Confidence: conf, Low: max(least, lo), High: min(most, hi)}
 }
 
 // known returns v, nil if it is not a number that JSON has.

@@ -79,6 +79,9 @@ func OpenSides(given []Files, baseline string) ([]*Run, error) {
 		}
 		sides = append(sides, run)
 	}
+	if _, err := os.Stat(baseline); baseline != "" && len(sides) < 2 && err != nil {
+		return nil, fmt.Errorf("--baseline is no name of a side and no file: %w", err)
+	}
 	if len(sides) < 2 {
 		what := PathsOf(given)[0]
 		if s := given[0]; s.Name != "" {

@@ -12,8 +12,8 @@ import (
 	"evalctl/internal/spelling"
 )
 
-// Found is one question of a file.
-type Found struct {
+// FoundQuestion is one question of a file.
+type FoundQuestion struct {
 	Path   string
 	Format Format
 	// Result is nil for a run in JSON lines.
@@ -28,13 +28,13 @@ type Found struct {
 
 // Find reads one question of a file that Open can read. It reads to the end of the file, which it
 // checks as Open does.
-func Find(path, id string) (*Found, error) {
+func Find(path, id string) (*FoundQuestion, error) {
 	src, err := openSource(path)
 	if err != nil {
 		return nil, err
 	}
 	defer src.close()
-	found := &Found{Path: path, Format: src.format, Result: src.res}
+	found := &FoundQuestion{Path: path, Format: src.format, Result: src.res}
 	var ids []string
 	for rec, err := range src.records {
 		if err != nil {
@@ -56,8 +56,8 @@ func Find(path, id string) (*Found, error) {
 const nearShown = 3
 
 // FindAll reads the question of each file, like Find. It is an error if none has it.
-func FindAll(paths []string, id string) ([]*Found, error) {
-	found, errs := make([]*Found, len(paths)), make([]error, len(paths))
+func FindAll(paths []string, id string) ([]*FoundQuestion, error) {
+	found, errs := make([]*FoundQuestion, len(paths)), make([]error, len(paths))
 	var wait sync.WaitGroup
 	for i, path := range paths {
 		wait.Go(func() { found[i], errs[i] = Find(path, id) })

@@ -11,10 +11,10 @@ import (
 
 // keys compares what the runs measured. The questions are those of a. Runs that do not agree in what
 // matters and was not accepted are a key.IncomparableError.
-func keys(runs []*Run, names []string, a *aligned, opts Options) ([]key.Agreement, error) {
+func keys(runs []*Run, names []string, a *alignment, opts Options) ([]key.Agreement, error) {
 	files := make([]*key.File, len(runs))
 	for i, r := range runs {
-		files[i] = &key.File{Name: names[i], Result: r.res, Asked: &key.Asked{
+		files[i] = &key.File{Name: names[i], Result: r.res, Asked: &key.QuestionKey{
 			Questions: fmt.Sprintf("%d, sha256 %s", len(a.ids[i]), result.IDsSHA256(slices.Values(a.ids[i]))),
 			Dates:     a.dates(i),
 			Gold:      a.gold(i, func(q *question) [sha256.Size]byte { return q.gold }),

@@ -126,7 +126,10 @@ func TestRefusals(t *testing.T) {
 		{"margin alone", []*Run{run, other}, Options{Margin: &half}, ErrOptions, "a margin needs a baseline"},
 		{"margin", []*Run{run, other}, Options{Margin: new(1.5), Baseline: "go"}, ErrOptions, "between 0 and 1"},
 		{"tag", []*Run{run, other}, Options{Tag: "none"}, ErrOptions, `no question has the tag "none"`},
-		{"cluster", []*Run{run, other}, Options{ClusterTag: "none"}, ErrOptions, "no question has a tag none:…"},
+		{"cluster", []*Run{run, other}, Options{ClusterTag: "room"}, ErrOptions, "no question has a tag room:…"},
+		{"unknown measure", []*Run{run, other}, Options{Primary: []string{"speed"}}, ErrOptions, `"speed" is not a measure that can be primary: they are pass_rate, score`},
+		{"latency of single runs", []*Run{run, other}, Options{Primary: []string{"total"}}, ErrOptions, "latencies are judged from 3 runs a side on"},
+		{"measure of neither", []*Run{run, other}, Options{Primary: []string{"recall"}}, ErrOptions, "no pair of runs has it"},
 		{"other text", []*Run{run, reworded.open(t)}, Options{Intersect: true, Accept: key.Names(key.Compare)}, key.ErrIncomparable, `the id "q001" is another question`},
 		{"nothing in common", []*Run{run, disjoint}, Options{Intersect: true, Accept: ofLines}, key.ErrIncomparable, "no question is in all"},
 	} {

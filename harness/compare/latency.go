@@ -58,7 +58,7 @@ type Spread struct {
 func (l *LatencyRatio) Within() string {
 	switch {
 	case l.Interval != nil:
-		return fmt.Sprintf("×%.2f to ×%.2f (95%% CI over %d and %d runs)", l.Interval.Low, l.Interval.High, l.RunRuns, l.ReferenceRuns)
+		return fmt.Sprintf("×%.2f to ×%.2f (%s interval over %d and %d runs)", l.Interval.Low, l.Interval.High, l.Interval.Level(), l.RunRuns, l.ReferenceRuns)
 	case l.Runs != nil:
 		return fmt.Sprintf("×%.2f to ×%.2f (all of %d and %d runs)", l.Runs.Low, l.Runs.High, l.RunRuns, l.ReferenceRuns)
 	case l.Questions != nil:
@@ -90,17 +90,22 @@ func (v Verdict) Speed() string {
 	return v.Words()
 }
 
-// compareLatencies fills in Latencies, without adjusted p-values.
-func (p *Pair) compareLatencies(rows [][]*question) {
-	p.Latencies = []LatencyRatio{}
+// compareLatencies fills in Latencies.
+func (p *Pair) compareLatencies(rows [][]*question, f *families) {
+	p.Latencies = make([]LatencyRatio, 0, measureCount-measureTotal)
 	for measure := measureTotal; measure < measureCount; measure++ {
 		if measure == measureFelt && !waited(rows, p.Reference) && !waited(rows, p.Run) {
 			continue // it would repeat the latencies of the answering attempts
 		}
 		run, reference := latenciesOf(rows, measure, p.Reference, p.Run)
-		if len(run.questions) > 0 {
-			p.Latencies = append(p.Latencies, ratio(measureNames[measure], run, reference))
+		if len(run.questions) == 0 {
+			continue
 		}
+		p.Latencies = append(p.Latencies, ratio(measureNames[measure], run, reference))
+		l := &p.Latencies[len(p.Latencies)-1]
+		f.add(p, l.Name, l.P, func(j judgement) {
+			l.Adjusted, l.Interval, l.Verdict = &j.adjusted, l.interval(run, reference, 1-j.level), j.verdict(1-l.Ratio)
+		})
 	}
 }
 
@@ -120,7 +125,8 @@ type latencies struct{ questions, runs []float64 }
 // latenciesOf returns those of two sides over the questions that all of their runs answered.
 func latenciesOf(rows [][]*question, measure, reference, run int) (x, y latencies) {
 	for _, row := range rows {
-		a, b := row[run].each(measure), row[reference].each(measure)
+		of := func(q *question) float64 { return q.mean(measure) }
+		a, b := row[run].each(of), row[reference].each(of)
 		if !slices.ContainsFunc(slices.Concat(a, b), math.IsNaN) {
 			x.add(a)
 			y.add(b)
@@ -132,18 +138,6 @@ func latenciesOf(rows [][]*question, measure, reference, run int) (x, y latencie
 		}
 	}
 	return x, y
-}
-
-// each returns a measure of the question in each run of a side.
-func (q *question) each(measure int) []float64 {
-	if q.runs == nil {
-		return []float64{q.mean(measure)}
-	}
-	values := make([]float64, len(q.runs))
-	for i, r := range q.runs {
-		values[i] = r.mean(measure)
-	}
-	return values
 }
 
 // add adds a question with its latency in each run. runs are sums until all are added.
@@ -184,30 +178,20 @@ func ratio(name string, run, reference latencies) LatencyRatio {
 		}
 	}
 	if min(l.RunRuns, l.ReferenceRuns) >= judgedRuns {
-		w := stats.Welch(run.runs, reference.runs, Confidence)
-		l.Test, l.P = "welch_t_log", known(w.P)
-		l.Interval = interval("student_t_welch_log", math.Exp(w.Lo), math.Exp(w.Hi), 0, math.Inf(1))
+		l.Test, l.P = "welch_t_log", known(stats.Welch(run.runs, reference.runs, Confidence).P)
+		l.Interval = l.interval(run, reference, Confidence)
 	}
 	return l
 }
 
-// adjustLatencies sets the adjusted p-values and the verdicts of each latency over the pairs.
-func adjustLatencies(pairs []Pair) {
-	for _, name := range measureNames[measureTotal:] {
-		var family []tested
-		for i := range pairs {
-			for j := range pairs[i].Latencies {
-				if l := &pairs[i].Latencies[j]; l.Name == name && l.P != nil {
-					family = append(family, tested{*l.P, func(p float64) { l.Adjusted, l.Verdict = &p, verdictOf(p, 1-l.Ratio) }})
-				}
-			}
-		}
-		adjust(family)
-	}
+// interval returns that of the ratio, nil if the runs do not determine one.
+func (l *LatencyRatio) interval(run, reference latencies, conf float64) *result.Interval {
+	w := stats.Welch(run.runs, reference.runs, conf)
+	return interval("student_t_welch_log", conf, math.Exp(w.Lo), math.Exp(w.Hi), 0, math.Inf(1))
 }
 
 // latencies says why latencies are not judged, and what else than the daemon may have changed them.
-func (n *noted) latencies(c *Comparison, runs []*Run) {
+func (n *noteList) latencies(c *Comparison, runs []*Run) {
 	few := map[int]bool{}
 	for _, p := range c.Pairs {
 		for _, i := range []int{p.Reference, p.Run} {

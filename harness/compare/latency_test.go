@@ -66,16 +66,17 @@ func sides(random *rand.Rand, n, runs, questions int, slower float64, spikes boo
 // accused compares the latencies of all pairs of n sides, and reports whether any is called faster
 // or slower.
 func accused(rows [][]*question, n int) bool {
-	var pairs []Pair
+	var pairs []*Pair
+	f := &families{measures: measureNames[measureTotal:]}
 	for reference := range n {
 		for run := reference + 1; run < n; run++ {
-			p := Pair{Reference: reference, Run: run}
-			p.compareLatencies(rows)
+			p := &Pair{Reference: reference, Run: run}
+			p.compareLatencies(rows, f)
 			pairs = append(pairs, p)
 		}
 	}
-	adjustLatencies(pairs)
-	return slices.ContainsFunc(pairs, func(p Pair) bool {
+	f.judge()
+	return slices.ContainsFunc(pairs, func(p *Pair) bool {
 		return slices.ContainsFunc(p.Latencies, func(l LatencyRatio) bool { return l.Verdict == Better || l.Verdict == Worse })
 	})
 }

@@ -2,9 +2,11 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 )
 
 // MemoryEffect compares a run that has a memory with a baseline that has none.
@@ -13,6 +15,8 @@ type MemoryEffect struct {
 	Run       int             `json:"run"`
 	Reference int             `json:"reference"`
 	Baseline  result.Scenario `json:"baseline"`
+	// Context is how much the baseline full-context gave to its model, nil for others.
+	Context *result.ContextUse `json:"context,omitempty"`
 	// Difference is what memory adds: its pass rate less that of the baseline. For the oracle it is
 	// what memory leaves: the pass rate of the oracle less that of the memory. It is nil if no question
 	// has a verdict in both. Verdict is Better for a difference above 0.
@@ -51,9 +55,9 @@ func (c *Comparison) memoryEffects(runs []*Run) []MemoryEffect {
 			switch {
 			case !known || !alsoKnown:
 			case of == "" && reference == baseline:
-				out = append(out, effectOf(p, p.Run, p.Reference, baseline, baseline != result.Oracle))
+				out = append(out, effectOf(p, p.Run, p.Reference, baseline, baseline != result.Oracle).given(runs))
 			case of == baseline && reference == "":
-				out = append(out, effectOf(p, p.Reference, p.Run, baseline, baseline == result.Oracle))
+				out = append(out, effectOf(p, p.Reference, p.Run, baseline, baseline == result.Oracle).given(runs))
 			}
 		}
 	}
@@ -85,6 +89,22 @@ func effectOf(p *Pair, run, reference int, baseline result.Scenario, same bool) 
 	return e
 }
 
+// given returns the effect with what its baseline gave to the model.
+func (e MemoryEffect) given(runs []*Run) MemoryEffect {
+	if res := runs[e.Reference].files()[0].res; res != nil && res.Replay != nil {
+		e.Context = res.Replay.Context
+	}
+	return e
+}
+
+// name says what the difference is.
+func (e *MemoryEffect) name() string {
+	if c := e.Context; c != nil && c.LeftOut > 0 {
+		return fmt.Sprintf("What memory adds over %s (%d of %s left out)", c.Name(), c.LeftOut, figure.Count(c.Sessions, "session"))
+	}
+	return effectNames[e.Baseline]
+}
+
 // effectNames are what the difference to a baseline says.
 var effectNames = map[result.Scenario]string{
 	result.NoMemory:      "What memory adds over no memory",
@@ -95,7 +115,7 @@ var effectNames = map[result.Scenario]string{
 
 // effectWords are what a test says about a difference.
 var effectWords = map[Verdict]string{
-	Better: "shown to be above 0", Worse: "shown to be below 0", NotSeen: "not shown to differ from 0",
+	Better: "shown to be above 0", Worse: "shown to be below 0", NotSeen: "not shown to differ from 0", NotJudged: "not judged",
 }
 
 // MemorySentences say what memory adds over baselines, and what is left to the oracle: one sentence
@@ -104,18 +124,21 @@ func (c *Comparison) MemorySentences() []string {
 	var out []string
 	for _, baseline := range result.Baselines {
 		var parts []string
+		name := effectNames[baseline]
 		for _, e := range c.Memory {
 			if e.Baseline != baseline {
 				continue
 			}
 			text := "no question has a verdict in both"
 			if e.Difference != nil {
-				text = c.figures(e.Difference, e.Interval, e.Adjusted, e.N) + ", " + effectWords[e.Verdict]
+				text = figures(figure.Points(*e.Difference)+" pp", e.Interval, figure.Points, e.Adjusted) +
+					fmt.Sprintf(" over %s, over %s, %s", figure.Count(c.Tests, "test"), figure.Count(e.N, "question"), effectWords[e.Verdict])
 			}
+			name = e.name()
 			parts = append(parts, c.Runs[e.Run].Name+" "+text)
 		}
 		if len(parts) > 0 {
-			out = append(out, fmt.Sprintf("%s: %s.", effectNames[baseline], strings.Join(parts, "; ")))
+			out = append(out, fmt.Sprintf("%s: %s.", name, strings.Join(parts, "; ")))
 		}
 	}
 	return out
@@ -129,4 +152,11 @@ func (c *Comparison) aboutMemory(p *Pair) bool {
 		}
 	}
 	return false
+}
+
+// Headlined reports whether the pair is tested, and counts in a headline. One of two baselines says
+// nothing about a memory, if some run has one.
+func (c *Comparison) Headlined(p *Pair) bool {
+	memory := func(r RunFigures) bool { return r.WithoutMemory == "" }
+	return memory(c.Runs[p.Run]) || memory(c.Runs[p.Reference]) || !slices.ContainsFunc(c.Runs, memory)
 }

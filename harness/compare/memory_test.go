@@ -36,10 +36,10 @@ func TestMemoryEffects(t *testing.T) {
 		verdict  Verdict
 		sentence string
 	}{
-		{result.NoMemory, 15, Better, "What memory adds over no memory: go +50.0 pp (95% interval "},
-		{result.RandomSession, 13, Better, "What memory adds over sessions drawn at random: go +43.3 pp (95% interval "},
-		{result.FullContext, -4, NotSeen, "What memory adds over the whole context: go -13.3 pp (95% interval "},
-		{result.Oracle, 10, Better, "What is left to the oracle: go +33.3 pp (95% interval "},
+		{result.NoMemory, 15, Better, "What memory adds over no memory: go +50.0 pp ("},
+		{result.RandomSession, 13, Better, "What memory adds over sessions drawn at random: go +43.3 pp ("},
+		{result.FullContext, -4, NotSeen, "What memory adds over the whole context: go -13.3 pp ("},
+		{result.Oracle, 10, Better, "What is left to the oracle: go +33.3 pp ("},
 	}
 	effects, lead := c.Comparison.Memory, c.Lead()
 	if len(effects) != len(want) || len(lead) != len(want) {
@@ -61,8 +61,8 @@ func TestMemoryEffects(t *testing.T) {
 			t.Errorf("said twice: %q", s)
 		}
 	}
-	if others := strings.Join(c.Others(), "\n"); !strings.Contains(others, "no-memory passes fewer questions than oracle") {
-		t.Errorf("baselines are not compared with each other:\n%s", others)
+	if others := strings.Join(c.Others(), "\n"); strings.Contains(others, "no-memory") || c.Comparison.Tests != len(want) {
+		t.Errorf("%d tests, of baselines with each other too:\n%s", c.Comparison.Tests, others)
 	}
 }
 
@@ -159,11 +159,11 @@ func TestClustersByBrain(t *testing.T) {
 		return out
 	}
 	byTag := mustCompare(t, Options{ClusterTag: "conv"}, openAll(t, files(false))...)
-	byBrain := mustCompare(t, Options{ClusterTag: ByBrain}, openAll(t, files(true))...)
+	byBrain := mustCompare(t, Options{ClusterTag: result.ByBrain}, openAll(t, files(true))...)
 	if diff := cmp.Diff(byTag.Memory, byBrain.Memory); diff != "" || byBrain.Memory[0].Clusters != 10 {
 		t.Errorf("%+v\n%s", byBrain.Memory, diff)
 	}
-	if _, err := Compare(openAll(t, files(false)), Options{ClusterTag: ByBrain}); !errors.Is(err, ErrOptions) {
+	if _, err := Compare(openAll(t, files(false)), Options{ClusterTag: result.ByBrain}); !errors.Is(err, ErrOptions) {
 		t.Errorf("without brains: %v", err)
 	}
 }
@@ -176,7 +176,7 @@ func TestMemoryCoverage(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 11))
 	covered, shown := 0, 0
 	for range replays {
-		var r rates
+		var r contrast
 		for range questions {
 			p := random.Float64() // some questions are hard for both
 			for _, to := range []*[]float64{&r.run, &r.reference} {
@@ -187,9 +187,11 @@ func TestMemoryCoverage(t *testing.T) {
 				*to = append(*to, passed)
 			}
 		}
-		pair := Pair{Reference: 0, Run: 1, Table: r.table(false, 0)}
-		adjustTables([]*Table{&pair.Table})
-		e := effectOf(&pair, 1, 0, result.NoMemory, random.Float64() < 0.5)
+		pair := &Pair{Reference: 0, Run: 1, Table: r.table()}
+		f := &families{measures: []string{passRate}}
+		f.add(pair, passRate, pair.P, pair.judge(r))
+		f.judge()
+		e := effectOf(pair, 1, 0, result.NoMemory, random.Float64() < 0.5)
 		if e.Interval.Low <= 0 && 0 <= e.Interval.High {
 			covered++
 		}
@@ -199,5 +201,16 @@ func TestMemoryCoverage(t *testing.T) {
 	}
 	if covered < replays*935/1000 || shown > replays*5/100 {
 		t.Errorf("covered %d and shown %d of %d", covered, shown, replays)
+	}
+}
+
+// TestCutContext names the baseline full-context by what its reader was given.
+func TestCutContext(t *testing.T) {
+	cut := baselineArm(result.FullContext, "ppppffppppppppppppppffffpppppp")
+	cut.Replay.Context = &result.ContextUse{Tokens: 128_000, Sessions: 330, LeftOut: 250, Cut: 30}
+	c := OfArms(armsOf(t, arm("go", "bm25", "ffffffffffpppppppppppppppppppp"), cut), few)
+	want := "What memory adds over the last 128k tokens (250 of 330 sessions left out): go -13.3 pp ("
+	if lead := c.Lead(); len(lead) != 1 || !strings.HasPrefix(lead[0], want) {
+		t.Errorf("got %q", lead)
 	}
 }

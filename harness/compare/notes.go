@@ -14,8 +14,8 @@ import (
 const fewClusters = 20
 
 // notes says what a reader must know to not misread the figures of c.
-func notes(c *Comparison, runs []*Run, a *aligned) []string {
-	n := &noted{list: []string{}}
+func notes(c *Comparison, runs []*Run, a *alignment) []string {
+	n := &noteList{list: []string{}}
 	n.questions(c)
 	n.unrecorded(c)
 	sides := make([]string, len(c.Runs))
@@ -26,8 +26,8 @@ func notes(c *Comparison, runs []*Run, a *aligned) []string {
 	for i, r := range filesOf(runs) {
 		n.run(names[i], r)
 		for j, other := range filesOf(runs)[:i] {
-			if r.sha256 == other.sha256 {
-				n.add("%s and %s have the same contents: they are one run", names[j], names[i])
+			if sameRun(r, other) {
+				n.add("%s and %s began at the same time: they are one run", names[j], names[i])
 			}
 		}
 	}
@@ -40,6 +40,13 @@ func notes(c *Comparison, runs []*Run, a *aligned) []string {
 	if c.Repeated {
 		n.add("questions were asked several times: means over the repeats of a question are compared, by a sign-flip test")
 	}
+	if !documentsAlike(runs) {
+		n.add("measures of documents are not compared: some results know the documents of passages by their ids, others by their texts")
+	}
+	n.single(c, runs)
+	if c.ClusterDefault {
+		n.add("questions of one %s count as alike, as the results record them: --cluster none takes all as independent", c.ClusterTag)
+	}
 	if c.ClusterTag != "" {
 		n.clusters(c, a)
 	}
@@ -48,13 +55,26 @@ func notes(c *Comparison, runs []*Run, a *aligned) []string {
 	return n.list
 }
 
-type noted struct{ list []string }
+type noteList struct{ list []string }
 
-func (n *noted) add(format string, args ...any) {
+func (n *noteList) add(format string, args ...any) {
 	n.list = append(n.list, fmt.Sprintf(format, args...))
 }
 
-func (n *noted) questions(c *Comparison) {
+// single says of what a difference between single runs is shown.
+func (n *noteList) single(c *Comparison, runs []*Run) {
+	for i := range c.Pairs {
+		p := &c.Pairs[i]
+		one := len(runs[p.Run].files()) == 1 && len(runs[p.Reference].files()) == 1
+		if one && c.Headlined(p) && slices.ContainsFunc(c.Claims(p), Claim.Shown) {
+			n.add("what is shown is a difference between these runs: one run a side does not tell how much other runs would " +
+				"differ; give several, as NAME=FILE,FILE,…")
+			return
+		}
+	}
+}
+
+func (n *noteList) questions(c *Comparison) {
 	q := c.Questions
 	if q.Intersected {
 		var parts []string
@@ -80,7 +100,7 @@ func (n *noted) questions(c *Comparison) {
 }
 
 // unrecorded says which runs cannot be checked.
-func (n *noted) unrecorded(c *Comparison) {
+func (n *noteList) unrecorded(c *Comparison) {
 	var names []string
 	for _, r := range c.Runs {
 		if r.Format == JSONLines {
@@ -93,7 +113,7 @@ func (n *noted) unrecorded(c *Comparison) {
 	}
 }
 
-func (n *noted) run(name string, r *Run) {
+func (n *noteList) run(name string, r *Run) {
 	if len(r.ignored) > 0 {
 		n.add("%s: keys that are not read: %s", name, strings.Join(slices.Sorted(maps.Keys(r.ignored)), ", "))
 	}
@@ -105,7 +125,7 @@ func (n *noted) run(name string, r *Run) {
 	}
 }
 
-func (n *noted) clusters(c *Comparison, a *aligned) {
+func (n *noteList) clusters(c *Comparison, a *alignment) {
 	_, k, alone := a.clusters(c.ClusterTag)
 	if alone > 0 {
 		n.add("%s without a tag %s:… count as clusters of their own", figure.Count(alone, "question"), c.ClusterTag)
@@ -119,7 +139,7 @@ func (n *noted) clusters(c *Comparison, a *aligned) {
 	}
 }
 
-func (n *noted) tags(c *Comparison) {
+func (n *noteList) tags(c *Comparison) {
 	small, of := 0, "question"
 	if c.ClusterTag != "" {
 		of = "cluster"

@@ -77,7 +77,7 @@ func Open(path string) (*Run, error) {
 			a.without(measureNDCG, measureRR, measureAP)
 		}
 		if src.res != nil && src.res.Mapped.Unretrieved() {
-			a.without(measureRecall, measureNDCG, measureRR, measureAP)
+			a.without(measureEvidence, measureRecall, measureNDCG, measureRR, measureAP)
 		}
 		q.attempts = append(q.attempts, a)
 	}
@@ -163,7 +163,7 @@ func hasLines(f *os.File) (bool, error) {
 }
 
 // trimMark removes a byte order mark.
-func trimMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) }
+func trimMark(text []byte) []byte { return inputfile.Text(text) }
 
 func digest(path string) (string, error) {
 	f, err := inputfile.Open(path, inputfile.Streamed)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,13 +89,15 @@ func TestOpenResult(t *testing.T) {
 	f := newFile("go", "pfeun")
 	f.Questions[0].ExpectedPaths = []string{"a.md"}
 	f.Questions[0].Retrieval = &result.QuestionRetrieval{Recall: 1, NDCG: 0.5, ReciprocalRank: 0.25, AveragePrecision: 0.125}
+	f.Questions[0].ExpectedEvidence = []string{"words"}
+	f.Questions[0].Evidence = &result.QuestionEvidence{Ranks: []int{0}}
 	f.Questions[2].ExpectedPaths = []string{"a.md"}
 	run := f.open(t)
 	if run.format != ResultFile || run.Result().SDK != "go" || len(run.sha256) != 64 || len(run.questions) != 5 {
 		t.Fatalf("read %+v", run)
 	}
 	v := run.questions[0].attempts[0].values
-	if [6]float64(v[:6]) != [6]float64{1, 1, 0.5, 0.25, 0.125, 100} || !math.IsNaN(v[measureFirst]) {
+	if [7]float64(v[:7]) != [7]float64{1, 0, 1, 0.5, 0.25, 0.125, 100} || !math.IsNaN(v[measureFirst]) {
 		t.Errorf("measures %v", v)
 	}
 	errored := run.questions[2].attempts[0]
@@ -162,5 +165,41 @@ func TestNames(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s (%s): got %s, want %s", c.paths, c.sdks, got, c.want)
 		}
+	}
+}
+
+// TestEvidenceComesFirst checks that runs that are scored by evidence are compared in it, and in
+// documents only if both know these in one way.
+func TestEvidenceComesFirst(t *testing.T) {
+	run := func(name string, by *result.MappedService) *Run {
+		f := newFile(name, "ppffppffppff")
+		f.Identity.Scorer, f.ScorerName, f.Gold = "retrieval", "retrieval", result.ByEvidence
+		f.Retrieval, f.Mapped = &result.Retrieval{}, by
+		for i := range f.Questions {
+			q := &f.Questions[i]
+			q.ExpectedPaths, q.ExpectedEvidence = []string{"a.md"}, []string{"words"}
+			q.Retrieval = &result.QuestionRetrieval{Recall: 1}
+			q.Evidence = &result.QuestionEvidence{Ranks: []int{i % 2}, Recall: float64(i % 2)}
+		}
+		return f.open(t)
+	}
+	measured := func(a, b *Run) (names []string) {
+		c, err := Compare([]*Run{a, b}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(c.Primary, []string{"evidence_recall"}) {
+			t.Errorf("primary %v", c.Primary)
+		}
+		for _, m := range c.Pairs[0].Measures {
+			names = append(names, m.Name)
+		}
+		return names
+	}
+	if got := measured(run("a", nil), run("b", nil)); !slices.Contains(got, "recall") || !slices.Contains(got, "evidence_recall") {
+		t.Errorf("both by id: measures %v", got)
+	}
+	if got := measured(run("a", nil), run("b", &result.MappedService{ByText: 3})); slices.Contains(got, "recall") || !slices.Contains(got, "evidence_recall") {
+		t.Errorf("by id and by text: measures %v", got)
 	}
 }

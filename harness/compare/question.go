@@ -13,7 +13,7 @@ import (
 type question struct {
 	id, text, date string
 	tags           []string
-	brain          string // if the run has several
+	brain          string // or the haystack that it is about
 	// gold identifies what the answer was compared with, and documents what was to be retrieved. Each
 	// is zero if that is not recorded.
 	gold, documents [sha256.Size]byte
@@ -33,7 +33,8 @@ type attempt struct {
 
 // The measures of an attempt.
 const (
-	measureScore = iota
+	measureScore    = iota
+	measureEvidence // recall of it
 	measureRecall
 	measureNDCG
 	measureRR
@@ -45,19 +46,24 @@ const (
 )
 
 var measureNames = [measureCount]string{
-	"score", "recall", "ndcg", "reciprocal_rank", "average_precision", "total", "first_token", "felt",
+	"score", "evidence_recall", "recall", "ndcg", "reciprocal_rank", "average_precision", "total", "first_token", "felt",
 }
 
 // questionOf returns the question of a record, without its attempts.
 func questionOf(r *result.Record) question {
-	q := question{id: r.ID, text: strings.TrimSpace(r.Question), date: r.QuestionDate, tags: r.Tags, brain: r.Brain}
+	q := question{id: r.ID, text: strings.TrimSpace(r.Question), date: r.QuestionDate, tags: r.Tags, brain: r.Shared()}
 	switch {
 	case len(r.Checks) > 0:
 		q.gold = digestOf(r.Reference, r.Expected, r.CheckDefinitions())
 	case r.Reference != "" || len(r.Expected) > 0:
 		q.gold = digestOf(r.Reference, r.Expected)
 	}
-	if len(r.ExpectedPaths) > 0 {
+	switch {
+	case len(r.ExpectedGrades) > 0:
+		q.documents = digestOf(r.ExpectedPaths, r.ExpectedEvidence, r.ExpectedGrades)
+	case len(r.ExpectedEvidence) > 0:
+		q.documents = digestOf(r.ExpectedPaths, r.ExpectedEvidence)
+	case len(r.ExpectedPaths) > 0:
 		q.documents = digestOf(r.ExpectedPaths)
 	}
 	return q
@@ -82,6 +88,12 @@ func attemptOf(r *result.Record) attempt {
 	if r.Score != nil {
 		a.values[measureScore] = *r.Score
 	}
+	switch {
+	case r.Evidence != nil:
+		a.values[measureEvidence] = r.Evidence.Recall
+	case len(r.ExpectedEvidence) > 0 && r.Outcome == result.Errored:
+		a.values[measureEvidence] = 0
+	}
 	switch g := r.Retrieval; {
 	case g != nil:
 		a.values[measureRecall], a.values[measureNDCG] = g.Recall, g.NDCG
@@ -91,7 +103,7 @@ func attemptOf(r *result.Record) attempt {
 			a.values[i] = 0
 		}
 	}
-	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
+	if r.Outcome.Answered() {
 		if took := r.Took(); took != nil && *took > 0 {
 			a.values[measureTotal], a.values[measureFelt] = *took, *r.Felt()
 		}
@@ -127,6 +139,23 @@ func (q *question) passes() (passed, judged int) {
 	return passed, judged
 }
 
+// passRate returns the share of the attempts with a verdict that passed, NaN without any.
+func (q *question) passRate() float64 { return rate(q.passes()) }
+
+func rate(passed, judged int) float64 { return float64(passed) / float64(judged) }
+
+// each returns what value returns for the question in each run of a side.
+func (q *question) each(value func(*question) float64) []float64 {
+	if q.runs == nil {
+		return []float64{value(q)}
+	}
+	values := make([]float64, len(q.runs))
+	for i, r := range q.runs {
+		values[i] = value(r)
+	}
+	return values
+}
+
 // mean returns the mean of a measure over the attempts that have it, NaN if none does. Times have a
 // geometric mean, because they are compared as ratios.
 func (q *question) mean(measure int) float64 {
@@ -151,14 +180,4 @@ func (q *question) mean(measure int) float64 {
 		return math.Exp(sum / float64(n))
 	}
 	return sum / float64(n)
-}
-
-// label returns X of the first tag Tag:X, ok is false if there is none.
-func label(tags []string, tag string) (x string, ok bool) {
-	for _, t := range tags {
-		if x, ok = strings.CutPrefix(t, tag+":"); ok {
-			return x, true
-		}
-	}
-	return "", false
 }

@@ -54,28 +54,33 @@ func bothHave(a, b []result.Recipe) []result.Recipe {
 	return out
 }
 
-// compareRecipes compares the pair under each recipe that judged both runs. Robust is set if there are
-// two or more.
-func (p *Pair) compareRecipes(recipes []result.Recipe, rows [][]*question, cluster []int, repeated bool, resamples int) {
+// compareRecipes compares the pair under each recipe that judged both runs, if there are two or more.
+func (p *Pair) compareRecipes(recipes []result.Recipe, rows [][]*question, d design) {
 	if len(recipes) < 2 {
 		return
 	}
-	signs := 0
 	for _, r := range recipes {
-		rates := ratesBy(rows, p.Reference, p.Run, cluster, resamples, func(q *question) (int, int) { return q.passesBy(r.SHA256) })
-		t := rates.table(repeated, resamples)
-		d := RecipeDifference{Recipe: r.Name, SHA256: r.SHA256, N: t.N, Difference: t.Difference, Interval: t.Interval, P: t.P}
+		c := d.contrast(rows, p.Reference, p.Run, true, func(q *question) float64 { return rate(q.passesBy(r.SHA256)) })
+		t := c.table()
+		of := RecipeDifference{Recipe: r.Name, SHA256: r.SHA256, N: t.N, Difference: t.Difference, Interval: t.Interval, P: t.P}
 		if t.N > 0 {
-			d.RunRate, d.ReferenceRate = known(stats.Mean(rates.run)), known(stats.Mean(rates.reference))
+			of.RunRate, of.ReferenceRate = known(stats.Mean(c.run)), known(stats.Mean(c.reference))
 		}
-		if d.Difference != nil && *d.Difference > 0 {
+		p.Recipes = append(p.Recipes, of)
+	}
+}
+
+// sameSign reports whether the difference has the same sign under every recipe, and is not 0.
+func (p *Pair) sameSign() bool {
+	signs := 0
+	for _, r := range p.Recipes {
+		if r.Difference != nil && *r.Difference > 0 {
 			signs++
-		} else if d.Difference != nil && *d.Difference < 0 {
+		} else if r.Difference != nil && *r.Difference < 0 {
 			signs--
 		}
-		p.Recipes = append(p.Recipes, d)
 	}
-	p.Robust = new(max(signs, -signs) == len(recipes))
+	return max(signs, -signs) == len(p.Recipes)
 }
 
 // passesBy is passes by one recipe.
@@ -133,10 +138,9 @@ func (p *Pair) RecipesText() string {
 	case equal:
 		said = "no difference under any recipe"
 	case *p.Robust:
-		said = fmt.Sprintf("robust: the difference has the same sign under all %s", figure.Count(len(p.Recipes), "recipe"))
-		if p.Verdict == NotSeen {
-			said += ", and is not shown by the test"
-		}
+		said = fmt.Sprintf("robust: the difference is shown, and has the same sign under all %s", figure.Count(len(p.Recipes), "recipe"))
+	case p.sameSign():
+		said = fmt.Sprintf("the difference has the same sign under all %s, and is not shown by the test", figure.Count(len(p.Recipes), "recipe"))
 	}
 	return said + ": " + strings.Join(each, ", ")
 }

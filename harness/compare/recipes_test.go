@@ -33,7 +33,7 @@ func judgedBy(sdk string, verdicts ...string) *file {
 // TestRecipes compares runs that several recipes judged. A difference is robust only if all recipes
 // see it with the same sign.
 func TestRecipes(t *testing.T) {
-	low, high, mid := "pppfffffff", "ppppppppff", "pppppfffff"
+	low, high, mid := "pppfffffff", "pppppppppf", "pppppfffff"
 	for _, tt := range []struct {
 		name      string
 		old, new  []string
@@ -41,11 +41,12 @@ func TestRecipes(t *testing.T) {
 		wants     []float64
 		sentences string
 	}{
-		{"same sign", []string{low, low, mid}, []string{high, mid, high}, true, []float64{0.5, 0.2, 0.3}, "robust: the difference has the same sign under all 3 recipes"},
-		{"other sign", []string{low, high, low}, []string{high, low, high}, false, []float64{0.5, -0.5, 0.5}, "b -50.0 pp"},
-		{"no difference", []string{low, mid}, []string{high, mid}, false, []float64{0.5, 0}, "not robust"},
+		{"same sign", []string{low, low, mid}, []string{high, mid, high}, true, []float64{0.6, 0.2, 0.4}, "robust: the difference is shown, and has the same sign under all 3 recipes"},
+		{"not shown", []string{low, low}, []string{mid, mid}, false, []float64{0.2, 0.2}, "the difference has the same sign under all 2 recipes, and is not shown"},
+		{"other sign", []string{low, high, low}, []string{high, low, high}, false, []float64{0.6, -0.6, 0.6}, "b -60.0 pp"},
+		{"no difference", []string{low, mid}, []string{high, mid}, false, []float64{0.6, 0}, "not robust"},
 		{"equal", []string{low, mid}, []string{low, mid}, false, []float64{0, 0}, "no difference under any recipe: a +0.0 pp"},
-		{"unscored", []string{low, "uuppffffff"}, []string{high, "pppppppuuu"}, true, []float64{0.5, 0.6}, "robust"},
+		{"unscored", []string{low, "uuppffffff"}, []string{high, "pppppppuuu"}, true, []float64{0.6, 0.6}, "robust"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := mustCompare(t, Options{Baseline: "old"}, judgedBy("old", tt.old...).open(t), judgedBy("new", tt.new...).open(t))
@@ -78,7 +79,7 @@ func TestRecipes(t *testing.T) {
 	second.StartedAt = second.StartedAt.Add(time.Hour)
 	side := Side("new", []*Run{judgedBy("x", high, mid).open(t), second.open(t)})
 	c = mustCompare(t, Options{Baseline: "old"}, judgedBy("old", low, low).open(t), side)
-	if d := *c.Pairs[0].Recipes[0].Difference; d != 0.25 || !*c.Pairs[0].Robust {
+	if d := *c.Pairs[0].Recipes[0].Difference; d != 0.3 || *c.Pairs[0].Robust {
 		t.Errorf("%v: %s", d, c.Pairs[0].RecipesText())
 	}
 }

@@ -2,84 +2,87 @@ package compare
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"evalctl/harness/result"
 	"evalctl/internal/figure"
 )
 
-// sentences say which runs differ from which, by how much and how certain that is: first in the
-// pass rates, then in the means of scores and of retrieval. Pairs of which nothing is shown are
-// together in one sentence. Those of MemorySentences are left out.
+// sentences say which runs differ from which in the primary measures, by how much and how certain
+// that is, then in what else. Pairs of which nothing is shown are together in one sentence. Those of
+// MemorySentences are left out.
 func (c *Comparison) sentences() []string {
-	var out, same []string
+	var out, same, others []string
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
+		if c.aboutMemory(p) || !c.Headlined(p) {
+			continue
+		}
 		names := c.Runs[p.Run].Name + " and " + c.Runs[p.Reference].Name
-		switch {
-		case c.aboutMemory(p):
-		case p.Difference == nil:
+		if p.Difference == nil {
 			out = append(out, names+": no question has a verdict in both.")
-		case p.Verdict == NotSeen:
-			same = append(same, names+": "+c.difference(p))
-		default:
-			how := map[Verdict]string{Better: "more", Worse: "fewer"}[p.Verdict]
-			out = append(out, fmt.Sprintf("%s passes %s questions than %s: %s.",
-				c.Runs[p.Run].Name, how, c.Runs[p.Reference].Name, c.difference(p)))
+			continue
+		}
+		for _, k := range c.PrimaryClaims(p) {
+			if !k.Shown() {
+				same = append(same, fmt.Sprintf("%s: %s", names, c.inOf(k)+c.over(p)))
+				continue
+			}
+			out = append(out, fmt.Sprintf("%s %s %s: %s.", c.Runs[p.Run].Name, differs(k), c.Runs[p.Reference].Name,
+				k.Text+c.over(p)))
+		}
+		if text := c.rest(p); text != "" {
+			others = append(others, text)
 		}
 	}
 	if len(same) > 0 {
-		out = append(out, "No difference of the pass rates is shown. "+strings.Join(same, "; ")+".")
+		out = append(out, fmt.Sprintf("No difference of the %s is shown. %s.", c.PrimaryText(), strings.Join(same, "; ")))
 	}
-	return append(out, c.means()...)
+	return append(out, others...)
 }
 
-// difference says how the pass rates of a pair differ, and how certain that is.
-func (c *Comparison) difference(p *Pair) string {
-	return c.figures(p.Difference, p.Interval, p.Adjusted, p.N)
+// inOf returns the text of a claim, with its measure if there are several primary ones.
+func (c *Comparison) inOf(k Claim) string {
+	if len(c.Primary) == 1 {
+		return k.Text
+	}
+	name, _ := MeasureName(k.Measure)
+	return name + " " + k.Text
 }
 
-// figures has a difference of pass rates over n questions, and how certain it is.
-func (c *Comparison) figures(difference *float64, interval *result.Interval, adjusted *float64, n int) string {
-	text := figure.Points(*difference) + " pp"
-	if interval != nil {
-		text += fmt.Sprintf(" (95%% interval %s to %s)", figure.Points(interval.Low), figure.Points(interval.High))
-	}
-	if adjusted != nil {
-		text += fmt.Sprintf(", p %s adjusted over %s", figure.Probability(*adjusted), figure.Count(c.Tests, "test"))
-	}
-	return text + fmt.Sprintf(", over %s", figure.Count(n, "question"))
+// over says over how many tests and questions the pass rates of a pair are compared.
+func (c *Comparison) over(p *Pair) string {
+	return fmt.Sprintf(" over %s, over %s", figure.Count(c.Tests, "test"), figure.Count(p.N, "question"))
 }
 
-// means say which means of the pairs differ, and in one sentence of which no difference is shown.
-func (c *Comparison) means() []string {
-	var out, measured, same []string
-	for _, p := range c.Pairs {
-		var shown []string
-		for _, m := range p.Measures {
-			name := strings.ReplaceAll(m.Name, "_", " ")
-			if !slices.Contains(measured, name) {
-				measured = append(measured, name)
-			}
-			if m.Verdict != NotSeen {
-				shown = append(shown, fmt.Sprintf("%s is %s, %+.3f, p %s adjusted", name, m.Verdict.Words(), m.Difference,
-					figure.Probability(m.Adjusted)))
-			}
-		}
-		names := []any{c.Runs[p.Run].Name, c.Runs[p.Reference].Name}
+// differs says how a run differs from the one whose name follows.
+func differs(k Claim) string {
+	if k.Measure == passRate {
+		return map[Verdict]string{Better: "passes more questions than", Worse: "passes fewer questions than"}[k.Verdict]
+	}
+	name, _ := MeasureName(k.Measure)
+	return fmt.Sprintf("is %s (%s) than", k.Words(), name)
+}
+
+// rest says which of the other measures of a pair differ, empty if there are none.
+func (c *Comparison) rest(p *Pair) string {
+	var parts, same []string
+	for _, k := range c.Claims(p) {
+		name, _ := MeasureName(k.Measure)
 		switch {
-		case len(shown) > 0:
-			out = append(out, fmt.Sprintf("%s against %s: ", names...)+strings.Join(shown, "; ")+".")
-		case len(p.Measures) > 0:
-			same = append(same, fmt.Sprintf("%s and %s", names...))
+		case k.Primary:
+		case k.Shown():
+			parts = append(parts, fmt.Sprintf("%s is %s, %s", name, k.Words(), k.Text))
+		default:
+			same = append(same, name)
 		}
 	}
 	if len(same) > 0 {
-		out = append(out, fmt.Sprintf("No difference of %s is shown between %s.",
-			strings.Join(measured, ", "), strings.Join(same, ", or ")))
+		parts = append(parts, fmt.Sprintf("no difference of %s is shown", strings.Join(same, ", ")))
 	}
-	return out
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s against %s: %s.", c.Runs[p.Run].Name, c.Runs[p.Reference].Name, strings.Join(parts, "; "))
 }
 
 // PowerText says what a comparison of this size could see, empty if a difference is shown, and
@@ -99,24 +102,4 @@ func (p *Pair) PowerText() string {
 		text += fmt.Sprintf("; to confirm %.1f pp with it takes %s", 100**w.Confirm, figure.Count(*w.Needed, "question"))
 	}
 	return text
-}
-
-// Regression returns an error that names the runs that are worse than the baseline, nil if none is:
-// by the test, or by more than the margin.
-func (c *Comparison) Regression() error {
-	var worse []string
-	for _, pair := range c.Pairs {
-		byMargin := pair.Margin != nil && pair.Margin.Verdict == result.Worse
-		if pair.Verdict == Worse || byMargin {
-			worse = append(worse, c.Runs[pair.Run].Name)
-		}
-	}
-	are := "are"
-	switch len(worse) {
-	case 0:
-		return nil
-	case 1:
-		are = "is"
-	}
-	return fmt.Errorf("regression: %s %s worse than %s", strings.Join(worse, ", "), are, c.Baseline)
 }

@@ -61,7 +61,8 @@ func fileNames(sides []*Run, names []string) []string {
 }
 
 // checkFiles returns an error if a file is given twice, or if two files of a side are of one run:
-// that would say that runs do not differ.
+// that would say that runs do not differ. Files that do not say when their run began are runs of
+// their own, also with the same contents, as those of a system that repeats itself.
 func checkFiles(sides []*Run) error {
 	files := filesOf(sides)
 	for i, a := range files {
@@ -74,7 +75,7 @@ func checkFiles(sides []*Run) error {
 	for _, side := range sides {
 		for i, a := range side.parts {
 			for _, b := range side.parts[:i] {
-				if a.sha256 == b.sha256 || sameRun(a, b) {
+				if sameRun(a, b) {
 					return fmt.Errorf("%w: %s and %s are of the same run; give each run of %s once",
 						ErrOptions, b.path, a.path, side.name)
 				}
@@ -91,7 +92,7 @@ func sameRun(a, b *Run) bool {
 }
 
 // joined returns a, whose rows have a question for each run, with a question for each side.
-func (a *aligned) joined(sides []*Run) *aligned {
+func (a *alignment) joined(sides []*Run) *alignment {
 	b := *a
 	b.rows = make([][]*question, len(a.rows))
 	for i, row := range a.rows {

@@ -14,7 +14,7 @@ const Testable = 6
 // compareTags fills in Tags. Tags that select the same questions are one, which is tested once. A
 // tag of fewer than Testable questions, or clusters if there are any, has figures and no test, so
 // that it does not weaken the tests of others.
-func (c *Comparison) compareTags(a *aligned) {
+func (c *Comparison) compareTags(a *alignment, f *families) {
 	rows := map[string][]int{}
 	for i, row := range a.rows {
 		for _, tag := range slices.Compact(slices.Sorted(slices.Values(tagsOf(row)))) {
@@ -30,26 +30,15 @@ func (c *Comparison) compareTags(a *aligned) {
 	}
 	for _, tags := range same {
 		slices.SortFunc(tags, typeFirst)
-		of := &aligned{}
+		of := &alignment{}
 		for _, i := range rows[tags[0]] {
 			of.rows = append(of.rows, a.rows[i])
 		}
-		t := c.compareTag(tags[0], of)
+		t := c.compareTag(tags[0], of, f)
 		t.Same = tags[1:]
 		c.Tags = append(c.Tags, t)
 	}
 	slices.SortFunc(c.Tags, func(x, y TagComparison) int { return strings.Compare(x.Tag, y.Tag) })
-	var tables []*Table
-	for i := range c.Tags {
-		for j := range c.Tags[i].Pairs {
-			t := &c.Tags[i].Pairs[j].Table
-			if t.P != nil {
-				c.TagTests++
-			}
-			tables = append(tables, t)
-		}
-	}
-	adjustTables(tables)
 }
 
 // typeFirst orders tags of the same questions: the type of question says most of what they are.
@@ -68,26 +57,30 @@ func (t *TagComparison) Title() string {
 	return strings.Join(append([]string{t.Tag}, t.Same...), " = ")
 }
 
-func (c *Comparison) compareTag(tag string, a *aligned) TagComparison {
+func (c *Comparison) compareTag(tag string, a *alignment, f *families) TagComparison {
 	t := TagComparison{Tag: tag, Questions: len(a.rows)}
 	for run := range c.Runs {
 		n := a.counts(run)
 		t.Counts = append(t.Counts, n)
 		t.Intervals = append(t.Intervals, wilson(n))
 	}
-	cluster := a.clusterOf(c.ClusterTag)
-	for _, p := range c.Pairs {
-		table := ratesOf(a.rows, p.Reference, p.Run, cluster, c.Resamples).table(c.Repeated, c.Resamples)
-		if table.N < Testable || cluster != nil && table.Clusters < Testable {
+	t.Pairs = make([]TagPair, len(c.Pairs)) // a slice that stays, because families set its tables
+	d := design{a.clusterOf(c.ClusterTag), c.Repeated, c.Resamples, true}
+	for i := range c.Pairs {
+		p := &c.Pairs[i]
+		r := d.contrast(a.rows, p.Reference, p.Run, true, (*question).passRate)
+		table := r.table()
+		if table.Verdict = NotSeen; table.N < Testable || d.cluster != nil && table.Clusters < Testable || !c.Headlined(p) {
 			table.P = nil
 		}
-		t.Pairs = append(t.Pairs, TagPair{Reference: p.Reference, Run: p.Run, Table: table})
+		t.Pairs[i] = TagPair{Reference: p.Reference, Run: p.Run, Table: table}
+		f.addOther(p, table.P, t.Pairs[i].judge(r))
 	}
 	return t
 }
 
 // differing returns the questions on which runs that have a verdict disagree.
-func differing(a *aligned) []DifferingQuestion {
+func differing(a *alignment) []DifferingQuestion {
 	out := []DifferingQuestion{}
 	for _, row := range a.rows {
 		d := DifferingQuestion{ID: row[0].id, Tags: tagsOf(row)}
@@ -101,7 +94,7 @@ func differing(a *aligned) []DifferingQuestion {
 				rate := float64(passed) / float64(judged)
 				low, high = min(low, rate), max(high, rate)
 			}
-			d.Answers = append(d.Answers, Answered{
+			d.Answers = append(d.Answers, QuestionOutcome{
 				Passed: passed, Asked: len(q.attempts), Outcome: q.attempts[len(q.attempts)-1].outcome,
 				Score: known(q.mean(measureScore)),
 			})

@@ -19,7 +19,9 @@ import (
 type Report struct {
 	Endpoint string `json:"endpoint"`
 	// Profile is empty in a report that was written before there were profiles.
-	Profile    Profile   `json:"profile,omitempty"`
+	Profile Profile `json:"profile,omitempty"`
+	// MCPVersion is the version of MCP that the server of tools agreed to, empty if none was asked.
+	MCPVersion string    `json:"mcp_version,omitempty"`
 	StartedAt  time.Time `json:"started_at"`
 	DurationMS float64   `json:"duration_ms"`
 	Planned    int       `json:"planned"`

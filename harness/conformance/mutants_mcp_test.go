@@ -49,6 +49,9 @@ func editMessages(match func(toolCall) bool, change func(c toolCall, msg map[str
 		a.Header().Set("Content-Type", "text/event-stream")
 		a.Body.Reset()
 		for _, msg := range all {
+			if msg["result"] != nil {
+				a.Status = http.StatusOK // a refused request may have another status
+			}
 			a.Body.WriteString(frame{name: "message", data: string(encode(msg))}.text())
 		}
 		a.Send(w, r)

@@ -56,6 +56,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		}
 	}
 	report.BrainsLeft, report.Deaths = d.CleanUp(ctx, !r.isDead()), r.deaths
+	report.MCPVersion = d.MCPVersion()
 	report.Partial = len(report.Results) < report.Planned
 	report.DurationMS = millis(time.Since(started))
 	for _, deviation := range d.Deviations() {

@@ -87,12 +87,18 @@ func toolsOnStdio(t *testing.T, edit string) Options {
 	}
 }
 
+// mcpVersion is the newest version that the reference daemon and the client both speak.
+const mcpVersion = "2026-07-28"
+
 // The reference tools are kept over stdio, without the daemon's API. The brains remain.
 func TestToolsOnStdio(t *testing.T) {
 	r := runPatiently(t, toolsOnStdio(t, ""))
 	wantAllPass(t, r)
 	if r.Count(requirements.GroupMCP, Must, Kept) < 60 || len(r.Groups()) != 1 || len(r.BrainsLeft) == 0 {
 		t.Errorf("%d kept in %q, brains left: %q", r.Count(requirements.GroupMCP, Must, Kept), r.Groups(), r.BrainsLeft)
+	}
+	if r.MCPVersion != mcpVersion {
+		t.Errorf("MCP version %q, want %q", r.MCPVersion, mcpVersion)
 	}
 }
 

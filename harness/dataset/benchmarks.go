@@ -15,6 +15,14 @@ const (
 	PersonaMem  Format = "personamem"
 
 	MemoryAgentBench Format = "memoryagentbench"
+	PrefEval         Format = "prefeval"
+	LettaFacts       Format = "letta"
+	AgentMemory      Format = "agent-memory-benchmark"
+	BEIR             Format = "beir"
+	HaluMem          Format = "halumem"
+	LoCoMoPlus       Format = "locomo-plus"
+	LongMemEval2     Format = "longmemeval-v2"
+	LifeBench        Format = "lifebench"
 )
 
 // Shape is what a file of a benchmark is.
@@ -26,6 +34,7 @@ const (
 	ObjectFile Shape = "one JSON object"
 	TableFile  Shape = "a CSV table"
 	LinesFile  Shape = "JSON lines or an array"
+	FolderFile Shape = "JSON lines in a folder with others"
 )
 
 // Benchmark is a format in which a benchmark is published.
@@ -46,8 +55,16 @@ var benchmarks = []Benchmark{
 	{LoCoMo, "LoCoMo", []string{"conversation", "qa", "sample_id"}, ArrayFile},
 	{BEAM, "BEAM", []string{"batch_number"}, ArrayFile},
 	{ConvoMem, "ConvoMem", []string{"evidenceItems", "contextSize"}, ObjectFile},
-	{PersonaMem, "PersonaMem", []string{"all_options"}, TableFile},
+	{PersonaMem, "PersonaMem", []string{"all_options", "chat_history_32k_link"}, TableFile},
 	{MemoryAgentBench, "MemoryAgentBench", []string{"questions"}, LinesFile},
+	{PrefEval, "PrefEval", []string{"classification_task_options"}, ArrayFile},
+	{AgentMemory, "agent-memory-benchmark", []string{"gold_ids", "gold_answers"}, ArrayFile},
+	{LettaFacts, "Letta's benchmark of facts", []string{"supporting_fact_indices", "contradicting_facts"}, LinesFile},
+	{HaluMem, "HaluMem", []string{"persona_info"}, LinesFile},
+	{LoCoMoPlus, "LoCoMo-Plus", []string{"cue_dialogue", "trigger_query"}, ArrayFile},
+	{LongMemEval2, "LongMemEval-V2", []string{"eval_function"}, LinesFile},
+	{LifeBench, "LifeBench", []string{"ask_time", "score_points"}, ArrayFile},
+	{BEIR, "BEIR", []string{"_id"}, FolderFile},
 }
 
 // Benchmarks returns the formats of benchmarks.
@@ -57,11 +74,22 @@ func Benchmarks() []Benchmark { return slices.Clone(benchmarks) }
 // format's do, or an empty format.
 func BenchmarkOf(key string) Format {
 	for _, b := range benchmarks {
-		if slices.Contains(b.Keys, key) {
+		if b.Shape != FolderFile && slices.Contains(b.Keys, key) {
 			return b.Format
 		}
 	}
 	return ""
+}
+
+// isQueries reports whether an object with these keys is a query of BEIR. A document of BEIR has a title
+// as well, and objects of others with an _id have other keys.
+func isQueries(keys []string) bool {
+	for _, key := range keys {
+		if key != "_id" && key != "text" && key != "metadata" {
+			return false
+		}
+	}
+	return slices.Contains(keys, "_id") && slices.Contains(keys, "text")
 }
 
 // benchmarkOf returns the format of a shape that has one of the keys, or an empty format.

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/prose"
+	"evalctl/internal/visible"
 )
 
 // Contents is what brains contain once operations have been applied, as far as a dataset determines
@@ -21,14 +23,19 @@ type Contents struct {
 // shelf is what one brain contains.
 type shelf struct {
 	docs map[string]string // by path
-	// texts are messages, and what was remembered without a path.
-	texts []string
-	// gone are the texts of deleted documents, left the paths that deleted and renamed ones had.
-	gone []string
-	left map[string]Op
-	// ended has the sessions, and whether they have ended.
-	ended map[string]bool
+	// said are messages, and what was remembered without a path.
+	said []saying
+	// gone are the texts of deleted documents and sessions, replaced the earlier texts of
+	// documents, left the paths that deleted and renamed ones had.
+	gone, replaced []string
+	left           map[string]Op
+	// ended has the sessions, and whether they have ended; forgotten are those that were deleted.
+	ended     map[string]bool
+	forgotten []string
 }
+
+// saying is a message of a session, or without one what was remembered.
+type saying struct{ session, text string }
 
 // NewContents returns the contents of empty brains.
 func NewContents() *Contents { return &Contents{brains: map[string]*shelf{}} }
@@ -55,14 +62,14 @@ func (c *Contents) Apply(brain string, o Operation) error {
 	s := c.shelf(brain)
 	switch o.Op {
 	case OpPut:
-		s.docs[o.Path] = string(o.Document())
+		s.write(o.Path, string(o.Document()))
 	case OpAppend:
 		s.docs[o.Path] += o.Text
 	case OpRemember:
 		if o.Path == "" {
-			s.texts = append(s.texts, o.Text)
+			s.said = append(s.said, saying{text: o.Text})
 		} else {
-			s.docs[o.Path] = string(o.Document())
+			s.write(o.Path, string(o.Document()))
 		}
 	case OpDelete, OpRename:
 		text, err := c.take(brain, o)
@@ -72,21 +79,46 @@ func (c *Contents) Apply(brain string, o Operation) error {
 		case o.Op == OpDelete:
 			s.gone = append(s.gone, text)
 		default:
-			s.docs[o.To] = text
+			s.write(o.To, text)
 		}
 	case OpMessage:
 		if s.ended[o.Session] {
 			return fmt.Errorf("session %q has ended with an earlier reflect; use another session", o.Session)
 		}
 		s.ended[o.Session] = false
-		s.texts = append(s.texts, o.Text)
+		s.said = append(s.said, saying{o.Session, o.Text})
 	case OpReflect:
 		if _, open := s.ended[o.Session]; !open {
 			return fmt.Errorf("session %q has no message, so there is nothing to reflect on; add a message before", o.Session)
 		}
 		s.ended[o.Session] = true
+	case OpForget:
+		if _, there := s.ended[o.Session]; !there {
+			return fmt.Errorf("session %q has no message, so there is nothing to forget; add a message before", o.Session)
+		}
+		s.forget(o.Session)
 	}
 	return nil
+}
+
+// write writes a document, of which the text before is replaced.
+func (s *shelf) write(path, text string) {
+	if old, there := s.docs[path]; there {
+		s.replaced = append(s.replaced, old)
+	}
+	s.docs[path] = text
+}
+
+// forget deletes a session.
+func (s *shelf) forget(session string) {
+	delete(s.ended, session)
+	s.said = slices.DeleteFunc(s.said, func(t saying) bool {
+		if t.session == session {
+			s.gone = append(s.gone, t.text)
+		}
+		return t.session == session
+	})
+	s.forgotten = append(s.forgotten, session)
 }
 
 // take removes the document at the path of an operation and returns its text.
@@ -112,6 +144,12 @@ func (c *Contents) take(brain string, o Operation) (text string, err error) {
 var errNeverPut = fmt.Errorf("no operation before it and no document of the corpus has that path; " +
 	"put the document first, or correct the path")
 
+// Overwrites reports whether an operation on a brain replaces the text of a document.
+func (c *Contents) Overwrites(brain string, o Operation) bool {
+	_, there := c.shelf(brain).docs[o.Path]
+	return there && (o.Op == OpPut || o.Op == OpRemember)
+}
+
 // Docs returns the documents of a brain by path, without those that were remembered without one.
 func (c *Contents) Docs(brain string) []Doc {
 	docs := []Doc{}
@@ -123,15 +161,15 @@ func (c *Contents) Docs(brain string) []Doc {
 }
 
 // Holds returns where a brain contains a text, as messages name it, and "" if it does not. Texts are
-// compared as result.Folded has them.
+// compared as visible.Words has them.
 func (c *Contents) Holds(brain, text string) string {
-	s, want := c.shelf(brain), result.Folded(text)
+	s, want := c.shelf(brain), visible.Words(text)
 	for _, p := range slices.Sorted(maps.Keys(s.docs)) {
-		if strings.Contains(result.Folded(s.docs[p]), want) {
+		if strings.Contains(visible.Words(s.docs[p]), want) {
 			return "document " + p
 		}
 	}
-	if slices.ContainsFunc(s.texts, func(t string) bool { return strings.Contains(result.Folded(t), want) }) {
+	if slices.ContainsFunc(s.said, func(t saying) bool { return strings.Contains(visible.Words(t.text), want) }) {
 		return "a message or remembered text"
 	}
 	return ""
@@ -146,9 +184,9 @@ const minGone = 12
 func (c *Contents) Gone(brain, question string) []string {
 	var out []string
 	for _, text := range c.shelf(brain).gone {
-		for sentence := range sentencesOf(text) {
+		for sentence := range prose.Sentences(text) {
 			if len(sentence) >= minGone && !slices.Contains(out, sentence) && c.Holds(brain, sentence) == "" &&
-				!strings.Contains(result.Folded(question), result.Folded(sentence)) {
+				!strings.Contains(visible.Words(question), visible.Words(sentence)) {
 				out = append(out, sentence)
 			}
 		}
@@ -156,20 +194,45 @@ func (c *Contents) Gone(brain, question string) []string {
 	return out
 }
 
-// sentencesOf yields the sentences of a document without front matter and the marks of Markdown.
-func sentencesOf(text string) func(yield func(string) bool) {
-	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
-		if _, body, closed := strings.Cut(rest, "\n---\n"); closed {
-			text = body
+// Origin returns where a text that must not come back to a question of a brain is from.
+func (c *Contents) Origin(brain, text string) result.Origin {
+	s, want := c.shelf(brain), visible.Words(text)
+	has := func(t string) bool { return strings.Contains(visible.Words(t), want) }
+	switch {
+	case slices.ContainsFunc(s.gone, has), slices.ContainsFunc(c.Deleted(brain), has):
+		return result.OfDeleted
+	case slices.ContainsFunc(s.replaced, has):
+		return result.OfReplaced
+	}
+	for other, s := range c.brains {
+		if other != brain && (c.Holds(other, text) != "" || slices.ContainsFunc(s.gone, has) || slices.ContainsFunc(s.replaced, has)) {
+			return result.OfAnother
 		}
 	}
-	return func(yield func(string) bool) {
-		for line := range strings.Lines(text) {
-			for sentence := range strings.SplitAfterSeq(strings.Trim(line, "#>*-+ \t\r\n"), ". ") {
-				if !yield(strings.TrimSpace(sentence)) {
-					return
-				}
-			}
+	return ""
+}
+
+// Deleted returns the paths of the documents of a brain that were deleted and not written again,
+// and Renamed those that documents had before.
+func (c *Contents) Deleted(brain string) []string { return c.shelf(brain).without(OpDelete) }
+
+// Renamed is described at Deleted.
+func (c *Contents) Renamed(brain string) []string { return c.shelf(brain).without(OpRename) }
+
+// without returns the paths that an operation has left without a document.
+func (s *shelf) without(op Op) (paths []string) {
+	for _, p := range slices.Sorted(maps.Keys(s.left)) {
+		if _, there := s.docs[p]; !there && s.left[p] == op {
+			paths = append(paths, p)
 		}
 	}
+	return paths
+}
+
+// Sessions returns the sessions that a brain has or had, in order.
+func (c *Contents) Sessions(brain string) []string {
+	s := c.shelf(brain)
+	all := append(slices.Collect(maps.Keys(s.ended)), s.forgotten...)
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -10,11 +10,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonobj"
 )
 
-// Converted is what Convert makes of a file.
-type Converted struct {
+// Conversion is what Convert makes of a file.
+type Conversion struct {
 	// Lines has one question or document per line, in the order of the file.
 	Lines []byte
 	// Documents is set if the file has documents and not questions.
@@ -35,10 +36,10 @@ type record struct {
 // Convert converts a file of questions or documents to JSONL. The format is JSONArray, CSV, TSV or
 // YAML. The keys of objects, or the header of a table, name the fields; other spellings and usual
 // synonyms of them are renamed. Errors are *LineErrors with the line of the file, up to ten.
-func Convert(name string, data []byte, format Format) (Converted, error) {
-	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+func Convert(name string, data []byte, format Format) (Conversion, error) {
+	data = inputfile.Text(data)
 	if err := checkText(name, data); err != nil {
-		return Converted{}, err
+		return Conversion{}, err
 	}
 	var records []record
 	var err error
@@ -50,13 +51,13 @@ func Convert(name string, data []byte, format Format) (Converted, error) {
 	case JSONArray:
 		records, err = readJSON(name, data)
 	default:
-		return Converted{}, fmt.Errorf("%s: %s cannot be converted to JSONL", name, format)
+		return Conversion{}, fmt.Errorf("%s: %s cannot be converted to JSONL", name, format)
 	}
 	if err != nil {
-		return Converted{}, err
+		return Conversion{}, err
 	}
 	if len(records) == 0 {
-		return Converted{}, fmt.Errorf("%s has no questions", name)
+		return Conversion{}, fmt.Errorf("%s has no questions", name)
 	}
 	return convertRecords(name, records)
 }
@@ -78,7 +79,7 @@ func checkText(name string, data []byte) error {
 
 var questionColumns = []column{
 	{"id", false}, {"question", false}, {"question_date", false}, {"expected_substrings", true},
-	{"reference_answer", false}, {"expected_paths", true}, {"checks", false}, {"tags", true},
+	{"reference_answer", false}, {"expected_paths", true}, {"expected_evidence", true}, {"checks", false}, {"tags", true},
 	{"brain", false},
 }
 
@@ -90,7 +91,7 @@ var documentColumns = []column{
 type converter struct {
 	columns []column
 	names   *keyNames
-	out     *Converted
+	out     *Conversion
 }
 
 // known returns the column that a key means, -1 for none. Exactly means that the key is its name.
@@ -106,7 +107,7 @@ func (c *converter) known(key string) (i int, exactly bool) {
 }
 
 // converterFor returns the converter for questions, or for documents if the keys are theirs.
-func converterFor(name string, first record, out *Converted) (*converter, error) {
+func converterFor(name string, first record, out *Conversion) (*converter, error) {
 	questions := &converter{questionColumns, questionKeys(), out}
 	documents := &converter{documentColumns, documentKeys(), out}
 	isQuestion, isDocument := false, false
@@ -132,11 +133,16 @@ func converterFor(name string, first record, out *Converted) (*converter, error)
 }
 
 // convertRecords writes a line for each record.
-func convertRecords(name string, records []record) (Converted, error) {
-	out := Converted{Count: len(records), Renamed: map[string]string{}}
+func convertRecords(name string, records []record) (Conversion, error) {
+	out := Conversion{Count: len(records), Renamed: map[string]string{}}
 	c, err := converterFor(name, records[0], &out)
 	if err != nil {
-		return Converted{}, err
+		return Conversion{}, err
+	}
+	for _, r := range records {
+		if err := checkLost(name, r); err != nil && !out.Documents {
+			return Conversion{}, err
+		}
 	}
 	out.Numbered = !out.Documents && !slices.ContainsFunc(records, func(r record) bool {
 		return slices.ContainsFunc(r.cells, func(cell cell) bool {
@@ -168,7 +174,7 @@ func convertRecords(name string, records []record) (Converted, error) {
 		lines.WriteByte('\n')
 	}
 	if len(bad) > 0 {
-		return Converted{}, JoinLines(bad)
+		return Conversion{}, JoinLines(bad)
 	}
 	out.Lines = lines.Bytes()
 	return out, nil
@@ -235,7 +241,7 @@ func (c *converter) line(r record) ([]byte, error) {
 }
 
 // Renames returns what was renamed, as "from → to", in order.
-func (c Converted) Renames() []string {
+func (c Conversion) Renames() []string {
 	var out []string
 	for _, from := range slices.Sorted(maps.Keys(c.Renamed)) {
 		out = append(out, from+" → "+c.Renamed[from])

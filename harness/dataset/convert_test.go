@@ -106,6 +106,10 @@ func TestConvertRejects(t *testing.T) {
 		{"no name", "id,question,\na,q,\nb,q,x\n", CSV, []string{"f:3: column 3 has a value and no name"}},
 		{"two meanings", "id,question,answer,Reference\na,q,x,y\n", CSV,
 			[]string{`f:2: "answer" and "Reference" both mean "reference_answer"; remove one`}},
+		{"options", `[{"id": "a", "question": "q", "options": [{"option": "A"}], "answer": "A"}]`, JSONArray,
+			[]string{`f:1: the key "options" has options, which a table of questions cannot keep`}},
+		{"preferences", `[{"preference": "p", "question": "q", "explanation": "e"}]`, JSONArray, []string{`f:1: the key "explanation" has a preference to follow`}},
+		{"PersonaMem-v2", "persona_id,user_query,question,correct_answer,incorrect_answers\n1,q,q,a,b\n", CSV, []string{`f:2: the key "incorrect_answers" has options`}},
 		{"several bad rows", "id,question,question_date,tag\na,q,soon,\nb,,,\na,q,,x\n", CSV, []string{
 			`f:2: question "a": "question_date": "soon" is neither`, `f:3: question "b": "question" is missing or empty`,
 			`f:4: unknown field "tag": did you mean "tags"?`}},

@@ -106,7 +106,7 @@ func loadFolder(dir string) (docs []Doc, leftOut []string, err error) {
 			leftOut = append(leftOut, p)
 			return nil
 		}
-		if err := checkDocPath(p); err != nil {
+		if err := CheckDocPath(p); err != nil {
 			return err
 		}
 		data, err := inputfile.ReadIn(root, p, inputfile.Large)
@@ -188,7 +188,7 @@ func parseDoc(line []byte, names *keyNames) (doc Doc, unknown []string, err erro
 	if err != nil {
 		return Doc{}, nil, err
 	}
-	if err := checkDocPath(p); err != nil {
+	if err := CheckDocPath(p); err != nil {
 		return Doc{}, nil, err
 	}
 	// Some published corpora contain empty documents. A document without the key is a mistake.
@@ -236,7 +236,8 @@ func checkDocSize(p string, data []byte) error {
 	return nil
 }
 
-func checkDocPath(p string) error {
+// CheckDocPath returns why a path cannot be the path of a document in a corpus.
+func CheckDocPath(p string) error {
 	if p == "" {
 		return errors.New(`"path" is missing`)
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"go.yaml.in/yaml/v3"
+
+	"evalctl/internal/inputfile"
 )
 
 // maxFrontMatter is how much of a document is read to find its date, in bytes.
@@ -16,7 +18,7 @@ func (d Doc) Date() string { return frontDate(d.Data) }
 // frontDate returns the date in the front matter of a Markdown document, as it is written.
 func frontDate(data []byte) string {
 	data = data[:min(len(data), maxFrontMatter)]
-	first, rest, _ := bytes.Cut(data, []byte("\n"))
+	first, rest, _ := bytes.Cut(inputfile.Text(data), []byte("\n"))
 	if string(bytes.TrimRight(first, " \t\r")) != "---" {
 		return ""
 	}

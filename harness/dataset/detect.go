@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonstream"
 
 	"github.com/kballard/go-shellquote"
@@ -75,10 +76,13 @@ func checkFormat(path, output string, head []byte) error {
 // convertedName is the suggested name of a dataset in JSONL made from a file.
 func convertedName(path string) string {
 	name := strings.TrimSuffix(path, filepath.Ext(path)) + ".jsonl"
-	if name == path {
-		return "questions.jsonl"
+	switch {
+	case name != path:
+		return name
+	case filepath.Base(path) == "questions.jsonl":
+		return "converted.jsonl"
 	}
-	return name
+	return "questions.jsonl"
 }
 
 // convertedCorpus is the suggested name of a corpus in JSONL made from a file.
@@ -93,7 +97,7 @@ func convertedCorpus(path string) string {
 // Detect determines the format of a file from its beginning, of which 64 KiB are enough. It is ""
 // if the beginning shows no format.
 func Detect(head []byte) Format {
-	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte(byteOrderMark)))
+	text := bytes.TrimSpace(inputfile.Text(head))
 	bare := text
 	for len(bare) > 0 && bare[0] == '#' {
 		_, bare, _ = bytes.Cut(bare, []byte("\n"))
@@ -120,6 +124,12 @@ func detectObject(text []byte) Format {
 	keys, _ := FirstKeys(text)
 	if f := benchmarkOf(ObjectFile, keys[:min(1, len(keys))]...); f != "" {
 		return f
+	}
+	if f := benchmarkOf(LinesFile, keys...); f != "" && f != MemoryAgentBench { // for which see isAgentBench
+		return f
+	}
+	if isQueries(keys) {
+		return BEIR
 	}
 	line, _, more := bytes.Cut(text, []byte("\n"))
 	if !more || json.Valid(line) {

@@ -58,6 +58,9 @@ func TestOpenNamesFormat(t *testing.T) {
 		"my q.jsonl": {`[{"id":"a","question":"q"}]`, "my q.jsonl is JSON over several lines " +
 			"and not JSONL, one JSON object per line; convert it:\n" +
 			"  evalctl dataset convert 'DIR/my q.jsonl' --output questions.jsonl"},
+		"questions.jsonl": {`{"id":"a","question":"q","eval_function":"x"}`, "questions.jsonl is a LongMemEval-V2 benchmark " +
+			"and not JSONL, one JSON object per line; convert it:\n  evalctl dataset convert DIR/questions.jsonl " +
+			"--output converted.jsonl, or measure with it as it is:\n  evalctl replay --sdk go --dataset DIR/questions.jsonl"},
 		"l.json": {`[{"sample_id":"a"}]`, "l.json is a LoCoMo benchmark and not JSONL, " +
 			"one JSON object per line; convert it:\n  evalctl dataset convert DIR/l.json " +
 			"--output DIR/l.jsonl, or measure with it as it is:\n  evalctl replay --sdk go --dataset DIR/l.json"},

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,24 +9,24 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/cases"
-
 	"evalctl/harness/result"
+	"evalctl/internal/visible"
 	"evalctl/scorer"
 )
 
-// GoldReport says how many of a dataset's selected questions have expected paths, and which of them
-// make metrics of retrieval doubtful.
+// GoldReport says how many of a dataset's selected questions have expected paths or evidence, and
+// which of them make metrics of retrieval doubtful.
 type GoldReport struct {
-	// WithGold is the number of questions with expected paths.
-	WithGold int
+	// WithGold is the number of questions with expected paths or evidence, WithEvidence that of those
+	// with evidence.
+	WithGold, WithEvidence int
 	// Warnings are those that do not depend on answers.
 	Warnings []result.Warning
 }
 
 // CheckGold reads the selected questions of d. It returns an error with file:line for an expected
-// path that is empty or not among the documents of the question's brain. If those are not known,
-// every path is accepted.
+// path that is empty or not among the documents of the question's brain, and for evidence that they
+// do not have. If the documents are not known, all is accepted.
 func CheckGold(d Dataset, brains []Brain, topK int) (GoldReport, error) {
 	s := GoldReport{}
 	paths := PathsByBrain(brains)
@@ -34,6 +35,8 @@ func CheckGold(d Dataset, brains []Brain, topK int) (GoldReport, error) {
 			paths[b.Name] = PathsOf(d.Versions(b.Name, b.Docs))
 		}
 	}
+	quotes := newQuotations(d, brains)
+	lacking := result.Warning{Kind: "without_evidence", IDs: []string{}}
 	inQuestion := result.Warning{Kind: "answer_in_question"}
 	covered := result.Warning{Kind: result.TopKCoversBrain, IDs: []string{}}
 	uses := map[goldUse]int{}
@@ -43,22 +46,30 @@ func CheckGold(d Dataset, brains []Brain, topK int) (GoldReport, error) {
 			return s, err
 		}
 		item, known := q.Item(), paths[q.Brain]
-		err := scorer.Retrieval{TopK: topK}.Check(item)
+		err := scorer.Retrieval{TopK: topK, Evidence: len(item.Evidence) > 0}.Check(item)
 		if errors.Is(err, scorer.ErrNoGold) {
 			continue
 		}
 		for _, g := range item.Gold {
 			if err == nil && known != nil && !known.Has(known.Gold(g.Path)) {
-				err = fmt.Errorf("question %q: expected path %q is not among the documents of brain %s; "+
-					"correct it, or add the document", q.ID, g.Path, q.Brain)
+				fix := cmp.Or(known.meant(g.Path), "; correct it, or add the document")
+				err = fmt.Errorf("question %q: expected path %q is not among the documents of brain %s%s", q.ID, g.Path, q.Brain, fix)
 			}
 			uses[goldUse{q.Brain, known.Gold(g.Path)}]++
+		}
+		if err == nil {
+			err = quotes.check(q, known)
 		}
 		if err != nil {
 			bad = append(bad, &LineError{File: d.Path, Line: q.Line, Err: err})
 		}
 		s.WithGold++
-		if known != nil && topK >= len(known) {
+		if len(q.ExpectedEvidence) > 0 {
+			s.WithEvidence++
+		} else {
+			lacking.AddID(q.ID)
+		}
+		if known != nil && topK >= known.Len() {
 			covered.Count++
 		}
 		if answeredByItself(q) {
@@ -67,6 +78,11 @@ func CheckGold(d Dataset, brains []Brain, topK int) (GoldReport, error) {
 	}
 	if len(bad) > 0 {
 		return s, JoinLines(bad)
+	}
+	if lacking.Count > 0 && s.WithEvidence > 0 {
+		lacking.Message = fmt.Sprintf("%d of the %d questions with gold have no expected_evidence: "+
+			"as others have it, --scorer retrieval leaves them out; add it to all, or to none", lacking.Count, s.WithGold)
+		s.Warnings = append(s.Warnings, lacking)
 	}
 	if covered.Count > 0 {
 		covered.Message = coverage(brains, covered.Count, topK)
@@ -118,12 +134,11 @@ func mostUsed(uses map[goldUse]int) (path string, n int) {
 // answeredByItself reports whether the question's text contains an expected substring, or the
 // reference answer as whole words.
 func answeredByItself(q Question) bool {
-	fold := cases.Fold()
-	question := fold.String(q.Question)
+	question := visible.Folded(q.Question)
 	inside := func(s string) bool {
-		return strings.TrimSpace(s) != "" && strings.Contains(question, fold.String(s))
+		return strings.TrimSpace(s) != "" && strings.Contains(question, visible.Folded(s))
 	}
-	answer := fold.String(strings.TrimSpace(q.ReferenceAnswer))
+	answer := visible.Folded(strings.TrimSpace(q.ReferenceAnswer))
 	return slices.ContainsFunc(q.ExpectedSubstrings, inside) ||
 		answer != "" && hasWords(question, answer)
 }

@@ -26,14 +26,14 @@ func ReadIDs(path string) (IDs, error) {
 	if err := result.Unexpected(path, "ids, one on a line"); err != nil {
 		return l, err
 	}
-	data, err := inputfile.Read(path, inputfile.Large)
+	data, err := inputfile.ReadText(path, inputfile.Large)
 	if err != nil {
 		return l, err
 	}
 	l.List = []string{}
 	first := map[string]int{}
 	number := 0
-	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
+	for line := range strings.Lines(string(inputfile.Table(data, false))) {
 		number++
 		id := strings.TrimSpace(line)
 		if id == "" || strings.HasPrefix(id, "#") {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/scorer"
 )
@@ -28,6 +29,8 @@ type Input struct {
 	Brains  []Brain
 	// Gold is set by CheckGold.
 	Gold GoldReport
+	// Doubts are set by Validate.
+	Doubts []result.Warning
 	// Needs are of the selected questions.
 	Needs Needs
 }

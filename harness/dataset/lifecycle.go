@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/harness/result"
+	"evalctl/internal/visible"
 )
 
 // Step is what happens in brains before one question. Brain is the question's, and that of the
@@ -194,7 +194,13 @@ func (d Dataset) DocumentAt(q Question, docs []Doc, path string) (data []byte, o
 			}
 		}
 	}
-	text, ok := contents.shelf(q.Brain).docs[path]
+	docsThen := contents.shelf(q.Brain).docs
+	text, ok := docsThen[path]
+	for p := range docsThen {
+		if !ok && visible.Path(p) == visible.Path(path) {
+			text, ok = docsThen[p], true
+		}
+	}
 	return []byte(text), ok
 }
 
@@ -251,13 +257,13 @@ func (q Question) checkForbidden() error {
 	if n := len(q.Forbidden); n > maxForbidden {
 		return fmt.Errorf("forbidden has %d texts, the limit is %d: each one costs a search", n, maxForbidden)
 	}
-	question := result.Folded(q.Question)
+	question := visible.Words(q.Question)
 	wanted := make([]string, len(q.ExpectedSubstrings))
 	for i, want := range q.ExpectedSubstrings {
-		wanted[i] = result.Folded(want)
+		wanted[i] = visible.Words(want)
 	}
 	for i, text := range q.Forbidden {
-		folded := result.Folded(text)
+		folded := visible.Words(text)
 		switch {
 		case folded == "":
 			return fmt.Errorf("forbidden[%d] is blank; remove it", i)
@@ -275,7 +281,7 @@ func (q Question) checkForbidden() error {
 
 func (q Question) checkCited() error {
 	for _, p := range q.MustCite {
-		if err := checkDocPath(p); err != nil {
+		if err := CheckDocPath(p); err != nil {
 			return fmt.Errorf("must_cite: %w", err)
 		}
 	}

@@ -29,8 +29,8 @@ func TestOperationsAreChecked(t *testing.T) {
 		lines    []string
 		want     string // part of the error, empty for none
 	}{
-		{"an unknown operation", false, []string{line("a", `,"before":[{"op":"forget","path":"a.md"}]`)},
-			`q.jsonl:1: question "a": before[0]: unknown operation "forget"; it must be one of put`},
+		{"an unknown operation", false, []string{line("a", `,"before":[{"op":"erase","path":"a.md"}]`)},
+			`q.jsonl:1: question "a": before[0]: unknown operation "erase"; it must be one of put`},
 		{"a misspelt operation", false, []string{line("a", `,"before":[{"op":"dlete","path":"a.md"}]`)}, `did you mean "delete"?`},
 		{"a misplaced field", false, []string{line("a", `,"before":[`+put+`,{"op":"delete","path":"a.md","to":"b.md"}]`)},
 			`q.jsonl:1: question "a": before[1]: delete has no "to"`},

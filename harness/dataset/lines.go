@@ -65,7 +65,7 @@ func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 		sc.Buffer(make([]byte, 0, 64<<10), maxLine+len(byteOrderMark)+len("\r\n")+1)
 		n, at, next := 0, int64(0), int64(0) // the offsets of this line and of the next
 		sc.Split(func(data []byte, atEOF bool) (int, []byte, error) {
-			advance, token, err := bufio.ScanLines(data, atEOF)
+			advance, token, err := scanLine(data, atEOF)
 			at, next = next, next+int64(advance)
 			return advance, token, err
 		})
@@ -100,6 +100,23 @@ func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 			yield(textLine{}, fmt.Errorf("read %s: %w", name, err))
 		}
 	}
+}
+
+// scanLine is bufio.ScanLines for lines that may end with CR alone. JSON has no CR within a text.
+func scanLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	advance, token, err = bufio.ScanLines(data, atEOF)
+	line := data[:max(advance, len(token))]
+	if advance == 0 && token == nil {
+		line = data
+	}
+	at := bytes.IndexByte(line, '\r')
+	switch {
+	case at < 0, at+1 < len(data) && data[at+1] == '\n':
+		return advance, token, err
+	case at+1 == len(data) && !atEOF:
+		return 0, nil, nil // it may be followed by LF
+	}
+	return at + 1, data[:at], nil
 }
 
 // field is a key of an object and what its value is decoded into: a *string, **string or *[]string.

@@ -24,7 +24,7 @@ func (n *Needs) Add(item scorer.Item) {
 	for need, has := range map[scorer.Need]bool{
 		scorer.NeedExpected:  len(item.Expected) > 0,
 		scorer.NeedReference: strings.TrimSpace(item.Reference) != "",
-		scorer.NeedGold:      len(item.Gold) > 0,
+		scorer.NeedGold:      len(item.Gold) > 0 || len(item.Evidence) > 0,
 		scorer.NeedChecks:    len(item.Checks) > 0,
 	} {
 		if has {
@@ -37,7 +37,7 @@ func (n *Needs) Add(item scorer.Item) {
 // for the scorer used, "" if there are none.
 func (n *Needs) Others(used scorer.Kind) string {
 	var out []string
-	for _, k := range scorer.Kinds() {
+	for _, k := range scorer.ByNeed() {
 		switch has := n.Has[k.Needs]; {
 		case has <= n.Has[used.Needs]:
 		case has == n.Total:

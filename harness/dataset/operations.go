@@ -26,6 +26,7 @@ const (
 	OpRemember    Op = "remember"    // a document is written whose path the service may choose
 	OpMessage     Op = "message"     // a message is added to a session
 	OpReflect     Op = "reflect"     // a session ends
+	OpForget      Op = "forget"      // a session is deleted, with what was made from it
 	OpConsolidate Op = "consolidate" // the brain is tidied
 	OpRestart     Op = "restart"     // the daemon is restarted
 )
@@ -45,6 +46,9 @@ type Operation struct {
 	Title, Date string
 	// Session is the session of a message or reflection. Role and Speaker are those of a message.
 	Session, Role, Speaker string
+	// Source, if it is protocol.SourceExtract, has the service extract facts from what is
+	// remembered.
+	Source string
 }
 
 // opFields are the fields of the operations besides op: those that are required, and others.
@@ -53,16 +57,18 @@ var opFields = map[Op]struct{ required, optional []string }{
 	OpAppend:      {[]string{"path", "text"}, []string{"brain"}},
 	OpDelete:      {[]string{"path"}, []string{"brain"}},
 	OpRename:      {[]string{"path", "to"}, []string{"brain"}},
-	OpRemember:    {[]string{"text"}, []string{"path", "title", "brain"}},
+	OpRemember:    {[]string{"text"}, []string{"path", "title", "source", "brain"}},
 	OpMessage:     {[]string{"session", "text"}, []string{"role", "speaker", "date", "brain"}},
 	OpReflect:     {[]string{"session"}, []string{"brain"}},
+	OpForget:      {[]string{"session"}, []string{"brain"}},
 	OpConsolidate: {nil, []string{"brain"}},
 	OpRestart:     {},
 }
 
 // ops are all operations, in the order of messages.
 var ops = []Op{
-	OpPut, OpAppend, OpDelete, OpRename, OpRemember, OpMessage, OpReflect, OpConsolidate, OpRestart,
+	OpPut, OpAppend, OpDelete, OpRename, OpRemember, OpMessage, OpReflect, OpForget, OpConsolidate,
+	OpRestart,
 }
 
 // maxOperations is the largest number of operations before one question.
@@ -117,7 +123,7 @@ func parseOperation(value json.RawMessage) (o Operation, err error) {
 	var op string
 	texts := map[string]*string{
 		"op": &op, "brain": &o.Brain, "path": &o.Path, "to": &o.To, "text": &o.Text, "title": &o.Title,
-		"date": &o.Date, "session": &o.Session, "role": &o.Role, "speaker": &o.Speaker,
+		"date": &o.Date, "session": &o.Session, "role": &o.Role, "speaker": &o.Speaker, "source": &o.Source,
 	}
 	var given []string
 	for _, m := range members {
@@ -155,7 +161,7 @@ func unknownKey(key string, known map[string]*string) error {
 		}
 	}
 	return fmt.Errorf("unknown field %.40q; an operation has op and, depending on it, brain, path, to, text, title, "+
-		"date, session, role and speaker", key)
+		"date, session, role, speaker and source", key)
 }
 
 // checkFields returns an error for an unknown operation, and for a field that is missing or that
@@ -205,7 +211,7 @@ func (o Operation) check() error {
 		if p == "" {
 			continue
 		}
-		if err := checkDocPath(p); err != nil {
+		if err := CheckDocPath(p); err != nil {
 			return err
 		}
 		if len([]rune(p))+len(result.SeedRoot) > protocol.MaxDocumentPath || path.Clean(p) != p {
@@ -213,6 +219,8 @@ func (o Operation) check() error {
 		}
 	}
 	switch {
+	case o.Source != "" && o.Source != protocol.SourceExtract:
+		return fmt.Errorf("unknown source %.40q; the only one is %q", o.Source, protocol.SourceExtract)
 	case o.Op == OpRename && o.Path == o.To:
 		return fmt.Errorf("%s is renamed to itself", o.Path)
 	case len(o.Text) > protocol.MaxWriteBytes/2:

@@ -10,7 +10,7 @@ import (
 )
 
 // pathsOf returns the Paths of a brain with these documents.
-func pathsOf(paths ...string) Paths {
+func pathsOf(paths ...string) *Paths {
 	var docs []Doc
 	for _, p := range paths {
 		docs = append(docs, Doc{Path: p})
@@ -21,7 +21,7 @@ func pathsOf(paths ...string) Paths {
 func TestName(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		known Paths
+		known *Paths
 		got   string
 		want  string
 	}{

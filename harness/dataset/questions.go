@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,6 +10,8 @@ import (
 	"hash/maphash"
 	"io"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +19,9 @@ import (
 	"evalctl/internal/inputfile"
 	"evalctl/scorer"
 )
+
+// TagAbstention is the tag of questions whose right answer is that it is not known.
+const TagAbstention = "abstention"
 
 // MaxQuestions is the largest number of questions of a run.
 const MaxQuestions = 10_000_000
@@ -34,6 +40,10 @@ type Question struct {
 	QuestionDate string
 	// ExpectedPaths are the paths of the gold documents in the corpus.
 	ExpectedPaths []string
+	// ExpectedGrades are the grades of expected paths, above 0. One without a grade has 1.
+	ExpectedGrades map[string]float64
+	// ExpectedEvidence are texts of the corpus, each of which a returned passage must have.
+	ExpectedEvidence []string
 	// Checks are conditions on the answer, which the checks scorer applies.
 	Checks []scorer.Check
 	Tags   []string
@@ -63,7 +73,8 @@ func (q Question) Item() scorer.Item {
 	return scorer.Item{
 		ID: q.ID, Question: q.Question, QuestionDate: q.QuestionDate,
 		Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
-		Gold: result.Gold(q.ExpectedPaths), Checks: q.Checks, Type: q.JudgeType,
+		Gold: result.Gold(q.ExpectedPaths, q.ExpectedGrades), Evidence: scorer.EvidenceRanking(make([]int, len(q.ExpectedEvidence))),
+		Checks: q.Checks, Type: q.JudgeType, Category: q.Type,
 	}
 }
 
@@ -78,6 +89,9 @@ type Dataset struct {
 	Selection *result.Selection
 	// Repeats is how often each selected question is asked, 0 for once.
 	Repeats int
+	// Cluster is the tag that names the clusters of the selected questions, result.NoClusters if that
+	// was asked for, and empty if they have none.
+	Cluster string
 	// Tags has the number of selected questions by tag.
 	Tags map[string]int
 	// Unknown has the number of lines by key, for keys that a question does not have. Their values
@@ -88,6 +102,8 @@ type Dataset struct {
 	brains   map[string]*brainQuestions // of all questions, by name
 	places   []place                    // of the selected questions, in order
 	shuffled bool
+	clusters result.ClusterFinder
+	families map[string]bool // see Families
 	// lifecycle is nil for a dataset without a file.
 	lifecycle *lifecycle
 	memory    []Question // the questions of a dataset without a file to read again
@@ -100,8 +116,9 @@ var digestSeed = maphash.MakeSeed()
 type Options struct {
 	Naming    BrainNaming
 	Selection Selection
-	// Cluster, if set, is a tag that names the cluster of a question: X if it has the tag Cluster:X.
-	// Each question that Check is called for must have one.
+	// Cluster, if set, is a tag that names the cluster of a question: X if it has the tag Cluster:X, or
+	// its brain for result.ByBrain. Each question that Check is called for must have one. Empty is what
+	// result.ClusterFinder finds, result.NoClusters none.
 	Cluster string
 	// Repeats is how often each question is asked, 0 for once.
 	Repeats int
@@ -151,6 +168,7 @@ func Open(path string, o Options) (Dataset, error) {
 	if err := d.read(io.TeeReader(text, sum), o); err != nil {
 		return Dataset{}, err
 	}
+	d.Cluster = cmp.Or(o.Cluster, d.clusters.Tag())
 	if d.Planned() > MaxQuestions {
 		return Dataset{}, fmt.Errorf("%s: %d questions are more than one run may have (%d); "+
 			"split the file, select fewer or repeat them less often", path, d.Planned(), MaxQuestions)
@@ -215,7 +233,7 @@ func (d *Dataset) checkQuestion(q Question, o Options, s *selector, lines map[st
 	if !s.add(q) {
 		return nil
 	}
-	if o.Cluster != "" {
+	if o.Cluster != "" && o.Cluster != result.NoClusters && (o.Cluster != result.ByBrain || q.Brain == "" && d.naming.Tag == "") {
 		if _, n := tagValue(q.Tags, o.Cluster); n != 1 {
 			return fmt.Errorf("question %q has %d tags that begin with %s: and needs exactly 1, "+
 				"which names its cluster", q.ID, n, o.Cluster)
@@ -227,12 +245,24 @@ func (d *Dataset) checkQuestion(q Question, o Options, s *selector, lines map[st
 	return o.Check(q)
 }
 
+// Families returns the families of the selected questions that are about time: of those with
+// operations before them or with forbidden texts, the first tag without a colon. They are in order.
+func (d Dataset) Families() []string { return slices.Sorted(maps.Keys(d.families)) }
+
 // add counts a selected question.
 func (d *Dataset) add(q Question) {
+	if i := slices.IndexFunc(q.Tags, func(t string) bool { return !strings.Contains(t, ":") }); i >= 0 && len(q.Before)+len(q.Forbidden) > 0 {
+		if d.families == nil {
+			d.families = map[string]bool{}
+		}
+		d.families[q.Tags[i]] = true
+	}
 	for _, t := range q.Tags {
 		d.Tags[t]++
 	}
 	d.addToBrain(q)
+	name, _, _ := d.naming.of(q) // assign has returned the error
+	d.clusters.Add(q.Tags, name)
 }
 
 // tagValue returns X of the first tag tag:X, and how many such tags there are.
@@ -314,6 +344,8 @@ func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
 		field{key: "reference_answer", into: &q.ReferenceAnswer},
 		field{key: "question_date", into: &q.QuestionDate},
 		field{key: "expected_paths", into: &q.ExpectedPaths},
+		field{key: "expected_grades", into: &q.ExpectedGrades},
+		field{key: "expected_evidence", into: &q.ExpectedEvidence},
 		field{key: "checks", into: &checks},
 		field{key: "tags", into: &q.Tags},
 		field{key: "brain", into: &q.Brain},
@@ -339,6 +371,12 @@ func parseQuestion(line []byte, names *keyNames) (q Question, err error) {
 	}
 	if err == nil {
 		err = q.checkForbidden()
+	}
+	if err == nil {
+		err = q.checkEvidence()
+	}
+	if err == nil {
+		err = q.checkGrades()
 	}
 	if err != nil {
 		return q, fmt.Errorf("question %q: %w", q.ID, err)

@@ -63,7 +63,8 @@ func TestSchemaOfQuestions(t *testing.T) {
 	for _, members := range []string{
 		``, `,"other":[1]`, `,"tags":null`, `,"tags":[]`, `,"tags":["a","b"]`, `,"tags":["a","a"]`, `,"tags":"a"`,
 		`,"tags":[1]`, `,"tags":[null]`, `,"tags":{}`, `,"expected_substrings":["",""]`, `,"expected_substrings":"x"`,
-		`,"expected_paths":["a","a"]`, `,"expected_paths":[null]`, `,"expected_paths":7`, `,"reference_answer":""`,
+		`,"expected_paths":["a","a"]`, `,"expected_evidence":["a b"]`, `,"expected_evidence":["…"]`, `,"expected_evidence":[""]`, `,"expected_evidence":"a"`,
+		`,"expected_evidence":null`, `,"expected_evidence":["駅"]`, `,"expected_evidence":["7"]`, `,"expected_paths":[null]`, `,"expected_paths":7`, `,"reference_answer":""`,
 		`,"reference_answer":null`, `,"reference_answer":7`, `,"reference_answer":["x"]`,
 		`,"question_date":"2025-03-14"`, `,"question_date":"2025-02-30"`, `,"question_date":"2025-03-14T09:00:00Z"`,
 		`,"question_date":"2025-03-14T09:00:00.5+01:00"`, `,"question_date":"2025-03-14T09:00:00"`,

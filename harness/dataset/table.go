@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"evalctl/internal/inputfile"
 )
 
 // readTable reads the records of a table with a header.
 func readTable(name string, data []byte, format Format) ([]record, error) {
+	data = inputfile.Table(data, format != TSV)
 	r := csv.NewReader(bytes.NewReader(data))
 	r.Comma, r.ReuseRecord = separator(data, format), true
 	r.LazyQuotes = format == TSV // where quotes are usually part of the text

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"errors"
+	"slices"
 
 	"evalctl/scorer"
 )
@@ -23,7 +24,10 @@ func Validate(s Spec, name string, topK int) (Input, error) {
 	}
 	in, err := load()
 	if err == nil {
-		return in, in.CheckGoldFor(kind, topK)
+		err = in.CheckGoldFor(kind, topK)
+		var wrong error
+		in.Doubts, wrong = Doubts(in.Dataset, in.Brains, kind.Needs)
+		return in, errors.Join(err, wrong)
 	}
 	if in.Dataset.Path == "" { // the corpus has not been read
 		_, wrong := s.OpenCorpus()
@@ -83,7 +87,7 @@ func (in Input) Report(path string, warnings []string, err error) Report {
 	if in.Corpus != nil {
 		r.Corpus, r.Documents = in.Corpus.Path, len(in.Corpus.Docs)
 	}
-	for _, w := range in.Gold.Warnings {
+	for _, w := range slices.Concat(in.Doubts, in.Gold.Warnings) {
 		r.Warnings = append(r.Warnings, w.Message)
 	}
 	for _, b := range in.Brains {

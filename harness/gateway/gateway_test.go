@@ -26,7 +26,8 @@ func TestCompletion(t *testing.T) {
 	r := start(t, new(llm.Dollar), nil, llmtest.Script(reply, reply))
 	p := r.client()
 	want := llm.Response{Text: "one two three", Model: "m", FinishReason: "stop",
-		Usage: llm.Usage{InputTokens: 10, OutputTokens: 5}, Attempts: 1}
+		Usage: llm.Usage{InputTokens: 10, OutputTokens: 5}, Attempts: 1,
+		Asked: llm.Manner{Dialect: llm.Dialect{Limit: llm.LimitTokens, Temperature: true}, MaxTokens: 100, Usual: true}}
 	if got, err := p.Complete(t.Context(), ask("q")); err != nil || got != want {
 		t.Error(err, cmp.Diff(want, got))
 	}
@@ -86,6 +87,8 @@ func TestFailures(t *testing.T) {
 	}{
 		"rejected":      {llmtest.Reply{Status: 400, Body: `{"error":"too long ` + secret + `"}`}, 400, `{"error":"too long [API key]"}`, 0, 0},
 		"rate limit":    {llmtest.Reply{Status: 429, RetryAfter: "7", Body: "slow"}, 429, "slow", 0, 0},
+		"error in 200":  {llmtest.Reply{Body: `{"error":{"code":429,"message":"slow"}}`}, 200, "slow", 0, 0},
+		"counted there": {llmtest.Reply{Body: `{"error":{"code":502,"message":"slow"},"usage":{"prompt_tokens":3,"completion_tokens":4}}`}, 200, "slow", 7 * token, 0},
 		"counted, 429":  {llmtest.Reply{Status: 429, Body: `{"usage":{"prompt_tokens":3,"completion_tokens":4}}`}, 429, "usage", 7 * token, 0},
 		"counted, 500":  {llmtest.Reply{Status: 500, Body: `{"usage":{"prompt_tokens":3,"completion_tokens":4}}`}, 500, "usage", 7 * token, 0},
 		"counted wrong": {llmtest.Reply{Status: 429, Body: `{"usage":{"prompt_tokens":-3}}`}, 429, "usage", worst, worst},
@@ -146,7 +149,7 @@ func TestCutStream(t *testing.T) {
 	}{
 		"cut":              {llmtest.Reply{Text: "one two three", CutAfter: 2, Input: 10, Output: 5}, true, "EOF"},
 		"no finish reason": {llmtest.Reply{Body: "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"}, true, "before the answer did"},
-		"error frame":      {llmtest.Reply{Body: "data: {\"error\":{\"message\":\"overloaded\"}}\n\n"}, true, "overloaded"},
+		"error frame":      {llmtest.Reply{Body: "data: {\"error\":{\"message\":\"broken\"}}\n\n"}, true, "broken"},
 		"bad frame":        {llmtest.Reply{Body: "data: {\n\n"}, true, "JSON"},
 		"uncounted":        {llmtest.Reply{Text: "one two"}, true, ""},
 		"negative":         {llmtest.Reply{Text: "one two", Usage: `{"prompt_tokens":-1,"completion_tokens":5}`}, true, ""},

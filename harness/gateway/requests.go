@@ -31,7 +31,7 @@ func (g *Gateway) Requests() result.ModelRequests {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	out := q.sums
-	out.Refused, out.Silent = []result.RefusedRequests{}, []result.Generated{}
+	out.Refused, out.Silent = []result.RefusedRequests{}, []result.GeneratedKind{}
 	for r, n := range q.refused {
 		r.Requests = n
 		out.Refused = append(out.Refused, r)

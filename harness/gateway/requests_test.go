@@ -156,7 +156,7 @@ func TestRequestsAreCounted(t *testing.T) {
 	broken := got.Answers.Made - 3 // our client repeats it
 	want := result.ModelRequests{
 		Ingest: result.RequestCount{Made: 1}, Answers: result.RequestCount{Made: 3 + broken, Failed: 1 + broken},
-		Embeddings: result.RequestCount{Made: 14, Failed: 14}, Silent: []result.Generated{},
+		Embeddings: result.RequestCount{Made: 14, Failed: 14}, Silent: []result.GeneratedKind{},
 		Refused: []result.RefusedRequests{
 			{Path: "/embeddings", Status: 404, Requests: 14}, {Path: "/v1/messages", Status: 404, Requests: 4},
 			{Path: "/chat/completions", Status: 0, Requests: broken}, {Path: "/chat/completions", Status: 400, Requests: 1},

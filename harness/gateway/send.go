@@ -98,7 +98,9 @@ func (g *Gateway) passAnswer(w http.ResponseWriter, c *call, res *http.Response)
 		c.keep(newCachedAnswer(res.Header.Get("Content-Type"), body, t))
 	}
 	_, _ = w.Write(body) // fails only if the client has gone
-	return t.outcome(), nil
+	o := t.outcome()
+	o.rejected = !o.counted && llm.StatesError(body)
+	return o, nil
 }
 
 // cachedAnswer is what is stored of an answer.

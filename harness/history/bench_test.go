@@ -20,10 +20,10 @@ func writeBench(t *testing.T, root string, day, hour int, ms float64, edit func(
 	started := time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC)
 	f := &record.File{
 		Version: record.Version, Kind: record.Kind, SDK: "go", StartedAt: started, FinishedAt: started.Add(time.Minute),
-		Plan:    record.Plan{Arrival: record.Constant, Stages: []record.Stage{{From: 50, To: 50}}, Sizes: []int{1000}, Rounds: 8, TopK: 10},
+		Plan:    record.Plan{Arrival: record.Constant, Stages: []record.Stage{{From: 50, To: 50}}, Sizes: []int{1000}, Rounds: 40, TopK: 10},
 		Targets: []record.Target{{Name: "go"}, {Name: "null", Null: true}},
 	}
-	for round := range 8 {
+	for round := range 40 {
 		for target := range 2 {
 			b := record.Block{Target: target, Size: 1000, Round: round, Seconds: 1}
 			for _, op := range []string{"ask", "search"} {

@@ -84,6 +84,9 @@ func (e *Entry) VerdictText() string {
 	if e.Stopped != "" {
 		return strings.ReplaceAll(string(e.Stopped), "_", " ")
 	}
+	if e.Scorer == result.ScorerImported && e.Verdict == result.Measured {
+		return "imported"
+	}
 	return string(e.Verdict)
 }
 

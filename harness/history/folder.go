@@ -47,17 +47,17 @@ const depth = 2
 type Reader struct {
 	root  string
 	mu    sync.Mutex
-	known map[string]known // by path
+	known map[string]fileContent // by path
 }
 
-// known is what a file contained.
-type known struct {
+// fileContent is what a file contained.
+type fileContent struct {
 	info fs.FileInfo
 	file file
 }
 
 // NewReader returns a Reader of the folder root.
-func NewReader(root string) *Reader { return &Reader{root: root, known: map[string]known{}} }
+func NewReader(root string) *Reader { return &Reader{root: root, known: map[string]fileContent{}} }
 
 // Read reads a folder of results once. See Reader.Read.
 func Read(root string, since time.Time) (*Folder, error) { return NewReader(root).Read(since) }
@@ -100,7 +100,7 @@ func (r *Reader) Read(since time.Time) (*Folder, error) {
 	var all []*Entry
 	for i, p := range paths {
 		if read[i].err == nil { // an error may have passed by the next time
-			r.known[p.path] = known{p.info, read[i]}
+			r.known[p.path] = fileContent{p.info, read[i]}
 		}
 		if e := f.add(p.path, read[i]); e != nil {
 			e.Copies = slices.Clone(p.names)
@@ -111,8 +111,8 @@ func (r *Reader) Read(since time.Time) (*Folder, error) {
 	return f, nil
 }
 
-// found is a file of a folder. names are its further names that are hard links.
-type found struct {
+// folderFile is a file of a folder. names are its further names that are hard links.
+type folderFile struct {
 	path  string
 	info  fs.FileInfo
 	link  bool
@@ -121,12 +121,12 @@ type found struct {
 
 // list returns the JSON files in dir and in the folders below it, in order, and collects the
 // journals.
-func (f *Folder) list(dir string, level int, since time.Time) ([]found, error) {
+func (f *Folder) list(dir string, level int, since time.Time) ([]folderFile, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	var files []found
+	var files []folderFile
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if strings.HasPrefix(e.Name(), ".") {
@@ -159,7 +159,7 @@ func (f *Folder) list(dir string, level int, since time.Time) ([]found, error) {
 			if strings.HasSuffix(path, ".journal") {
 				f.Journals = append(f.Journals, path)
 			} else {
-				files = append(files, found{path: path, info: info, link: link})
+				files = append(files, folderFile{path: path, info: info, link: link})
 			}
 		}
 	}
@@ -168,11 +168,11 @@ func (f *Folder) list(dir string, level int, since time.Time) ([]found, error) {
 
 // distinct returns each file once, with the first of its names, in order. A symbolic link to one of
 // the files is no name of it.
-func distinct(files []found) []found {
+func distinct(files []folderFile) []folderFile {
 	type stamp struct{ size, changed int64 }
-	out := make([]found, 0, len(files))
+	out := make([]folderFile, 0, len(files))
 	like := map[stamp][]int{} // indexes of out
-	slices.SortStableFunc(files, func(a, b found) int {
+	slices.SortStableFunc(files, func(a, b folderFile) int {
 		switch {
 		case a.link == b.link:
 			return 0
@@ -193,7 +193,7 @@ func distinct(files []found) []found {
 			same.names = append(same.names, f.path)
 		}
 	}
-	slices.SortFunc(out, func(a, b found) int { return cmp.Compare(a.path, b.path) })
+	slices.SortFunc(out, func(a, b folderFile) int { return cmp.Compare(a.path, b.path) })
 	return out
 }
 

@@ -23,11 +23,11 @@ type Follower struct {
 	info  os.FileInfo // of the file that was read
 	at    int64       // what has been read of it
 	state Progress
-	slots []followed
+	slots []questionState
 }
 
-// followed is the state of a question.
-type followed struct {
+// questionState is the state of a question.
+type questionState struct {
 	answered, finished bool
 	outcome            result.Outcome // if it is finished
 	passed             bool
@@ -150,13 +150,13 @@ func (f *Follower) accept(line []byte) error {
 
 // reopen takes back the outcome of a question that is tried again. That of the line says whether it
 // has an answer already.
-func (f *Follower) reopen(s *followed, id string, outcome result.Outcome) {
+func (f *Follower) reopen(s *questionState, id string, outcome result.Outcome) {
 	if !s.finished {
 		return
 	}
 	f.state.Counts.Remove(result.Record{Outcome: s.outcome, Passed: s.passed})
 	f.state.Failed = slices.DeleteFunc(slices.Clone(f.state.Failed), func(r result.Record) bool { return r.ID == id })
-	if *s = (followed{answered: outcome == result.Unscored}); !s.answered {
+	if *s = (questionState{answered: outcome == result.Unscored}); !s.answered {
 		f.state.Answered--
 	}
 }
@@ -171,7 +171,7 @@ func (f *Follower) acceptStart(line []byte) error {
 	if n < 1 || n > dataset.MaxQuestions {
 		return fmt.Errorf("the run has %d questions", n)
 	}
-	f.slots = make([]followed, n)
+	f.slots = make([]questionState, n)
 	f.state.Identity, f.state.StartedAt, f.state.Planned = start.Identity, start.StartedAt, n
 	return nil
 }

@@ -15,8 +15,8 @@ const (
 	judgeMethod = "lang-reiczigel"
 )
 
-// Labelled is the verdict on an answer of which it is known whether it is right.
-type Labelled struct {
+// LabelledVerdict is the verdict on an answer of which it is known whether it is right.
+type LabelledVerdict struct {
 	ID      string
 	Right   bool
 	Verdict scorer.Verdict
@@ -42,7 +42,7 @@ type Accuracy struct {
 	PABAK     *float64 `json:"pabak"`
 	AC1       *float64 `json:"ac1"`
 	// Wrong are the answers with another verdict than their label, and the unscored ones, in order.
-	Wrong []Misjudged `json:"misjudged"`
+	Wrong []Misjudgement `json:"misjudged"`
 }
 
 // Rate is a share with its interval.
@@ -51,8 +51,8 @@ type Rate struct {
 	Interval result.Interval `json:"interval"`
 }
 
-// Misjudged is an answer with another verdict than its label, or without any.
-type Misjudged struct {
+// Misjudgement is an answer with another verdict than its label, or without any.
+type Misjudgement struct {
 	ID     string   `json:"id"`
 	Right  bool     `json:"label"`
 	Score  *float64 `json:"score"`
@@ -60,11 +60,11 @@ type Misjudged struct {
 }
 
 // Measure compares verdicts with labels (statistics.md B.6).
-func Measure(list []Labelled) Accuracy {
-	a := Accuracy{Labels: len(list), Wrong: []Misjudged{}}
+func Measure(list []LabelledVerdict) Accuracy {
+	a := Accuracy{Labels: len(list), Wrong: []Misjudgement{}}
 	for _, l := range list {
 		if !a.add(l) {
-			m := Misjudged{ID: l.ID, Right: l.Right, Reason: l.Verdict.Reason}
+			m := Misjudgement{ID: l.ID, Right: l.Right, Reason: l.Verdict.Reason}
 			if l.Verdict.Scored {
 				m.Score = new(l.Verdict.Score)
 			}
@@ -85,7 +85,7 @@ func (a *Accuracy) rate() {
 }
 
 // add counts a verdict and reports whether it is that of the label.
-func (a *Accuracy) add(l Labelled) bool {
+func (a *Accuracy) add(l LabelledVerdict) bool {
 	passed := l.Verdict.Passed()
 	switch {
 	case !l.Verdict.Scored:
@@ -154,6 +154,9 @@ type Correction struct {
 	Corrected *Rate `json:"corrected_pass_rate"`
 	// Clamped is set if Corrected would be below 0 or above 1, as labels of other answers cause.
 	Clamped bool `json:"clamped,omitempty"`
+	// Least is set if Corrected takes every right answer as passed, because the verdicts on right ones
+	// are not known: the truth is not below it.
+	Least bool `json:"least,omitempty"`
 	// Impossible is why there is no corrected rate, else empty.
 	Impossible string `json:"impossible,omitempty"`
 }

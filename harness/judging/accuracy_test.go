@@ -12,11 +12,11 @@ import (
 )
 
 // labelled returns labelled verdicts with these counts.
-func labelled(rightPassed, rightFailed, wrongPassed, wrongFailed, unscored int) []judging.Labelled {
-	var list []judging.Labelled
+func labelled(rightPassed, rightFailed, wrongPassed, wrongFailed, unscored int) []judging.LabelledVerdict {
+	var list []judging.LabelledVerdict
 	add := func(n int, right, scored bool, score float64) {
 		for range n {
-			list = append(list, judging.Labelled{ID: "q", Right: right, Verdict: scorer.Verdict{Scored: scored, Score: score, Reason: "r"}})
+			list = append(list, judging.LabelledVerdict{ID: "q", Right: right, Verdict: scorer.Verdict{Scored: scored, Score: score, Reason: "r"}})
 		}
 	}
 	add(rightPassed, true, true, 0.5) // just enough to pass
@@ -68,7 +68,7 @@ func TestMeasure(t *testing.T) {
 
 // TestMeasureUndefined: what is not defined is null in JSON, never NaN.
 func TestMeasureUndefined(t *testing.T) {
-	for _, list := range [][]judging.Labelled{nil, labelled(0, 0, 0, 0, 2), labelled(3, 0, 0, 0, 0), labelled(0, 0, 0, 4, 0)} {
+	for _, list := range [][]judging.LabelledVerdict{nil, labelled(0, 0, 0, 0, 2), labelled(3, 0, 0, 0, 0), labelled(0, 0, 0, 4, 0)} {
 		a := judging.Measure(list)
 		if a.Kappa != nil || a.Sensitivity != nil && a.Specificity != nil {
 			t.Errorf("%d labels: got %+v", len(list), a)
@@ -105,7 +105,7 @@ func TestCorrect(t *testing.T) {
 func TestCorrectImpossible(t *testing.T) {
 	counts := result.Counts{Total: 50, Scored: 50, Passed: 40}
 	for _, tt := range []struct {
-		labels []judging.Labelled
+		labels []judging.LabelledVerdict
 		counts result.Counts
 		want   string
 	}{
@@ -126,7 +126,7 @@ func TestCorrectImpossible(t *testing.T) {
 // TestPessimistic: what was not judged counts as misjudged.
 func TestPessimistic(t *testing.T) {
 	list := labelled(9, 1, 0, 10, 3)
-	list = append(list, judging.Labelled{ID: "w"}, judging.Labelled{ID: "w"})
+	list = append(list, judging.LabelledVerdict{ID: "w"}, judging.LabelledVerdict{ID: "w"})
 	a := judging.Measure(list)
 	p := a.Pessimistic()
 	if want := judging.Measure(labelled(9, 4, 2, 10, 0)); p.Unscored != 0 || p.Specificity.Rate != want.Specificity.Rate ||

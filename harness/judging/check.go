@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
@@ -40,10 +41,10 @@ func (p *Plan) Check(ctx context.Context, judge *scorer.Judge, labels []dataset.
 	secrets := redact.New(p.config.Secrets...)
 	verdicts, stopped = redact.Values(secrets, verdicts), secrets.Error(stopped)
 	c := &Check{Judge: p.Identity(), Unpriced: p.UnpricedModel()}
-	list := make([]Labelled, len(labels))
+	list := make([]LabelledVerdict, len(labels))
 	spent := llm.USD(0)
 	for i, l := range labels {
-		list[i] = Labelled{ID: l.Item.ID, Right: l.Right, Verdict: verdicts[i]}
+		list[i] = LabelledVerdict{ID: l.Item.ID, Right: l.Right, Verdict: verdicts[i]}
 		spent = spent.Plus(verdicts[i].Cost)
 	}
 	cost := "an unknown amount"
@@ -83,6 +84,8 @@ type CheckSpec struct {
 	// Judge is the model, [PROVIDER/]MODEL, and Env has the variables of its provider.
 	Judge string
 	Env   func(string) string
+	// Patience is that of llm.Config.
+	Patience time.Duration
 	// Prompts is a folder with prompts for types of questions. Without it they are those of a replay,
 	// or of a run if Result is one.
 	Prompts string
@@ -114,7 +117,7 @@ func OpenCheck(s CheckSpec) (plan *Plan, of *result.Result, err error) {
 			c.Prompts, c.ByType = scorer.DefaultPrompts(), nil
 		}
 	}
-	if c.Provider, err = ref.OpenJudge(s.Env); err != nil {
+	if c.Provider, err = ref.OpenJudge(s.Env, s.Patience); err != nil {
 		return nil, nil, err
 	}
 	if plan, err = New(c); err != nil || of == nil {

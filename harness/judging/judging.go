@@ -30,8 +30,10 @@ type Config struct {
 	// judge.
 	Recipe string
 	Others []Config
-	// Temperature is that of requests, from 0 to 2.
+	// Temperature is that of requests, from 0 to 2. Options say how the model is asked, also at another
+	// temperature or none.
 	Temperature float64
+	Options     llm.Options
 	// Judged returns the items that the judge gets for one item. If it is nil, that is the item itself.
 	Judged func(scorer.Item) []scorer.Item
 	Prices llm.Prices
@@ -153,6 +155,7 @@ func (p *Plan) opened(c Client) (*llm.Meter, *scorer.Judge, error) {
 	}
 	j.LimitUnusable(c.MaxUnusable)
 	j.SetTemperature(p.config.Temperature)
+	j.SetOptions(p.config.Options)
 	return m, j, nil
 }
 
@@ -175,7 +178,8 @@ func (p *Plan) judged(item scorer.Item) []scorer.Item {
 }
 
 // Worst returns what judging item can cost at most, all attempts and the repair of a bad reply
-// included. It is 0 if the price is not known.
+// included, if no reply is cut. Those that are cut are asked for again with a higher limit, and an
+// outage may charge more attempts: the cap also holds for them. It is 0 if the price is not known.
 func (p *Plan) Worst(item scorer.Item) llm.USD {
 	// A repair's request is longer by one reply, which costs less than another request.
 	const requests = 3 * llm.DefaultMaxAttempts
@@ -221,9 +225,13 @@ func (p *Plan) Identity() result.JudgeModel {
 	if byType := p.config.ByType; byType != nil {
 		id.PromptVersion, id.PromptSHA256 = byType.Name(), byType.SHA256()
 	}
-	if !llm.IsReasoningModel(p.config.Model) {
+	options := p.config.Options
+	if t, ok := options.Degrees(); ok {
+		id.Temperature, options.Temperature = &t, ""
+	} else if options.Temperature == "" && !llm.IsReasoningModel(p.config.Model) {
 		id.Temperature = new(p.config.Temperature)
 	}
+	id.Options = options.String()
 	return id
 }
 

@@ -11,10 +11,10 @@ import (
 // TestMinimum: on both sides of each threshold, and with answers that were not judged.
 func TestMinimum(t *testing.T) {
 	measured := func(rightPassed, rightFailed, wrongPassed, wrongFailed, wrongUnscored int) Accuracy {
-		var list []Labelled
+		var list []LabelledVerdict
 		add := func(n int, right, scored bool, score float64) {
 			for range n {
-				list = append(list, Labelled{Right: right, Verdict: scorer.Verdict{Scored: scored, Score: score}})
+				list = append(list, LabelledVerdict{Right: right, Verdict: scorer.Verdict{Scored: scored, Score: score}})
 			}
 		}
 		add(rightPassed, true, true, 1)

@@ -15,7 +15,7 @@ func NewPanel(first Config, recipes []Recipe, model func(name string) (Config, e
 			}
 			c.Provider, c.Model, c.BaseURL, c.PricesDate = own.Provider, own.Model, own.BaseURL, own.PricesDate
 		}
-		c.Recipe, c.ByType, c.Temperature = r.Name, r.Prompts, r.Temperature
+		c.Recipe, c.ByType, c.Temperature, c.Options = r.Name, r.Prompts, r.Temperature, r.Options.Or(first.Options)
 		members = append(members, c)
 	}
 	headline := members[0]

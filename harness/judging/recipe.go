@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"evalctl/internal/inputfile"
+	"evalctl/internal/llm"
 	"evalctl/internal/yamlfile"
 
 	"evalctl/scorer"
@@ -25,17 +26,24 @@ type Recipe struct {
 	// Model is [PROVIDER/]MODEL, empty for that of the run.
 	Model       string
 	Temperature float64
+	// Options are those that the file says.
+	Options llm.Options
 }
 
 // recipeFile is a file that describes a recipe.
 type recipeFile struct {
-	Name        string   `yaml:"name"`
-	Prompt      string   `yaml:"prompt"`
-	System      string   `yaml:"system"`
-	User        string   `yaml:"user"`
-	Model       string   `yaml:"model"`
-	Temperature *float64 `yaml:"temperature"`
-	Reply       *struct {
+	Name        string `yaml:"name"`
+	Prompt      string `yaml:"prompt"`
+	System      string `yaml:"system"`
+	User        string `yaml:"user"`
+	Model       string `yaml:"model"`
+	Temperature string `yaml:"temperature"`
+	// How the model is asked, as by --judge-option. There, SystemRole is system.
+	MaxTokens     string `yaml:"max_tokens"`
+	MaxCompletion string `yaml:"max_completion_tokens"`
+	Format        string `yaml:"response_format"`
+	SystemRole    string `yaml:"system_role"`
+	Reply         *struct {
 		Key   string   `yaml:"key"`
 		Right []string `yaml:"right"`
 		Wrong []string `yaml:"wrong"`
@@ -43,7 +51,7 @@ type recipeFile struct {
 }
 
 // Recipes returns the recipes of a panel: built-in ones by name, others by the path of a file, which
-// has a slash in it or ends in .yaml. The first is the headline. Their names are different.
+// has a slash in it or ends in .yaml. The first is the headline, and may be the only one. Their names are different.
 func Recipes(list []string) ([]Recipe, error) {
 	var out []Recipe
 	for _, text := range list {
@@ -55,9 +63,6 @@ func Recipes(list []string) ([]Recipe, error) {
 			return nil, fmt.Errorf("two recipes are called %q; name each once", r.Name)
 		}
 		out = append(out, r)
-	}
-	if len(out) == 1 {
-		return nil, fmt.Errorf("a panel has two recipes or more, and %q is one", out[0].Name)
 	}
 	return out, nil
 }
@@ -96,7 +101,7 @@ var recipeName = sync.OnceValue(func() *regexp.Regexp {
 
 // readRecipe reads a recipe file. Errors have its path.
 func readRecipe(path string) (Recipe, error) {
-	data, err := inputfile.Read(path, maxRecipe)
+	data, err := inputfile.ReadText(path, maxRecipe)
 	if err != nil {
 		return Recipe{}, fmt.Errorf("read the recipe: %w", err)
 	}
@@ -120,14 +125,21 @@ func readRecipe(path string) (Recipe, error) {
 // recipe checks the file. digest is that of its bytes.
 func (f recipeFile) recipe(digest string) (Recipe, error) {
 	r := Recipe{Name: f.Name, Model: f.Model}
-	if f.Temperature != nil {
-		r.Temperature = *f.Temperature
+	for _, o := range []struct{ name, value string }{
+		{llm.LimitTokens, f.MaxTokens}, {llm.LimitCompletion, f.MaxCompletion}, {"temperature", f.Temperature},
+		{"response_format", f.Format}, {"system", f.SystemRole},
+	} {
+		if o.value == "" {
+			continue
+		}
+		if err := r.Options.Set(o.name, o.value); err != nil {
+			return r, err
+		}
 	}
+	r.Temperature, _ = r.Options.Degrees()
 	switch {
 	case !recipeName().MatchString(f.Name):
 		return r, fmt.Errorf("the name %.60q must be up to 40 lower-case letters, digits, dots, hyphens and underscores", f.Name)
-	case !(r.Temperature >= 0 && r.Temperature <= 2):
-		return r, fmt.Errorf("temperature %v: must be from 0 to 2", r.Temperature)
 	case f.Prompt != "" && (f.System != "" || f.User != "" || f.Reply != nil):
 		return r, errors.New("prompt names a built-in recipe, and excludes system, user and reply")
 	case f.Prompt != "":

@@ -55,6 +55,46 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
+// TestRecipeOptions: a recipe says how its model is asked, and the flag says it for those that do not.
+func TestRecipeOptions(t *testing.T) {
+	const asked = "name: local\nprompt: strict\nmax_tokens: 900\ntemperature: none\nresponse_format: none\nsystem_role: none\n"
+	list, err := judging.Recipes([]string{"strict", recipe(t, "local.yaml", asked)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: `{"score": 1, "reason": "r"}`} })
+	p, err := llm.Open(llm.Config{Provider: llm.ProviderOpenAI, Model: "m", BaseURL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := judging.NewPanel(judging.Config{Provider: p, Model: "m", Options: llm.Options{MaxTokens: 5, Limit: llm.LimitCompletion}}, list, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	panel, err := plan.Open(judging.Client{Account: llm.NewAccount(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := panel.Score(t.Context(), scorer.Item{ID: "q", Question: "Q?", Reference: "r", Answer: "a"})
+	if err != nil || !v.Scored {
+		t.Fatal(v, err)
+	}
+	calls := srv.Calls()
+	for i, has := range []string{`"max_completion_tokens":5,`, `"max_tokens":900,`} {
+		body := string(calls[i].Body)
+		plain := strings.Contains(body, "response_format") || strings.Contains(body, "temperature") || strings.Contains(body, `"system"`)
+		if !strings.Contains(body, has) || plain != (i == 0) {
+			t.Errorf("request %d: %s", i+1, body)
+		}
+	}
+	if got := plan.Panel()[1].Judge; got.Options != "max_tokens=900,temperature=none,response_format=none,system=none" || got.Temperature != nil {
+		t.Errorf("recorded as %+v", got)
+	}
+	if v.Recipes[1].Asked != "max_tokens=900 (said), temperature=none (said), response_format=none (said), system=none (said)" {
+		t.Errorf("asked %q", v.Recipes[1].Asked)
+	}
+}
+
 // TestRecipesRefused has panels that are refused, with what the message must say.
 func TestRecipesRefused(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
@@ -73,7 +113,7 @@ func TestRecipesRefused(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
-	for _, list := range [][]string{{"strict"}, {"strict", "strict"}, {"lax", "strict"}, {"strict", "nowhere.yaml"}} {
+	for _, list := range [][]string{{"strict", "strict"}, {"lax", "strict"}, {"strict", "nowhere.yaml"}} {
 		if _, err := judging.Recipes(list); err == nil {
 			t.Errorf("%v is a panel", list)
 		}

@@ -169,11 +169,16 @@ func (e *IncomparableError) Reasons() string {
 	return strings.Join(parts, "; ")
 }
 
+// Final returns the settings of Differing that cannot be accepted by their names.
+func (e *IncomparableError) Final() []string {
+	named := Names(e.purpose)
+	return slices.DeleteFunc(slices.Clone(e.Differing), func(name string) bool { return slices.Contains(named, name) })
+}
+
 // Accept returns the flag that accepts all that differs, empty if something of it cannot be accepted
 // by its name.
 func (e *IncomparableError) Accept() string {
-	named := Names(e.purpose)
-	if slices.ContainsFunc(e.Differing, func(name string) bool { return !slices.Contains(named, name) }) {
+	if len(e.Final()) > 0 {
 		return ""
 	}
 	return "--accept " + strings.Join(e.Differing, ",")

@@ -48,15 +48,15 @@ type File struct {
 	Name   string
 	Result *result.Result
 	// Asked is what the questions say. It is nil where the questions are not read.
-	Asked *Asked
+	Asked *QuestionKey
 	// Leaves are the settings of a bench by their keys.
 	Leaves map[string]string
 
 	settings map[string]string // once they were needed: Leaves, or those of the identity of Result
 }
 
-// Asked identifies the questions that are compared, and what is known of them.
-type Asked struct{ Questions, Dates, Gold, Documents string }
+// QuestionKey identifies the questions that are compared, and what is known of them.
+type QuestionKey struct{ Questions, Dates, Gold, Documents string }
 
 // Setting is a row of the table.
 type Setting struct {

@@ -24,7 +24,7 @@ func recorded() *result.Result {
 }
 
 func fileOf(name string, r *result.Result) *File {
-	return &File{Name: name, Result: r, Asked: &Asked{Questions: "3", Dates: "1", Gold: "g", Documents: "d"}}
+	return &File{Name: name, Result: r, Asked: &QuestionKey{Questions: "3", Dates: "1", Gold: "g", Documents: "d"}}
 }
 
 // changes has how a file differs in each setting of a result, and, where that is possible, how it
@@ -52,6 +52,7 @@ var changes = map[string]struct{ other, omit func(*File) }{
 	},
 	"depth":           {in(func(r *result.Result) { r.Retrieval = nil }), in(func(r *result.Result) { r.Retrieval = &result.Retrieval{} })},
 	"scorer":          {other: in(func(r *result.Result) { r.Identity.Scorer = "checks" })},
+	"gold_kind":       {other: in(func(r *result.Result) { r.Gold = result.ByEvidence })},
 	"external_scorer": {other: in(func(r *result.Result) { r.Identity.External.FilesSHA256 = "ff" })},
 	"exact_case":      {other: in(func(r *result.Result) { r.Identity.ExactCase = new(false) })},
 	"judge":           {other: in(func(r *result.Result) { r.Identity.Judge.Model = "k" })},
@@ -67,7 +68,7 @@ var changes = map[string]struct{ other, omit func(*File) }{
 	"repeats":        {other: in(func(r *result.Result) { r.Identity.Dataset.Repeats = 2 })},
 	"concurrency":    {other: in(func(r *result.Result) { r.Settings.Concurrency = 9 })},
 	"machine":        {in(func(r *result.Result) { r.Identity.Tool.OS = "plan9" }), in(func(r *result.Result) { r.Identity.Tool.OS = "" })},
-	"query":          {other: in(func(r *result.Result) { r.Mapped = &result.Mapped{Query: "keywords"} })},
+	"query":          {other: in(func(r *result.Result) { r.Mapped = &result.MappedService{Query: "keywords"} })},
 	"daemon":         {other: in(func(r *result.Result) { r.Identity.Daemon.Version = "2" })},
 	"tool":           {other: in(func(r *result.Result) { r.Identity.Tool.Version = "2" })},
 	"schema_version": {other: in(func(r *result.Result) { r.Identity.SchemaVersion++ })},
@@ -81,7 +82,7 @@ var changes = map[string]struct{ other, omit func(*File) }{
 	"style":          {other: in(func(r *result.Result) { r.Identity.Replay.Actor.Style = "retrieve-only" })},
 	"errata":         {other: in(func(r *result.Result) { r.Identity.Replay.Errata = "e" })},
 	"option_seed":    {other: in(func(r *result.Result) { r.Identity.Replay.OptionSeed = 1 })},
-	"rescored":       {other: in(func(r *result.Result) { r.Identity.Rescored = &result.Rescored{SHA256: "r"} })},
+	"rescored":       {other: in(func(r *result.Result) { r.Identity.Rescored = &result.RescoreSource{SHA256: "r"} })},
 	"places":         {other: in(func(r *result.Result) { r.Identity.Dataset.Path = "elsewhere" })},
 }
 
@@ -107,7 +108,11 @@ func pair(s *Setting) (a, b *File) {
 		}
 		return of("a"), of("b")
 	}
-	return fileOf("a", recorded()), fileOf("b", recorded())
+	a, b = fileOf("a", recorded()), fileOf("b", recorded())
+	if s.Name == "gold_kind" { // it is the scorer's
+		a.Result.Identity.Scorer, b.Result.Identity.Scorer = byRetrieval, byRetrieval
+	}
+	return a, b
 }
 
 // TestTable checks that each setting has a role for each purpose, and everything that identifies a
@@ -347,7 +352,7 @@ func TestKinds(t *testing.T) {
 	baseline := recorded()
 	baseline.Identity.Scenario, baseline.Identity.Mode = result.NoMemory, ""
 	mapped := recorded()
-	mapped.Mapped, mapped.EffectiveModes, mapped.ModesUnknown = &result.Mapped{Query: "question", NotMeasurable: map[string]string{"modes": "no reply says it"}}, nil, 3
+	mapped.Mapped, mapped.EffectiveModes, mapped.ModesUnknown = &result.MappedService{Query: "question", NotMeasurable: map[string]string{"modes": "no reply says it"}}, nil, 3
 	silent := recorded() // a daemon that reports no reader, which was configured
 	silent.ReaderModels, silent.ReaderPrompts, silent.Identity.Reader = nil, nil, &result.ModelID{Model: "m"}
 	failed := recorded()

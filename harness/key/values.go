@@ -116,6 +116,20 @@ func scoredBy(r *result.Result) string {
 	return r.Identity.Scorer
 }
 
+// goldKind returns the kind of gold that scores, none if another scorer does.
+func goldKind(r *result.Result) string {
+	switch {
+	case r.Identity.Scorer != byRetrieval:
+		return None
+	case r.GoldBy() == "":
+		return noAnswer
+	}
+	return string(r.GoldBy())
+}
+
+// byRetrieval is the scorer that scores by gold.
+const byRetrieval = "retrieval"
+
 // external returns the program or service that scored. A service is known only by what it says of
 // itself.
 func external(r *result.Result) string {
@@ -169,6 +183,9 @@ func judge(r *result.Result) string {
 	}
 	if j.Temperature != nil {
 		text += fmt.Sprintf(", temperature %g", *j.Temperature)
+	}
+	if j.Options != "" {
+		text += ", " + j.Options
 	}
 	return text
 }

@@ -65,7 +65,7 @@ func Compare(first, second *Population, labelsFirst, labelsSecond []Label) (*Dif
 
 // pairs returns the differences of the questions that are in both populations, and how many of them
 // have labels of both answers.
-func pairs(first, second *Population, labelsFirst, labelsSecond []Label) ([]stats.Judged, int, error) {
+func pairs(first, second *Population, labelsFirst, labelsSecond []Label) ([]stats.JudgedItem, int, error) {
 	a, err := first.side(labelsFirst)
 	if err != nil {
 		return nil, 0, err
@@ -75,14 +75,14 @@ func pairs(first, second *Population, labelsFirst, labelsSecond []Label) ([]stat
 		return nil, 0, err
 	}
 	clusters, strata := map[int]int{}, map[int]int{}
-	var items []stats.Judged
+	var items []stats.JudgedItem
 	labelled := 0
 	for _, id := range a.ids {
 		x, y := a.items[id], b.items[id]
 		if y == nil {
 			continue
 		}
-		d := stats.Judged{
+		d := stats.JudgedItem{
 			Judge: y.Judge - x.Judge, Label: y.Label - x.Label,
 			Stratum: number(strata, x.Stratum), Cluster: number(clusters, x.Cluster),
 		}
@@ -100,7 +100,7 @@ func pairs(first, second *Population, labelsFirst, labelsSecond []Label) ([]stat
 // side is a population by id.
 type side struct {
 	ids   []string
-	items map[string]*stats.Judged
+	items map[string]*stats.JudgedItem
 }
 
 func (p *Population) side(labels []Label) (side, error) {
@@ -108,7 +108,7 @@ func (p *Population) side(labels []Label) (side, error) {
 	if err != nil {
 		return side{}, err
 	}
-	s := side{items: map[string]*stats.Judged{}}
+	s := side{items: map[string]*stats.JudgedItem{}}
 	items := p.items(verdicts)
 	for i, a := range append(p.Answers[:len(p.Answers):len(p.Answers)], p.Failed...) {
 		s.ids = append(s.ids, a.ID)

@@ -27,6 +27,10 @@ type Estimate struct {
 	Total  int `json:"total"`
 	Failed int `json:"failed"`
 	Design
+	// Strata counts the strata that labels were drawn from, and Sparse those of them with fewer than two.
+	// Strata that are sparse do not narrow the interval.
+	Strata int `json:"strata"`
+	Sparse int `json:"sparse_strata"`
 	Labels
 	// Judged is the pass rate by the scorer of the result.
 	Judged float64 `json:"judged_rate"`
@@ -99,7 +103,24 @@ func (p *Population) Estimate(labels []Label) (*Estimate, error) {
 		Rate: rate(with, ppiMethod), Alone: rate(alone, labelsMethod),
 		Weight: with.Lambda, QuestionSE: with.ItemSE, LabelSE: with.LabelSE,
 	}
+	e.Strata, e.Sparse = len(p.Strata), p.sparse(verdicts)
 	return e, nil
+}
+
+// sparse counts the strata with fewer than two labels. One stratum has more, or there is no estimate.
+func (p *Population) sparse(verdicts map[string]*verdict) (n int) {
+	labels := make([]int, len(p.Strata))
+	for _, a := range p.Answers {
+		if v := verdicts[a.ID]; v != nil && v.count > 0 {
+			labels[a.stratum]++
+		}
+	}
+	for s, count := range labels {
+		if count < min(2, p.Strata[s].Answers) {
+			n++
+		}
+	}
+	return n
 }
 
 func rate(e stats.PPIEstimate, method string) judging.Rate {
@@ -108,7 +129,7 @@ func rate(e stats.PPIEstimate, method string) judging.Rate {
 	}}
 }
 
-func passed(items []stats.Judged) float64 {
+func passed(items []stats.JudgedItem) float64 {
 	sum := 0.0
 	for _, it := range items {
 		sum += it.Judge
@@ -181,15 +202,15 @@ func (p *Population) whole(verdicts map[string]*verdict) error {
 
 // items returns the population for an estimate. An answer that was skipped counts as not drawn. The
 // questions without an answer are a stratum whose labels are known.
-func (p *Population) items(verdicts map[string]*verdict) []stats.Judged {
-	items := make([]stats.Judged, 0, len(p.Answers)+len(p.Failed))
+func (p *Population) items(verdicts map[string]*verdict) []stats.JudgedItem {
+	items := make([]stats.JudgedItem, 0, len(p.Answers)+len(p.Failed))
 	for _, a := range p.Answers {
-		items = append(items, stats.Judged{
+		items = append(items, stats.JudgedItem{
 			Judge: a.judge(), Label: verdicts[a.ID].label(), Stratum: a.stratum, Cluster: a.cluster,
 		})
 	}
 	for _, a := range p.Failed {
-		items = append(items, stats.Judged{Stratum: len(p.Strata), Cluster: a.cluster})
+		items = append(items, stats.JudgedItem{Stratum: len(p.Strata), Cluster: a.cluster})
 	}
 	return items
 }

@@ -172,7 +172,7 @@ func parse(path string, data []byte) ([]Label, error) {
 	var bad []error
 	seen := map[string]int{}
 	number := 0
-	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))) {
+	for line := range bytes.Lines(inputfile.Text(data)) {
 		number++
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue

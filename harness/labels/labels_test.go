@@ -170,6 +170,21 @@ func TestDrawIsUnbiased(t *testing.T) {
 	}
 }
 
+// TestSparseStrata: strata with fewer than two labels are counted, unless there is one stratum.
+func TestSparseStrata(t *testing.T) {
+	path := save(t, lenient(60, 2))
+	for _, tt := range []struct {
+		sample         labels.Sample
+		labels, sparse int
+	}{{labels.Stratified, 5, 1}, {labels.Stratified, 20, 0}, {labels.Random, 5, 0}} {
+		p := open(t, path, labels.Design{Sample: tt.sample, Seed: 3})
+		e, err := p.Estimate(truth(p, tt.labels))
+		if err != nil || e.Sparse != tt.sparse || e.Strata != len(p.Strata) {
+			t.Errorf("%s, %d labels: %d of %d strata are sparse, %v", tt.sample, tt.labels, e.Sparse, e.Strata, err)
+		}
+	}
+}
+
 func number(t *testing.T, id string) int {
 	t.Helper()
 	var n int

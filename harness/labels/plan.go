@@ -62,17 +62,24 @@ func (p *Population) plan(width float64, estimate *Estimate) (*Plan, error) {
 	if estimate != nil {
 		plan.Rate = estimate.Rate.Rate
 	}
-	design := stats.PPIDesign{Items: len(items), Rate: plan.Rate, Effect: effect(items)}
-	plan.Least = design.Width(len(items), confidence)
+	// The questions without an answer have not passed, and are not labelled.
+	answered := float64(len(items)) / float64(len(p.Answers))
+	rate := min(1, plan.Rate*answered)
+	design := stats.PPIDesign{
+		Items: len(items), Known: len(p.Failed), Rate: rate, Judged: min(1, passed(items)*answered), Effect: effect(items), Alone: true,
+	}
+	plan.Least = design.Width(len(p.Answers), confidence)
+	design.Alone = false
 	if estimate != nil {
 		design.Correlation = correlation(estimate)
 		plan.Rows = append(plan.Rows, need(design, width, fmt.Sprintf("as on the %d labels that there are", estimate.Labelled)))
 	}
 	for _, e := range errorShares {
-		design.Correlation = max(0, stats.JudgeCorrelation(plan.Rate, 1-e, 1-e))
+		design.Correlation, design.Judged = stats.JudgeCorrelation(rate, 1-e, 1-e)
+		design.Correlation = max(0, design.Correlation)
 		plan.Rows = append(plan.Rows, need(design, width, fmt.Sprintf("errs in %.0f %% of the answers", 100*e)))
 	}
-	design.Correlation = 0
+	design.Alone = true
 	plan.Rows = append(plan.Rows, need(design, width, "is not used: labels alone"))
 	return plan, nil
 }
@@ -96,7 +103,7 @@ func correlation(e *Estimate) float64 {
 }
 
 // effect returns the design effect of the clusters on the scorer's verdicts, at least 1.
-func effect(items []stats.Judged) float64 {
+func effect(items []stats.JudgedItem) float64 {
 	values, clusters := make([]float64, len(items)), make([]int, len(items))
 	for i, it := range items {
 		values[i], clusters[i] = it.Judge, it.Cluster

@@ -6,9 +6,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"evalctl/harness/result"
 )
@@ -35,6 +35,8 @@ type Population struct {
 	Path   string
 	Result result.Result
 	Design Design
+	// Cluster is the tag that names the clusters of questions, as result.ClusterOf takes it.
+	Cluster string
 	// Answers have been drawn at random within their strata. Any number of the first ones is a sample
 	// of which the inclusion probabilities are known.
 	Answers []Answer
@@ -58,7 +60,7 @@ func Open(path string, design Design) (*Population, error) {
 	}
 	defer r.Close()
 	p := &Population{Path: path, Result: r.Result(), Design: design}
-	if err := p.read(r); err != nil {
+	if err := errors.Join(p.findCluster(r), p.read(r)); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(p.Answers) == 0 {
@@ -108,17 +110,31 @@ func (p *Population) read(r *result.Reader) error {
 	return nil
 }
 
-// clusterOf returns the cluster of a question: the value of the result's cluster tag, else the
-// question, whose repeats are alike.
+// clusterOf returns the cluster of a question by the population's cluster tag, else the question,
+// whose repeats are alike.
 func (p *Population) clusterOf(rec *result.Record) string {
-	if tag := p.Result.Settings.ClusterTag; tag != "" {
-		for _, t := range rec.Tags {
-			if strings.HasPrefix(t, tag+":") {
-				return t
-			}
-		}
+	if cluster, ok := result.ClusterOf(p.Cluster, rec.Tags, rec.Shared()); ok {
+		return cluster
 	}
 	return "\x00" + rec.ID
+}
+
+// findCluster sets the cluster tag: the result's, else the one that its questions have.
+func (p *Population) findCluster(r *result.Reader) error {
+	if p.Cluster = p.Result.Settings.ClusterTag; p.Cluster != "" {
+		return nil
+	}
+	var f result.ClusterFinder
+	for rec, err := range r.Questions() {
+		if err != nil {
+			return err
+		}
+		if rec.Outcome.Counts() && rec.Repeat <= 1 {
+			f.Add(rec.Tags, rec.Shared())
+		}
+	}
+	p.Cluster = f.Tag()
+	return nil
 }
 
 // draw puts the answers in the order in which they are drawn.

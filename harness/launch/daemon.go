@@ -34,6 +34,7 @@ type Daemon struct {
 	what     string // it is called
 	groups   []int  // ids of the process groups that its processes may be in
 	env      []string
+	settled  bool   // in a home of its own
 	mark     string // a variable in the environment of its processes
 	watchdog *watchdog
 	log      *capture
@@ -202,9 +203,15 @@ func spawn(ctx context.Context, args []string, p Profile, o Options, log, stdin,
 		return nil, cmd.Err
 	}
 	cmd.Dir = p.Dir
+	var err error
+	if o.userHome() != "" {
+		if env, err = settle(cmd, p, o, env); err != nil {
+			return nil, err
+		}
+		d.settled = true
+	}
 	d.env = environ.Of(os.Environ(), p.Passed, env)
 	cmd.Env = append(slices.Clip(d.env), d.mark+"=1")
-	var err error
 	var output *os.File
 	if d.log, output, err = newCapture(log, o.Secrets); err != nil {
 		return nil, err

@@ -4,7 +4,9 @@ package launch
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,5 +68,68 @@ func TestLogHasNoSecrets(t *testing.T) {
 	data, readErr := os.ReadFile(e.opts.LogPath)
 	if readErr != nil || strings.Contains(err.Error()+string(data), "12345") {
 		t.Errorf("%v %v: %s", readErr, err, data)
+	}
+}
+
+// TestOwnHome: a process has the folders of a user of its own, and finds the tools of the caller's
+// user. What is passed on by name stays the caller's.
+func TestOwnHome(t *testing.T) {
+	e := newTestEnv(t)
+	caller, own := t.TempDir(), filepath.Join(t.TempDir(), "own")
+	for _, dir := range []string{".npm", ".cache/uv"} {
+		if err := os.MkdirAll(filepath.Join(caller, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("HOME", caller)
+	for _, name := range []string{"XDG_CACHE_HOME", "XDG_DATA_HOME", "UV_CACHE_DIR", "npm_config_cache", "PYENV_ROOT"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("XDG_STATE_HOME", caller)
+	t.Setenv("XDG_CONFIG_HOME", caller)
+	t.Setenv("GOPATH", "/go")
+	e.opts.Home, e.opts.SelfContained = own, true
+	p := e.profile("")
+	file := filepath.Join(t.TempDir(), "env")
+	p.Command = []string{"sh", "-c", `{ pwd; env; } >"$2"; exec "$0" role:healthy "$1"`, e.self, "{addr}", file}
+	p.Passed = []string{"XDG_STATE_HOME"}
+	e.start(t, p)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := "\n" + string(data)
+	for _, want := range []string{
+		"\n" + own + "/work\n", "\nHOME=" + own + "\n", "\nUSERPROFILE=" + own + "\n", "\nTMPDIR=" + own + "/tmp\n", "\nXDG_CONFIG_HOME=" + own + "/.config\n",
+		"\nXDG_RUNTIME_DIR=" + own + "/.run\n", "\nnpm_config_cache=" + caller + "/.npm\n", "\nUV_CACHE_DIR=" + caller + "/.cache/uv\n", "\nGOPATH=/go\n",
+		"\nXDG_STATE_HOME=" + caller + "\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in %s", want, got)
+		}
+	}
+	if strings.Contains(got, "PYENV_ROOT") {
+		t.Errorf("a folder that is not there is named: %s", got)
+	}
+	if info, err := os.Stat(filepath.Join(own, "tmp")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the temporary folder: %v, %v", info, err)
+	}
+}
+
+// TestFromHere: files are named from the caller's working folder, wherever the command works.
+func TestFromHere(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "environ_test.go", "testdata", "./testdata", "--file=./environ_test.go", "name=./environ_test.go", "missing.go", "@scope/name", "/etc/hosts")
+	if err := fromHere(cmd); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"sh", here + "/environ_test.go", "testdata", here + "/testdata", "--file=" + here + "/environ_test.go", "name=./environ_test.go", "missing.go", "@scope/name", "/etc/hosts",
+	}
+	if !slices.Equal(cmd.Args, want) {
+		t.Errorf("got %q, want %q", cmd.Args, want)
 	}
 }

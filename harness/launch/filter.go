@@ -59,8 +59,8 @@ func (f *Filter) Err() error { return f.d.Err() }
 // Escaped returns what Daemon.Escaped does.
 func (f *Filter) Escaped() (names []string, known bool) { return f.d.Escaped() }
 
-// Withheld returns what Daemon.Withheld does.
-func (f *Filter) Withheld() string { return f.d.Withheld() }
+// Isolated returns what Daemon.Isolated does.
+func (f *Filter) Isolated(err error) error { return f.d.Isolated(err) }
 
 // LastLines returns the last lines of the standard error of a process that runs.
 func (f *Filter) LastLines() string { return f.d.LastLines() }

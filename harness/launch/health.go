@@ -79,7 +79,7 @@ func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, o Option
 			if cause := context.Cause(ctx); !errors.Is(cause, errNotHealthy) {
 				return cause
 			}
-			return fmt.Errorf("%w within %v: %w", errNotHealthy, o.HealthTimeout, last)
+			return fmt.Errorf("%w within %v, which --start-timeout sets: %w", errNotHealthy, o.HealthTimeout, last)
 		case <-time.After(pause):
 		}
 	}

@@ -39,9 +39,15 @@ var errPortTaken = errors.New("the port was taken by another process")
 
 // Options configures Start. LogPath and Watchdog are required.
 type Options struct {
-	Port          int           // 0 picks a free port
-	Home          string        // value of {home} and SVC_HOME
-	LogPath       string        // file for the daemon's output; created with its directory, or truncated
+	Port    int    // 0 picks a free port
+	Home    string // value of {home} and SVC_HOME
+	LogPath string // file for the daemon's output; created with its directory, or truncated
+	// UserHome is the folder that the daemon has as the home of its user, with a folder for temporary
+	// files. It is created. Empty means those of the caller, unless SelfContained is set.
+	UserHome string
+	// SelfContained has the daemon keep everything in Home: that is also the home of its user, and has
+	// the folder in which a command without a Profile.Dir works.
+	SelfContained bool
 	HealthTimeout time.Duration // how long Start waits for a healthy daemon; 0 means 30 seconds
 
 	Watchdog []string // a command that calls the function Watchdog
@@ -168,10 +174,7 @@ func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon
 	case errors.Is(err, errNotHealthy), errors.Is(err, errPortTaken):
 		err = withLog(err, d.log)
 	}
-	if withheld := d.Withheld(); withheld != "" {
-		err = fmt.Errorf("%w\nwithheld from it: %s; --daemon-env NAME passes a variable on", err, withheld)
-	}
-	return nil, errors.Join(err, left)
+	return nil, errors.Join(d.Isolated(err), left)
 }
 
 // freePort checks that a port of the loopback address is free, or returns a free one for port 0.

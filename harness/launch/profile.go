@@ -13,9 +13,9 @@ var errNotConfigured = errors.New("no usable daemon command")
 
 // Profile describes how to start the daemon of one target.
 //
-// In each argument of Command, "{addr}" is replaced with 127.0.0.1:PORT, "{port}" with PORT and
-// "{home}" with Options.Home. A value never becomes more than one argument. The environment of the
-// daemon has 127.0.0.1:PORT in SVC_ADDR and Options.Home, if set, in SVC_HOME.
+// In each argument of Command and each variable of Env, "{addr}" is replaced with 127.0.0.1:PORT,
+// "{port}" with PORT and "{home}" with Options.Home. A value never becomes more than one argument.
+// The environment of the daemon has 127.0.0.1:PORT in SVC_ADDR and Options.Home, if set, in SVC_HOME.
 type Profile struct {
 	Command []string // program and arguments; no shell is involved
 	Dir     string   // working directory; empty means the caller's
@@ -30,13 +30,16 @@ type Profile struct {
 }
 
 // expand returns the command with its placeholders replaced. Other text in braces is not changed.
-func (p Profile) expand(port int, home string) []string {
+func (p Profile) expand(port int, home string) []string { return filled(p.Command, port, home) }
+
+// filled returns texts with their placeholders replaced.
+func filled(texts []string, port int, home string) []string {
 	values := strings.NewReplacer("{addr}", address(port), "{port}", strconv.Itoa(port), "{home}", home)
-	command := make([]string, len(p.Command))
-	for i, arg := range p.Command {
-		command[i] = values.Replace(arg)
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = values.Replace(text)
 	}
-	return command
+	return out
 }
 
 // InHome returns a profile for a process that is given no port: {home} is replaced, also in Env, and
@@ -63,15 +66,15 @@ func (p Profile) environment(port int, home string) []string {
 	if home != "" {
 		env = append(env, "SVC_HOME="+home)
 	}
-	return append(env, p.Env...)
+	return append(env, filled(p.Env, port, home)...)
 }
 
 // address returns the address that a daemon is given to listen on.
 func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
 
-// takesPort reports whether the command has a placeholder for the port.
+// takesPort reports whether the command or a variable has a placeholder for the port.
 func (p Profile) takesPort() bool {
-	return slices.ContainsFunc(p.Command, func(arg string) bool {
-		return strings.Contains(arg, "{addr}") || strings.Contains(arg, "{port}")
+	return slices.ContainsFunc(slices.Concat(p.Command, p.Env), func(text string) bool {
+		return strings.Contains(text, "{addr}") || strings.Contains(text, "{port}")
 	})
 }

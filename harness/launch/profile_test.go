@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,5 +58,20 @@ func wantError(t *testing.T, err error, texts ...string) {
 		if !strings.Contains(err.Error(), text) {
 			t.Errorf("error does not contain %q:\n%v", text, err)
 		}
+	}
+}
+
+// TestPortInAVariable: some services take their port and their folder from variables only.
+func TestPortInAVariable(t *testing.T) {
+	p := Profile{Command: []string{"serve"}, Env: []string{"PORT={port}", "DATA={home}/data", "OTHER={x}"}}
+	want := []string{"SVC_ADDR=127.0.0.1:80", "SVC_HOME=/h", "PORT=80", "DATA=/h/data", "OTHER={x}"}
+	if got := p.environment(80, "/h"); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if p.Env = p.Env[1:]; p.takesPort() {
+		t.Error("no variable has the port")
+	}
+	if p.Env = []string{"ADDR={addr}"}; !p.takesPort() {
+		t.Error("a variable has the address")
 	}
 }

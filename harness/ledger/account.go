@@ -34,18 +34,18 @@ func (r reply) plus(o reply) reply {
 
 // Account returns the account of a phase of an arm.
 func (l *Ledger) Account(phase Phase, arm string) llm.Account {
-	return booked{l, account{phase, arm}}
+	return booking{l, account{phase, arm}}
 }
 
-type booked struct {
+type booking struct {
 	ledger *Ledger
 	account
 }
 
-func (b booked) Capped() bool { return b.ledger.Cap() != nil }
+func (b booking) Capped() bool { return b.ledger.Cap() != nil }
 
 // Reserve writes the worst case of a request to the file, unless it is free.
-func (b booked) Reserve(ctx context.Context, model string, worst llm.USD) (func(llm.Charge), error) {
+func (b booking) Reserve(ctx context.Context, model string, worst llm.USD) (func(llm.Charge), error) {
 	l := b.ledger
 	l.mu.Lock()
 	budget := l.budget
@@ -74,7 +74,7 @@ func (b booked) Reserve(ctx context.Context, model string, worst llm.USD) (func(
 	}, nil
 }
 
-func (b booked) Lookup(ctx context.Context, model string, reply llm.CacheKey, saved *llm.Charge) {
+func (b booking) Lookup(ctx context.Context, model string, reply llm.CacheKey, saved *llm.Charge) {
 	in := line{Kind: kindMiss, account: b.account, Question: llm.QuestionOf(ctx), Model: model, Reply: NameReply(reply)}
 	if saved != nil {
 		in.Kind, in.USD = kindHit, max(saved.Cost, 0)

@@ -42,7 +42,11 @@ func playDaemon(args []string) error {
 		return err
 	}
 	p := &proxy{real: d.Handler(), server: httptest.NewServer(d.Handler()), words: map[string]string{}, written: map[string]bool{}, dated: map[string][]string{}}
-	faults[fault](p)
+	if f := crossings[fault]; f != nil {
+		newKeeper(p, home+".kept", f)
+	} else {
+		faults[fault](p)
+	}
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
 		return err

@@ -1,12 +1,14 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
 )
@@ -62,6 +64,22 @@ func (g *group) prepare(ctx context.Context, q dataset.Question) (lacks string, 
 	}
 	g.line = q.Line
 	return "", g.settle(ctx)
+}
+
+// watch returns what must not come back to a question, whose operations were applied.
+func (g *group) watch(q dataset.Question) watch {
+	c := g.contents
+	known := dataset.PathsOf(c.Docs(q.Brain))
+	for _, gone := range [][]string{c.Deleted(q.Brain), c.Renamed(q.Brain)} {
+		for _, path := range gone {
+			known.Add(path, nil)
+		}
+	}
+	return watch{
+		id: g.ids[q.Brain], texts: slices.Concat(q.Forbidden, c.Gone(q.Brain, q.Question)),
+		deleted: c.Deleted(q.Brain), renamed: c.Renamed(q.Brain), known: known, sessions: c.Sessions(q.Brain),
+		origin: func(text string) result.Origin { return cmp.Or(c.Origin(q.Brain, text), g.run.origin(q.Brain, text)) },
+	}
 }
 
 // lack turns the error of an operation that the service lacks into the reason why a question cannot
@@ -130,10 +148,16 @@ func (r *Run) store() target.Store { return r.Target.Service.Store(r.Target.Dial
 func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation, restart bool) error {
 	for i, o := range ops {
 		in := o.In(brain)
+		var err error
+		if g.contents.Overwrites(in, o) {
+			err = target.Needs(g.run.Target.Service, target.Overwrite)
+		}
+		if err != nil {
+			return fmt.Errorf("before[%d] (%s): %w", i, o, err)
+		}
 		if err := g.contents.Apply(in, o); err != nil {
 			return fmt.Errorf("before[%d]: %w", i, err) // which reading the dataset has ruled out
 		}
-		var err error
 		switch {
 		case o.Op == dataset.OpRestart && restart:
 			if err = g.settle(ctx); err == nil {
@@ -143,6 +167,9 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 		default:
 			end := g.run.Filling()
 			err = g.run.store().Apply(ctx, g.ids[in], o)
+			if err == nil && o.Source != "" {
+				err = g.awaitExtracted(ctx, in, o)
+			}
 			end()
 		}
 		if err != nil {
@@ -151,6 +178,15 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 		g.note(in, o)
 	}
 	return nil
+}
+
+// awaitExtracted waits until a search finds what was extracted from a text, in a document that no
+// operation has written, for as long as Config.Settle.
+func (g *group) awaitExtracted(ctx context.Context, brain string, o dataset.Operation) error {
+	known := dataset.PathsOf(g.contents.Docs(brain))
+	return g.run.poll(ctx, g.ids[brain], o.Text, func(chunks []result.Chunk) bool {
+		return slices.ContainsFunc(chunks, func(c result.Chunk) bool { return c.Path != "" && !known.Has(known.Name(c.Path)) })
+	})
 }
 
 // note remembers which document of a brain was written last.

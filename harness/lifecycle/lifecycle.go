@@ -10,6 +10,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/visible"
 )
 
 // DefaultSettle is how long a service may take until it finds what was written, and no longer finds
@@ -169,7 +172,8 @@ func (r *Run) Ask(ctx context.Context, q dataset.Question, timeout time.Duration
 		return target.Answer{Lacks: lacks}, nil
 	}
 	if !r.Dataset.Changes(q.Brain) {
-		return r.look(ctx, q, r.Target.Brains[q.Brain], q.Forbidden, func() (target.Answer, error) {
+		w := watch{id: r.Target.Brains[q.Brain], texts: q.Forbidden, origin: func(text string) result.Origin { return r.origin(q.Brain, text) }}
+		return r.look(ctx, w, func() (target.Answer, error) {
 			defer r.Answering()()
 			return r.Target.Ask(ctx, q, timeout)
 		})
@@ -185,12 +189,27 @@ func (r *Run) Ask(ctx context.Context, q dataset.Question, timeout time.Duration
 	}
 	asked := *r.Target
 	asked.Brains = g.ids
+	w := g.watch(q)
 	heard := q
-	heard.Forbidden = append(append([]string{}, q.Forbidden...), g.contents.Gone(q.Brain, q.Question)...)
-	return r.look(ctx, q, g.ids[q.Brain], heard.Forbidden, func() (target.Answer, error) {
+	heard.Forbidden = w.texts
+	return r.look(ctx, w, func() (target.Answer, error) {
 		defer r.Answering()()
 		return asked.Ask(ctx, heard, timeout)
 	})
+}
+
+// origin returns where a text that must not come back to a question of a brain is from, as far as
+// the corpus says it.
+func (r *Run) origin(brain, text string) result.Origin {
+	want := visible.Words(text)
+	for name, docs := range r.docs {
+		if name != brain && slices.ContainsFunc(docs, func(d dataset.Doc) bool {
+			return strings.Contains(visible.Words(string(d.Data)), want)
+		}) {
+			return result.OfAnother
+		}
+	}
+	return ""
 }
 
 // attempts returns how often a question counts as sent that was not, because what comes before it

@@ -2,14 +2,20 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/target"
 )
 
-// lacks says which operation of a question the service is known to lack, before any is made. It is
-// empty if there is none.
+// lacks says what the service is known to lack for a question, before any operation is made: an
+// operation, or a reader for a question whose right answer is that it is not known. It is empty if
+// there is nothing.
 func (r *Run) lacks(q dataset.Question) string {
+	if slices.Contains(q.Tags, dataset.TagAbstention) && !r.Target.Scenario.Reads() {
+		return fmt.Sprintf("%s: the scenario %s has no reader, and passages do not say that something is not known",
+			dataset.TagAbstention, r.Target.Scenario)
+	}
 	for _, o := range q.Before {
 		if o.Op == dataset.OpRestart && r.Restart == nil {
 			return "restart: evalctl did not start the target, so it cannot restart it"

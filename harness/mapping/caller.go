@@ -10,30 +10,64 @@ import (
 // caller makes the calls of one store. It is safe for concurrent use.
 type caller interface {
 	// call makes one call. The error is a *target.Failure, or the cause of ctx.
-	call(ctx context.Context, o *operation, values map[string]any) (answered, error)
+	call(ctx context.Context, o *operation, values map[string]any) (callReply, error)
 	// alive returns a *target.Failure of the kind result.KindTransport if nothing answers any more.
 	alive(ctx context.Context) error
 	close() error
 }
 
-// seen is what a service has seen of the server, over all its processes.
-type seen struct {
+// sightings is what a service has seen of the server, over all its processes.
+type sightings struct {
 	mu        sync.Mutex
 	calls     map[string]int // by tool or route
 	noise     int            // lines of standard output that were no messages
 	firstLine string
 	escaped   []string // processes of the server, see launch.Filter.Escaped
 	unknown   bool     // whether there are more
+
+	searched, missing int      // documents that were searched for, and those that were never found
+	late              []string // what was not ready in time
 }
 
-func (s *seen) left(names []string, known bool) {
+// notReady notes that what was written was not ready in time.
+func (s *sightings) notReady(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late = append(s.late, text)
+}
+
+// findings says what is known of the service by what was written to it.
+func (s *sightings) findings() (all []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.missing > 0 {
+		all = append(all, fmt.Sprintf("%d of %d documents that were written were never found by their own words", s.missing, s.searched))
+	}
+	switch n := len(s.late); {
+	case n == 1:
+		all = append(all, s.late[0])
+	case n > 1:
+		all = append(all, fmt.Sprintf("%s (and %d more times)", s.late[0], n-1))
+	}
+	return all
+}
+
+// Unfound implements target.Notices.
+func (s *Service) Unfound(missing, searched int) {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	s.seen.missing += missing
+	s.seen.searched += searched
+}
+
+func (s *sightings) left(names []string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.escaped = append(s.escaped, names...)
 	s.unknown = s.unknown || !known
 }
 
-func (s *seen) called(o *operation) {
+func (s *sightings) called(o *operation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.calls == nil {
@@ -42,7 +76,7 @@ func (s *seen) called(o *operation) {
 	s.calls[o.called()]++
 }
 
-func (s *seen) counts() map[string]int {
+func (s *sightings) counts() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.calls == nil {
@@ -51,7 +85,7 @@ func (s *seen) counts() map[string]int {
 	return maps.Clone(s.calls)
 }
 
-func (s *seen) line(text string) {
+func (s *sightings) line(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.noise++; s.noise == 1 {
@@ -60,7 +94,7 @@ func (s *seen) line(text string) {
 }
 
 // noiseText says what a server has written to its standard output besides messages, "" for nothing.
-func (s *seen) noiseText() string {
+func (s *sightings) noiseText() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch s.noise {

@@ -3,13 +3,14 @@
 // searches, with which arguments, and where the reply has texts, ids, scores and dates. Mappings for
 // some servers are part of the program.
 //
-//   - parse.go: the file, with an error that has the line
+//   - mapping.go, parse.go, check.go, nodes.go: the file, with errors that have the line and the column
 //   - template.go: arguments, which are data and never text that is put together
 //   - reply.go: what a reply says
 //   - keywords.go: the words of a question, for servers that match words literally
-//   - service.go, store.go: the target.Service
+//   - service.go, store.go, write.go, conversation.go, settle.go: the target.Service
 //   - caller.go, process.go, http.go: how calls reach the service
-//   - propose.go: a mapping from the names and schemas of tools
+//   - examine.go, trial.go, proposal.go: a mapping that is proposed, from offers (offer.go, schema.go),
+//     arguments (arguments.go) and where replies have samples (sample.go, place.go, form.go, ids.go)
 //
 // What a reply does not say is left out, and Service.Lacks reports it. Nothing is guessed.
 package mapping

@@ -2,38 +2,176 @@ package mapping
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
-	"evalctl/harness/launch"
+	"evalctl/daemon/mcpclient"
+	"evalctl/harness/target"
+	"evalctl/internal/httpclient"
+	"evalctl/internal/redact"
 )
 
-// ToolNames returns the names of the tools, with commas.
-func (s *Server) ToolNames() string { return listed(toolNames(s.Tools)) }
+// Subject is a service without a mapping, for which one is proposed.
+type Subject struct {
+	Name, Version string
 
-// Propose returns the mapping of the server, which profile starts, after it has tried it with a mark
-// that the server does not have. It writes to w what it called.
-func (s *Server) Propose(ctx context.Context, profile launch.Profile, mark string, w io.Writer) (*Proposal, error) {
-	p, err := propose(s.Name, s.Tools)
+	cfg    Config
+	offers []*offer
+	one    caller
+	seen   sightings
+	hidden *redact.Redactor
+
+	transport *http.Transport // to an MCP server that gets headers, else nil
+}
+
+// Examine starts or reaches an MCP server, as Open does, and lists its tools, or reads the OpenAPI
+// description at a URL that ends with .json. The caller must Close it.
+func Examine(ctx context.Context, c Config) (*Subject, error) {
+	s := &Subject{cfg: c}
+	secrets, err := c.Headers.values(c.variable)
+	if err != nil {
+		return nil, fmt.Errorf("a header %w", err)
+	}
+	s.hidden = target.NewRedactor(c.Secrets, append(secrets, c.Token)...)
+	if Describes(c.URL) {
+		return s, s.readRoutes(ctx)
+	}
+	one, err := s.connect(ctx, c.Launch.Home)
 	if err != nil {
 		return nil, err
 	}
-	if env, ok := homeOf(profile); ok {
-		p.inHome(env)
+	s.one = one
+	ctx, cancel := target.TimeLimit(ctx, target.CallTimeout)
+	defer cancel()
+	s.Name, s.Version, _ = one.client.Server()
+	s.Name, s.Version = s.hidden.Text(s.Name), s.hidden.Text(s.Version)
+	tools, err := one.client.Tools(ctx)
+	if err != nil {
+		_ = one.close() // the error says why
+		return nil, fmt.Errorf("list the tools of the MCP server: %w", s.hidden.Error(err))
 	}
-	return p, p.try(ctx, s, mark, w)
+	s.offers = offersOf(redact.Values(s.hidden, tools))
+	return s, nil
 }
 
-// homeOf returns the variables of a profile that have {home}, and reports whether these or the command
-// do.
-func homeOf(p launch.Profile) (env map[string]string, ok bool) {
-	for _, variable := range p.Env {
+// Describes reports whether a URL is that of a description of routes, not of a service.
+func Describes(url string) bool {
+	return strings.HasPrefix(url, "http") && strings.HasSuffix(url, ".json")
+}
+
+// connect reaches the MCP server, or starts it with a home, which is also its $HOME unless the command
+// assigns that.
+func (s *Subject) connect(ctx context.Context, home string) (*server, error) {
+	if s.cfg.URL != "" {
+		headers, transport := s.cfg.Headers.client(s.variable)
+		s.transport = transport
+		return dial(ctx, s.cfg.URL, mcpclient.Options{Token: s.cfg.Token, HTTPClient: headers}, s.cfg.Launch.HealthTimeout, &s.seen, s.hidden)
+	}
+	p, o := s.cfg.Profile, s.cfg.Launch
+	o.Home = home
+	if !slices.ContainsFunc(p.Env, func(v string) bool { return strings.HasPrefix(v, "HOME=") }) {
+		p.Env = append(slices.Clip(p.Env), "HOME={home}")
+	}
+	return start(ctx, p, o, &s.seen, s.hidden)
+}
+
+// maxDescription is the largest OpenAPI description that is read.
+const maxDescription = 16 << 20
+
+// readRoutes reads the description of a service over HTTP, which is at the same server.
+func (s *Subject) readRoutes(ctx context.Context) error {
+	ctx, cancel := target.TimeLimit(ctx, target.CallTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.cfg.URL, nil)
+	if err != nil {
+		return err
+	}
+	httpclient.Identify(req, s.cfg.UserAgent, s.cfg.Token)
+	s.cfg.Headers.set(req, nil, s.variable)
+	transport := newTransport()
+	transport.DisableKeepAlives = true // servers close connections after an error, which trials provoke
+	client := &http.Client{Transport: s.hidden.Transport(httpclient.Decompressing(transport, true)), CheckRedirect: httpclient.NoRedirect}
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	data, err := httpclient.ReadBody(res, maxDescription)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", s.cfg.URL, res.Status)
+	}
+	if err != nil {
+		return s.hidden.Error(err)
+	}
+	if s.Name, s.offers, err = routesOf(data); err != nil {
+		return fmt.Errorf("%s: %w", s.cfg.URL, err)
+	}
+	s.one = &web{
+		base: s.cfg.URL[:strings.LastIndex(s.cfg.URL, "/")], agent: s.cfg.UserAgent, headers: s.cfg.Headers, env: s.variable, seen: &s.seen,
+		client: client,
+	}
+	return nil
+}
+
+// variable returns the value of a variable that a header names. Examine has checked that it is set.
+func (s *Subject) variable(name string) string {
+	value, _ := s.cfg.variable(name)
+	return value
+}
+
+// Offers returns the names of the tools or routes, with commas.
+func (s *Subject) Offers() string { return listed(namesOf(s.offers)) }
+
+// Close ends the connection, and a process that was started.
+func (s *Subject) Close() error {
+	if s.transport != nil {
+		defer s.transport.CloseIdleConnections()
+	}
+	return s.one.close()
+}
+
+// starts reports whether the service is started, so that it can be started again.
+func (s *Subject) starts() bool { return s.cfg.URL == "" }
+
+// elsewhere calls do with another process of the server, which has a home of its own, and removes that.
+func (s *Subject) elsewhere(ctx context.Context, do func(caller)) (err error) {
+	home, err := os.MkdirTemp(filepath.Dir(s.cfg.Launch.Home), "other-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+	other, err := s.connect(ctx, home)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, other.close()) }()
+	do(other)
+	return nil
+}
+
+// Propose returns a mapping of the service after it has tried it with a mark, a word that the service
+// does not have. It writes to w what it called.
+func (s *Subject) Propose(ctx context.Context, mark string, w io.Writer) (*Proposal, error) {
+	t := &trial{Subject: s, shown: w, mark: mark, samples: newSamples(mark), p: newProposal(s)}
+	return t.p, t.run(ctx)
+}
+
+// homeOf returns the variables of the profile that have {home}, HOME if neither these nor the command do.
+func (s *Subject) homeOf() map[string]string {
+	env := map[string]string{}
+	for _, variable := range s.cfg.Profile.Env {
 		if name, value, _ := strings.Cut(variable, "="); strings.Contains(value, "{home}") {
-			if env == nil {
-				env = map[string]string{}
-			}
 			env[name] = value
 		}
 	}
-	return env, env != nil || strings.Contains(strings.Join(p.Command, " "), "{home}")
+	if len(env) == 0 && !strings.Contains(strings.Join(s.cfg.Profile.Command, " "), "{home}") {
+		env["HOME"] = "{home}"
+	}
+	return env
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"evalctl/harness/result"
@@ -28,8 +27,20 @@ type web struct {
 	base, agent string
 	client      *http.Client
 	health      *operation
+	headers     Headers // of all requests
 	env         func(string) string
-	seen        *seen
+	seen        *sightings
+}
+
+// idleConnTimeout is shorter than that of common servers (uvicorn has 5 s): a request that may not be
+// repeated fails on a connection which the server is just closing.
+const idleConnTimeout = 2 * time.Second
+
+func newTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.IdleConnTimeout = idleConnTimeout
+	t.DisableCompression = true // Decompressing reads them, within its bounds
+	return t
 }
 
 // openHTTP checks the URL and the secrets of the mapping.
@@ -38,31 +49,50 @@ func (s *Service) openHTTP() error {
 	if err != nil {
 		return fmt.Errorf("endpoint %w", err)
 	}
-	env := s.cfg.Env
-	if env == nil {
-		env = func(string) string { return "" }
-	}
-	var values []string
-	for _, o := range s.mapping.operations() {
-		for _, header := range o.headers {
-			for _, name := range header.secrets() {
-				value, err := s.variable(name)
-				if err != nil {
-					return err
-				}
-				values = append(values, value)
-			}
-		}
+	values, err := s.headerSecrets()
+	if err != nil {
+		return err
 	}
 	s.secrets = target.NewRedactor(s.cfg.Secrets, values...)
-	t := http.DefaultTransport.(*http.Transport).Clone()
+	t := newTransport()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, max(s.cfg.Concurrency, target.MinConns)
-	t.DisableCompression = true // Decompressing reads them, within its bounds
 	s.main = &web{
-		base: base, agent: s.cfg.UserAgent, health: s.mapping.health, env: env, seen: &s.seen,
+		base: base, agent: s.cfg.UserAgent, health: s.mapping.health, headers: s.mapping.headers,
+		env: s.variableOrNone, seen: &s.seen,
 		client: &http.Client{Transport: s.secrets.Transport(httpclient.Decompressing(t, true)), CheckRedirect: httpclient.NoRedirect},
 	}
 	return nil
+}
+
+// headerSecrets returns the values of the variables that headers of the mapping name. The error names one
+// that is not set.
+func (s *Service) headerSecrets() ([]string, error) {
+	values, err := s.mapping.headers.values(s.variable)
+	for _, o := range s.mapping.operations() {
+		more, failed := o.headers.values(s.variable)
+		values, err = append(values, more...), errors.Join(err, failed)
+	}
+	return values, err
+}
+
+func (s *Service) variableOrNone(name string) string {
+	value, _ := s.variable(name) // headerSecrets has looked
+	return value
+}
+
+// headers returns the client with which an MCP server at a URL is reached, nil if the mapping has no
+// headers.
+func (s *Service) headers() (client *http.Client, err error) {
+	if s.mapping == nil || len(s.mapping.headers) == 0 {
+		return nil, nil
+	}
+	secrets, err := s.headerSecrets()
+	if err != nil {
+		return nil, err
+	}
+	s.secrets = target.NewRedactor(s.cfg.Secrets, append(secrets, s.cfg.Token)...)
+	client, s.transport = s.mapping.headers.client(s.variableOrNone)
+	return client, nil
 }
 
 // Reach has further requests sent to another URL: that of a process which has been started again.
@@ -76,27 +106,27 @@ func (s *Service) Reach(url string) error {
 }
 
 // call implements caller.
-func (w *web) call(ctx context.Context, o *operation, values map[string]any) (answered, error) {
+func (w *web) call(ctx context.Context, o *operation, values map[string]any) (callReply, error) {
 	w.seen.called(o)
 	req, err := w.request(ctx, o, values)
 	if err != nil {
-		return answered{}, err
+		return callReply{}, err
 	}
 	res, err := w.client.Do(req)
 	if err != nil {
-		return answered{}, w.transport(ctx, o, err)
+		return callReply{}, w.transport(ctx, o, err)
 	}
 	defer res.Body.Close()
 	data, err := httpclient.ReadBody(res, maxBody)
 	switch {
 	case errors.Is(err, httpclient.ErrTooLarge):
-		return answered{}, target.NewFailure(result.KindProtocol, fmt.Sprintf("%s: %v", o.called(), err))
+		return callReply{}, target.NewFailure(result.KindProtocol, fmt.Sprintf("%s: %v", o.called(), err))
 	case err != nil:
-		return answered{}, w.transport(ctx, o, err)
+		return callReply{}, w.transport(ctx, o, err)
 	case res.StatusCode/100 != 2:
-		return answered{}, w.status(o, res, data)
+		return callReply{}, w.status(o, res, data)
 	}
-	return answered{texts: []string{string(data)}}, nil
+	return callReply{texts: []string{string(data)}}, nil
 }
 
 // request returns the request of a call. A value is one segment of a path, or one value of a query,
@@ -131,16 +161,8 @@ func (w *web) request(ctx context.Context, o *operation, values map[string]any) 
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	for name, t := range o.headers {
-		all := map[string]any{}
-		for key, v := range values {
-			all[key] = v
-		}
-		for _, secret := range t.secrets() {
-			all["env:"+secret] = w.env(secret)
-		}
-		req.Header.Set(name, strings.NewReplacer("\r", " ", "\n", " ").Replace(t.text(all)))
-	}
+	w.headers.set(req, nil, w.env)
+	o.headers.set(req, values, w.env)
 	return req, nil
 }
 

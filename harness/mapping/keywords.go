@@ -57,14 +57,14 @@ func Keywords(question string) []string {
 
 // merge orders what the searches for several keywords found: what more keywords found comes first;
 // of several, what rarer ones found; of several, what came first.
-func merge(byWord [][]found) []found {
+func merge(byWord [][]foundItem) []foundItem {
 	type seen struct {
-		found
+		foundItem
 		words  int
 		rarity float64
 	}
 	var all []*seen
-	index := map[found]*seen{}
+	index := map[foundItem]*seen{}
 	for _, items := range byWord {
 		for i, f := range items {
 			if slices.Contains(items[:i], f) {
@@ -74,7 +74,7 @@ func merge(byWord [][]found) []found {
 			key.score = 0 // which may depend on the keyword
 			s := index[key]
 			if s == nil {
-				s = &seen{found: key}
+				s = &seen{foundItem: key}
 				index[key] = s
 				all = append(all, s)
 			}
@@ -85,9 +85,9 @@ func merge(byWord [][]found) []found {
 	slices.SortStableFunc(all, func(a, b *seen) int {
 		return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(b.rarity, a.rarity))
 	})
-	out := make([]found, len(all))
+	out := make([]foundItem, len(all))
 	for i, s := range all {
-		out[i] = s.found
+		out[i] = s.foundItem
 	}
 	return out
 }

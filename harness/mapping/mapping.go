@@ -2,19 +2,17 @@ package mapping
 
 import (
 	"crypto/sha256"
-	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/theory/jsonpath"
+	"go.yaml.in/yaml/v3"
 
+	"evalctl/harness/result"
 	"evalctl/harness/target"
-	"evalctl/internal/inputfile"
 )
 
 // Transport is how a service is reached.
@@ -64,14 +62,22 @@ type Mapping struct {
 	Transport Transport
 	Query     Query
 	Brains    Separation
-	// Commands and Servers say which services the mapping is for: words of commands, without a version,
-	// and names that servers report.
-	Commands, Servers []string
+	// Packages, Commands and Servers say which services the mapping is for: the packages that it was tried
+	// with, such as "npm @modelcontextprotocol/server-memory 2026.8.31", words of commands, without a
+	// version, and names that servers report.
+	Packages, Commands, Servers []string
 
-	env    map[string]*template // by variable
-	health *operation           // HTTP only
+	env     map[string]*template // by variable
+	models  result.Models        // ModelsNone if the file says so
+	headers Headers              // of all requests to a URL
+	errors  []*regexp.Regexp     // texts of replies that mean that a call failed
+	writes  int                  // texts that are written at a time
+	health  *operation           // HTTP only
 
-	remember, search, ask, get, remove, create, reset *operation
+	remember, search, ask, get, update, remove, create, reset *operation
+	// finish is called after texts were written, and ready until they can be searched.
+	finish *operation
+	ready  *ready
 	// turns is how a conversation is remembered, nil for remember with each turn.
 	turns *operation
 	per   Grouping
@@ -81,22 +87,47 @@ type Mapping struct {
 // operation is one call.
 type operation struct {
 	name string // of the operation in the file
-	line int
+	at   *yaml.Node
 
 	tool string // of an MCP server
 
 	method  string // over HTTP, and so are the following
 	path    *template
 	query   *template
-	headers map[string]*template
+	headers Headers
 
 	arguments *template
 	// limit is the largest text of one call, in characters, 0 for none. A longer one is cut into
-	// several.
+	// several, and a longer query is cut off.
 	limit int
-	// texts is the largest number of {texts} of one call, 0 for no limit.
+	// topK is the largest top-k that is asked for, 0 for any.
+	topK int
+	// item is one of {items}, and texts the largest number of them or of {texts} in one call, 0 for no
+	// limit.
+	item  *template
 	texts int
-	reply *reply
+	// within is how long the call may take.
+	within time.Duration
+	reply  *reply
+}
+
+// ready is the call that says whether what was written can be searched.
+type ready struct {
+	*operation
+	// The condition: the value at a path of the reply, or a pattern of its text.
+	at      *jsonpath.Path
+	is      *template
+	matches *regexp.Regexp
+	// progress is a value of the reply whose changes show that the service gets on, nil for none.
+	progress *jsonpath.Path
+}
+
+// call returns the operation, nil for none.
+func (r *ready) call() *operation {
+	if r == nil {
+		return nil
+	}
+	return r.operation
 }
 
 // called returns what is called, for messages and counts.
@@ -110,119 +141,18 @@ func (o *operation) called() string {
 // reply says where a reply has what.
 type reply struct {
 	plain bool // the reply is text, not JSON
-	// items selects what was found, nil for the whole reply. The others are relative to an item.
-	items                             *jsonpath.Path
-	text, id, score, date, title, mod *jsonpath.Path
+	// items selects what was found, nil for the whole reply. The others are relative to an item. With
+	// columns, each selects a list of the reply, and the first of all lists are the first item.
+	items                        *jsonpath.Path
+	columns                      bool
+	text, id, score, date, title *jsonpath.Path
+	// mod is the mode that the reply reports, and next the cursor of the next page.
+	mod, next *jsonpath.Path
 	// split cuts a plain reply into items, and pattern reads each.
-	split   string
-	pattern *regexp.Regexp
-	none    *regexp.Regexp // a plain reply that means that nothing was found
-	ranked  bool
+	split, pattern *regexp.Regexp
+	none           *regexp.Regexp // a reply that means that nothing was found
+	ranked         bool
 }
-
-// maxFile is the largest mapping file that is read, in bytes.
-const maxFile = 1 << 20
-
-//go:embed builtin/*.yaml
-var builtin embed.FS
-
-// Builtin returns the mappings that are part of the program, by name.
-func Builtin() []*Mapping {
-	entries, err := builtin.ReadDir("builtin")
-	if err != nil {
-		panic(err) // embedded
-	}
-	out := make([]*Mapping, len(entries))
-	for i, e := range entries {
-		if out[i], err = openBuiltin(e.Name()); err != nil {
-			panic(err) // tested
-		}
-	}
-	return out
-}
-
-func openBuiltin(file string) (*Mapping, error) {
-	data, err := builtin.ReadFile(path.Join("builtin", file))
-	if err != nil {
-		return nil, err
-	}
-	return Parse("builtin/"+file, data)
-}
-
-// Source returns the file of a mapping that is part of the program.
-func (m *Mapping) Source() ([]byte, error) { return builtin.ReadFile(m.file) }
-
-// Names returns the names of the mappings that are part of the program.
-func Names() []string {
-	var names []string
-	for _, m := range Builtin() {
-		names = append(names, m.Name)
-	}
-	return names
-}
-
-// Load returns the mapping with a name, or that of a file: a name has neither a slash nor a dot.
-func Load(name string) (*Mapping, error) {
-	if !strings.ContainsAny(name, `/\.`) {
-		for _, m := range Builtin() {
-			if m.Name == name {
-				return m, nil
-			}
-		}
-		return nil, fmt.Errorf("no mapping is called %q: give one of %s, or a file such as ./%[1]s.yaml",
-			name, strings.Join(Names(), ", "))
-	}
-	data, err := inputfile.Read(name, maxFile)
-	if errors.Is(err, inputfile.ErrTooLarge) {
-		return nil, fmt.Errorf("%s: is larger than %d bytes, so that it cannot be a mapping", name, maxFile)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("mapping: %w", err)
-	}
-	return Parse(name, data)
-}
-
-// ForCommand returns the mapping of the program for an MCP server by the command that starts it, nil
-// for none.
-func ForCommand(words []string) *Mapping {
-	for _, m := range Builtin() {
-		for _, word := range words {
-			if slices.Contains(m.Commands, unversioned(word)) || slices.Contains(m.Commands, path.Base(word)) {
-				return m
-			}
-		}
-	}
-	return nil
-}
-
-// unversioned returns the name of a package without its version: name@1.2, @scope/name@1.2 and
-// name==1.2.
-func unversioned(word string) string {
-	word, _, _ = strings.Cut(word, "==")
-	if at := strings.LastIndex(word, "@"); at > 0 {
-		return word[:at]
-	}
-	return word
-}
-
-// forServer returns the mapping of the program for an MCP server by the name that it reports and its
-// tools, nil for none.
-func forServer(name string, tools []string) *Mapping {
-	for _, m := range Builtin() {
-		if slices.Contains(m.Servers, name) {
-			return m
-		}
-	}
-	for _, m := range Builtin() {
-		if m.Name == specification && slices.Contains(tools, m.search.tool) && slices.Contains(tools, m.remember.tool) {
-			return m
-		}
-	}
-	return nil
-}
-
-// specification is the name of the mapping of the tools that the specification has.
-const specification = "memory-tools"
 
 // Variables returns the names of the variables that the environment of a server is made of, sorted.
 func (m *Mapping) Variables() []string {
@@ -241,8 +171,19 @@ func (m *Mapping) Sends(name string) bool {
 
 // sends reports whether a request of the operation, which may be nil, has a placeholder.
 func (o *operation) sends(name string) bool {
-	return o != nil && (o.arguments.uses(name) || o.path.uses(name) || o.query.uses(name))
+	return o != nil && (o.whole(name) || o.item.uses(name))
 }
+
+// whole reports whether a request has a placeholder outside its items.
+func (o *operation) whole(name string) bool {
+	return o.arguments.uses(name) || o.path.uses(name) || o.query.uses(name)
+}
+
+// sendsText reports whether a request has one of the placeholders of texts.
+func (o *operation) sendsText(names ...string) bool { return slices.ContainsFunc(names, o.sends) }
+
+// several reports whether a call has a list of texts.
+func (o *operation) several() bool { return o.sends("texts") || o.sends("items") }
 
 // Checks reports whether the mapping says how the service is asked whether it is alive.
 func (m *Mapping) Checks() bool { return m.health != nil }
@@ -275,6 +216,11 @@ func (m *Mapping) Lacks(a target.Ability) string {
 			return ""
 		}
 		return has(m.remember)
+	case target.Overwrite:
+		if m.update != nil || m.remove != nil {
+			return ""
+		}
+		return fmt.Sprintf("the mapping %s has neither update nor delete", m.Name)
 	case target.Delete:
 		return has(m.remove)
 	case target.Get:

@@ -23,8 +23,16 @@ func quoted(tb testing.TB, text string) string {
 
 func TestBuiltin(t *testing.T) {
 	for _, m := range Builtin() {
-		if m.About == "" || len(m.Servers) == 0 {
-			t.Errorf("%s says neither what it is nor for what", m.Name)
+		if m.About == "" || m.Transport == MCP && len(m.Servers) == 0 || m.Name != specification && len(m.Packages) == 0 {
+			t.Errorf("%s does not say what it is, for which servers and packages", m.Name)
+		}
+		if m.Brains == PerProcess && len(m.env) == 0 {
+			t.Errorf("%s: all processes would use one store", m.Name)
+		}
+		for _, p := range m.Packages {
+			if words := strings.Fields(p); len(words) != 3 || words[0] != "npm" && words[0] != "pypi" {
+				t.Errorf("%s: a package is npm or pypi, a name and a version: %q", m.Name, p)
+			}
 		}
 		data, err := m.Source()
 		if err != nil || sum(data) != m.SHA256 {
@@ -56,28 +64,28 @@ func TestParseErrors(t *testing.T) {
 	parsed(t, valid)
 	for _, c := range []struct{ text, want string }{
 		{"", "m.yaml is empty"},
-		{"- a\n", "m.yaml:1: the file must be an object"},
+		{"- a\n", "m.yaml:1:1: the file must be an object"},
 		{"name: x\n", "maps nothing"},
-		{"name: [x]\n", "m.yaml:1: name must be a text"},
-		{valid + "name: y\n", `m.yaml:4: "name" is set twice, first in line 1`},
-		{valid + "nane: y\n", `m.yaml:4: unknown key "nane": did you mean "name"; a mapping has name, about`},
+		{"name: [x]\n", "m.yaml:1:7: name must be a text"},
+		{valid + "name: y\n", `m.yaml:4:1: "name" is set twice, first in line 1`},
+		{valid + "nane: y\n", `m.yaml:4:1: unknown key "nane": did you mean "name"; a mapping has name, about`},
 		{strings.Replace(valid, "name: x\n", "", 1), "m.yaml has no name"},
-		{valid + "query: words\n", "m.yaml:4: query must be one of question, keywords"},
+		{valid + "query: words\n", "m.yaml:4:8: query must be one of question, keywords"},
 		{valid + "brains: argument\n", "needs {brain}"},
 		{valid + "brains: reset\n", "needs the operation reset"},
-		{strings.Replace(valid, "{text}", "{txet}", 1), "m.yaml:2: no placeholder is called {txet} here"},
-		{strings.Replace(valid, "{query}", "x", 1), "m.yaml:3: search does not send {query}"},
-		{strings.Replace(valid, "{text}", "x", 1), "m.yaml:2: remember sends neither {text} nor {document}"},
-		{strings.Replace(valid, "$.t", "t..", 1), "m.yaml:3: text is no JSONPath"},
-		{strings.Replace(valid, "reply: {text: $.t}", "reply: {}", 1), "m.yaml:3: the reply of search has no text"},
-		{strings.Replace(valid, "tool: s, ", "", 1), "m.yaml:3: search has no tool"},
-		{strings.Replace(valid, "tool: s", "tool: s, path: /x", 1), "m.yaml:3: search has a path"},
+		{strings.Replace(valid, "{text}", "{txet}", 1), "m.yaml:2:36: no placeholder is called {txet} here"},
+		{strings.Replace(valid, "{query}", "x", 1), "m.yaml:3:9: search does not send {query}"},
+		{strings.Replace(valid, "{text}", "x", 1), "m.yaml:2:11: remember sends neither {text}, {texts} nor {document}"},
+		{strings.Replace(valid, "$.t", "t..", 1), "m.yaml:3:60: text is no JSONPath"},
+		{strings.Replace(valid, "reply: {text: $.t}", "reply: {}", 1), "m.yaml:3:9: the reply of search has no text"},
+		{strings.Replace(valid, "tool: s, ", "", 1), "m.yaml:3:9: search has no tool"},
+		{strings.Replace(valid, "tool: s", "tool: s, path: /x", 1), "m.yaml:3:9: search has a path"},
 		{valid + "---\nname: y\n", "more than one document"},
-		{"name: &a x\nabout: *a\n", "m.yaml:2: aliases"},
+		{"name: &a x\nabout: *a\n", "m.yaml:2:1: aliases"},
 		{"name: x\ntransport: http\nsearch: {path: /s, body: {q: '{query}'}, reply: {text: $.t}, headers: {X-Api-Key: abc}}\n",
-			"m.yaml:3: X-Api-Key has a secret"},
+			"m.yaml:3:83: X-Api-Key has a secret"},
 		{"name: x\ntransport: http\nsearch: {path: s, body: {q: '{query}'}, reply: {text: $.t}}\n", "must begin with /"},
-		{valid + "delete: {tool: d, limit: x}\n", "m.yaml:4: limit must be a whole number"},
+		{valid + "delete: {tool: d, limit: x}\n", "m.yaml:4:26: limit must be a whole number"},
 	} {
 		if _, err := Parse("m.yaml", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q:\ngot  %v\nwant %s", c.text, err, c.want)
@@ -112,25 +120,24 @@ search: {tool: s, arguments: {q: "{query}"}, reply: {text: $.t}}
 func TestJSONInReplies(t *testing.T) {
 	r := parsed(t, "name: x\nsearch: {tool: s, arguments: {q: '{query}'}, reply: {items: '$..hits[*]', text: $.t, id: $.i, score: $.s}}\n").search.reply
 	const one, two = `{"hits":[{"t":"a","i":9007199254740993,"s":"0.5"}]}`, `{"hits":[{"t":"b","i":"x","s":2}]}`
-	a, b := found{id: "9007199254740993", text: "a", score: 0.5}, found{id: "x", text: "b", score: 2}
+	a, b := foundItem{id: "9007199254740993", text: "a", score: 0.5}, foundItem{id: "x", text: "b", score: 2}
 	for name, c := range map[string]struct {
-		reply answered
-		want  []found
+		reply callReply
+		want  []foundItem
 	}{
-		"structured":   {answered{structured: []byte(one), texts: []string{"1 hit"}}, []found{a}},
-		"text":         {answered{texts: []string{one}}, []found{a}},
-		"texts":        {answered{texts: []string{one, two}}, []found{a, b}},
-		"repeated":     {answered{structured: []byte(`{"result":` + quoted(t, one) + `}`), texts: []string{one}}, []found{a}},
-		"not repeated": {answered{structured: []byte(`{"result":` + quoted(t, one) + `}`), texts: []string{two}}, nil},
-		"nothing":      {answered{texts: []string{`{"hits":[]}`}}, nil},
+		"structured": {callReply{structured: []byte(one), texts: []string{"1 hit"}}, []foundItem{a}},
+		"text":       {callReply{texts: []string{one}}, []foundItem{a}},
+		"texts":      {callReply{texts: []string{one, two}}, []foundItem{a, b}},
+		"repeated":   {callReply{structured: []byte(`{"result":` + quoted(t, one) + `}`), texts: []string{one}}, []foundItem{a}},
+		"nothing":    {callReply{texts: []string{`{"hits":[]}`}}, nil},
 	} {
-		got, _, err := r.read(t.Context(), c.reply, "s")
-		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(found{})); err != nil || diff != "" {
+		p, err := r.read(t.Context(), c.reply, "s")
+		if diff := cmp.Diff(c.want, p.items, cmp.AllowUnexported(foundItem{})); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
 	}
-	for name, reply := range map[string]answered{"text": {texts: []string{"2 hits"}}, "more": {texts: []string{one + two}}, "none": {}} {
-		if _, _, err := r.read(t.Context(), reply, "s"); err == nil || !strings.Contains(err.Error(), "the reply of s cannot be read") {
+	for name, reply := range map[string]callReply{"text": {texts: []string{"2 hits"}}, "more": {texts: []string{one + two}}, "none": {}} {
+		if _, err := r.read(t.Context(), reply, "s"); err == nil || !strings.Contains(err.Error(), "the reply of s cannot be read") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -153,8 +160,8 @@ func TestKeywords(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	a, b, c := found{id: "a", score: 1}, found{id: "b", score: 2}, found{id: "c"}
-	got := merge([][]found{{a, b, c}, {b}, {c, {id: "a", score: 9}, c}})
+	a, b, c := foundItem{id: "a", score: 1}, foundItem{id: "b", score: 2}, foundItem{id: "c"}
+	got := merge([][]foundItem{{a, b, c}, {b}, {c, {id: "a", score: 9}, c}})
 	var ids string
 	for _, f := range got {
 		ids += f.id
@@ -163,8 +170,8 @@ func TestMerge(t *testing.T) {
 		t.Errorf("got %s", ids)
 	}
 	// Two keywords that find much count more than one that finds little.
-	x, y := found{id: "x"}, found{id: "y"}
-	if got := merge([][]found{{a, b, c, x}, {y}, {b, c, x, {id: "d"}}}); got[3] != y || got[2] != x {
+	x, y := foundItem{id: "x"}, foundItem{id: "y"}
+	if got := merge([][]foundItem{{a, b, c, x}, {y}, {b, c, x, {id: "d"}}}); got[3] != y || got[2] != x {
 		t.Errorf("got %v", got)
 	}
 }
@@ -206,7 +213,11 @@ func TestGrouped(t *testing.T) {
 	} {
 		var calls []string
 		for _, g := range grouped(c, x.per, operation(x.arguments)) {
-			calls = append(calls, strings.Join(g.texts, ","))
+			var texts []string
+			for _, turn := range g.turns {
+				texts = append(texts, turn["text"].(string))
+			}
+			calls = append(calls, strings.Join(texts, ","))
 		}
 		if got := strings.Join(calls, ";"); got != x.want {
 			t.Errorf("%s %s: %s", x.per, x.arguments, got)
@@ -242,8 +253,8 @@ func FuzzParse(f *testing.F) {
 			if _, err := json.Marshal(o.arguments.render(map[string]any{"text": "x", "query": "y", "texts": []string{"z"}})); err != nil {
 				t.Errorf("%s: %v", o.name, err)
 			}
-			_, _, _ = o.reply.read(t.Context(), answered{texts: []string{`{"a":[1,"x",null]}`, "- text"}}, "x")
-			_, _, _ = o.reply.read(t.Context(), answered{structured: []byte(`{"a":[1,"x",null]}`)}, "x")
+			_, _ = o.reply.read(t.Context(), callReply{texts: []string{`{"a":[1,"x",null]}`, "- text"}}, "x")
+			_, _ = o.reply.read(t.Context(), callReply{structured: []byte(`{"a":[1,"x",null]}`)}, "x")
 		}
 		m.Lacks(target.IDs)
 	})

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,15 +29,18 @@ type server struct {
 	client  *mcpclient.Client
 	process *launch.Filter // nil at a URL
 	closing atomic.Bool
-	seen    *seen
+	seen    *sightings
 	secrets *redact.Redactor
 }
 
-// dial connects to the MCP server at a URL.
-func dial(ctx context.Context, url, token string, seen *seen, hidden *redact.Redactor) (*server, error) {
-	ctx, cancel := target.TimeLimit(ctx, startWithin)
+// dial connects to the MCP server at a URL within the time, or that of startWithin.
+func dial(ctx context.Context, url string, o mcpclient.Options, within time.Duration, seen *sightings, hidden *redact.Redactor) (*server, error) {
+	ctx, cancel := target.TimeLimit(ctx, cmp.Or(within, startWithin))
 	defer cancel()
-	c, err := mcpclient.Connect(ctx, url, mcpclient.Options{Token: token})
+	c, err := mcpclient.Connect(ctx, url, o)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: --start-timeout allows more than %v", err, cmp.Or(within, startWithin))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("MCP server at %s: %s", url, hidden.Text(err.Error()))
 	}
@@ -44,26 +48,41 @@ func dial(ctx context.Context, url, token string, seen *seen, hidden *redact.Red
 }
 
 // start starts an MCP server and initializes the connection. After an error, no process is left.
-func start(ctx context.Context, p launch.Profile, o launch.Options, seen *seen, hidden *redact.Redactor) (*server, error) {
+//
+// A server that ends when it is asked for the newest version of the protocol is started again, and
+// asked for an old one.
+func start(ctx context.Context, p launch.Profile, o launch.Options, seen *sightings, hidden *redact.Redactor) (*server, error) {
+	s, ended, err := startWith(ctx, p, o, false, seen, hidden)
+	if ended && ctx.Err() == nil {
+		s, _, err = startWith(ctx, p, o, true, seen, hidden)
+	}
+	return s, err
+}
+
+// startWith is start with mcpclient.Pipe's choice of versions. ended is what mcpclient.Ended reports.
+func startWith(
+	ctx context.Context, p launch.Profile, o launch.Options, old bool, seen *sightings, hidden *redact.Redactor,
+) (one *server, ended bool, err error) {
 	d, err := launch.StartFilter(ctx, p.InHome(o.Home), o)
 	if err != nil {
-		return nil, fmt.Errorf("MCP server: %w", err)
+		return nil, false, fmt.Errorf("MCP server: %w", err)
 	}
 	s := &server{process: d, seen: seen, secrets: hidden}
-	within := o.HealthTimeout
-	if within == 0 {
-		within = startWithin
-	}
+	within := cmp.Or(o.HealthTimeout, startWithin)
 	ictx, cancel := target.TimeLimit(ctx, within)
 	defer cancel()
 	noise := func(line []byte) { seen.line(printable.Line(string(line), maxLine)) }
-	s.client, err = mcpclient.Pipe(ictx, d.In, hidden.Reader(d.Out), noise)
+	s.client, err = mcpclient.Pipe(ictx, d.In, hidden.Reader(d.Out), old, noise)
 	if err == nil {
-		return s, nil
+		return s, false, nil
 	}
 	if ctx.Err() != nil {
-		return nil, errors.Join(context.Cause(ctx), s.close())
+		return nil, false, errors.Join(context.Cause(ctx), s.close())
 	}
+	if ictx.Err() != nil {
+		err = fmt.Errorf("%w: --start-timeout allows more than %v", err, within)
+	}
+	ended = mcpclient.Ended(err)
 	// A process that ends by itself may be the reason, whose log says more.
 	exited, lines := s.ended(endWithin), d.LastLines()
 	left := s.close()
@@ -75,10 +94,7 @@ func start(ctx context.Context, p launch.Profile, o launch.Options, seen *seen, 
 	if text := seen.noiseText(); text != "" {
 		err = fmt.Errorf("%w\n%s", err, text)
 	}
-	if withheld := d.Withheld(); withheld != "" {
-		err = fmt.Errorf("%w\nwithheld from it: %s; --daemon-env NAME passes a variable on", err, withheld)
-	}
-	return nil, errors.Join(fmt.Errorf("MCP server %s: %s", p.Command[0], hidden.Text(err.Error())), left)
+	return nil, ended, errors.Join(fmt.Errorf("MCP server %s: %s", p.Command[0], hidden.Text(d.Isolated(err).Error())), left)
 }
 
 // ended returns why the process has ended by itself, after a moment if it has not yet, nil if it
@@ -96,7 +112,7 @@ func (s *server) ended(wait time.Duration) error {
 }
 
 // call implements caller.
-func (s *server) call(ctx context.Context, o *operation, values map[string]any) (answered, error) {
+func (s *server) call(ctx context.Context, o *operation, values map[string]any) (callReply, error) {
 	s.seen.called(o)
 	args := o.arguments.render(values)
 	if _, none := args.(absent); none {
@@ -104,18 +120,18 @@ func (s *server) call(ctx context.Context, o *operation, values map[string]any) 
 	}
 	r, err := s.client.Call(ctx, o.tool, args, nil)
 	if err != nil {
-		return answered{}, s.failure(ctx, o, err)
+		return callReply{}, s.failure(ctx, o, err)
 	}
 	if f := r.Failure; f != nil {
 		message := fmt.Sprintf("%s reports an error: %s", o.tool,
 			printable.Line(s.secrets.Text(strings.Join(slices.DeleteFunc([]string{f.Code, f.Message},
 				func(s string) bool { return s == "" }), ": ")), maxLine))
 		if f.Retryable {
-			return answered{}, target.TransientFailure(result.KindDaemon, message, 0)
+			return callReply{}, target.TransientFailure(result.KindDaemon, message, 0)
 		}
-		return answered{}, target.NewFailure(result.KindDaemon, message)
+		return callReply{}, target.NewFailure(result.KindDaemon, message)
 	}
-	return answered{redact.Values(s.secrets, r.Structured), redact.Values(s.secrets, r.Texts)}, nil
+	return callReply{redact.Values(s.secrets, r.Structured), redact.Values(s.secrets, r.Texts)}, nil
 }
 
 // failure returns the failure of a call without a result.

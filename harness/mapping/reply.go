@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/theory/jsonpath"
@@ -19,14 +20,14 @@ import (
 	"evalctl/internal/printable"
 )
 
-// answered is what a call came back with: structured content or the body of a response, or texts.
-type answered struct {
+// callReply is what a call came back with: structured content or the body of a response, or texts.
+type callReply struct {
 	structured json.RawMessage
 	texts      []string
 }
 
-// found is one item of a reply. A field that the reply does not have is empty.
-type found struct {
+// foundItem is one item of a reply. A field that the reply does not have is empty.
+type foundItem struct {
 	id, text, title, date string
 	score                 float64
 }
@@ -39,7 +40,7 @@ const (
 )
 
 // check returns an error for an item with a name that is too long.
-func (f found) check() error {
+func (f foundItem) check() error {
 	for _, field := range [][2]string{{"id", f.id}, {"title", f.title}, {"date", f.date}} {
 		if n := len(field[1]); n > maxItemName {
 			return fmt.Errorf("its %s has %d bytes, the limit is %d", field[0], n, maxItemName)
@@ -49,7 +50,7 @@ func (f found) check() error {
 }
 
 // bounded draws what the JSON of a reply takes once it is decoded.
-func (a answered) bounded(ctx context.Context) error {
+func (a callReply) bounded(ctx context.Context) error {
 	if err := httpclient.Decodable(ctx, a.structured); err != nil {
 		return err
 	}
@@ -61,57 +62,132 @@ func (a answered) bounded(ctx context.Context) error {
 	return nil
 }
 
-// read returns the items of a reply and the mode that it reports, "" for none. called names what was
-// called. The error is a *target.Failure.
-func (r *reply) read(ctx context.Context, a answered, called string) (items []found, mode string, err error) {
+// page is what a reply says: the items, the mode and the cursor of the next page. A text that the reply
+// does not have is empty.
+type page struct {
+	items      []foundItem
+	mode, next string
+}
+
+// read reads a reply. called names what was called. The error is a *target.Failure: a reply that does not
+// have the form that the mapping says is never read as an empty one.
+func (r *reply) read(ctx context.Context, a callReply, called string) (p page, err error) {
+	if r.none != nil && r.none.MatchString(a.text()) {
+		return page{}, nil
+	}
 	if r.plain {
-		items, err := r.readText(a.texts)
-		if err != nil {
-			return nil, "", refused(called, err)
+		if p.items, err = r.readText(a.texts); err != nil {
+			return page{}, refused(called, err)
 		}
-		return items, "", nil
+		return p, nil
 	}
 	if err := a.bounded(ctx); err != nil {
-		return nil, "", refused(called, err)
+		return page{}, refused(called, err)
 	}
 	value, err := a.value(called)
 	if err != nil {
-		return nil, "", err
+		return page{}, err
 	}
+	read := r.readItems
+	if r.columns {
+		read = r.readColumns
+	}
+	if p.items, err = read(value); err != nil {
+		return page{}, refused(called, err)
+	}
+	p.mode, p.next = firstAt(r.mod, value), firstAt(r.next, value)
+	return p, nil
+}
+
+// errShape means that a reply does not have what the mapping says that it has.
+var errShape = errors.New("which the mapping says that it has; if that means that nothing was found, say so with none: REGEXP")
+
+// readItems reads a reply with an object or a text for each item.
+func (r *reply) readItems(value any) (items []foundItem, err error) {
 	nodes := []any{value}
 	if r.items != nil {
+		if !shaped(r.items, value) {
+			return nil, fmt.Errorf("there is nothing at %s (%s), %w", r.items, keysOf(value), errShape)
+		}
 		nodes = r.items.Select(value)
 	}
 	if len(nodes) > maxItems {
-		return nil, "", refused(called, fmt.Errorf("it has %d items, the limit is %d", len(nodes), maxItems))
+		return nil, fmt.Errorf("it has %d items, the limit is %d", len(nodes), maxItems)
+	}
+	if r.text != nil && len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n any) bool { return shaped(r.text, n) }) {
+		return nil, fmt.Errorf("item 1 has nothing at %s (%s), %w", r.text, keysOf(nodes[0]), errShape)
 	}
 	for i, n := range nodes {
-		f := found{id: firstAt(r.id, n), text: textAt(r.text, n), title: firstAt(r.title, n), date: firstAt(r.date, n)}
+		f := foundItem{id: firstAt(r.id, n), text: textAt(r.text, n), title: firstAt(r.title, n), date: firstAt(r.date, n)}
 		if f.score, err = numberAt(r.score, n); err == nil {
 			err = f.check()
 		}
 		if err != nil {
-			return nil, "", refused(called, fmt.Errorf("item %d: %w", i+1, err))
+			return nil, fmt.Errorf("item %d: %w", i+1, err)
 		}
 		items = append(items, f)
 	}
-	if r.items == nil && len(items) == 1 && items[0] == (found{}) {
+	if r.items == nil && len(items) == 1 && items[0] == (foundItem{}) {
 		items = nil
 	}
-	return items, firstAt(r.mod, value), nil
+	return items, nil
+}
+
+// readColumns reads a reply with a list for each field.
+func (r *reply) readColumns(value any) ([]foundItem, error) {
+	var items []foundItem
+	for _, column := range []struct {
+		path *jsonpath.Path
+		set  func(f *foundItem, text string) error
+	}{
+		{r.text, func(f *foundItem, text string) error { f.text = text; return nil }},
+		{r.id, func(f *foundItem, text string) error { f.id = text; return nil }},
+		{r.title, func(f *foundItem, text string) error { f.title = text; return nil }},
+		{r.date, func(f *foundItem, text string) error { f.date = text; return nil }},
+		{r.score, func(f *foundItem, text string) (err error) { f.score, err = scoreOf(text); return err }},
+	} {
+		if column.path == nil {
+			continue
+		}
+		nodes := column.path.Select(value)
+		switch {
+		case !shaped(column.path, value):
+			return nil, fmt.Errorf("there is nothing at %s (%s), %w", column.path, keysOf(value), errShape)
+		case items == nil && len(nodes) > maxItems:
+			return nil, fmt.Errorf("it has %d items, the limit is %d", len(nodes), maxItems)
+		case items == nil:
+			items = make([]foundItem, len(nodes))
+		case len(nodes) != len(items):
+			return nil, fmt.Errorf("%s has %d values, and the lists beside it have %d", column.path, len(nodes), len(items))
+		}
+		for i, n := range nodes {
+			if err := column.set(&items[i], textOf(n)); err != nil {
+				return nil, fmt.Errorf("item %d: %w", i+1, err)
+			}
+		}
+	}
+	for i, f := range items {
+		if err := f.check(); err != nil {
+			return nil, fmt.Errorf("item %d: %w", i+1, err)
+		}
+	}
+	return items, nil
 }
 
 // refused returns the failure of a reply that may not be used.
 func refused(called string, err error) error {
-	if errors.Is(err, intake.ErrWaited) {
+	switch {
+	case errors.Is(err, intake.ErrWaited):
 		return err // of the cause of the context
+	case errors.Is(err, errShape):
+		return target.ShapeFailure(fmt.Sprintf("the reply of %s: %v", called, err))
 	}
 	return target.NewFailure(result.KindProtocol, fmt.Sprintf("the reply of %s: %v", called, err))
 }
 
 // value returns the JSON of a reply: the structured content, or the only text, or a list of the texts
 // if there are several.
-func (a answered) value(called string) (any, error) {
+func (a callReply) value(called string) (any, error) {
 	if len(a.structured) > 0 && string(a.structured) != "null" {
 		v, err := decode(bytes.NewReader(a.structured))
 		if err != nil {
@@ -141,7 +217,7 @@ func (a answered) value(called string) (any, error) {
 
 // repeated returns the JSON in the only text if the structured content is no more than that text as a
 // string: servers that declare no form of their results wrap them so, under the key "result".
-func (a answered) repeated(v any) (any, bool) {
+func (a callReply) repeated(v any) (any, bool) {
 	object, ok := v.(map[string]any)
 	text, isText := object["result"].(string)
 	if !ok || !isText || len(object) != 1 || len(a.texts) != 1 || a.texts[0] != text {
@@ -190,20 +266,28 @@ func textsAt(p *jsonpath.Path, v any) (lines []string) {
 		return nil
 	}
 	for _, n := range p.Select(v) {
-		switch n := n.(type) {
-		case nil:
-		case string:
-			lines = append(lines, n)
-		case json.Number:
-			lines = append(lines, n.String())
-		default:
-			data, err := json.Marshal(n)
-			if err == nil {
-				lines = append(lines, string(data))
-			}
+		if n != nil {
+			lines = append(lines, textOf(n))
 		}
 	}
 	return lines
+}
+
+// textOf returns a value of JSON as a text, "" for null.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(data)
 }
 
 // numberAt returns the score that a path selects, 0 if there is none.
@@ -228,66 +312,7 @@ func scoreOf(text string) (float64, error) {
 	return score, nil
 }
 
-// group reports whether the pattern has a group.
-func (r *reply) group(name string) bool { return r.pattern != nil && r.pattern.SubexpIndex(name) >= 0 }
-
-// readText reads a reply that is text: each text, or each part of it, is an item. With a pattern,
-// a part that it does not match is none, such as a heading.
-func (r *reply) readText(texts []string) (items []found, err error) {
-	for _, text := range texts {
-		if r.none != nil && r.none.MatchString(text) {
-			continue
-		}
-		parts := []string{text}
-		if r.split != "" {
-			parts = strings.Split(text, r.split)
-		}
-		for _, part := range parts {
-			f, ok, err := r.part(part)
-			if err == nil && ok {
-				err = f.check()
-			}
-			if err != nil {
-				return nil, fmt.Errorf("item %d: %w", len(items)+1, err)
-			}
-			if ok {
-				items = append(items, f)
-			}
-			if len(items) > maxItems {
-				return nil, fmt.Errorf("it has more than %d items", maxItems)
-			}
-		}
-	}
-	return items, nil
-}
-
-func (r *reply) part(text string) (f found, ok bool, err error) {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return f, false, nil
-	}
-	if r.pattern == nil {
-		return found{text: text}, true, nil
-	}
-	m := r.pattern.FindStringSubmatch(text)
-	if m == nil {
-		return f, false, nil
-	}
-	at := func(name string) string {
-		if i := r.pattern.SubexpIndex(name); i >= 0 {
-			return strings.TrimSpace(m[i])
-		}
-		return ""
-	}
-	f = found{id: at("id"), text: at("text"), title: at("title"), date: at("date")}
-	if !r.group("text") {
-		f.text = text
-	}
-	f.score, err = scoreOf(at("score"))
-	return f, true, err
-}
-
 // chunk returns an item as a passage of the document with a path, "" if that is not known.
-func (f found) chunk(path string) result.Chunk {
+func (f foundItem) chunk(path string) result.Chunk {
 	return result.Chunk{ChunkID: f.id, Path: path, Title: f.title, Date: f.date, Score: f.score, Text: f.text}
 }

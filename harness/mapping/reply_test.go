@@ -29,7 +29,7 @@ func TestScores(t *testing.T) {
 			if c.plain {
 				r = inText
 			}
-			_, _, err := r.read(t.Context(), c.reply, "s")
+			_, err := r.read(t.Context(), c.reply, "s")
 			_, failure := target.AsFailure(err)
 			if err == nil || !failure || !strings.Contains(err.Error(), fmt.Sprintf("the reply of s: item 1: its score %q %s", score, says)) {
 				t.Errorf("%s, %s: %v", c.name, score, err)
@@ -41,28 +41,28 @@ func TestScores(t *testing.T) {
 type form struct {
 	name  string
 	plain bool
-	reply answered
+	reply callReply
 }
 
 func forms(score string) []form {
 	return []form{
-		{"text in JSON", false, answered{texts: []string{`{"hits":[{"t":"a","s":"` + score + `"}]}`}}},
-		{"text", true, answered{texts: []string{"score " + score + ": a"}}},
+		{"text in JSON", false, callReply{texts: []string{`{"hits":[{"t":"a","s":"` + score + `"}]}`}}},
+		{"text", true, callReply{texts: []string{"score " + score + ": a"}}},
 	}
 }
 
-func readAs(t *testing.T, inJSON, inText *reply, score string) map[string][]found {
-	all := map[string][]found{}
+func readAs(t *testing.T, inJSON, inText *reply, score string) map[string][]foundItem {
+	all := map[string][]foundItem{}
 	for _, c := range forms(score) {
 		r := inJSON
 		if c.plain {
 			r = inText
 		}
-		items, _, err := r.read(t.Context(), c.reply, "s")
+		p, err := r.read(t.Context(), c.reply, "s")
 		if err != nil {
 			t.Errorf("%s, %s: %v", c.name, score, err)
 		}
-		all[c.name] = items
+		all[c.name] = p.items
 	}
 	return all
 }
@@ -72,15 +72,15 @@ func TestBoundsOfReplies(t *testing.T) {
 	r := parsed(t, "name: x\nsearch: {tool: s, arguments: {q: '{query}'}, reply: {items: '$[*]', text: $.t, title: $.n}}\n").search.reply
 	for text, says := range map[string]string{
 		"[" + strings.Repeat(`{},`, maxItems) + "{}]":                   "it has 10001 items, the limit is 10000",
-		`[{"n":"` + strings.Repeat("x", maxItemName+1) + `"}]`:          "item 1: its title has 16385 bytes, the limit is 16384",
+		`[{"t":"a","n":"` + strings.Repeat("x", maxItemName+1) + `"}]`:  "item 1: its title has 16385 bytes, the limit is 16384",
 		"[" + strings.Repeat(`0,`, 2_000_000) + "0]":                    "so many values that it would take more than 64 MiB",
 		strings.Repeat("[", 1_000_000) + strings.Repeat("]", 1_000_000): "so many values that it would take more than 64 MiB",
 	} {
-		if _, _, err := r.read(t.Context(), answered{texts: []string{text}}, "s"); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := r.read(t.Context(), callReply{texts: []string{text}}, "s"); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.20s: %.200v", text, err)
 		}
 	}
-	if items, _, err := r.read(t.Context(), answered{texts: []string{"[" + strings.Repeat(`{"t":"a"},`, maxItems-1) + "{}]"}}, "s"); err != nil || len(items) != maxItems {
-		t.Error(len(items), err)
+	if p, err := r.read(t.Context(), callReply{texts: []string{"[" + strings.Repeat(`{"t":"a"},`, maxItems-1) + "{}]"}}, "s"); err != nil || len(p.items) != maxItems {
+		t.Error(len(p.items), err)
 	}
 }

@@ -3,9 +3,9 @@ package mapping
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,11 +15,9 @@ import (
 	"time"
 
 	"evalctl/daemon/mcpclient"
-	"evalctl/harness/dataset"
 	"evalctl/harness/launch"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
-	"evalctl/internal/intake"
 	"evalctl/internal/redact"
 )
 
@@ -31,9 +29,13 @@ type Config struct {
 	URL string
 	// Token authenticates requests to an MCP server at a URL. It may be empty.
 	Token string
-	// Env looks up the variables that a mapping names.
-	Env       func(string) string
+	// Env looks up the variables that a mapping or Headers name.
+	Env func(string) string
+	// Headers are those of requests that Examine sends. Those of Open are the mapping's.
+	Headers   Headers
 	UserAgent string
+	// Namespace begins the names that the service gets for brains, so that no two runs share one.
+	Namespace string
 	// Concurrency is the number of concurrent requests to expect.
 	Concurrency int
 
@@ -47,18 +49,21 @@ type Config struct {
 type Service struct {
 	cfg     Config
 	mapping *Mapping
-	seen    seen
+	seen    sightings
+	metered bool // the service has the address of a gateway
+	clock   clock
 	secrets *redact.Redactor
 
 	// What an MCP server reports.
 	name, version, protocol string
 	tools                   []mcpclient.Tool
 
-	main  caller // of all brains, nil if each has its own
-	pool  *pool  // of the others
-	ended chan struct{}
-	died  func(error)
-	why   error // before ended is closed
+	main      caller          // of all brains, nil if each has its own
+	transport *http.Transport // to an MCP server whose mapping has headers, else nil
+	pool      *pool           // of the others
+	ended     chan struct{}
+	died      func(error)
+	why       error // before ended is closed
 
 	mu     sync.Mutex
 	brains map[string]*brain // by name
@@ -69,7 +74,7 @@ var _ target.Service = (*Service)(nil)
 // Open starts or reaches the service. ctx bounds only that. The caller must call Close. If Open
 // returns an error, no process is left running.
 func Open(ctx context.Context, c Config) (*Service, error) {
-	s := &Service{cfg: c, mapping: c.Mapping, brains: map[string]*brain{}, ended: make(chan struct{})}
+	s := &Service{cfg: c, mapping: c.Mapping, clock: clock{opened: time.Now()}, brains: map[string]*brain{}, ended: make(chan struct{})}
 	var once sync.Once
 	s.died = func(err error) { once.Do(func() { s.why = err; close(s.ended) }) }
 	if c.Mapping != nil && c.Mapping.Transport == HTTP {
@@ -94,7 +99,11 @@ func Open(ctx context.Context, c Config) (*Service, error) {
 // connect starts or reaches an MCP server. brain is empty, or that of a process of its own.
 func (s *Service) connect(ctx context.Context, brain string) (*server, error) {
 	if s.cfg.URL != "" {
-		return dial(ctx, s.cfg.URL, s.cfg.Token, &s.seen, s.secrets)
+		headers, err := s.headers()
+		if err != nil {
+			return nil, err
+		}
+		return dial(ctx, s.cfg.URL, mcpclient.Options{Token: s.cfg.Token, HTTPClient: headers}, s.cfg.Launch.HealthTimeout, &s.seen, s.secrets)
 	}
 	p, o := s.cfg.Profile, s.cfg.Launch
 	if brain != "" {
@@ -112,7 +121,7 @@ func (s *Service) connect(ctx context.Context, brain string) (*server, error) {
 		defer func() { _ = os.RemoveAll(o.Home) }() // nothing is kept in it
 	}
 	if s.mapping != nil {
-		env, err := s.environment(p.Env, o.Home)
+		env, err := s.Environment(p.Env, o.Home)
 		if err != nil {
 			return nil, err
 		}
@@ -126,9 +135,13 @@ func (s *Service) connect(ctx context.Context, brain string) (*server, error) {
 	return one, nil
 }
 
-// environment returns the variables that the mapping sets, other than those of given.
-func (s *Service) environment(given []string, home string) (env []string, err error) {
+// Environment returns the variables that the mapping sets for a server that is started with the
+// directory home, other than those of given.
+func (s *Service) Environment(given []string, home string) (env []string, err error) {
 	values := map[string]any{"home": home}
+	if err := s.gateway(values, given); err != nil {
+		return nil, err
+	}
 	for _, name := range s.mapping.Variables() {
 		if values["env:"+name], err = s.variable(name); err != nil {
 			return nil, err
@@ -145,11 +158,19 @@ func (s *Service) environment(given []string, home string) (env []string, err er
 
 // variable returns the value of a variable that the mapping names.
 func (s *Service) variable(name string) (value string, err error) {
-	if s.cfg.Env != nil {
-		value = s.cfg.Env(name)
+	if value, err = s.cfg.variable(name); err != nil {
+		err = fmt.Errorf("the mapping %s %w", s.mapping.Name, err)
+	}
+	return value, err
+}
+
+// variable returns the value of a variable of the environment, which must be set.
+func (c Config) variable(name string) (value string, err error) {
+	if c.Env != nil {
+		value = c.Env(name)
 	}
 	if value == "" {
-		err = fmt.Errorf("the mapping %s needs the environment variable %s, which is not set", s.mapping.Name, name)
+		err = fmt.Errorf("needs the environment variable %s, which is not set", name)
 	}
 	return value, err
 }
@@ -193,7 +214,7 @@ func (s *Service) examine(ctx context.Context, one *server) (err error) {
 				"started: give it with --mapping %[1]s before the command", s.mapping.Name, s.name)
 		}
 	}
-	if s.mapping.Brains == PerProcess && len(s.mapping.env) == 0 &&
+	if s.mapping.Brains == PerProcess && len(s.mapping.env) == 0 && !s.cfg.Launch.SelfContained &&
 		!slices.ContainsFunc(slices.Concat(s.cfg.Profile.Command, s.cfg.Profile.Env), func(w string) bool { return strings.Contains(w, "{home}") }) {
 		return fmt.Errorf("the mapping %s has a process for each brain, and neither its env nor the command has {home}: "+
 			"all would use one store", s.mapping.Name)
@@ -229,41 +250,34 @@ func checkTool(o *operation, tools []mcpclient.Tool) error {
 	return nil
 }
 
-// schema is what is read of the schema of a tool's arguments.
-type schema struct {
-	Type       string            `json:"type"`
-	Properties map[string]schema `json:"properties"`
-	Required   []string          `json:"required"`
-	Items      *schema           `json:"items"`
-	Enum       []any             `json:"enum"`
-}
-
-// schemaOf reads the schema of a tool.
-func schemaOf(t mcpclient.Tool) (schema, error) {
-	var s schema
-	if err := json.Unmarshal(t.InputSchema, &s); err != nil || s.Type != "object" {
-		return s, fmt.Errorf("the tool %s announces a schema of its arguments that is none of an object, so that "+
-			"they cannot be checked: %.200s", t.Name, t.InputSchema)
-	}
-	return s, nil
-}
-
 // Seen returns what is recorded of the service in results.
-func (s *Service) Seen() result.Mapped {
-	m := result.Mapped{
+func (s *Service) Seen() result.MappedService {
+	m := result.MappedService{
 		Mapping: s.mapping.Name, SHA256: s.mapping.SHA256, Transport: string(s.mapping.Transport),
 		Query: string(s.mapping.Query), Brains: string(s.mapping.Brains), Server: s.name, ServerVersion: s.version, Protocol: s.protocol,
-		Calls: s.seen.counts(), Noise: s.seen.noiseText(), NotMeasurable: map[string]string{},
+		Models: s.models(), Calls: s.seen.counts(), Noise: s.seen.noiseText(), NotMeasurable: map[string]string{},
 	}
 	for _, a := range []target.Ability{target.Asks, target.Search, target.IDs, target.Ranks, target.Scores, target.Dates, target.Modes} {
 		if why := s.Lacks(a); why != "" {
 			m.NotMeasurable[string(a)] = why
 		}
 	}
+	if text := s.clock.text(); text != "" {
+		m.NotMeasurable[string(target.Dates)] = text
+	}
+	m.Findings = s.seen.findings()
 	if !s.mapping.Sends("question_date") {
 		m.NotMeasurable["question_dates"] = fmt.Sprintf("by the mapping %s, no call has the date of a question", s.mapping.Name)
 	}
 	return m
+}
+
+// Namespace returns what begins the names of brains at the service, "" if it gets no names of brains.
+func (s *Service) Namespace() string {
+	if s.mapping.Brains != ByArgument && s.mapping.Brains != ByReset {
+		return ""
+	}
+	return s.cfg.Namespace
 }
 
 // Mapping returns the mapping that is used.
@@ -345,6 +359,9 @@ func (s *Service) Stop() error {
 	if s.pool != nil {
 		errs = append(errs, s.pool.close())
 	}
+	if s.transport != nil {
+		s.transport.CloseIdleConnections()
+	}
 	return errors.Join(errs...)
 }
 
@@ -353,115 +370,4 @@ func (s *Service) Escaped() (names []string, known bool) {
 	s.seen.mu.Lock()
 	defer s.seen.mu.Unlock()
 	return slices.Clone(s.seen.escaped), !s.seen.unknown
-}
-
-// Answer implements target.Service.
-func (s *Service) Answer(ctx context.Context, t *target.Target, q dataset.Question) (a target.Answer, err error) {
-	o := s.mapping.search
-	if t.Scenario.Reads() {
-		o = s.mapping.ask
-	}
-	if o == nil {
-		need := target.Search
-		if t.Scenario.Reads() {
-			need = target.Asks
-		}
-		return a, target.NewFailure(result.KindProtocol, s.Lacks(need))
-	}
-	b := s.brain(t.Brains[q.Brain])
-	values := map[string]any{"brain": b.id(), "query": q.Question, "top_k": t.TopK}
-	if t.Mode != "" {
-		values["mode"] = t.Mode
-	}
-	if q.QuestionDate != "" {
-		values["question_date"] = q.QuestionDate
-	}
-	started := time.Now()
-	items, mode, err := s.find(ctx, b, o, values)
-	a.Latency, a.EffectiveMode = time.Since(started), mode
-	if err == nil && s.mapping.Transport != HTTP { // whose replies count as they are read
-		err = drawn(ctx, items)
-	}
-	if err != nil {
-		return a, err
-	}
-	a.NoPassages = t.Scenario.Reads()
-	texts := make([]string, len(items))
-	a.Retrieved = make([]result.Chunk, 0, len(items))
-	for i, f := range items {
-		texts[i] = f.text
-		if !t.Scenario.Reads() {
-			a.Retrieved = append(a.Retrieved, f.chunk(b.pathOf(f.id)))
-		}
-	}
-	if !t.Scenario.Reads() && len(a.Retrieved) > t.TopK {
-		a.Retrieved, texts = a.Retrieved[:t.TopK], texts[:t.TopK]
-	}
-	a.Answer = strings.Join(texts, "\n")
-	return a, nil
-}
-
-// read reads a reply. What decoding it takes counts for the question only if its call did, see drawn.
-func (s *Service) read(ctx context.Context, o *operation, a answered) ([]found, string, error) {
-	if s.mapping.Transport != HTTP {
-		decoding, hold := intake.Begin(ctx)
-		defer hold.End()
-		ctx = decoding
-	}
-	return o.reply.read(ctx, a, o.called())
-}
-
-// drawn draws the texts of items. Nothing may be drawn before the last call of a question: a server
-// on stdio has one output for the replies to all of them.
-func drawn(ctx context.Context, items []found) error {
-	size := 0
-	for _, f := range items {
-		size += len(f.id) + len(f.text) + len(f.title)
-	}
-	hold := intake.Of(ctx)
-	defer hold.End()
-	return hold.Draw(ctx, int64(size))
-}
-
-// find makes the calls of a question: one, or one for each keyword.
-func (s *Service) find(ctx context.Context, b *brain, o *operation, values map[string]any) ([]found, string, error) {
-	query, _ := values["query"].(string)
-	queries := []string{query}
-	if s.mapping.Query == Words && o == s.mapping.search {
-		queries = Keywords(query)
-	}
-	var all [][]found
-	mode := ""
-	for _, q := range queries {
-		values["query"] = q
-		a, err := s.call(ctx, b, o, values)
-		if err != nil {
-			return nil, "", err
-		}
-		items, m, err := s.read(ctx, o, a)
-		if err != nil {
-			return nil, "", err
-		}
-		all, mode = append(all, items), m
-	}
-	if len(all) == 1 {
-		return all[0], mode, nil
-	}
-	return merge(all), mode, nil
-}
-
-// call makes a call for a brain.
-func (s *Service) call(ctx context.Context, b *brain, o *operation, values map[string]any) (answered, error) {
-	if s.main != nil {
-		return s.main.call(ctx, o, values)
-	}
-	c, release, err := s.pool.acquire(ctx, b.name)
-	if err != nil {
-		if ctx.Err() != nil {
-			return answered{}, context.Cause(ctx)
-		}
-		return answered{}, target.NewFailure(result.KindTransport, err.Error())
-	}
-	defer release()
-	return c.call(ctx, o, values)
 }

@@ -122,7 +122,7 @@ func TestBadServers(t *testing.T) {
 	t.Parallel()
 	for flaw, want := range map[string][]string{
 		"no server":     {"exited: exit status 3", "usage: stub [options]"},
-		"broken schema": {"the tool find announces a schema of its arguments that is none of an object"},
+		"broken schema": {"the tool find declares an input schema that is not an object schema"},
 		"more required": {`the tool find requires the argument "project", which search does not give`},
 		"no search":     {"search needs the tool find, and it has add"},
 	} {
@@ -183,7 +183,7 @@ func TestSilentServer(t *testing.T) {
 		Mapping: parsed(t, stubMapping), Profile: stubProfile("silent"),
 		Launch: launch.Options{Watchdog: watchdog, Home: filepath.Join(dir, "home"), LogPath: filepath.Join(dir, "log"), HealthTimeout: 200 * time.Millisecond},
 	})
-	if err == nil || !strings.Contains(err.Error(), "no answer within 200ms") {
+	if err == nil || !strings.Contains(err.Error(), "no answer within 200ms: --start-timeout allows more than 200ms") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -357,12 +357,12 @@ remember: {tool: a, arguments: {t: "{text}"}}
 	}
 	set := map[string]string{"MY_KEY": "k", "SUFFIX": "s"}
 	s := &Service{mapping: m, cfg: Config{Env: func(name string) string { return set[name] }}}
-	got, err := s.environment([]string{"MODE=slow"}, "/h")
+	got, err := s.Environment([]string{"MODE=slow"}, "/h")
 	if want := []string{"DIR=/h/x-s", "VENDOR_KEY=k"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q, %v", got, want, err)
 	}
 	delete(set, "MY_KEY")
-	if _, err := s.environment(nil, "/h"); err == nil || !strings.Contains(err.Error(), "needs the environment variable MY_KEY, which is not set") {
+	if _, err := s.Environment(nil, "/h"); err == nil || !strings.Contains(err.Error(), "needs the environment variable MY_KEY, which is not set") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,25 +21,21 @@ import (
 type brain struct {
 	name string
 
-	mu      sync.Mutex
-	called  string            // what the service calls it, "" for name
-	paths   map[string]string // of documents, by the ids that were sent or that the service has given
-	writing sync.Mutex        // one write at a time: servers may read a file and write it back
+	mu     sync.Mutex
+	called string            // what the service calls it, "" for name
+	paths  map[string]string // of documents, by the ids that were sent or that the service has given
+	dates  map[string]string // of documents, by path
+	kept   map[string]text   // what get and delete find, by id
+	fresh  bool              // something was written that finish and ready have not seen
+
+	writing  chan struct{} // bounds concurrent writes: servers may read a file and write it back
+	settling sync.Mutex
 }
 
 func (b *brain) id() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return cmp.Or(b.called, b.name)
-}
-
-func (b *brain) keep(id, path string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.paths == nil {
-		b.paths = map[string]string{}
-	}
-	b.paths[id] = path
 }
 
 // partMark is how an id ends of a part of a document or of a turn of a session.
@@ -66,7 +60,10 @@ func (s *Service) brain(name string) *brain {
 	defer s.mu.Unlock()
 	b := s.brains[name]
 	if b == nil {
-		b = &brain{name: name}
+		b = &brain{
+			name: name, called: s.Namespace() + name, writing: make(chan struct{}, s.mapping.writes),
+			paths: map[string]string{}, dates: map[string]string{}, kept: map[string]text{},
+		}
 		s.brains[name] = b
 	}
 	return b
@@ -103,7 +100,7 @@ func (s *store) Create(ctx context.Context, name string) (string, error) {
 			return "", fmt.Errorf("create brain %q: %w", name, err)
 		}
 	case ByReset:
-		if _, err := s.once(ctx, b, s.mapping.reset, map[string]any{"brain": name}); err != nil {
+		if _, err := s.once(ctx, b, s.mapping.reset, map[string]any{"brain": b.id()}); err != nil {
 			return "", fmt.Errorf("empty the store for brain %q: %w", name, err)
 		}
 	}
@@ -116,26 +113,13 @@ func (s *store) createByCall(ctx context.Context, b *brain) error {
 	if o == nil {
 		return nil // it is created by its first text
 	}
-	items, err := s.once(ctx, b, o, map[string]any{"brain": b.name})
+	items, err := s.once(ctx, b, o, map[string]any{"brain": b.id()})
 	if err == nil && len(items) > 0 && items[0].id != "" {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.called = items[0].id
 	}
 	return err
-}
-
-// once makes a call that changes something, within target.CallTimeout, and reads its reply. It is not
-// repeated, because it is not known whether that does harm.
-func (s *Service) once(ctx context.Context, b *brain, o *operation, values map[string]any) ([]found, error) {
-	ctx, cancel := target.TimeLimit(ctx, target.CallTimeout)
-	defer cancel()
-	a, err := s.call(ctx, b, o, values)
-	if err != nil || o.reply.text == nil && o.reply.id == nil && !o.reply.plain {
-		return nil, err
-	}
-	items, _, err := s.read(ctx, o, a)
-	return items, err
 }
 
 // Find implements target.Store. Whether a service has a brain and what is in it is known only if each
@@ -171,113 +155,10 @@ func (s *store) Remove(ctx context.Context, id, name string) error {
 	case s.mapping.remove == nil:
 		return nil
 	}
-	b.mu.Lock()
-	ids := make([]string, 0, len(b.paths))
-	for one := range b.paths {
-		ids = append(ids, one)
-	}
-	b.mu.Unlock()
-	slices.Sort(ids)
-	for _, one := range ids {
-		if _, err := s.once(ctx, b, s.mapping.remove, map[string]any{"brain": b.id(), "id": one, "name": nameOf(one)}); err != nil {
+	for _, one := range b.idsOf("") {
+		if err := s.forget(ctx, b, one); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// Write implements target.Store. Documents are written one after the other.
-func (s *store) Write(ctx context.Context, id string, docs []dataset.Doc, _ int) error {
-	if s.mapping.remember == nil {
-		return target.Needs(s, target.Put)
-	}
-	b := s.brain(id)
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	for _, doc := range docs {
-		if err := s.put(ctx, b, doc); err != nil {
-			return fmt.Errorf("write document %s: %w", doc.Path, err)
-		}
-	}
-	return nil
-}
-
-func (s *store) put(ctx context.Context, b *brain, doc dataset.Doc) error {
-	head := headOf(string(doc.Data))
-	o := s.mapping.remember
-	parts := cutText(head.body, o.limit)
-	for i, part := range parts {
-		values := head.values(b.id(), partID(doc.Path, i))
-		values["text"], values["document"] = part, string(doc.Data)
-		if err := s.remember(ctx, b, o, values, doc.Path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// partID returns the id of a part of a document or of a turn of a session, counted from 0.
-func partID(path string, i int) string {
-	if i == 0 {
-		return path
-	}
-	return path + "#" + strconv.Itoa(i+1)
-}
-
-// remember makes one call that writes, and keeps to which document its ids belong.
-func (s *Service) remember(ctx context.Context, b *brain, o *operation, values map[string]any, path string) error {
-	id, _ := values["id"].(string)
-	values["name"] = nameOf(id)
-	items, err := s.once(ctx, b, o, values)
-	if err != nil {
-		return err
-	}
-	if o.arguments.uses("id") || o.path.uses("id") {
-		b.keep(id, path)
-	}
-	if o.arguments.uses("name") || o.path.uses("name") {
-		b.keep(nameOf(id), path)
-	}
-	if session, ok := values["session"].(string); ok && o.arguments.uses("session") {
-		b.keep(session, path)
-	}
-	for _, f := range items {
-		if f.id != "" {
-			b.keep(f.id, path)
-		}
-	}
-	return nil
-}
-
-// Tell implements target.Listener.
-func (s *Service) Tell(ctx context.Context, id string, c target.Conversation) error {
-	if s.mapping.remember == nil && s.mapping.turns == nil {
-		return target.Needs(s, target.Put)
-	}
-	b := s.brain(id)
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	o := s.mapping.turns
-	if o == nil {
-		o = s.mapping.remember
-	}
-	n := 0
-	for _, g := range grouped(c, s.mapping.per, o) {
-		values := map[string]any{
-			"brain": b.id(), "id": partID(c.Path, n), "text": strings.Join(g.texts, "\n"), "texts": g.texts,
-			"session": c.ID, "document": strings.Join(g.texts, "\n"),
-		}
-		for name, value := range map[string]string{
-			"title": c.Title, "date": cmp.Or(g.date, c.Date), "speaker": g.speaker, "role": g.role,
-		} {
-			if value != "" {
-				values[name] = value
-			}
-		}
-		if err := s.remember(ctx, b, o, values, c.Path); err != nil {
-			return fmt.Errorf("session %q, call %d: %w", c.ID, n+1, err)
-		}
-		n++
 	}
 	return nil
 }
@@ -288,21 +169,10 @@ func (s *store) Apply(ctx context.Context, id string, o dataset.Operation) error
 		return err
 	}
 	b := s.brain(id)
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	switch o.Op {
-	case dataset.OpPut, dataset.OpRemember:
-		return s.put(ctx, b, dataset.Doc{Path: pathOf(o), Data: o.Document()})
+	if o.Op == dataset.OpPut || o.Op == dataset.OpRemember {
+		return s.replace(ctx, b, dataset.Doc{Path: pathOf(o), Data: o.Document()})
 	}
-	for _, one := range b.idsOf(o.Path) {
-		if _, err := s.once(ctx, b, s.mapping.remove, map[string]any{"brain": b.id(), "id": one, "name": nameOf(one)}); err != nil {
-			return fmt.Errorf("delete document %s: %w", o.Path, err)
-		}
-		b.mu.Lock()
-		delete(b.paths, one)
-		b.mu.Unlock()
-	}
-	return nil
+	return s.delete(ctx, b, o.Path)
 }
 
 // pathOf returns the path of the document that an operation writes. One that is remembered without a
@@ -314,12 +184,13 @@ func pathOf(o dataset.Operation) string {
 	return fmt.Sprintf("remembered-%x.md", result.IDsSHA256(func(yield func(string) bool) { yield(o.Text) })[:12])
 }
 
-// idsOf returns the ids of what was written of a document, sorted.
+// idsOf returns the ids by which get and delete find what was written of a document, or of all if path
+// is empty, sorted.
 func (b *brain) idsOf(path string) (ids []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for id, of := range b.paths {
-		if of == path {
+	for id, t := range b.kept {
+		if path == "" || t.path == path {
 			ids = append(ids, id)
 		}
 	}
@@ -334,7 +205,7 @@ func (s *Service) Get(ctx context.Context, id, path string) (texts []string, err
 	}
 	b, o := s.brain(id), s.mapping.get
 	for _, one := range b.idsOf(path) {
-		items, err := s.once(ctx, b, o, map[string]any{"brain": b.id(), "id": one, "name": nameOf(one)})
+		items, err := s.once(ctx, b, o, b.values(one))
 		if err != nil {
 			return texts, fmt.Errorf("read document %s: %w", path, err)
 		}
@@ -347,7 +218,11 @@ func (s *Service) Get(ctx context.Context, id, path string) (texts []string, err
 
 // Search implements target.Store.
 func (s *store) Search(ctx context.Context, id, query string, topK int) ([]result.Chunk, error) {
-	ctx, cancel := target.TimeLimit(ctx, target.CallTimeout)
+	b := s.brain(id)
+	if err := s.settle(ctx, b); err != nil {
+		return nil, err
+	}
+	ctx, cancel := target.TimeLimit(ctx, s.mapping.search.within)
 	defer cancel()
 	a, err := s.Answer(ctx, &target.Target{
 		Service: s, Brains: map[string]string{"": id}, Scenario: result.SearchOnly, TopK: topK,

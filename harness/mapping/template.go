@@ -17,7 +17,7 @@ import (
 // placeholders.
 type template struct {
 	source string
-	line   int
+	at     *yaml.Node
 
 	literal any         // a number, a truth value or null
 	parts   []part      // a string
@@ -73,20 +73,20 @@ func compileText(text string, allowed []string) (*template, error) {
 
 // compile returns the template of a node. f reports errors with the line.
 func (f *file) compile(n *yaml.Node, allowed []string) (*template, error) {
-	t := &template{line: n.Line, kind: n.Kind}
+	t := &template{at: n, kind: n.Kind}
 	switch n.Kind {
 	case yaml.ScalarNode:
 		if n.Tag != "!!str" {
 			if err := n.Decode(&t.literal); err != nil {
-				return nil, f.errorf(n.Line, "%v", err)
+				return nil, f.errorf(n, "%v", err)
 			}
 			return t, nil
 		}
 		text, err := compileText(n.Value, allowed)
 		if err != nil {
-			return nil, f.errorf(n.Line, "%w", err)
+			return nil, f.errorf(n, "%w", err)
 		}
-		text.line = n.Line
+		text.at = n
 		return text, nil
 	case yaml.SequenceNode:
 		for _, item := range n.Content {
@@ -105,7 +105,7 @@ func (f *file) compile(n *yaml.Node, allowed []string) (*template, error) {
 		})
 		return t, err
 	}
-	return nil, f.errorf(n.Line, "aliases are not read; write the value out")
+	return nil, f.errorf(n, "aliases are not read; write the value out")
 }
 
 // render returns the value with the placeholders replaced. Its strings, lists and objects are what

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
-
-	"evalctl/harness/target"
 )
 
 // head is what the beginning of a document says about it.
@@ -36,8 +34,8 @@ func headOf(text string) head {
 }
 
 // values returns the placeholders of a document.
-func (h head) values(brain, id string) map[string]any {
-	v := map[string]any{"brain": brain, "id": id}
+func (h head) values() map[string]any {
+	v := map[string]any{}
 	if h.title != "" {
 		v["title"] = h.title
 	}
@@ -93,72 +91,4 @@ func cutText(text string, limit int) []string {
 		parts = append(parts, text)
 	}
 	return parts
-}
-
-// group is what of a conversation is remembered with one call.
-type group struct {
-	texts               []string
-	speaker, role, date string
-}
-
-// grouped returns the calls of a conversation, in the order of the first turn of each. A text says who
-// speaks, unless the call has the speaker itself.
-func grouped(c target.Conversation, per Grouping, o *operation) []group {
-	var all []*group
-	bySpeaker := map[string]*group{}
-	named := o.arguments.uses("speaker")
-	for _, t := range c.Turns {
-		if strings.TrimSpace(t.Text) == "" {
-			continue
-		}
-		speaker := t.Speaker()
-		text := t.Text
-		if !named && speaker != "" {
-			text = speaker + ": " + t.Text
-		}
-		var g *group
-		switch {
-		case per == PerSession && len(all) > 0:
-			g = all[0]
-		case per == PerSpeaker:
-			g = bySpeaker[speaker]
-		}
-		if g == nil {
-			g = &group{role: t.Role, date: t.Date}
-			if per != PerSession {
-				g.speaker = speaker
-			}
-			all, bySpeaker[speaker] = append(all, g), g
-		}
-		g.texts = append(g.texts, cutText(text, o.limit)...)
-	}
-	var out []group
-	for _, g := range all {
-		out = append(out, g.divided(o)...)
-	}
-	return out
-}
-
-// divided divides a group whose texts do not fit into one call: several of them count together if the
-// call has them as one text.
-func (g *group) divided(o *operation) []group {
-	together := !o.arguments.uses("texts")
-	var out []group
-	size := 0
-	for _, text := range g.texts {
-		n := utf8.RuneCountInString(text)
-		full := len(out) == 0
-		if !full {
-			last := len(out[len(out)-1].texts)
-			full = o.texts > 0 && last == o.texts || together && o.limit > 0 && size+n+1 > o.limit
-		}
-		if full {
-			out = append(out, group{speaker: g.speaker, role: g.role, date: g.date})
-			size = 0
-		}
-		last := &out[len(out)-1]
-		last.texts = append(last.texts, text)
-		size += n + 1
-	}
-	return out
 }

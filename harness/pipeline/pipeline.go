@@ -114,6 +114,8 @@ type Pipeline struct {
 	Brakes []Brake
 	// Concurrency is the number of concurrent questions.
 	Concurrency int
+	// Several is set if records name the brain of their question.
+	Several bool
 	// Paid is set if judging costs money. An answer is then written before it is judged, so that a
 	// killed run knows what may have been spent.
 	Paid bool

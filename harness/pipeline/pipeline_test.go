@@ -55,7 +55,7 @@ func TestPacedSoftStop(t *testing.T) {
 	}
 	h, kept := &halting{waiting: make(chan struct{}), asked: make(chan struct{})}, NewMemory(3, nil)
 	p := Pipeline{
-		Source: Paced(Unfinished{Dataset: d, Keeper: kept}, h), Asker: h, Keeper: kept, Observer: h, Concurrency: 2,
+		Source: Paced(UnfinishedSource{Dataset: d, Keeper: kept}, h), Asker: h, Keeper: kept, Observer: h, Concurrency: 2,
 	}
 	if err := p.Run(t.Context()); !errors.Is(err, errFull) || h.recorded != 1 {
 		t.Errorf("%d recorded, %v", h.recorded, err)

@@ -13,7 +13,8 @@ import (
 // has no gold.
 func notAsked(q dataset.Question) result.Record {
 	r := NewRecord(q, target.Answer{}, nil)
-	r.Outcome, r.Reason = result.NoGold, "no expected_paths: left out"
+	r.Outcome, r.Reason = result.NoGold, "no gold: left out"
+	r.ExpectedPaths, r.ExpectedGrades, r.ExpectedEvidence = nil, nil, nil // which another scorer needs
 	return r
 }
 
@@ -46,7 +47,8 @@ func Unscored(q dataset.Question, reply result.Reply) result.Record {
 	r := result.Record{
 		ID: q.ID, Question: q.Question, Outcome: result.Unscored, Reply: reply,
 		QuestionDate: q.QuestionDate, Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
-		ExpectedPaths: q.ExpectedPaths, Checks: result.NewChecks(q.Checks), Forbidden: q.Forbidden, MustCite: q.MustCite,
+		ExpectedPaths: q.ExpectedPaths, ExpectedGrades: q.ExpectedGrades, ExpectedEvidence: q.ExpectedEvidence,
+		Checks: result.NewChecks(q.Checks), Forbidden: q.Forbidden, MustCite: q.MustCite,
 		Tags: q.Tags, Repeat: q.Repeat, Line: q.Line, Type: q.Type, JudgeType: q.JudgeType,
 	}
 	if r.Citations == nil {

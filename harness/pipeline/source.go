@@ -8,8 +8,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// Unfinished is the Source of the questions of a dataset that a keeper does not have finished.
-type Unfinished struct {
+// UnfinishedSource is the Source of the questions of a dataset that a keeper does not have finished.
+type UnfinishedSource struct {
 	Dataset dataset.Dataset
 	Keeper  Keeper
 	// Again are the finished questions to try again.
@@ -17,7 +17,7 @@ type Unfinished struct {
 }
 
 // Jobs implements Source.
-func (u Unfinished) Jobs(ctx context.Context) iter.Seq2[Job, error] {
+func (u UnfinishedSource) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		i := -1
 		for q, err := range u.Dataset.Passes() {
@@ -40,7 +40,7 @@ func (u Unfinished) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 }
 
 // addRecord adds what the keeper has of a question.
-func (u Unfinished) addRecord(j *Job) error {
+func (u UnfinishedSource) addRecord(j *Job) error {
 	state := u.Keeper.State(j.Index)
 	if !state.Answered && !state.Reopened {
 		return nil
@@ -69,15 +69,15 @@ type Pace interface {
 }
 
 // Paced returns the questions of a source, each when its turn is.
-func Paced(s Source, p Pace) Source { return paced{s, p} }
+func Paced(s Source, p Pace) Source { return pacedSource{s, p} }
 
-type paced struct {
+type pacedSource struct {
 	Source
 	pace Pace
 }
 
 // Jobs implements Source.
-func (p paced) Jobs(ctx context.Context) iter.Seq2[Job, error] {
+func (p pacedSource) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		for j, err := range p.Source.Jobs(ctx) {
 			if err == nil {

@@ -10,8 +10,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// judged is the requests to the judge for one answer.
-type judged struct {
+// judgeRequests is the requests to the judge for one answer.
+type judgeRequests struct {
 	*loop
 	index int
 	rec   *result.Record
@@ -23,7 +23,7 @@ type judged struct {
 // score scores an answer, and adds the judge's requests that are not plain. Each request is written
 // before it is sent, so that a killed run knows what may have been charged.
 func (l *loop) score(ctx context.Context, index int, rec *result.Record) (result.Record, error) {
-	j := judged{loop: l, index: index, rec: rec}
+	j := judgeRequests{loop: l, index: index, rec: rec}
 	graded, err := l.Scorer.Score(llm.WithQuestion(llm.WithWitness(ctx, j.begin), rec.ID), *rec)
 	if err != nil && graded.JudgeUSD > 0 && len(j.calls) == 0 { // a scorer whose requests are not witnessed
 		l.entries <- entry{Entry: j.line(journal.KindSpent, result.JudgeCall{
@@ -35,7 +35,7 @@ func (l *loop) score(ctx context.Context, index int, rec *result.Record) (result
 }
 
 // begin is the llm.Witness of the judgement.
-func (j *judged) begin(worst llm.Charge) (end func(string, llm.Charge), err error) {
+func (j *judgeRequests) begin(worst llm.Charge) (end func(string, llm.Charge), err error) {
 	j.mu.Lock()
 	n := len(j.calls) + 1
 	call := result.NewJudgeCall(n, result.InFlight, worst)
@@ -54,7 +54,7 @@ func (j *judged) begin(worst llm.Charge) (end func(string, llm.Charge), err erro
 }
 
 // line returns the line of a request.
-func (j *judged) line(kind string, call result.JudgeCall) journal.Entry {
+func (j *judgeRequests) line(kind string, call result.JudgeCall) journal.Entry {
 	call.ID, call.Repeat = j.rec.ID, j.rec.Repeat
 	return journal.Entry{Kind: kind, Index: j.index, Call: &call}
 }

@@ -36,7 +36,11 @@ func (l *loop) work(ctx context.Context, j Job) error {
 	case l.Scorer == nil:
 		return l.await(ctx, j)
 	case j.Answer == nil && errors.Is(l.Scorer.Check(j.Question.Item()), scorer.ErrNoGold):
-		left, err := l.Scorer.Score(ctx, notAsked(j.Question))
+		left := notAsked(j.Question)
+		if l.Several {
+			left.Brain = j.Question.Brain
+		}
+		left, err := l.Scorer.Score(ctx, left)
 		if err != nil {
 			return err
 		}

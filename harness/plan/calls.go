@@ -73,7 +73,7 @@ func (t Targets) Calls(d target.Definition, s *harness.SessionConfig, a Asks) (c
 		}
 	}
 	// A daemon of the protocol may find a key in its environment.
-	found := d.Configured() && (env(openAIKey) != "" || env(openAIURL) != "")
+	found := d.Configured() && (env(openAIKey) != "" || env(openAIURL) != "") || s.Endpoint == "" && s.Described.Gateway()
 	if a.Model.Provider != llm.ProviderOpenAI && !found && !own {
 		return c, nil
 	}

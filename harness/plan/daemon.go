@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -57,6 +58,16 @@ type Plan struct {
 	daemon result.DaemonID     // without its version
 }
 
+// namespace returns what begins the names of brains at a service that a mapping describes. No other
+// process has it.
+func (p *Plan) namespace() string {
+	of := fmt.Sprintf("%s %d %d", p.Found.Name, p.Started.UnixNano(), os.Getpid())
+	return fmt.Sprintf("evalctl-%x-", sha256.Sum256([]byte(of)))[:len("evalctl-")+namespaceDigits] + "-"
+}
+
+// namespaceDigits is how many hexadecimal digits a namespace has.
+const namespaceDigits = 10
+
 // ErrPort means that a port was given for a daemon that is not started.
 var ErrPort = errors.New("--port is for a daemon that is started; one at a URL has a port of its own")
 
@@ -78,6 +89,9 @@ func New(s Spec) (*Plan, error) {
 		return nil, err
 	}
 	p.Session.Concurrency = s.Concurrency
+	if f := p.Session.Described; f != nil {
+		f.Namespace = p.namespace()
+	}
 	if d := p.Found.Settings.Dialect; d != "" {
 		p.Dialect = d
 	}

@@ -107,7 +107,7 @@ func ModelVariables(env func(string) string, provider string) (names []string) {
 // names that it gets besides those that its mapping names.
 func (t Targets) DaemonEnv(s harness.SessionConfig, passed []string) *result.DaemonEnv {
 	passed = slices.Concat(passed, s.Described.Variables())
-	env := &result.DaemonEnv{Withheld: []string{}, Passed: []string{}}
+	env := &result.DaemonEnv{Withheld: []string{}, Passed: []string{}, HomeOfUser: s.HomeOfUser}
 	for _, variable := range t.Environ {
 		name, value, _ := strings.Cut(variable, "=")
 		secret := environ.LooksSecret(name) || strings.HasPrefix(name, TokenVariable+"_")

@@ -29,6 +29,8 @@ type Evaluation struct {
 	run     *Run
 	session *harness.Session
 	asked   *target.Target
+	canary  *seed.Canary // nil if the run writes to no brain before its first question
+	held    *int         // see harness.Subject
 }
 
 // Reopen opens the journal of Resume. It compares the experiments as far as that is possible before
@@ -144,7 +146,7 @@ func (e *Evaluation) Prepare(ctx context.Context) error {
 	// The others are filled before their first question.
 	unchanging := slices.DeleteFunc(slices.Clone(r.Brains), func(b dataset.Brain) bool { return b.Changes })
 	end := e.filling()
-	brains, err := seed.Brains(ctx, e.session.Service(), r.Dialect, unchanging, e.Journal.Seeded, e.Journal.MarkSeeded)
+	brains, err := e.fill(ctx, unchanging)
 	end()
 	e.asked = &target.Target{
 		Service: e.session.Service(), Brains: brains, Scenario: r.Scenario.Name, Mode: r.Mode,
@@ -154,10 +156,59 @@ func (e *Evaluation) Prepare(ctx context.Context) error {
 	if err == nil {
 		err = e.check(ctx)
 	}
+	if err != nil {
+		err = errors.Join(err, e.leave(ctx))
+	}
 	if err != nil && r.Resume == "" {
 		err = errors.Join(err, e.Journal.Discard())
 	}
 	return err
+}
+
+// fill makes the brains ready to be asked, and looks for a canary if it writes to one. A service that
+// a mapping describes is filled anew when a run is resumed: its namespace was that of the process.
+func (e *Evaluation) fill(ctx context.Context, brains []dataset.Brain) (ids map[string]string, err error) {
+	r, s := e.run, e.session.Service()
+	i := slices.IndexFunc(brains, func(b dataset.Brain) bool { return b.Docs != nil })
+	if i >= 0 {
+		if e.held, err = e.session.Held(ctx, brains[i].Name, r.Dataset.Questions()); err != nil {
+			return nil, err
+		}
+	}
+	seeded := e.Journal.Seeded
+	if e.session.Namespace() != "" {
+		seeded = nil
+	}
+	ids, err = seed.Brains(ctx, s, r.Dialect, brains, seeded, e.Journal.MarkSeeded)
+	if err != nil || i < 0 {
+		return ids, err
+	}
+	e.canary = seed.NewCanary(ctx, s, r.Dialect, ids[brains[i].Name])
+	e.canary.Before(ctx)
+	return ids, nil
+}
+
+// leave removes what the run has written to a service that goes on running, if it has a namespace
+// there, and the canary. It works also if ctx has ended.
+func (e *Evaluation) leave(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	if e.canary != nil {
+		e.canary.Remove(ctx)
+	}
+	if e.session.Started() || e.session.Namespace() == "" || e.asked == nil {
+		return nil
+	}
+	for _, b := range e.run.Brains {
+		id, filled := e.asked.Brains[b.Name]
+		if !filled || b.Docs == nil {
+			continue
+		}
+		if err := e.session.Service().Store(e.run.Dialect).Remove(ctx, id, b.Name); err != nil {
+			return fmt.Errorf("what the run has written to brain %q, which the service calls %q, could not be removed: %w",
+				b.Name, e.session.Namespace()+b.Name, err)
+		}
+	}
+	return nil
 }
 
 func (e *Evaluation) answering() (end func()) { return e.account.Enter(e.run.Found.Name, ledger.Actor) }
@@ -194,15 +245,16 @@ func (e *Evaluation) check(ctx context.Context) error {
 func (e *Evaluation) Ask(ctx context.Context, o pipeline.Observer) (result.Result, string, error) {
 	ended, err := e.measure(ctx, o)
 	if err != nil {
-		return result.Result{}, "", err
+		return result.Result{}, "", errors.Join(err, e.leave(ctx))
 	}
+	left := e.leave(ctx)
 	_ = e.session.Close() // the caller closes it too, and gets the error
 	ended.Result.Escaped = e.session.Escaped()
 	path, err := e.account.Write(ctx, ended, e.run.Calls.Answering != "")
-	return ended.Result, path, err
+	return ended.Result, path, errors.Join(err, left)
 }
 
-func (e *Evaluation) measure(ctx context.Context, o pipeline.Observer) (*harness.Ended, error) {
+func (e *Evaluation) measure(ctx context.Context, o pipeline.Observer) (*harness.EndedRun, error) {
 	sc, err := e.run.NewScorer(e.account.Judge())
 	if err != nil {
 		return nil, err
@@ -217,12 +269,13 @@ func (e *Evaluation) config() harness.Config {
 	r := e.run
 	settings := r.Gate
 	settings.Concurrency, settings.TimeoutSeconds = r.Concurrency, r.Timeout.Seconds()
-	settings.ClusterTag, settings.DaemonEnv = r.Questions.Cluster, r.Calls.DaemonEnv
+	settings.ClusterTag, settings.DaemonEnv = r.Dataset.Cluster, r.Calls.DaemonEnv
 	config := harness.Config{
 		TopK: r.TopK, Dataset: r.Dataset, Brains: r.Brains, Concurrency: r.Concurrency,
 		RequireMode: r.RequireMode, MaxFailures: r.MaxFailures, RetryErrors: r.RetryErrors, KeepForRetry: true,
 		Subject: harness.Subject{
 			Target: e.asked, Session: e.session, Timeout: r.Timeout, Answering: e.answering, Filling: e.filling,
+			Canary: e.canary, Held: e.held,
 		},
 		Notes: harness.Notes{
 			CapUSD: r.Cap, Warnings: r.Gold.Warnings,

@@ -16,9 +16,12 @@ import (
 	"evalctl/harness/target"
 )
 
-// FindServer returns how the MCP server that given names is started or reached: a target, a command
-// or a URL.
+// FindServer returns how the service that given names is started or reached: a target, a command or a
+// URL of an MCP server, or the URL of an OpenAPI description.
 func (t Targets) FindServer(given, token string) (config harness.SessionConfig, err error) {
+	if mapping.Describes(given) {
+		return harness.SessionConfig{Endpoint: given, Token: token, UserAgent: t.UserAgent, Secrets: t.Secrets}, nil
+	}
 	if _, known := t.Defined[given]; !known {
 		given = "server=mcp:" + strings.TrimPrefix(given, "mcp:")
 	}
@@ -27,29 +30,33 @@ func (t Targets) FindServer(given, token string) (config harness.SessionConfig, 
 		return config, err
 	}
 	if !d.MCP {
-		return config, fmt.Errorf("target %s is no MCP server; a mapping of an HTTP service is written by hand, see docs/any-memory.md", d.Name)
+		return config, fmt.Errorf("target %s is not an MCP server; of a service over HTTP give the URL of its OpenAPI description, such as http://127.0.0.1:8000/openapi.json", d.Name)
 	}
 	return t.Session(d, token, 0)
 }
 
-// ProposeMapping starts or reaches an MCP server, tries its tools and returns a mapping file for it. A
-// server that is started has its data below home, an empty folder. What the server says and what
-// was called is written to shown, as it came from the server.
-func ProposeMapping(ctx context.Context, config harness.SessionConfig, home string, shown io.Writer) (_ []byte, err error) {
+// ProposeMapping starts or reaches a service, tries what it offers and returns a mapping file for it. A
+// server that is started has its data below home, an empty folder. Requests to a URL get headers, of
+// which env has the variables. What the server says and what was called is written to shown, as it
+// came from the server.
+func ProposeMapping(
+	ctx context.Context, config harness.SessionConfig, headers mapping.Headers, env func(string) string, home string, shown io.Writer,
+) (_ []byte, err error) {
 	config.Launch.Secrets = config.Secrets
 	config.Launch.Home, config.Launch.LogPath = filepath.Join(home, "data"), filepath.Join(home, "log")
 	if err := os.Mkdir(config.Launch.Home, 0o700); err != nil {
 		return nil, err
 	}
+	config.Launch.SelfContained = !config.HomeOfUser
 	s, err := mapping.Examine(ctx, mapping.Config{
-		URL: config.Endpoint, Token: config.Token, Profile: config.Profile, Launch: config.Launch, Secrets: config.Secrets,
+		URL: config.Endpoint, Token: config.Token, Headers: headers, Env: env, UserAgent: config.UserAgent, Profile: config.Profile, Launch: config.Launch, Secrets: config.Secrets,
 	})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	fmt.Fprintf(shown, "server %s %s, tools: %s\n", s.Name, s.Version, s.ToolNames())
-	proposal, err := s.Propose(ctx, config.Profile, seed.NewMark(), shown)
+	fmt.Fprintf(shown, "server %s %s offers: %s\n", s.Name, s.Version, s.Offers())
+	proposal, err := s.Propose(ctx, seed.NewMark(), shown)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +76,9 @@ func CheckTarget(ctx context.Context, session *harness.Session, d result.Dialect
 	m := session.Mapped()
 	if m != nil {
 		add("mapping", "%s  sha256 %.12s  query %s  brains %s", m.Mapping, m.SHA256, m.Query, m.Brains)
-		add("server", "%s %s  MCP %s", m.Server, m.ServerVersion, m.Protocol)
+		if m.Protocol != "" {
+			add("server", "%s %s  MCP %s", m.Server, m.ServerVersion, m.Protocol)
+		}
 	}
 	for _, s := range seed.Probe(ctx, session.Service(), d, seed.NewMark()) {
 		failed = failed || s.Err != nil && !s.Lacked()

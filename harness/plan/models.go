@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"evalctl/harness/judging"
 	"evalctl/internal/llm"
@@ -33,6 +34,9 @@ type Models struct {
 	// no limit.
 	PerSecond   float64
 	MaxUnusable int
+	// Options say how the judge is asked, and Patience how long (see llm.Config).
+	Options  llm.Options
+	Patience time.Duration
 	// Panel are the recipes of a panel of judges, nil for one judge.
 	Panel []judging.Recipe
 	// CacheDir is the folder of replies of judges that are kept and used again, empty for none.
@@ -76,21 +80,28 @@ func (m Models) OpenJudge(env func(string) string, kind scorer.Kind) (*judging.P
 		return judging.New(first)
 	}
 	if kind.Offline != nil {
-		return nil, fmt.Errorf("--judge-panel needs --scorer judge: a panel judges answers, not checks")
+		return nil, fmt.Errorf("--judge-panel needs --scorer judge: a panel judges answers, not their parts")
 	}
+	opened := map[llm.Ref]judging.Config{judge: first} // how a model is asked is found out once
 	return judging.NewPanel(first, m.Panel, func(model string) (judging.Config, error) {
 		ref := llm.RefOf(env, m.Provider, model)
 		if ref.Provider == llm.ProviderFake {
 			ref.Name = llm.FakeModel
 		}
-		return m.config(env, ref)
+		c, ok := opened[ref]
+		if ok {
+			return c, nil
+		}
+		c, err := m.config(env, ref)
+		opened[ref] = c
+		return c, err
 	})
 }
 
 // config returns how a model is reached, and the day of its price.
 func (m Models) config(env func(string) string, judge llm.Ref) (judging.Config, error) {
 	config := judge.Config(env)
-	config.PerSecond = m.PerSecond
+	config.PerSecond, config.Patience = m.PerSecond, m.Patience
 	provider, err := llm.Open(config)
 	if err != nil {
 		return judging.Config{}, fmt.Errorf("judge: %w", err)
@@ -99,7 +110,9 @@ func (m Models) config(env func(string) string, judge llm.Ref) (judging.Config, 
 	if slices.ContainsFunc(m.Priced, func(named string) bool { return strings.HasPrefix(judge.Name, named) }) {
 		date = ""
 	}
-	return judging.Config{Provider: provider, Model: judge.Name, BaseURL: llm.RecordedURL(config), PricesDate: date}, nil
+	return judging.Config{
+		Provider: provider, Model: judge.Name, BaseURL: llm.RecordedURL(config), PricesDate: date, Options: m.Options,
+	}, nil
 }
 
 // Client says how the judge reaches its models.

@@ -35,7 +35,10 @@ type RunSpec struct {
 	External  *result.ExternalScorer // nil unless the scorer is a program or a service
 
 	// Gate has the floors and allowances.
-	Gate        result.Settings
+	Gate result.Settings
+	// FamilyFloor is the floor of each family of questions over time that has none of its own. With
+	// it, nothing deleted or foreign may come back. It is nil for no such rules.
+	FamilyFloor *float64
 	MaxFailures int
 	// Baseline is the result that the run must not be worse than, by more than Margin. It is empty for
 	// none.
@@ -151,7 +154,28 @@ func (r *Run) planInput() (err error) {
 	if err := CheckTagFloors(r.Gate.TagFloors, r.Dataset.Tags); err != nil {
 		return fmt.Errorf("%s: %w", questions.Path, err)
 	}
+	r.gateFamilies()
 	return nil
+}
+
+// gateFamilies adds the rules for questions over time to the gate, if there are such questions.
+func (r *Run) gateFamilies() {
+	if r.FamilyFloor == nil || !r.Dataset.Lifecycle() {
+		return
+	}
+	r.Gate.NoLeaks = true
+	floors := maps.Clone(r.Gate.TagFloors)
+	for _, family := range r.Dataset.Families() {
+		if _, own := floors[family]; own {
+			continue
+		}
+		if floors == nil {
+			floors = map[string]float64{}
+		}
+		floors[family] = *r.FamilyFloor
+		r.Gate.Families = append(r.Gate.Families, family)
+	}
+	r.Gate.TagFloors = floors
 }
 
 // NewScorer returns the scorer, whose judge is paid for by an account.
@@ -160,7 +184,8 @@ func (r *Run) NewScorer(a llm.Account) (scorer.Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return judging.OpenScorer(r.Scorer, scorer.Options{TopK: r.TopK, ExactCase: r.ExactCase}, r.Judging, calls)
+	evidence := r.Gold.WithEvidence > 0 && r.Scenario.Name.ScoresEvidence(r.Found.Mapped())
+	return judging.OpenScorer(r.Scorer, scorer.Options{TopK: r.TopK, Evidence: evidence, ExactCase: r.ExactCase}, r.Judging, calls)
 }
 
 // planJudging opens the judge also for a scorer that asks it only about some questions, and adds up

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"evalctl/harness"
 	"evalctl/harness/launch"
@@ -23,6 +24,10 @@ type Targets struct {
 	// Environ is the environment of this process, NAME=VALUE, and Passed are the names of the variables
 	// that the user passes on to what is started.
 	Environ, Passed []string
+	// HomeOfUser has what is started use the home of the user.
+	HomeOfUser bool
+	// StartTimeout is how long what is started may take to be ready, 0 for the default.
+	StartTimeout time.Duration
 	// Secrets are replaced in what a target sends and writes.
 	Secrets []redact.Secret
 }
@@ -79,23 +84,29 @@ func (t Targets) Session(d target.Definition, token string, port int) (config ha
 	if own := t.Env(target.Variable(d.Name, "TOKEN")); own != "" {
 		token = own
 	}
-	config = harness.SessionConfig{Endpoint: d.Endpoint, Token: token, UserAgent: t.UserAgent, Secrets: t.Secrets}
+	limit := launch.Options{HealthTimeout: t.StartTimeout}
+	config = harness.SessionConfig{Launch: limit, Endpoint: d.Endpoint, Token: token, UserAgent: t.UserAgent, Secrets: t.Secrets}
 	if config.Described, err = t.described(d); err != nil {
 		return config, err
 	}
 	switch {
 	case d.Endpoint != "" && len(t.Passed) > 0:
 		return config, fmt.Errorf("--daemon-env is for a daemon that is started; the one of %s has its own environment", d.Name)
+	case d.Endpoint != "" && t.HomeOfUser:
+		return config, fmt.Errorf("--home-of-user is for a daemon that is started; the one of %s has a home already", d.Name)
+	case d.Endpoint != "" && t.StartTimeout > 0 && !d.MCP:
+		return config, fmt.Errorf("--start-timeout is for what is started, and for MCP servers; %s is running already", d.Name)
 	case d.Endpoint != "":
 		return config, nil
 	}
+	config.HomeOfUser = t.HomeOfUser
 	if err := CheckPassed(t.Environ, t.Passed, "--daemon-env"); err != nil {
 		return config, err
 	}
 	config.Profile = d.Profile
 	env := Environment(t.Env, d)
 	config.Profile.Passed = t.PassedTo(d, ModelVariables(env, env("SVC_LLM_PROVIDER")))
-	config.Launch = launch.Options{Port: port, Watchdog: []string{t.Self, "watchdog"}}
+	config.Launch = launch.Options{Port: port, Watchdog: []string{t.Self, "watchdog"}, HealthTimeout: t.StartTimeout}
 	if d.Own {
 		config.Command = ownCommand
 	}

@@ -24,7 +24,7 @@ func Daemon(t *terminal.Terminal, name string, s *harness.Session) {
 }
 
 // mapped prints a service with a mapping.
-func mapped(t *terminal.Terminal, name string, s *harness.Session, m *result.Mapped) {
+func mapped(t *terminal.Terminal, name string, s *harness.Session, m *result.MappedService) {
 	line := s.Service().URL() + "  " + m.Text()
 	if log := s.LogPath(); log != "" {
 		line += "  log " + log

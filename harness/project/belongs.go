@@ -31,6 +31,7 @@ var Belongs = map[string][]string{
 	// How a daemon is reached, and what it may get.
 	"daemon-cmd":       {"target"},
 	"daemon-env":       {"target", "daemon-cmd"},
+	"start-timeout":    {"target", "daemon-cmd"},
 	"dialect":          {"target", "endpoint", "daemon-cmd"},
 	"endpoint":         {"target"},
 	"mcp":              {"target", "endpoint"},
@@ -41,6 +42,8 @@ var Belongs = map[string][]string{
 	"exact-case":     {"scorer"},
 	"judge-panel":    {"scorer"},
 	"judge-prompts":  {"scorer"},
+	"judge-option":   {"judge"},
+	"judge-patience": {"judge"},
 	"judge-rps":      {"judge"},
 	"scorer-env":     {"scorer"},
 	"scorer-timeout": {"scorer"},

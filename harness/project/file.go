@@ -51,7 +51,7 @@ type File struct {
 
 // Read reads a project file. An error names the file and the line.
 func Read(path string) (*File, error) {
-	data, err := inputfile.Read(path, maxSize)
+	data, err := inputfile.ReadText(path, maxSize)
 	if errors.Is(err, inputfile.ErrTooLarge) {
 		return nil, fmt.Errorf("%s: is larger than %d bytes, so that it cannot be a project file", path, maxSize)
 	}

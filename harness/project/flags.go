@@ -67,7 +67,11 @@ func CheckTyped(k *kong.Context, except ...string) error {
 			return fmt.Errorf("--%s is empty: give a value, or leave it out", f.Name)
 		}
 		if typed[f.Name] && f.Tag.Has("once") {
-			return fmt.Errorf("--%s is given twice, and %s takes one", f.Name, k.Selected().FullPath())
+			hint := f.Tag.Get("once")
+			if hint != "" {
+				hint = ": " + hint
+			}
+			return fmt.Errorf("--%s is given twice, and %s takes one%s", f.Name, k.Selected().FullPath(), hint)
 		}
 		typed[f.Name] = true
 	}

@@ -27,22 +27,22 @@ var NotKept = map[string]string{
 	"estimate": "nothing is begun with it",
 }
 
-// Kept is embedded in a command whose flags are kept in a journal or ledger, so that it can be
+// KeptFlags is embedded in a command whose flags are kept in a journal or ledger, so that it can be
 // resumed with --resume alone.
-type Kept struct {
+type KeptFlags struct {
 	flags []*kong.Flag // of the command
 	given map[string]bool
 	typed map[string]bool
 }
 
 // Given reports whether the command line, a file, a journal or a ledger gives a flag.
-func (c *Kept) Given(name string) bool { return c.given[name] }
+func (c *KeptFlags) Given(name string) bool { return c.given[name] }
 
 // Typed reports whether the command line gives a flag.
-func (c *Kept) Typed(name string) bool { return c.typed[name] }
+func (c *KeptFlags) Typed(name string) bool { return c.typed[name] }
 
 // AfterApply records which flags were given. kong calls it.
-func (c *Kept) AfterApply(k *kong.Context) error {
+func (c *KeptFlags) AfterApply(k *kong.Context) error {
 	c.flags, c.given, c.typed = k.Selected().Flags, map[string]bool{}, map[string]bool{}
 	for _, step := range k.Path {
 		if step.Flag != nil {
@@ -57,7 +57,7 @@ func (c *Kept) AfterApply(k *kong.Context) error {
 // a command line. A value from the environment is left out, because a resume reads the environment
 // again. paths are the flags whose value is a path, with the value: they are made absolute, so that
 // a run can be resumed in any directory.
-func (c *Kept) Keep(paths map[string]string) (map[string]any, error) {
+func (c *KeptFlags) Keep(paths map[string]string) (map[string]any, error) {
 	options := map[string]any{}
 	for _, f := range c.flags {
 		if NotKept[f.Name] != "" || len(f.Envs) > 0 && !c.given[f.Name] {
@@ -82,7 +82,7 @@ func (c *Kept) Keep(paths map[string]string) (map[string]any, error) {
 	return options, nil
 }
 
-// Reopened returns a resolver for the flags of a command that Kept.Keep has returned.
+// Reopened returns a resolver for the flags of a command that KeptFlags.Keep has returned.
 func Reopened(command string, options map[string]any) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, parent *kong.Path, f *kong.Flag) (any, error) {
 		if parent.Command == nil || parent.Command.Name != command {
@@ -100,7 +100,7 @@ func Reopened(command string, options map[string]any) kong.Resolver {
 
 // Files yields the flags of the command that name files, as their placeholders or a value with an @
 // show, with the files.
-func (c *Kept) Files() iter.Seq2[string, string] {
+func (c *KeptFlags) Files() iter.Seq2[string, string] {
 	return func(yield func(flag, path string) bool) {
 		for _, f := range c.flags {
 			named := slices.ContainsFunc([]string{"FILE", "PATH", "JOURNAL", "LEDGER"}, func(what string) bool {

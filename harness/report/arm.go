@@ -9,6 +9,9 @@ import (
 	"evalctl/internal/figure"
 )
 
+// failuresAt is where a report has what did not pass.
+const failuresAt = 1
+
 // report returns the verdict on an arm, its figures, and what did not pass.
 func (a *Arm) report() *form.Report {
 	r := &form.Report{Verdict: a.verdict()}
@@ -19,7 +22,7 @@ func (a *Arm) report() *form.Report {
 	r.Tool = toolOf(res.Identity.Tool)
 	r.Warnings = a.Run.warnings()
 	r.Sections = []form.Section{
-		a.Run.failures(a.Name), a.Run.rate(), a.Run.groups(), a.Run.retrieval(), a.Run.latency(), a.Run.cost(), a.ran(), a.Run.methods(),
+		a.Run.suspicions(), a.Run.failures(a.Name), a.Run.rate(), a.Run.groups(), a.Run.retrieval(), a.Run.latency(), a.Run.cost(), a.ran(), a.Run.methods(),
 	}
 	return r
 }
@@ -49,6 +52,9 @@ func (a *Arm) verdict() form.Verdict {
 		v.Tone, v.Mark, v.Word = form.Bad, "✗", "Fail"
 	case result.Measured:
 		v.Tone, v.Mark, v.Word = form.None, "–", "Measured"
+		if res.GivenVerdicts() {
+			v.Word = "Imported"
+		}
 	case result.Inconclusive:
 		v.Tone, v.Mark, v.Word = form.Doubt, "‖", "Inconclusive"
 	default:
@@ -97,16 +103,37 @@ func (run *Run) about() form.Text {
 // warnings are what makes the figures less than a result over the whole dataset.
 func (run *Run) warnings() (out []form.Text) {
 	res := &run.Result
+	for _, s := range res.Suspect {
+		out = append(out, form.F("suspect: %s", form.Data(s.Message)))
+	}
 	if id := res.Identity.Dataset; id.Selection.Partial(id.Questions()) {
 		out = append(out, form.F("selection: %s: not comparable with a result over all questions", form.Data(id.SelectionText())))
 	}
 	if res.Stopped != "" {
 		out = append(out, form.F("stopped (%s) after %d of %s: this is not a score", form.Name(res.Stopped), res.Counts.Finished(), figure.Count(res.Planned, "question")))
 	}
+	if r := res.Replay; r != nil && r.Context != nil && r.Context.LeftOut > 0 {
+		out = append(out, form.F("full-context is %s", r.Context.Text()))
+	}
+	for _, w := range res.Trivial() {
+		out = append(out, form.F("trivial: %s", form.Data(w.Message)))
+	}
 	if m := res.Cost.UnpricedModel; m != "" {
 		out = append(out, form.F("the price of the judge %s is not known: its cost is missing", form.Name(m)))
 	}
 	return out
+}
+
+// suspicions are the first lines of a terminal: why the result may say nothing, or little.
+func (run *Run) suspicions() form.Section {
+	s := form.Section{ID: "suspect", Title: "Suspect"}
+	for _, one := range run.Result.Suspect {
+		s.FactIn(form.Terminal, "SUSPECT", "%s", form.Data(one.Message))
+	}
+	for _, w := range run.Result.Trivial() {
+		s.FactIn(form.Terminal, "trivial", "%s", form.Data(w.Message))
+	}
+	return s
 }
 
 // scored reports whether the pass rate says something about the memory.
@@ -126,7 +153,7 @@ func (run *Run) ifScored() form.Forms {
 // ran says what was measured.
 func (a *Arm) ran() form.Section {
 	res, id := &a.Run.Result, &a.Run.Result.Identity
-	s := form.Section{ID: "ran", Title: "What ran"}
+	s := form.Section{ID: "ran", Title: "What ran", Folded: true}
 	page := func(name, format string, args ...any) { s.FactIn(form.Pages, name, format, args...) }
 	page("result", "%s", form.Path(a.Run.Path))
 	page("daemon", "%s", words(id.Daemon.Program, id.Daemon.Endpoint, id.Daemon.Version))

@@ -8,13 +8,18 @@ import (
 	"evalctl/harness/report/form"
 	"evalctl/internal/figure"
 	"evalctl/internal/printable"
+	"evalctl/internal/terminal"
 )
 
 // Bench is what a bench measured.
-type Bench struct{ File *record.File }
+type Bench struct {
+	File *record.File
+	// Path is that of the result file.
+	Path string
+}
 
 // NewBench returns the document of a bench.
-func NewBench(f *record.File) Bench { return Bench{f} }
+func NewBench(f *record.File, path string) Bench { return Bench{f, path} }
 
 // failed returns the sentences of what does not hold.
 func (b Bench) failed() (out []record.Verdict) {
@@ -77,16 +82,7 @@ func name(f *record.File, v record.Verdict) string {
 func (b Bench) reports() []*form.Report {
 	f := b.File
 	r := &form.Report{Verdict: b.verdict(), Tool: toolOf(f.Tool)}
-	required := form.Section{ID: "required", Title: "Required", Place: form.Last}
-	for _, v := range f.Verdicts {
-		word := passWord(v.Held)
-		if v.Unjudged {
-			word = form.F("----")
-		}
-		required.FactIn(form.Pages, "required", "%s  %s", word, form.Data(v.Sentence))
-		required.Show(form.Terminal, form.Sentences{form.F("%s  %s", word, form.Data(v.Sentence))})
-	}
-	r.Sections = append(r.Sections, required)
+	r.Sections = append(r.Sections, b.required())
 	for i, t := range tables.Of(f) {
 		s := form.Section{ID: fmt.Sprintf("bench-%d", i+1), Title: t.Title}
 		var columns []any
@@ -103,6 +99,7 @@ func (b Bench) reports() []*form.Report {
 			}
 			shown.Row(cells...)
 		}
+		b.charts(&s)
 		s.Show(form.Everywhere, shown)
 		for _, line := range t.Below {
 			s.Show(form.Terminal, form.Sentences{form.F("%s", form.Data(line))})
@@ -110,10 +107,36 @@ func (b Bench) reports() []*form.Report {
 		}
 		r.Sections = append(r.Sections, s)
 	}
+	r.Sections = append(r.Sections, b.closing())
 	if tables.Near(f) {
 		r.Warnings = append(r.Warnings, form.F("%s", tables.NearNote))
 	}
 	return []*form.Report{r}
+}
+
+// required lists what was required, first what does not hold. Pages fold what holds.
+func (b Bench) required() form.Section {
+	s := form.Section{ID: "required", Title: "Required", Place: form.Last}
+	missed, held := form.NewTable(form.F("Required"), "", "what"), form.NewTable(form.F("Required"), "", "what")
+	for _, v := range b.File.Verdicts {
+		word, cell, to := passWord(v.Held), form.Cell{Mark: "✗", Tone: form.Bad, Text: form.F("FAIL")}, missed
+		switch {
+		case v.Unjudged:
+			word, cell = form.F("----"), form.Cell{Mark: "‖", Tone: form.Doubt, Text: form.F("not judged")}
+		case v.Held:
+			cell, to = form.Cell{Mark: "✓", Tone: form.Good, Text: form.F("PASS")}, held
+		}
+		to.Row(cell, form.Data(v.Sentence))
+		s.FactIn(form.Markdown, "required", "%s  %s", word, form.Data(v.Sentence))
+		s.Show(form.Terminal, form.Sentences{form.F("%s  %s", word, form.Data(v.Sentence))})
+	}
+	if len(missed.Rows) > form.FirstSentences { // else the verdict has them
+		s.Show(form.HTML, missed)
+	}
+	if n := len(held.Rows); n > 0 {
+		s.Show(form.HTML, form.Fold{Title: figure.Count(n, "objective") + " held", Content: held})
+	}
+	return s
 }
 
 // verdict says whether what was required holds.
@@ -122,6 +145,10 @@ func (b Bench) verdict() form.Verdict {
 	v := form.Verdict{Tone: form.None, Mark: "≡", Word: "Measured", Title: form.F("bench of %s", form.Name(f.SDK)),
 		Sentences: []form.Text{form.F("%s in %d blocks of %g s", figure.Count(len(f.Targets), "target"), len(f.Blocks), f.Plan.BlockSeconds)}}
 	failed := b.failed()
+	for i := len(failed) - 1; i >= 0; i-- {
+		v.Sentences = append([]form.Text{form.F("%s", form.Data(failed[i].Sentence))}, v.Sentences...)
+	}
+	v.Rate, v.Figure = b.headline()
 	switch {
 	case f.Stopped != "":
 		v.Tone, v.Mark, v.Word = form.Doubt, "‖", "Stopped"
@@ -134,6 +161,42 @@ func (b Bench) verdict() form.Verdict {
 		v.Tone, v.Mark, v.Word = form.Good, "✓", "Pass"
 	}
 	return v
+}
+
+// closing has the verdict, its reason and the next command, which come last on a terminal.
+func (b Bench) closing() form.Section {
+	s := form.Section{Place: form.Last}
+	s.Show(form.Terminal, form.Gap{})
+	v, failed := b.verdict(), b.failed()
+	verdict, reason := form.F("%s", form.Toned(v.Tone, v.Word)), v.Sentences[0]
+	if n := len(b.File.Verdicts); n > 0 {
+		verdict = form.F("%s  %d of %s held", verdict, n-len(failed), figure.Count(n, "objective"))
+	}
+	if len(failed) == 0 && v.Rate != "" {
+		reason = form.F("%s is %s", v.Figure, v.Rate)
+	}
+	s.FactIn(form.Terminal, "verdict", "%s", verdict)
+	s.FactIn(form.Terminal, "reason", "%s", reason)
+	s.FactIn(form.Terminal, "next", "%s", terminal.CommandLine("evalctl", "report", b.Path, "--html", "bench.html"))
+	return s
+}
+
+// headline returns the figure that decides: the highest rate that the first target kept, or else the
+// 99th percentile of its last summary.
+func (b Bench) headline() (value, of string) {
+	f := b.File
+	for _, l := range f.Limits {
+		if l.Confirmed && !f.Targets[l.Target].Null {
+			return fmt.Sprintf("%.4g/s", l.Rate), "highest rate at which " + b.named(l.Target) + " keeps " + f.Plan.Search
+		}
+	}
+	for i := len(f.Summaries) - 1; i >= 0; i-- {
+		s := &f.Summaries[i]
+		if n := len(s.Ops); s.Target == 0 && n > 0 && s.Ops[n-1].Latency != nil && s.Ops[n-1].Latency.P99 != nil {
+			return figure.Duration(s.Ops[n-1].Latency.P99.Value), "p99 of " + b.named(0) + ", " + s.Ops[n-1].Op
+		}
+	}
+	return "", ""
 }
 
 // annotations returns what does not hold.

@@ -49,7 +49,7 @@ func (b Board) reports() []*form.Report {
 		t.Row(form.Path(l.Path), form.Data(l.Reason))
 	}
 	left.Show(form.HTML, t)
-	how := methodFacts{Section: form.Section{ID: "how", Title: "How to read this"}}
+	how := methodFacts{Section: form.Section{ID: "how", Title: "How to read this", Folded: true}}
 	how.say("place", "From one more than the number of results that are shown to be better, "+
 		"to the number of those that are not shown to be worse.")
 	how.say("letters", fmt.Sprintf("Each pair of a group has a paired test over the same questions (McNemar's, or a sign-flip "+
@@ -67,13 +67,19 @@ func (b Board) group(i int) form.Section {
 	}
 	s.Fact("group", "%s  %s", form.Path(g.Title()), figure.Count(g.Questions, "question"))
 	var common []form.Text
+	same := form.Facts{}
 	for _, c := range g.Common {
-		s.FactIn(form.HTML, c.Key, "%s", form.Data(c.Value))
+		same = append(same, form.Fact{Name: c.Key, Value: form.F("%s", form.Data(c.Value)), In: form.HTML})
 		if c.Value != "none" && c.Value != "no" {
 			common = append(common, form.F("%s %s", c.Key, form.Name(terminal.Clip(c.Value, 24))))
 		}
 	}
 	s.FactIn(form.Terminal, "common", "%s", form.Join("  ", common...))
+	var all []quality
+	for _, r := range g.Rows {
+		all = append(all, qualityOf(r.Name, r.Entry.Result))
+	}
+	pareto(&s, all)
 	t := form.NewTable(form.F("%s, %s", figure.Count(len(g.Rows), "result"), figure.Count(g.Questions, "question")),
 		"result", ">letters", ">place", ">passed", ">rate", "#0 to 1", ">95%", ">p50", ">cost", "#date")
 	for _, r := range g.Rows {
@@ -88,6 +94,9 @@ func (b Board) group(i int) form.Section {
 			rateBar(r.PassRate, r.Interval, math.NaN()), r.Interval.Ends(), p50, form.Data(r.Cost), r.Entry.Date())
 	}
 	s.Show(form.Everywhere, t)
+	if len(same) > 0 {
+		s.Show(form.HTML, form.Fold{Title: "What these results have in common", Content: same})
+	}
 	if g.Tests > 0 {
 		s.FactIn(form.Terminal, "letters", "two results share a letter if no difference is shown (%s, Holm)", figure.Count(g.Tests, "paired test"))
 	}

@@ -24,7 +24,7 @@ type Replay struct {
 func (r Replay) reports() []*form.Report {
 	arms, out := r.Arms.reports(), []*form.Report{}
 	if r.Compared != nil {
-		out = append(out, Compared{r.Compared, r.Arms}.report())
+		out = append(out, ArmComparison{r.Compared, r.Arms}.report())
 	}
 	out = append(out, arms...)
 	if len(arms) < 2 {
@@ -32,7 +32,7 @@ func (r Replay) reports() []*form.Report {
 	}
 	for i := range r.Arms {
 		if r.Arms[i].Run != nil {
-			arms[i].Sections = arms[i].Sections[1:] // without what did not pass
+			arms[i].Sections = slices.Delete(arms[i].Sections, failuresAt, failuresAt+1)
 		}
 	}
 	all := form.Section{}
@@ -210,8 +210,10 @@ func (a Arms) overview(s *form.Section) {
 				recall, anyGold = metricAt(res.Retrieval.Macro, fmt.Sprintf("recall@%d", k)), metricAt(res.Retrieval.Macro, fmt.Sprintf("any@%d", k))
 			}
 			if c := res.CostAccounting; c != nil {
-				spent, list = c.Amount(), c.ListText()
-				each = form.Join("", perCorrect(c)...)
+				spent, list = res.Amount(), "unknown"
+				if !res.Unmetered() {
+					list, each = c.ListText(), form.Join("", perCorrect(c)...)
+				}
 			}
 			row = append(row, res.Total, res.Passed, passRate, interval, misjudged(res.Replay), recall, anyGold, median(&res.Latency))
 			if len(columns) > alone+3 {
@@ -264,23 +266,24 @@ func misjudged(r *result.Replay) string {
 	return fmt.Sprintf("%.2f/%.2f", *r.Controls.FalsePositiveRate, *r.Controls.FalseNegativeRate)
 }
 
-// Compared is how the arms of a replay compare: the figures for a page of Markdown which has the
+// ArmComparison is how the arms of a replay compare: the figures for a page of Markdown which has the
 // sentences of compare.Arms.Sentences elsewhere.
-type Compared struct {
+type ArmComparison struct {
 	*compare.Arms
 	// Of are the arms side by side, nil for the comparison alone.
 	Of Arms
 }
 
-func (Compared) suites() []suite           { return nil }
-func (Compared) annotations() []annotation { return nil }
+func (ArmComparison) suites() []suite           { return nil }
+func (ArmComparison) annotations() []annotation { return nil }
 
-func (c Compared) reports() []*form.Report { return []*form.Report{{Sections: c.sections()}} }
+func (c ArmComparison) reports() []*form.Report { return []*form.Report{{Sections: c.sections()}} }
 
 // sections returns what is known about the arms against each other.
-func (c Compared) sections() []form.Section {
+func (c ArmComparison) sections() []form.Section {
 	s := form.Section{ID: "arms", Title: "Arms"}
 	if len(c.Of) > 0 {
+		c.Of.pareto(&s)
 		c.Of.overview(&s)
 	}
 	names := []any{"what was seen"}
@@ -326,7 +329,7 @@ func refused(e *key.IncomparableError) *form.Table {
 }
 
 // report returns what is known about the arms against each other, for a page of its own.
-func (c Compared) report() *form.Report {
+func (c ArmComparison) report() *form.Report {
 	r := &form.Report{Sections: c.sections(), Verdict: form.Verdict{Tone: form.Doubt, Mark: "≠", Word: "Not comparable"}}
 	switch {
 	case c.Comparison != nil:
@@ -344,6 +347,10 @@ func Incomparable(t *terminal.Terminal, e *key.IncomparableError) {
 	s := form.Section{}
 	s.Show(form.Terminal, refused(e))
 	s.Text(t)
+	if final := e.Final(); len(final) > 0 {
+		fmt.Fprintf(t, "  Results that differ in %s are not compared, whatever is accepted.\n\n", strings.Join(final, ", "))
+		return
+	}
 	var accept []string
 	intersect := false
 	for _, name := range e.Differing {

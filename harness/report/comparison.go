@@ -1,11 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"evalctl/harness/compare"
-	"evalctl/harness/result"
 	"evalctl/internal/figure"
 )
 
@@ -20,25 +20,24 @@ func (c Comparison) title(p *compare.Pair) string {
 	return c.name(p.Run) + " vs " + c.name(p.Reference)
 }
 
-// words returns a verdict in words. Without a baseline no run is better or worse: which of two is
-// the reference follows from their pass rates.
-func (c Comparison) words(v compare.Verdict) string {
-	if c.Baseline == "" && v != compare.NotSeen {
-		return "difference shown"
-	}
-	return v.Words()
-}
-
-// verdictOn returns the verdict on a pair in words, and whether it is a regression: the run is
-// worse than the baseline, or worse by more than the margin. It is what --fail-on regression of
-// evalctl compare asks.
+// verdictOn returns the verdict on a pair by the primary measures in words, and whether it is a
+// regression: the run is worse than the baseline, or worse by more than the margin. It is what
+// --fail-on regression of evalctl compare asks.
 func (c Comparison) verdictOn(p *compare.Pair) (words string, regression bool) {
-	words, regression = c.words(p.Verdict), p.Verdict == compare.Worse
-	if m := p.Margin; m != nil {
-		words += fmt.Sprintf("; by the margin of %v: %s", m.Margin, m.Verdict.Words())
-		regression = regression || m.Verdict == result.Worse
+	for i, k := range c.PrimaryClaims(p) {
+		if i > 0 {
+			words += ", "
+		}
+		words += k.Words()
+		if len(c.Primary) > 1 || k.Measure != "pass_rate" {
+			name, _ := compare.MeasureName(k.Measure)
+			words += " (" + name + ")"
+		}
 	}
-	return words, regression && c.Baseline != ""
+	if words = cmp.Or(words, compare.NotSeen.Words()); p.Margin != nil {
+		words += fmt.Sprintf("; by the margin of %v: %s", p.Margin.Margin, p.Margin.Verdict.Words())
+	}
+	return words, c.Baseline != "" && c.Worsens(p)
 }
 
 // suites returns a suite for each pair of runs: a case for the verdict, and one for each question
@@ -52,7 +51,7 @@ func (c Comparison) suites() []suite {
 		s.add("run", strings.Join(c.Runs[p.Run].Paths(), ","))
 		s.add("pairs", fmt.Sprint(p.N))
 		s.add("difference", decimal(p.Difference))
-		s.add("ci95", bounds(p.Interval))
+		s.add("ci", bounds(p.Interval))
 		s.add("p", decimal(p.P))
 		s.add("p_adjusted", decimal(p.Adjusted))
 		s.add("test", p.Test)

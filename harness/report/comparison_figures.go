@@ -15,36 +15,44 @@ import (
 // measures adds the differences of scores and of retrieval: for a terminal from the first run, if a
 // question differs.
 func (c Comparison) measures(s *form.Section) {
-	t := form.NewTable(form.F("Differences of means"), "mean of", ">pair", ">n", ">this", ">other", ">difference, 95% CI", ">p, Holm", ">")
+	columns := []any{"mean of", ">pair", ">n", ">this", ">other", ">difference", ">p, Holm", ">"}
+	caption := form.F("Differences of means")
+	t, pages := form.NewTable(caption, columns...), pairRows{columns: columns}
 	for _, p := range c.Pairs {
 		for _, m := range p.Measures {
-			in, difference := form.Everywhere, fmt.Sprintf("%+.3f", m.Difference)
-			if p.Reference > 0 || m.Interval == nil && (c.ClusterTag == "" || m.Difference == 0) || m.Interval != nil && m.Interval.Low == 0 && m.Interval.High == 0 {
-				in = form.Pages
+			row := []any{form.Name(m.Name), c.pair(p.Run, p.Reference), m.N, fmt.Sprintf("%.3f", m.RunMean), fmt.Sprintf("%.3f", m.ReferenceMean),
+				meanWithin(m), probabilities(m.P, &m.Adjusted), c.verdictCell(m.Verdict)}
+			pages.add(m.Verdict, m.Difference, row...)
+			if p.Reference == 0 && c.seen(m) {
+				t.Row(row...)
 			}
-			if m.Interval != nil {
-				difference += fmt.Sprintf(" [%+.3f %+.3f]", m.Interval.Low, m.Interval.High)
-			}
-			t.RowIn(in, form.Name(m.Name), c.pair(p.Run, p.Reference), m.N, fmt.Sprintf("%.3f", m.RunMean), fmt.Sprintf("%.3f", m.ReferenceMean),
-				difference, probabilities(m.P, &m.Adjusted), c.verdictCell(m.Verdict))
 		}
 	}
-	slices.SortStableFunc(t.Rows, func(x, y form.Row) int { return strings.Compare(x.Cells[0].Text.String(), y.Cells[0].Text.String()) })
+	if len(pages.rows) == 0 {
+		return
+	}
+	byName := func(x, y form.Row) int { return strings.Compare(x.Cells[0].Text.String(), y.Cells[0].Text.String()) }
+	slices.SortStableFunc(t.Rows, byName)
 	in := form.Pages
-	if slices.ContainsFunc(t.Rows, func(r form.Row) bool { return r.In == form.Everywhere }) {
+	if len(t.Rows) > 0 {
 		in = form.Everywhere
+		s.Show(form.Terminal, form.Gap{})
+		s.Show(form.Terminal, t)
 	}
-	if len(t.Rows) == 0 {
-		return
+	slices.SortStableFunc(pages.rows, func(x, y pairRow) int {
+		return strings.Compare(fmt.Sprint(x.cells[0]), fmt.Sprint(y.cells[0]))
+	})
+	pages.in(s, form.Pages, caption, "scores and retrieval")
+	s.FactIn(in, "methods", "p: sign flips of %s, %d resamples, seed %d, adjusted by Holm %s; intervals: what the test does not reject",
+		c.units(), c.Resamples, c.Seed, c.overOthers())
+}
+
+// seen reports whether a question differs in a measure.
+func (c Comparison) seen(m compare.MeasureDifference) bool {
+	if m.Interval == nil {
+		return c.ClusterTag != "" && m.Difference != 0
 	}
-	s.Show(in&form.Terminal, form.Gap{})
-	s.Show(form.Everywhere, t)
-	if c.ClusterTag != "" {
-		s.FactIn(in, "methods", "intervals and p as for the pass rates, adjusted by Holm for each measure")
-		return
-	}
-	s.FactIn(in, "methods", "95%% intervals: bootstrap over questions, %d resamples, seed %d  p: sign flips, adjusted by Holm for each measure",
-		c.Resamples, c.Seed)
+	return m.Interval.Low != 0 || m.Interval.High != 0
 }
 
 // latencies adds the ratios: for a terminal those to the first side. A note says why one is not
@@ -118,16 +126,18 @@ func (c Comparison) tags(s *form.Section) {
 	if n := len(c.Tags) - tagsShown; n > 0 {
 		more = fmt.Sprintf("  %s not shown: --tag compares one, --format json has all", figure.Count(n, "tag"))
 	}
-	s.FactIn(form.Terminal, "by tag", "against %s; p by the same test, adjusted by Holm over all %s of all tags; ~ is no difference shown%s",
-		c.run(0), figure.Count(c.TagTests, "test"), more)
-	pairs := form.NewTable(form.F("Differences by tag, with their 95%% intervals; p by the same test, adjusted by Holm over all %s of all tags", figure.Count(c.TagTests, "test")),
-		"tag", "runs", ">n", ">difference", "#"+scale(most), ">only this / only other", ">p", "verdict")
+	s.FactIn(form.Terminal, "by tag", "against %s; p by the same test, adjusted by Holm %s; ~ is no difference shown%s",
+		c.run(0), c.overOthers(), more)
+	pairs := pairRows{columns: []any{"tag", "runs", ">n", ">difference", "#" + scale(most), ">only this / only other", ">p", "verdict"}}
 	for _, tag := range c.Tags {
 		for _, p := range tag.Pairs {
-			pairs.Row(append(append([]any{form.Name(tag.Title()), c.pair(p.Run, p.Reference), p.N}, tableCells(p.Table, nil, most)...), c.verdictCell(p.Verdict))...)
+			cells := tableCells(p.Table)
+			pairs.add(p.Verdict, value(p.Difference), form.Name(tag.Title()), c.pair(p.Run, p.Reference), p.N,
+				cells[0], differenceBar(p.Table, most), cells[1], cells[2], c.verdictCell(p.Verdict))
 		}
 	}
-	s.Show(form.Pages, pairs)
+	caption := form.F("Differences by tag, with intervals at the level of their test; p by the same test, adjusted by Holm %s", c.overOthers())
+	pairs.in(s, form.Pages, caption, "tags and pairs")
 }
 
 func (c Comparison) tagVerdict(v compare.Verdict) form.Text {
@@ -135,7 +145,20 @@ func (c Comparison) tagVerdict(v compare.Verdict) form.Text {
 		return form.F("%s", v.Mark())
 	}
 	cell := c.verdictCell(v)
-	return form.Toned(cell.Tone, v.Mark()+" "+c.words(v))
+	return form.Toned(cell.Tone, v.Mark()+" "+v.Words())
+}
+
+// units names what changes its sign in a test.
+func (c Comparison) units() form.Text {
+	if c.ClusterTag == "" {
+		return form.F("questions")
+	}
+	return form.F("clusters by %s", form.Name(c.ClusterTag))
+}
+
+// overOthers says over what tests other than those of primary measures are adjusted.
+func (c Comparison) overOthers() string {
+	return "over all " + figure.Count(c.OtherTests, "other test")
 }
 
 // keys says whether the runs measured the same thing.
@@ -187,8 +210,13 @@ func (c Comparison) differing() *form.Table {
 	return t
 }
 
+// severalRuns reports whether a side has several runs.
+func (c Comparison) severalRuns() bool {
+	return slices.ContainsFunc(c.Runs, func(r compare.RunFigures) bool { return len(r.Files) > 1 })
+}
+
 // answered says what became of a question in a run.
-func answered(a compare.Answered) form.Cell {
+func answered(a compare.QuestionOutcome) form.Cell {
 	out := form.Cell{Mark: "✗", Tone: form.Bad, Text: form.F("fail")}
 	switch {
 	case a.Asked > 1:
@@ -212,7 +240,7 @@ func answered(a compare.Answered) form.Cell {
 
 // how says how the figures of a comparison were computed, and from what.
 func (c Comparison) how() form.Section {
-	s := methodFacts{Section: form.Section{ID: "how", Title: "How each number was computed"}}
+	s := methodFacts{Section: form.Section{ID: "how", Title: "How each number was computed", Folded: true}}
 	test := "Exact McNemar test, two-sided: with b and c questions that only one of the runs passed, " +
 		"twice the probability of at most min(b, c) heads in b + c tosses of a coin, at most 1."
 	switch {
@@ -222,9 +250,14 @@ func (c Comparison) how() form.Section {
 	case c.Repeated:
 		test = "Sign-flip test of the mean difference of the questions' pass rates, two-sided."
 	}
+	if c.severalRuns() {
+		test += " With several runs of a side, the larger p of that test and of a t test counts whose variance is the one of questions and runs (two-way)."
+	}
 	s.FactIn(form.HTML, "pairs", "Runs are compared question by question. An error is a verdict: not passed. Pairs without a score are left out.")
 	s.FactIn(form.HTML, "test", "%s", test)
-	s.FactIn(form.HTML, "adjustment", "p-values are adjusted by Holm’s method over all tests of a table; a difference is shown if the adjusted one is below 0.05.")
+	s.FactIn(form.HTML, "adjustment", "p-values of the primary measures (%s) are adjusted by Holm’s method over their tests, all others over all others. "+
+		"A difference of a primary measure is shown if the adjusted one is below 0.05, another if it is below 0.05 and a primary measure of these runs differs, "+
+		"or below 0.005: so equal systems get any verdict in 5.5 %% of comparisons at most. An interval is at the level at which Holm’s method decides its test.", c.PrimaryText())
 	if c.Resamples > 0 {
 		s.FactIn(form.HTML, "resampling", "%d resamples with seed %d", c.Resamples, c.Seed)
 	}

@@ -20,13 +20,18 @@ import (
 // reports returns the verdicts, what differs between the runs, and the figures.
 func (c Comparison) reports() []*form.Report {
 	r := &form.Report{Verdict: c.verdict()}
+	if accepted := c.Accepted(); accepted != "" {
+		r.Verdict.Headline = form.F("%s. %s", r.Verdict.Headline, form.Data(accepted))
+	}
 	if lead := c.lead(); len(lead) > 0 {
 		s := form.Section{Place: form.First}
 		s.Show(form.Terminal, form.Sentences(dataOf(lead)))
 		s.Show(form.Terminal, form.Gap{})
 		r.Sections = append(r.Sections, s)
 	}
-	r.Sections = append(r.Sections, c.sections()...)
+	sections := c.sections()
+	c.pareto(&sections[0])
+	r.Sections = append(r.Sections, sections...)
 	return []*form.Report{r}
 }
 
@@ -47,31 +52,33 @@ func dataOf(sentences []string) (out []form.Text) {
 }
 
 func (c Comparison) verdict() form.Verdict {
-	worse, differ, pairs := 0, 0, figure.Count(len(c.Pairs), "pair")
+	worse, differ, counted := 0, 0, 0
 	v := form.Verdict{Tone: form.None, Mark: "~", Word: "No difference shown", Title: form.F("Comparison of %s", c.names()), Sentences: dataOf(c.MemorySentences())}
-	for i := range c.Pairs {
-		if _, regression := c.verdictOn(&c.Pairs[i]); regression {
+	for _, p := range c.ordered() {
+		v.Sentences = append(v.Sentences, form.F("%s", form.Data(c.sentence(p))))
+		if !c.Headlined(p) {
+			continue
+		}
+		counted++
+		if _, regression := c.verdictOn(p); regression {
 			worse++
 		}
-		if c.Pairs[i].Verdict != compare.NotSeen {
+		if slices.ContainsFunc(c.PrimaryClaims(p), compare.Claim.Shown) {
 			differ++
 		}
-		v.Sentences = append(v.Sentences, form.F("%s", form.Data(c.sentence(&c.Pairs[i]))))
 	}
-	v.Headline = form.F("No difference shown in %s of runs", pairs)
+	pairs := figure.Count(counted, "pair")
+	v.Headline = form.F("No difference of the %s shown in %s of runs", c.PrimaryText(), pairs)
 	if differ > 0 {
 		v.Mark, v.Word = "≠", "Difference shown"
-		v.Headline = form.F("Difference shown in %d of %s of runs", differ, pairs)
+		v.Headline = form.F("Difference of the %s shown in %d of %s of runs", c.PrimaryText(), differ, pairs)
 	}
 	switch {
 	case worse > 0:
 		v.Tone, v.Mark, v.Word = form.Bad, "✗", "Worse"
 		v.Headline = form.F("Worse: %d of %s", worse, pairs)
 	case c.Baseline != "":
-		v.Headline = form.F("No regression shown in %s of runs", pairs)
-	}
-	if accepted := c.Accepted(); accepted != "" {
-		v.Headline = form.F("%s. %s", v.Headline, form.Data(accepted))
+		v.Headline = form.F("No regression of the %s shown in %s of runs", c.PrimaryText(), pairs)
 	}
 	return v
 }
@@ -94,22 +101,32 @@ func (c Comparison) pair(run, reference int) form.Text {
 // sections returns the figures of the comparison.
 func (c Comparison) sections() []form.Section {
 	s := form.Section{ID: "comparison", Title: "Comparison"}
-	c.comparability(&s)
+	if accepted := c.Accepted(); accepted != "" {
+		s.Warn(form.HTML, "%s", form.Data(accepted))
+	}
+	c.forest(&s)
+	c.comparability(&s, form.Terminal|form.Markdown)
 	s.Show(form.Terminal, form.Gap{})
-	s.Show(form.Everywhere, c.pairTable())
-	c.legend(&s)
+	s.Show(form.Terminal|form.Markdown, c.pairTable())
+	s.Show(form.HTML, c.runTable())
+	c.pairs(&s)
+	c.legend(&s, form.Terminal|form.Markdown)
 	c.pairFacts(&s)
 	c.disagreements(&s)
+	c.means(&s)
 	c.measures(&s)
 	c.latencies(&s)
+	c.legend(&s, form.HTML)
 	tags := form.Section{ID: "by-tag", Title: "Comparison by tag"}
 	c.tags(&tags)
 	for _, n := range c.Notes {
 		tags.Note(form.Everywhere, "%s", form.Data(n))
 	}
-	out := []form.Section{s, tags, {ID: "differing", Title: "Disagreements"}, {ID: "comparable", Title: "Whether the runs are comparable"}, c.how()}
+	out := []form.Section{s, tags, {ID: "differing", Title: "Disagreements"}, {ID: "comparable", Title: "Whether the runs are comparable", Folded: true}, c.how()}
 	out[2].Show(form.Pages, c.differing())
+	c.comparability(&out[3], form.HTML)
 	out[3].Show(form.HTML, c.keys())
+	out = append(out, c.closing())
 	return out
 }
 
@@ -119,14 +136,14 @@ var shownKeys = []string{
 }
 
 // comparability adds what the runs have in common and in what they differ.
-func (c Comparison) comparability(s *form.Section) {
+func (c Comparison) comparability(s *form.Section, in form.Forms) {
 	same := []form.Text{form.F("%s", figure.Count(c.Questions.Compared, "question"))}
 	for _, name := range shownKeys {
 		if k := c.Key(name); k != nil && k.Common() != "" && k.Common() != key.None {
 			same = append(same, form.F("%s %s", strings.ReplaceAll(name, "_", " "), keyValue(k.Common())))
 		}
 	}
-	s.Fact("comparable", "%s", form.Join("  ", same...))
+	s.FactIn(in, "comparable", "%s", form.Join("  ", same...))
 	for _, k := range c.Keys {
 		if k.State != key.Differs {
 			continue
@@ -141,11 +158,11 @@ func (c Comparison) comparability(s *form.Section) {
 		case k.Note != "":
 			text = form.F("%s  (%s)", text, form.Data(k.Note))
 		}
-		s.Fact("differs", "%s", text)
+		s.FactIn(in, "differs", "%s", text)
 	}
 	for i, r := range c.Runs {
 		if r.Selection != "" {
-			s.FactIn(form.Pages, "selection", "%s: %s", c.run(i), form.Data(r.Selection))
+			s.FactIn(in&form.Pages, "selection", "%s: %s", c.run(i), form.Data(r.Selection))
 		}
 	}
 }
@@ -156,52 +173,79 @@ func keyValue(v string) form.Name { return form.Name(key.ValueText(v)) }
 // pairTable has a row for each run, with its difference from the first, and one for each other
 // pair.
 func (c Comparison) pairTable() *form.Table {
-	most := 0.05
-	for _, p := range c.Pairs {
-		most = max(most, widest(p.Table))
-	}
-	t := form.NewTable(form.F("Pass rates and their differences, with their 95%% intervals"), "", ">passed", ">pass rate", "#0 to 1", "|>errors", "|>unscored",
-		form.Column{Name: form.F("vs %s", c.run(0)), Number: true, In: form.Everywhere}, "#"+scale(most), ">only this / only other", fmt.Sprintf(">p, Holm over %d", c.Tests), ">")
+	t := form.NewTable(form.F("Pass rates with 95%% intervals, and their differences with intervals at the level of their test"), "", ">passed", ">pass rate", "|>errors", "|>unscored",
+		form.Column{Name: form.F("vs %s", c.run(0)), Number: true, In: form.Everywhere}, ">only this / only other", ">p, Holm", ">")
 	for i, r := range c.Runs {
 		name := form.F("%s", c.run(i))
 		if n := len(r.Files); n > 0 {
 			name = form.F("%s, %d runs", c.run(i), n)
 		}
-		row := []any{name, fmt.Sprintf("%d/%d", r.Counts.Passed, r.Counts.Total), rateWithin(r.PassRate, r.Interval), rateBar(r.PassRate, r.Interval, math.NaN()),
+		row := []any{name, fmt.Sprintf("%d/%d", r.Counts.Passed, r.Counts.Total), rateWithin(r.PassRate, r.Interval),
 			r.Counts.Errors, r.Counts.Unscored}
 		if i == 0 {
-			t.Row(append(row, "", "", "", "", "")...)
+			t.Row(append(row, "", "", "", "")...)
 			continue
 		}
 		p := slices.IndexFunc(c.Pairs, func(p compare.Pair) bool { return p.Reference == 0 && p.Run == i })
-		t.Row(append(row, c.pairCells(&c.Pairs[p], most)...)...)
+		t.Row(append(row, c.pairCells(&c.Pairs[p])...)...)
 	}
 	for i := range c.Pairs {
 		if p := &c.Pairs[i]; p.Reference > 0 {
-			t.Row(append([]any{c.pair(p.Run, p.Reference), "", "", "", "", ""}, c.pairCells(p, most)...)...)
+			t.Row(append([]any{c.pair(p.Run, p.Reference), "", "", "", ""}, c.pairCells(p)...)...)
 		}
 	}
 	return t
 }
 
-// pairCells returns the difference, the disagreements, the p-values and the verdict.
-func (c Comparison) pairCells(p *compare.Pair, most float64) []any {
-	if p.Difference == nil {
-		return []any{"–", "", "–", "–", "nothing to compare"}
+// runTable has a row for each run, for a page whose differences are elsewhere.
+func (c Comparison) runTable() *form.Table {
+	t := form.NewTable(form.F("Pass rates with 95%% intervals"), "", ">passed", ">pass rate", "0 to 1", ">errors", ">unscored")
+	for i, r := range c.Runs {
+		name := form.F("%s", c.run(i))
+		if n := len(r.Files); n > 0 {
+			name = form.F("%s, %d runs", c.run(i), n)
+		}
+		t.Row(name, fmt.Sprintf("%d/%d", r.Counts.Passed, r.Counts.Total), rateWithin(r.PassRate, r.Interval),
+			rateBar(r.PassRate, r.Interval, math.NaN()), r.Counts.Errors, r.Counts.Unscored)
 	}
-	return append(tableCells(p.Table, p.Margin, most), c.verdictCell(p.Verdict))
+	return t
 }
 
-// tableCells returns the difference with its drawing, the disagreements and the p-values.
-func tableCells(t compare.Table, margin *compare.MarginTest, most float64) []any {
+// pairs adds the differences of the pairs for HTML.
+func (c Comparison) pairs(s *form.Section) {
+	t := pairRows{columns: []any{"pair", ">difference", ">only this / only other", ">p, Holm", "verdict"}}
+	for _, p := range c.ordered() {
+		t.add(p.Verdict, value(p.Difference), append([]any{c.pair(p.Run, p.Reference)}, c.pairCells(p)...)...)
+	}
+	t.in(s, form.HTML, form.F("Differences of the pass rates"), "pass rates")
+}
+
+// value returns what a pointer points to, 0 for nil.
+func value(v *float64) float64 {
+	if v == nil {
+		return 0
+	}
+	return *v
+}
+
+// pairCells returns the difference, the disagreements, the p-values and the verdict.
+func (c Comparison) pairCells(p *compare.Pair) []any {
+	if p.Difference == nil {
+		return []any{"–", "–", "–", "nothing to compare"}
+	}
+	return append(tableCells(p.Table), c.verdictCell(p.Verdict))
+}
+
+// tableCells returns the difference, the disagreements and the p-values.
+func tableCells(t compare.Table) []any {
 	if t.Difference == nil {
-		return []any{"–", "", "–", "–"}
+		return []any{"–", "–", "–"}
 	}
 	p := "not tested"
 	if t.P != nil {
 		p = probabilities(*t.P, t.Adjusted)
 	}
-	return []any{pointsWithin(t), differenceBar(t, margin, most), fmt.Sprintf("%d / %d", t.OnlyRun, t.OnlyReference), p}
+	return []any{pointsWithin(t), fmt.Sprintf("%d / %d", t.OnlyRun, t.OnlyReference), p}
 }
 
 // probabilities returns a p-value and, behind an arrow, the adjusted one.
@@ -217,7 +261,7 @@ func (c Comparison) verdictCell(v compare.Verdict) form.Cell {
 	if tone == form.Bad && c.Baseline == "" {
 		tone = form.Doubt
 	}
-	return form.Cell{Text: form.F("%s", c.words(v)), Mark: v.Mark(), Tone: tone}
+	return form.Cell{Text: form.F("%s", v.Words()), Mark: v.Mark(), Tone: tone}
 }
 
 // widest returns the largest absolute end of the interval of a difference, as the scale of its
@@ -232,32 +276,49 @@ func widest(t compare.Table) float64 {
 // scale names the ends of drawn differences.
 func scale(most float64) string { return fmt.Sprintf("−%.0f to +%.0f pp", 100*most, 100*most) }
 
-// differenceBar draws the difference of a pair.
-func differenceBar(t compare.Table, margin *compare.MarginTest, most float64) form.Cell {
+// differenceBar draws a difference.
+func differenceBar(t compare.Table, most float64) form.Cell {
 	if t.Difference == nil {
 		return form.Cell{}
 	}
-	v, at := svg.Interval{Value: *t.Difference, Low: math.NaN(), High: math.NaN()}, math.NaN()
-	if t.Interval != nil {
-		v.Low, v.High = t.Interval.Low, t.Interval.High
-	}
-	if margin != nil {
-		at = margin.Margin
-	}
-	return form.Cell{Bar: func() template.HTML { return svg.Difference(v, at, most) }}
+	v := intervalOf(*t.Difference, t.Interval)
+	return form.Cell{Bar: func() template.HTML { return svg.Difference(v, math.NaN(), most) }}
 }
 
 // legend says how the figures of the table were computed.
-func (c Comparison) legend(s *form.Section) {
+func (c Comparison) legend(s *form.Section, in form.Forms) {
 	test, within := form.F("exact McNemar"), "Newcombe, paired"
 	switch {
 	case c.ClusterTag != "":
 		test, within = c.clusterFlips(), "what the test does not reject"
 	case c.Repeated:
-		test, within = form.F("sign flips, seed %d", c.Seed), "t, paired by question"
+		test, within = form.F("sign flips, seed %d", c.Seed), "what the test does not reject"
 	}
-	s.Fact("methods", "95%% intervals: Wilson for rates; %s for differences, not adjusted  p: %s, adjusted by Holm over %s",
-		within, test, figure.Count(c.Tests, "test"))
+	if c.severalRuns() {
+		test = form.F("%s, and a t test over questions and runs", test)
+	}
+	s.FactIn(in, "methods", "intervals: Wilson for rates, 95%%; %s for differences, %s  p: %s", within, c.levels(), test)
+	s.FactIn(in, "tests", "primary: %s; p adjusted by Holm over %s, below 0.05 is shown  others: over %s, below 0.05 if a primary measure differs, else 0.005",
+		c.PrimaryText(), figure.Count(c.Tests, "test"), figure.Count(c.OtherTests, "test"))
+}
+
+// levels has the least and the highest level of the intervals of the pairs.
+func (c Comparison) levels() string {
+	var levels []*result.Interval
+	for i := range c.Pairs {
+		if within := c.Pairs[i].Interval; within != nil {
+			levels = append(levels, within)
+		}
+	}
+	if len(levels) == 0 {
+		return "at the level of the test"
+	}
+	byLevel := func(x, y *result.Interval) int { return cmp.Compare(x.Confidence, y.Confidence) }
+	least, most := slices.MinFunc(levels, byLevel).Level(), slices.MaxFunc(levels, byLevel).Level()
+	if least == most {
+		return least
+	}
+	return least + " to " + most
 }
 
 // clusterFlips describes the test of clusters. Pairs differ in their number of clusters if
@@ -267,7 +328,7 @@ func (c Comparison) clusterFlips() form.Text {
 	resampled, exact := false, false
 	for _, p := range c.Pairs {
 		clusters = append(clusters, p.Clusters)
-		resampled, exact = resampled || p.Resampled(), exact || p.Test == "sign_flip_clusters_exact"
+		resampled, exact = resampled || p.Resampled(), exact || strings.HasSuffix(p.Test, "_exact")
 	}
 	least, most := slices.Min(clusters), slices.Max(clusters)
 	of := figure.Count(most, "cluster")
@@ -296,6 +357,9 @@ func (c Comparison) pairFacts(s *form.Section) {
 		by := form.F("%s", form.Name(k.Tag))
 		if k.Tag == "" {
 			by = form.F("question, whose repeats are alike")
+		}
+		if n := len(r.Files); n > 1 {
+			by = form.F("%s, and %d runs", by, n)
 		}
 		s.Fact("clustered", "%s  %s  95%% t interval over %s by %s", c.run(i), rateWithin(r.PassRate, k.Interval), figure.Count(k.Clusters, "cluster"), by)
 	}
@@ -347,12 +411,10 @@ const idsShown = 12
 
 // disagreements lists the questions that the first run passed and another did not, or the reverse.
 func (c Comparison) disagreements(s *form.Section) {
-	first := ""
 	list := func(passed, failed int, ids []string) {
 		if len(ids) == 0 {
 			return
 		}
-		first = cmp.Or(first, ids[0])
 		how := "%s passed, %s did not (%d): %s"
 		if c.Repeated {
 			how = "%s passed more often than %s (%d): %s"
@@ -365,14 +427,55 @@ func (c Comparison) disagreements(s *form.Section) {
 			list(p.Run, 0, p.OnlyRunIDs)
 		}
 	}
-	if first == "" {
-		return
+}
+
+// closing has the verdict, its reason and the next command, which come last on a terminal.
+func (c Comparison) closing() form.Section {
+	s := form.Section{Place: form.Last}
+	s.Show(form.Terminal, form.Gap{})
+	v := c.verdict()
+	s.FactIn(form.Terminal, "verdict", "%s", v.Headline)
+	if pairs := c.ordered(); len(pairs) > 0 {
+		s.FactIn(form.Terminal, "reason", "%s", form.Data(c.sentence(pairs[0])))
 	}
-	command := []string{"evalctl", "diff", first}
+	s.FactIn(form.Terminal, "next", "%s", c.next())
+	return s
+}
+
+// next returns the command that shows more: of a question on which the runs disagree, or else a page.
+func (c Comparison) next() string {
+	var files, sides []string
 	for i := range c.Runs {
-		command = append(command, c.Runs[i].Paths()...)
+		paths := c.Runs[i].Paths()
+		files = append(files, paths...)
+		side := strings.Join(paths, ",")
+		if len(paths) > 1 {
+			side = c.name(i) + "=" + side
+		}
+		sides = append(sides, side)
 	}
-	s.FactIn(form.Terminal, "", "%s", terminal.CommandLine(command...))
+	for _, p := range c.ordered() {
+		for _, ids := range [][]string{p.OnlyReferenceIDs, p.OnlyRunIDs} {
+			if len(ids) > 0 {
+				return terminal.CommandLine(append([]string{"evalctl", "diff", ids[0]}, files...)...)
+			}
+		}
+	}
+	command := append([]string{"evalctl", "compare"}, sides...)
+	if accepted := c.acceptedKeys(); len(accepted) > 0 {
+		command = append(command, "--accept", strings.Join(accepted, ","))
+	}
+	return terminal.CommandLine(append(command, "--html", "comparison.html")...)
+}
+
+// acceptedKeys returns the names of the differences that were accepted.
+func (c Comparison) acceptedKeys() (names []string) {
+	for _, k := range c.Keys {
+		if k.Accepted {
+			names = append(names, k.Name)
+		}
+	}
+	return names
 }
 
 // someOf lists the first names, and how many there are more.

@@ -25,13 +25,13 @@ func comparisonOf(next func() string) Comparison {
 	clustered := table
 	clustered.Clusters, clustered.Test = 7, "sign_flip_clusters_exact"
 	return Comparison{&compare.Comparison{
-		Baseline: "go",
-		Runs:     []compare.RunFigures{run(46), run(41)}, Questions: compare.Questions{Compared: 50, Selected: 50},
+		Baseline: "go", Primary: []string{"pass_rate"}, OtherTests: 2,
+		Runs: []compare.RunFigures{run(46), run(41)}, Questions: compare.Questions{Compared: 50, Selected: 50},
 		Pairs: []compare.Pair{{Run: 1, Table: clustered,
 			Measures: []compare.MeasureDifference{{Name: "score", N: 49, RunMean: 0.8, ReferenceMean: 0.9, Difference: -0.1, Test: "sign_flip_clusters_exact",
-				Interval: &result.Interval{Low: -0.2, High: 0.01}, P: 0.1, Adjusted: 0.2, Verdict: compare.NotSeen}},
+				Interval: &result.Interval{Confidence: 0.975, Low: -0.2, High: 0.01}, P: 0.1, Adjusted: 0.2, Verdict: compare.NotSeen}},
 			Latencies: []compare.LatencyRatio{{Name: "first_token", N: 49, ReferenceRuns: 3, RunRuns: 4, ReferenceP50: 310, RunP50: 520, Ratio: 1.7,
-				Interval: &result.Interval{Low: 1.5, High: 1.9}, Adjusted: new(0.0001), Verdict: compare.Worse}},
+				Interval: &result.Interval{Confidence: 0.975, Low: 1.5, High: 1.9}, Adjusted: new(0.0001), Verdict: compare.Worse}},
 			Power:      &compare.Power{Power: 0.8, Disagreement: 0.14, Detectable: new(0.142), Confirm: new(0.1), Needed: new(114)},
 			OnlyRunIDs: []string{next()}, OnlyReferenceIDs: []string{next(), next()}}},
 		Keys: []key.Agreement{{Name: "judge_prompt", Values: []string{next(), next()}, State: key.Differs, Matters: true, Accepted: true},
@@ -39,8 +39,8 @@ func comparisonOf(next func() string) Comparison {
 		Tests: 1, ClusterTag: next(), Resamples: 10_000, Adjustment: "holm", Notes: []string{next()},
 		Tags: []compare.TagComparison{{Tag: next(), Pairs: []compare.TagPair{{Run: 1, Table: clustered}}}},
 		Differing: []compare.DifferingQuestion{
-			{ID: next(), Question: next(), Answers: []compare.Answered{{Passed: 1, Asked: 1, Outcome: result.Scored}, {Asked: 1, Outcome: result.Errored}}},
-			{ID: next(), Question: next(), Answers: []compare.Answered{{Passed: 1, Asked: 3, Outcome: result.Scored}, {Asked: 1, Outcome: result.Scored}}},
+			{ID: next(), Question: next(), Answers: []compare.QuestionOutcome{{Passed: 1, Asked: 1, Outcome: result.Scored}, {Asked: 1, Outcome: result.Errored}}},
+			{ID: next(), Question: next(), Answers: []compare.QuestionOutcome{{Passed: 1, Asked: 3, Outcome: result.Scored}, {Asked: 1, Outcome: result.Scored}}},
 		},
 	}}
 }
@@ -60,7 +60,7 @@ func TestComparison(t *testing.T) {
 	c.Pairs[0].Clusters = 15
 	c.Pairs = append(c.Pairs, compare.Pair{Run: 1, Table: compare.Table{Test: "sign_flip_clusters_exact"}})
 	_, page, _ = rendered(t, c)
-	for _, want := range []string{"sign flips of 0 to 15 clusters by `conversation`, 10000 resamples, seed 0 (p by all signs if few clusters differ), adjusted by Holm over 1 test"} {
+	for _, want := range []string{"sign flips of 0 to 15 clusters by `conversation`, 10000 resamples, seed 0 (p by all signs if few clusters differ)"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is missing in\n%s", want, page)
 		}
@@ -90,19 +90,19 @@ func TestClusterFlips(t *testing.T) {
 	}
 }
 
-// TestComparisonWithoutBaseline checks that no run is called worse, and that none fails.
+// TestComparisonWithoutBaseline checks that a run is called worse than another, and that none fails.
 func TestComparisonWithoutBaseline(t *testing.T) {
 	c := comparisonOf(func() string { return "text" })
 	c.Baseline = ""
 	junit, page, commands := rendered(t, c)
-	if commands != "" || strings.Contains(page, "orse") || !strings.HasPrefix(page, "## Difference shown in 1 of 1 pair of runs. `Accepted, ") {
+	if commands != "" || !strings.Contains(page, "text vs text: worse, ") || !strings.HasPrefix(page, "## Difference of the pass rate shown in 1 of 1 pair of runs. `Accepted, ") {
 		t.Errorf("got %s\n%s", commands, page)
 	}
 	if a := checkJUnit(t, junit).children[0].attributes; a["failures"] != "0" || a["tests"] != "4" {
 		t.Errorf("got %v", a)
 	}
 	c.Pairs[0].Verdict = compare.NotSeen
-	if _, page, _ := rendered(t, c); !strings.HasPrefix(page, "## No difference shown in 1 pair of runs. `Accepted, ") {
+	if _, page, _ := rendered(t, c); !strings.HasPrefix(page, "## No difference of the pass rate shown in 1 pair of runs. `Accepted, ") {
 		t.Errorf("got %s", page)
 	}
 }

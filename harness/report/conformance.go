@@ -139,10 +139,13 @@ func (c Conformance) reports() []*form.Report {
 		s.Show(form.HTML, t)
 		out.Sections = append(out.Sections, s)
 	}
-	s := form.Section{ID: "ran", Title: "What ran"}
+	s := form.Section{ID: "ran", Title: "What ran", Folded: true}
 	s.FactIn(form.Pages, "endpoint", "%s", form.Name(c.Endpoint))
 	if c.Profile != "" {
 		s.FactIn(form.Pages, "profile", "%s", form.Name(c.Profile))
+	}
+	if c.MCPVersion != "" {
+		s.FactIn(form.Pages, "mcp", "version %s", form.Name(c.MCPVersion))
 	}
 	s.FactIn(form.HTML, "time", "%s, %s", moment(c.StartedAt), time.Duration(c.DurationMS)*time.Millisecond)
 	s.FactIn(form.Pages, "checks", "%d of %d planned", len(c.Results), c.Planned)

@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	c := Conformance{
-		Endpoint: "http://127.0.0.1:1", StartedAt: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC), DurationMS: 1500, Planned: 4,
+		Endpoint: "http://127.0.0.1:1", StartedAt: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC), DurationMS: 1500, Planned: 4, MCPVersion: "2026-07-28",
 		Results: []conformance.Result{
 			row("documents-a", "documents", conformance.Must, conformance.Kept, "", ""),
 			row("documents-b", "documents", conformance.Must, conformance.Broken, "", "status 500, want 200"),

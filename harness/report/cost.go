@@ -26,7 +26,11 @@ func (run *Run) cost() form.Section {
 			s.FactIn(form.Pages, "", "signature %s", form.Name(i.Signature))
 		}
 		if m := r.ModelRequests; m != nil {
-			s.Fact("requests", "%s", m.Text())
+			in := form.Everywhere
+			if m.Ingest.Made+m.Answers.Made+m.Embeddings.Made == 0 {
+				in = form.Pages
+			}
+			s.FactIn(in, "requests", "%s", m.Text())
 			for _, warning := range m.Warnings() {
 				s.Warn(form.Everywhere, "%s", form.Data(warning))
 			}
@@ -65,7 +69,7 @@ func (run *Run) cost() form.Section {
 		s.Fact("embedded", "%s", form.Data(e.Text()))
 	}
 	if text := res.OwnText(); text != "" && res.Identity.Scenario.Reads() {
-		s.Fact("own", "%s", text)
+		s.FactIn(form.Pages, "own", "%s", text)
 	}
 	return s
 }
@@ -79,10 +83,13 @@ func (run *Run) total(s *form.Section) {
 			s.Warn(form.Everywhere, "%s", form.Data(warning))
 		}
 	}()
-	if total, unknown := c.Total(); total == 0 && !unknown && c.CapUSD == nil {
+	if total, unknown := run.Result.Spent(); total == 0 && !unknown && c.CapUSD == nil {
 		return
 	}
-	parts := []form.Text{form.F("%s%s", c.Amount(), ofCap(c.CapUSD))}
+	parts := []form.Text{form.F("%s%s", run.Result.Amount(), ofCap(c.CapUSD))}
+	if run.Result.Unmetered() {
+		parts = append(parts, form.F("the service may call models by itself, at a cost that is not known"))
+	}
 	if p := c.Parts; p != nil {
 		for _, part := range []struct {
 			name string
@@ -121,7 +128,7 @@ func ofCap(limit *llm.USD) string {
 // accounting adds the cost of an arm: its parts, and the tokens of each model.
 func (run *Run) accounting(s *form.Section) {
 	res, c := &run.Result, run.Result.CostAccounting
-	parts := []form.Text{form.F("%s%s", c.Amount(), ofCap(c.CapUSD))}
+	parts := []form.Text{form.F("%s%s", res.Amount(), ofCap(c.CapUSD))}
 	add := func(format string, args ...any) { parts = append(parts, form.F(format, args...)) }
 	shares := form.NewTable(form.F("Cost of this arm"), "for", ">USD", "share")
 	var phases []string
@@ -133,11 +140,11 @@ func (run *Run) accounting(s *form.Section) {
 		}
 		shares.Row(p.Name, p, bar)
 	}
-	shares.Row("spent", c.Amount(), "")
+	shares.Row("spent", res.Amount(), "")
 	if c.TotalUSD > 0 {
 		add("%s", strings.Join(phases, ", "))
 	}
-	if c.List == nil {
+	if c.List == nil && !res.Unmetered() {
 		parts = append(parts, perCorrect(c)...)
 	}
 	if asked := c.CacheHits + c.CacheMisses; asked > 0 {
@@ -150,7 +157,9 @@ func (run *Run) accounting(s *form.Section) {
 		add("the daemon's own models are not counted")
 	}
 	s.Fact("cost", "%s", form.Parts(parts...))
-	listCost(s, c)
+	if !res.Unmetered() {
+		listCost(s, c)
+	}
 	s.Show(form.HTML, shares)
 	costItems(s, c)
 	if len(c.Tokens) == 0 {

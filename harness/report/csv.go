@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
@@ -14,13 +13,12 @@ import (
 
 // CSV writes a row for each difference of a comparison, with CRLF (RFC 4180).
 func CSV(w io.Writer, c *compare.Comparison) error {
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
-	_ = out.Write([]string{
+	out := rows.NewTable(w, "\r\n")
+	out.Row(
 		"figure", "tag", "reference", "run", "n", "reference_value", "run_value", "difference", "ratio",
 		"low", "high", "interval", "confidence", "both", "only_run", "only_reference", "neither", "tied", "unscored",
 		"test", "p", "p_adjusted", "verdict", "margin_verdict",
-	})
+	)
 	for _, p := range c.Pairs {
 		margin := ""
 		if p.Margin != nil {
@@ -28,11 +26,11 @@ func CSV(w io.Writer, c *compare.Comparison) error {
 		}
 		names := []string{csvText(c.Runs[p.Reference].Name), csvText(c.Runs[p.Run].Name)}
 		row := tableRow("pass_rate", c.Tag, names, p.ReferenceRate, p.RunRate, p.Table)
-		_ = out.Write(append(row, margin))
+		out.Row(append(row, margin)...)
 		for _, m := range p.Measures {
 			row := measureRow(m.Name, c.Tag, names, m.N, &m.ReferenceMean, &m.RunMean, m.Interval)
 			row[7] = csvNumber(&m.Difference)
-			_ = out.Write(append(row, m.Test, csvNumber(&m.P), csvNumber(&m.Adjusted), string(m.Verdict), ""))
+			out.Row(append(row, m.Test, csvNumber(&m.P), csvNumber(&m.Adjusted), string(m.Verdict), "")...)
 		}
 		for _, l := range p.Latencies {
 			row := measureRow("latency_"+l.Name+"_ms", c.Tag, names, l.N, &l.ReferenceP50, &l.RunP50, l.Interval)
@@ -44,18 +42,17 @@ func CSV(w io.Writer, c *compare.Comparison) error {
 			case l.Questions != nil:
 				row[9], row[10], row[11] = csvNumber(&l.Questions.Low), csvNumber(&l.Questions.High), "quartiles_over_questions"
 			}
-			_ = out.Write(append(row, l.Test, csvNumber(l.P), csvNumber(l.Adjusted), string(l.Verdict), ""))
+			out.Row(append(row, l.Test, csvNumber(l.P), csvNumber(l.Adjusted), string(l.Verdict), "")...)
 		}
 	}
 	for _, t := range c.Tags {
 		for _, p := range t.Pairs {
 			names := []string{csvText(c.Runs[p.Reference].Name), csvText(c.Runs[p.Run].Name)}
 			row := tableRow("pass_rate", t.Tag, names, t.Counts[p.Reference].PassRate(), t.Counts[p.Run].PassRate(), p.Table)
-			_ = out.Write(append(row, ""))
+			out.Row(append(row, "")...)
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return out.Flush()
 }
 
 func tableRow(figure, tag string, names []string, reference, run *float64, t compare.Table) []string {

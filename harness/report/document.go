@@ -15,7 +15,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Document is what can be rendered: *Run, Arms, Replay, Compared, Conformance, Comparison or Bench.
+// Document is what can be rendered: *Run, Arms, Replay, Compared, Conformance, Comparison, Bench or Sweep.
 type Document interface {
 	// suites returns the test suites, with a case for everything that passes or fails.
 	suites() []suite

@@ -218,8 +218,21 @@ func errorText(r result.Record) string {
 	return terminal.Short(r.Error.Message, 200)
 }
 
+func count(list []int, value int) (n int) {
+	for _, v := range list {
+		if v == value {
+			n++
+		}
+	}
+	return n
+}
+
 // blame names the stage in which a failed question was lost, if its gold documents show it.
 func blame(id result.Identity, r result.Record) string {
+	if r.LacksEvidence() {
+		found := len(r.Evidence.Ranks) - count(r.Evidence.Ranks, 0)
+		return fmt.Sprintf("  %d of %d pieces of evidence returned → retrieval", found, len(r.Evidence.Ranks))
+	}
 	if r.Retrieval == nil {
 		return ""
 	}

@@ -19,8 +19,8 @@ const Stdout = "-"
 
 // File is a file that a flag names.
 type File struct {
-	// Flag is the name of the flag. That of a report is its form: junit, markdown, html, csv or
-	// parquet.
+	// Flag is the name of the flag. That of a report is its form: junit, markdown, html, badge, csv
+	// or jsonl.
 	Flag, Path string
 
 	arm int // whose page it is, from 1; 0 for the whole document
@@ -81,7 +81,7 @@ func (fs Files) distinct(others []File) error {
 }
 
 // Render writes a result file, or a report of conformance, again. It checks all files before it
-// writes the first. The tables csv and parquet are made without reading the questions into memory.
+// writes the first. The tables csv and jsonl are made without reading the questions into memory.
 func (fs Files) Render(path string, stdout io.Writer) error {
 	if err := fs.distinct(nil); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (fs Files) Render(path string, stdout io.Writer) error {
 			return f.failed(err)
 		}
 	}
-	tables := map[string]func(io.Writer, *result.Reader) error{"csv": rows.CSV, "parquet": rows.Parquet}
+	tables := map[string]func(io.Writer, *result.Reader) error{"csv": rows.CSV, "jsonl": rows.JSONLines}
 	var doc Document
 	for _, f := range fs {
 		write := func(w io.Writer) error { return f.render(w, doc) }
@@ -134,6 +134,8 @@ func (f File) render(w io.Writer, d Document) error {
 		return JUnit(w, d)
 	case "html":
 		return HTML(w, Page{Document: d})
+	case "badge":
+		return Badge(w, d)
 	}
 	return Markdown(w, d, MaxSummary)
 }
@@ -161,6 +163,9 @@ func (f File) write(stdout io.Writer, content func(io.Writer) error) error {
 func (f File) writable() error {
 	switch ending := strings.ToLower(filepath.Ext(f.Path)); ending {
 	case ".json", ".jsonl", ".journal", ".ledger":
+		if ending == ".jsonl" && f.Flag == "jsonl" && rows.Replaceable(f.Path) {
+			break
+		}
 		return fmt.Errorf("a file that ends in %s may be a dataset or a result, which the report would replace; name another one", ending)
 	}
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {

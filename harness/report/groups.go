@@ -28,8 +28,14 @@ func (run *Run) groups() form.Section {
 	run.table(&s, "tag", res.TagRows(), run.Verbose, run.unlessReplay()&run.ifScored())
 	run.table(&s, "check", res.CheckRows(), true, run.unlessReplay())
 	run.replayed(&s)
-	if res.Grounded+res.GroundedIDsOnly > 0 || res.Passed > 0 && res.Identity.Scenario.Reads() && res.Identity.Imported == nil && !res.Mapped.Unretrieved() {
+	switch {
+	case res.Grounded+res.GroundedIDsOnly > 0:
 		s.FactIn(run.unlessReplay(), "grounded", "%s", res.GroundedText())
+	case res.Passed > 0 && res.Identity.Scenario.Reads() && res.Identity.Imported == nil && !res.Mapped.Unretrieved():
+		s.FactIn(run.unlessReplay()&form.Pages, "grounded", "%s", res.GroundedText())
+	}
+	if mean := res.TypeMeanText(); mean != "" {
+		s.FactIn(run.unlessReplay()&run.ifScored(), "type mean", "%s", mean)
 	}
 	if res.Leaks != nil {
 		s.Fact("leaks", "%s", form.Data(res.Leaks.Text()))

@@ -56,7 +56,7 @@ func hostile(next func() string) map[string]Document {
 	res.Settings.DaemonEnv = &result.DaemonEnv{Withheld: []string{next()}, Passed: []string{next()}}
 	res.Replay = &result.Replay{ModelRequests: &result.ModelRequests{Refused: []result.RefusedRequests{{Path: next(), Status: 404, Requests: 2}}}}
 	res.Repeats = &result.Repeats{K: 2, Flaky: []result.FlakyQuestion{{ID: next()}}}
-	res.Clustered = &result.Clustered{Tag: next(), Interval: &result.Interval{}}
+	res.Clustered = &result.ClusteredRate{Tag: next(), Interval: &result.Interval{}}
 	check := func(level conformance.Level, verdict conformance.Verdict) conformance.Result {
 		return conformance.Result{Check: conformance.Check{ID: "ask-x", Group: "ask", Level: level, Section: "4", Sentence: "It answers."},
 			Verdict: verdict, Detail: next(), Cause: next(), Request: next(), Response: next()}
@@ -64,7 +64,7 @@ func hostile(next func() string) map[string]Document {
 	return map[string]Document{
 		"run": run, "arms": Arms{{Name: next(), Run: run, Problem: next()}, {Name: next(), Problem: next()}},
 		"conformance": Conformance{Endpoint: next(), StartedAt: time.Unix(0, 0), Partial: true, BrainsLeft: []string{next()},
-			Deaths: []conformance.Death{{Cause: next()}}, Normalised: []string{next()},
+			Deaths: []conformance.Death{{Cause: next()}}, Normalised: []string{next()}, MCPVersion: next(),
 			Findings: []conformance.Finding{{Cause: next(), Level: conformance.Must, Checks: []string{next()}, Section: next(),
 				Sentence: next(), Request: next(), Response: next(), Detail: next()}},
 			Results: []conformance.Result{
@@ -96,7 +96,7 @@ func benchOf(next func() string) Bench {
 			Limits:      []record.Limit{{Rate: 1}},
 			Verdicts:    []record.Verdict{{Require: next(), Op: next(), Sentence: next()}},
 		},
-	})
+	}, next())
 }
 
 // replayOf returns a replay whose arms have the same result, compared as texts from next say.

@@ -135,7 +135,7 @@ func TestListCost(t *testing.T) {
 
 func TestRepeatsAndClusters(t *testing.T) {
 	c := contentOf(6)
-	c.Result.Clustered = &result.Clustered{Tag: "conv", Clusters: 4, SE: ptr(0.1), NaiveSE: 0.05,
+	c.Result.Clustered = &result.ClusteredRate{Tag: "conv", Clusters: 4, SE: ptr(0.1), NaiveSE: 0.05,
 		Interval: &result.Interval{Method: "clustered_t", Confidence: 0.95, Low: 0.4, High: 0.9}}
 	c.Result.Repeats = &result.Repeats{K: 2, Questions: 3, At: []result.RepeatsAt{{K: 2, PassAt: 0.75, PassHat: 0.25}},
 		Stable: 1, Never: 1, Flaky: []result.FlakyQuestion{{ID: "q-001", Passed: 1, Asked: 2}}, Rates: []float64{0.5, 0.6}}

@@ -82,7 +82,7 @@ func (run *Run) distribution() template.HTML {
 		var values []float64
 		for i := range run.Questions {
 			q := &run.Questions[i]
-			if v := l.Of(q); v != nil && (q.Outcome == result.Scored || q.Outcome == result.Unscored) {
+			if v := l.Of(q); v != nil && q.Outcome.Answered() {
 				values = append(values, *v)
 			}
 		}
@@ -138,6 +138,8 @@ type TrendPoint struct {
 	Note string
 	// URL leads to the page of the result, if there is one.
 	URL string
+	// USD is what the result has cost, nil if that is not known.
+	USD *float64
 }
 
 // trendSection has the results before this one.
@@ -167,6 +169,9 @@ func trendSection(trend []TrendPoint, g *result.Gate) form.Section {
 		SVG:     func() template.HTML { return svg.Trend("Pass rates over time; the table has the values", drawn, floor) },
 		Caption: fmt.Sprintf("Pass rates of %s with their intervals, the oldest first.", figure.Count(len(trend), "comparable result")),
 	})
+	if costs := CostChart(trend); costs != "" {
+		s.Show(form.HTML, form.Chart{SVG: func() template.HTML { return costs }, Caption: "Cost of each result in dollars."})
+	}
 	s.Show(form.HTML, t)
 	return s
 }

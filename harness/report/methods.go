@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,26 +22,38 @@ var methods = map[string]string{
 	result.MethodT:         "Mean ± t·s/√n with n−1 degrees of freedom.",
 	result.MethodClustered: clusteredHow,
 	"student_t_clustered":  clusteredHow, // the name in comparisons
+	"student_t_crossed":    "Mean ± t·SE. SE² is the variance of the questions’ means plus that between runs (two-way clusters; Cameron, Gelbach and Miller 2011).",
+	"sign_flip":            flipsHow,
+	"sign_flip_wider":      widerHow,
+	"sign_flip_crossed":    crossedHow, "sign_flip_clusters_crossed": crossedHow,
+	"sign_flip_crossed_wider": widerHow, "sign_flip_clusters_crossed_wider": widerHow,
 	"sign_flip_clusters": "The differences that the sign-flip test of whole clusters does not reject: for enough of all " +
 		"assignments of signs to the clusters they lie between the mean of the clusters with + and that of those with −.",
-	"sign_flip_clusters_wider": "From the lower to the higher ends of that interval and of the one that takes the questions as independent.",
+	"sign_flip_clusters_wider": widerHow,
 	result.MethodBCa: "Percentiles of the means of resampled questions, corrected for bias and skewness " +
 		"(Efron 1987).",
 	result.MethodClusterBootstrap: "Percentiles of the means of resampled clusters, which are drawn as a whole; " +
 		"the percentiles are as far out as the t distribution for that many clusters (Hesterberg 2015).",
 	"newcombe_paired": "Interval of the difference of two shares of the same questions, " +
 		"from their Wilson intervals and their correlation (Newcombe 1998, method 10).",
-	"student_t_paired":            "Mean of the differences ± t·s/√n.",
-	"bootstrap_percentile_paired": "Percentiles of the mean difference over resampled questions, or clusters.",
-	"student_t_welch_log":         "Difference of the mean logarithms of the runs ± t·√(s₁²/n₁ + s₂²/n₂), as a ratio; each run is one value.",
+	"student_t_welch_log": "Difference of the mean logarithms of the runs ± t·√(s₁²/n₁ + s₂²/n₂), as a ratio; each run is one value.",
 	result.MethodLinearised: "Coefficient ± t·s/√n of the linearised values of the answers, with n−1 degrees of freedom " +
 		"(Gwet 2014).",
+	result.MethodLinearisedClusters: "Coefficient ± t·SE of the linearised values of the answers (Gwet 2014), over clusters: " + clusteredHow,
+	result.MethodStratifiedClusters: "Estimate ± t·SE, of what each question adds to it, over clusters: " + clusteredHow,
 	result.MethodOrder: "The values at two ranks that enclose the percentile with at least this " +
 		"probability, by the binomial distribution.",
 }
 
 const clusteredHow = "Mean ± t·SE, with one degree of freedom less than there are clusters. SE² is the sum over the " +
 	"clusters of the squared sums of deviations, divided by n², times C/(C−1)."
+
+const (
+	flipsHow = "The differences that the sign-flip test of questions does not reject: for enough of all assignments of " +
+		"signs to the questions they lie between the mean of those with + and that of those with −."
+	crossedHow = "From the lower to the higher ends of the interval of sign flips and of a t interval with the variance of questions and of runs."
+	widerHow   = "From the lower to the higher ends of that interval and of the one that takes the questions as independent."
+)
 
 // methodName returns the name of a method.
 func methodName(method string) form.Text {
@@ -58,7 +71,7 @@ func levelOf(i *result.Interval) string {
 // methods says how the figures of a result were computed, and from what.
 func (run *Run) methods() form.Section {
 	res := &run.Result
-	m := methodFacts{Section: form.Section{ID: "how", Title: "How each number was computed"}}
+	m := methodFacts{Section: form.Section{ID: "how", Title: "How each number was computed", Folded: true}}
 	m.say("passed", "A question passes if its score is at least 0.5. Errors of the daemon and "+
 		"unscored questions count as not passed. Questions without gold are not counted.")
 	m.say("pass rate", "Passed questions, divided by all that count.")
@@ -73,6 +86,13 @@ func (run *Run) methods() form.Section {
 	if res.Repeats != nil {
 		m.say("pass@k, pass^k", "With c of n repeats passed: 1 − C(n−c, k)/C(n, k) that one of k "+
 			"passes, C(c, k)/C(n, k) that all do; means over the questions. Variances are those of a one-way analysis of variance.")
+	}
+	if res.Evidence != nil {
+		m.say("evidence", "A piece of evidence is returned if the passages of one document have nine in ten of its sequences of three words, and all of its numbers.")
+	}
+	if r := cmp.Or(res.Evidence, res.Retrieval); r != nil && r.Returned != nil {
+		m.say("returned", "The texts of the first top-k passages: words between white space, and tokens at four bytes each. "+
+			"Recall per 1,000 tokens is the sum of the recalls divided by that of the tokens.")
 	}
 	if res.Retrieval != nil {
 		m.say("retrieval", "The measures of trec_eval over documents, each at the rank of its "+

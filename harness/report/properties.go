@@ -28,11 +28,14 @@ func properties(run *Run) []property {
 		}
 	}
 	s.add("mean_score", decimal(res.MeanScore))
-	n, notMeasurable := res.Counts, "" // only a run with operations has such
+	n, rare := res.Counts, ""
 	if n.NotMeasurable > 0 {
-		notMeasurable = fmt.Sprintf(" not_measurable=%d", n.NotMeasurable)
+		rare = fmt.Sprintf(" not_measurable=%d", n.NotMeasurable)
 	}
-	s.add("counts", fmt.Sprintf("total=%d passed=%d scored=%d errors=%d unscored=%d no_gold=%d%s", n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold, notMeasurable))
+	if n.Unjudged > 0 {
+		rare += fmt.Sprintf(" unjudged=%d", n.Unjudged)
+	}
+	s.add("counts", fmt.Sprintf("total=%d passed=%d scored=%d errors=%d unscored=%d no_gold=%d%s", n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold, rare))
 	if res.Leaks != nil {
 		s.add("leaks", res.Leaks.Text())
 	}
@@ -64,7 +67,7 @@ func properties(run *Run) []property {
 	s.add("fusions", tally(res.Fusions))
 	s.add("top_k", strconv.Itoa(id.TopK))
 	s.add("scorer", id.ScoredBy())
-	s.add("passed", id.PassedText())
+	s.add("passed", res.PassedText())
 	if j := id.Judge; j != nil {
 		s.add("judge", j.Provider+"/"+j.Model)
 		s.add("judge_prompt", j.PromptVersion+" "+j.PromptSHA256)

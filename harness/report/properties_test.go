@@ -11,7 +11,7 @@ import (
 func TestDaemonProperties(t *testing.T) {
 	var run Run
 	run.Result.Settings.DaemonEnv = &result.DaemonEnv{Withheld: []string{"A_TOKEN"}, Passed: []string{"B_TOKEN"}}
-	silent := &result.ModelRequests{Silent: []result.Generated{result.Facts}}
+	silent := &result.ModelRequests{Silent: []result.GeneratedKind{result.Facts}}
 	run.Result.Replay = &result.Replay{ModelRequests: silent}
 	for _, want := range []property{
 		{"daemon_env", "passed on B_TOKEN (no cap limits what the daemon pays with it); withheld A_TOKEN"},

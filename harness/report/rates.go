@@ -7,6 +7,7 @@ import (
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
+	"evalctl/scorer"
 )
 
 // rate returns the pass rate and the verdict, which come last on a terminal.
@@ -14,6 +15,7 @@ func (run *Run) rate() form.Section {
 	res := &run.Result
 	s := form.Section{ID: "rate", Title: "Pass rate", Place: form.Last}
 	s.Show(form.Terminal, form.Gap{})
+	run.tagPlot(&s)
 	run.passRate(&s)
 	g := res.Gate
 	if g != nil && (res.Replay == nil || g.Word() != result.Measured) {
@@ -41,6 +43,10 @@ func (run *Run) rate() form.Section {
 func (run *Run) passRate(s *form.Section) {
 	res := &run.Result
 	if res.PassRate == nil {
+		if n := res.Counts.Unjudged; n > 0 {
+			s.Fact("pass rate", "none: the files have no verdict on %s; evalctl rescore judges them", figure.Count(n, "answer"))
+			return
+		}
 		s.Fact("pass rate", "none: no question finished")
 		return
 	}
@@ -61,11 +67,14 @@ func (run *Run) passRate(s *form.Section) {
 	if n.NotMeasurable > 0 {
 		counted += fmt.Sprintf("; %d not measurable excluded", n.NotMeasurable)
 	}
+	if n.Unjudged > 0 {
+		counted += fmt.Sprintf("; %d without a verdict in the files excluded", n.Unjudged)
+	}
 	if n.Scored > 0 && n.Scored < n.Total {
 		counted += fmt.Sprintf("; %.3f excluding %s", float64(n.Passed)/float64(n.Scored), strings.Join(lost, " and "))
 	}
 	s.FactIn(run.ifScored(), "pass rate", "%.3f  %d/%d   95%% CI %s (Wilson)   counted: %s", *res.PassRate, res.Passed, res.Total, res.Interval.Ends(), counted)
-	s.Fact("passed", "%s", res.Identity.PassedText())
+	s.Fact("passed", "%s", res.PassedText())
 }
 
 // leftOut says why questions do not count.
@@ -74,9 +83,20 @@ func leftOut(res *result.Result) string {
 		if res.Counts.NoGold == r.Errata.Excluded {
 			return "excluded by errata"
 		}
-		return "without expected_paths or excluded by errata"
+		return "without " + lacking(res) + " or excluded by errata"
 	}
-	return "without expected_paths excluded"
+	return "without " + lacking(res) + " excluded"
+}
+
+// lacking names the field that questions lack which are left out.
+func lacking(res *result.Result) string {
+	if res.Identity.Scorer == (scorer.Order{}).Name() {
+		return "checks called " + scorer.EventName
+	}
+	if res.GoldBy() == result.ByEvidence {
+		return ofEvidence.field
+	}
+	return ofDocuments.field
 }
 
 // gate adds the verdict of a gate.

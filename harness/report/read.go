@@ -14,19 +14,22 @@ import (
 // maxConformance is the largest report of conformance that is read, in bytes.
 const maxConformance = 64 << 20
 
-// Read reads a result file like ReadRun, the file of a bench, or a report of conformance in JSON. The error of a file
-// that is neither is that of the result.
+// Read reads a result file like ReadRun, the file of a bench or a sweep, or a report of conformance in
+// JSON. The error of a file that is none of these is the error of the result.
 func Read(path string) (Document, error) {
 	run, err := ReadRun(path)
 	if err == nil {
 		return run, nil
 	}
-	if result.KindOfFile(path) == result.BenchFile {
+	switch result.KindOfFile(path) {
+	case result.SweepFile:
+		return readSweep(path)
+	case result.BenchFile:
 		f, err := record.Read(path)
 		if err != nil {
 			return nil, err
 		}
-		return NewBench(f), nil
+		return NewBench(f, path), nil
 	}
 	if c := readConformance(path); c != nil {
 		return *c, c.check(path)

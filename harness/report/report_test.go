@@ -63,7 +63,7 @@ func TestRepeats(t *testing.T) {
 	run.Result.Identity.Dataset.Repeats = 3
 	run.Result.Repeats = &result.Repeats{K: 3, Questions: 1, Flaky: []result.FlakyQuestion{{ID: "q-000", Passed: 2, Asked: 3}},
 		At: []result.RepeatsAt{{K: 1, PassAt: 0.667, PassHat: 0.667}, {K: 2, PassAt: 1, PassHat: 0.333}, {K: 3, PassAt: 1}}}
-	run.Result.Clustered = &result.Clustered{Clusters: 20, Interval: &result.Interval{Method: "clustered_t", Low: 0.1, High: 0.9}}
+	run.Result.Clustered = &result.ClusteredRate{Clusters: 20, Interval: &result.Interval{Method: "clustered_t", Low: 0.1, High: 0.9}}
 	goldens(t, "repeats", run)
 }
 
@@ -87,5 +87,24 @@ func TestStoppedRunThatFailed(t *testing.T) {
 	}
 	if strings.Contains(b.String(), "0.250") {
 		t.Errorf("the rate of a part is shown:\n%s", b.String())
+	}
+}
+
+// TestTrivial checks that what makes a replay trivial is among the first lines.
+func TestTrivial(t *testing.T) {
+	run := runOf(4)
+	run.Result.Identity.Scenario = result.NoMemory
+	run.Result.Replay = &result.Replay{
+		Trivial:  []result.Warning{{Kind: result.AllGold, Message: "every <b>document</b> is gold for 4 of 4 questions", Count: 4}},
+		Verdicts: map[result.JudgeVerdict]int{result.AbstainCorrect: 1},
+	}
+	_, page, _ := rendered(t, run)
+	for name, text := range map[string]string{"terminal": printed(run), "markdown": page} {
+		head := strings.Join(strings.SplitN(text, "\n", 9)[:8], "\n")
+		for _, want := range []string{"document", "is gold for 4 of 4 questions", "4 questions were passed without a memory, 1 of them because declining is right"} {
+			if !strings.Contains(strings.ReplaceAll(head, "\n            ", " "), want) {
+				t.Errorf("%s lacks %q:\n%s", name, want, head)
+			}
+		}
 	}
 }

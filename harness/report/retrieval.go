@@ -9,19 +9,50 @@ import (
 	"evalctl/internal/figure"
 )
 
-// retrieval returns the metrics of retrieval with their intervals, and by tag.
+// retrieval returns the metrics of retrieval with their intervals, and by tag: by evidence where
+// there is some, and by documents.
 func (run *Run) retrieval() form.Section {
-	r := run.Result.Retrieval
 	s := form.Section{ID: "retrieval", Title: "Retrieval"}
-	if r == nil {
-		return s
+	e, r := run.Result.Evidence, run.Result.Retrieval
+	run.measured(&s, e, ofEvidence)
+	run.measured(&s, r, ofDocuments)
+	run.byTag(&s, e, ofEvidence)
+	run.byTag(&s, r, ofDocuments)
+	run.doubts(&s, e, ofEvidence)
+	run.doubts(&s, r, ofDocuments)
+	if r != nil && len(r.Ks) > 0 {
+		depths := form.NewTable(form.F("Means by depth"), "metric")
+		for _, k := range r.Ks {
+			depths.Columns = append(depths.Columns, form.Column{Name: form.F("at %d", k), Number: true, In: form.Everywhere})
+		}
+		for _, metric := range []string{"recall", "any", "all", "precision", "success", "ndcg"} {
+			row := []any{result.MetricName(metric)}
+			for _, k := range r.Ks {
+				row = append(row, metricAt(r.Macro, fmt.Sprintf("%s@%d", metric, k)))
+			}
+			depths.Row(row...)
+		}
+		s.Show(form.HTML, depths)
 	}
-	if len(r.Ks) > 0 {
-		run.retrieved(&s)
+	return s
+}
+
+// The two ways in which retrieval is measured, as the fact and its questions are called.
+type goldName struct{ fact, field, table string }
+
+var (
+	ofEvidence  = goldName{"evidence", "expected_evidence", "Means over the questions with expected evidence"}
+	ofDocuments = goldName{"retrieval", "expected_paths", "Means over the questions with expected paths"}
+)
+
+// doubts adds the warnings about the metrics by one kind of gold.
+func (run *Run) doubts(s *form.Section, r *result.Retrieval, by goldName) {
+	if r == nil {
+		return
 	}
 	for i, w := range r.Warnings {
 		in, text := form.Everywhere, form.F("%s", form.Data(w.Message))
-		if i < run.Warned {
+		if i < run.Warned && by == ofDocuments {
 			in = form.Pages
 		}
 		if len(w.IDs) > 0 {
@@ -33,22 +64,6 @@ func (run *Run) retrieval() form.Section {
 		}
 		s.Warn(in, "%s", text)
 	}
-	if len(r.Ks) == 0 {
-		return s
-	}
-	depths := form.NewTable(form.F("Means by depth"), "metric")
-	for _, k := range r.Ks {
-		depths.Columns = append(depths.Columns, form.Column{Name: form.F("at %d", k), Number: true, In: form.Everywhere})
-	}
-	for _, metric := range []string{"recall", "any", "all", "precision", "success", "ndcg"} {
-		row := []any{result.MetricName(metric)}
-		for _, k := range r.Ks {
-			row = append(row, metricAt(r.Macro, fmt.Sprintf("%s@%d", metric, k)))
-		}
-		depths.Row(row...)
-	}
-	s.Show(form.HTML, depths)
-	return s
 }
 
 func metricAt(m result.Metrics, name string) string {
@@ -59,9 +74,12 @@ func metricAt(m result.Metrics, name string) string {
 	return figure.Rate(&v)
 }
 
-// retrieved adds the primary metrics.
-func (run *Run) retrieved(s *form.Section) {
-	res, r := &run.Result, run.Result.Retrieval
+// measured adds the primary metrics by one kind of gold, and how much text came back for them.
+func (run *Run) measured(s *form.Section, r *result.Retrieval, by goldName) {
+	if r == nil || len(r.Ks) == 0 {
+		return
+	}
+	res := &run.Result
 	names := r.PrimaryMetrics()
 	var parts []string
 	for _, name := range names {
@@ -71,14 +89,17 @@ func (run *Run) retrieved(s *form.Section) {
 		}
 		parts = append(parts, part)
 	}
-	s.Fact("retrieval", "%s", form.Parts(parts...))
+	s.Fact(by.fact, "%s", form.Parts(parts...))
 	thing := "question"
 	if res.Repeats != nil {
 		thing = "attempt"
 	}
-	over := fmt.Sprintf("over %s with expected_paths", figure.Count(r.Questions, thing))
+	over := fmt.Sprintf("over %s with %s", figure.Count(r.Questions, thing), by.field)
 	if r.NoGold > 0 {
 		over += fmt.Sprintf(", leaving out %d without", r.NoGold)
+	}
+	if r.Cut > 0 && by == ofEvidence {
+		over += fmt.Sprintf(", leaving out %d whose passages are previews, which may be cut", r.Cut)
 	}
 	about := []form.Text{form.F("%s", over)}
 	if name := r.IntervalName(); name != "" {
@@ -91,22 +112,36 @@ func (run *Run) retrieved(s *form.Section) {
 	if r.Errors > 0 {
 		about = append(about, form.F("%s count as 0", figure.Count(r.Errors, "error")))
 	}
-	if res.GoldMissed > 0 {
+	if r.Cut > 0 && by == ofDocuments {
+		about = append(about, form.F("not by evidence: the passages of %d are previews, which may be cut", r.Cut))
+	}
+	if res.GoldMissed > 0 && by == ofDocuments {
 		about = append(about, form.F("%d with no gold document in the top %d", res.GoldMissed, r.Ks[len(r.Ks)-1]))
 	}
 	s.Fact("", "%s", form.Parts(about...))
 	if b := r.Basis; b != nil && b.Resamples > 0 {
 		s.FactIn(form.Pages, "", "%d resamples, seed %d", b.Resamples, b.Seed)
 	}
-	if depth := res.DepthText(); depth != "" {
+	if text := r.ReturnedText(); text != nil && (by == ofEvidence || res.Evidence == nil) {
+		s.Fact("returned", "%s", form.Parts(text...))
+	}
+	if depth := res.DepthText(); depth != "" && by == ofDocuments {
 		s.FactIn(run.unlessReplay(), "depth", "%s", depth)
 	}
+}
+
+// byTag adds the primary metrics by tag. A terminal has only those of the kind of gold that scores.
+func (run *Run) byTag(s *form.Section, r *result.Retrieval, by goldName) {
+	if r == nil || len(r.Ks) == 0 {
+		return
+	}
+	res, names := &run.Result, r.PrimaryMetrics()
 	columns := []any{"tag", ">n"}
 	for _, name := range names {
 		metric, _, _ := strings.Cut(result.MetricName(name), "@") // the lines above show the depth
 		columns = append(columns, ">"+metric)
 	}
-	t := form.NewTable(form.F("Means over the questions with expected paths"), columns...)
+	t := form.NewTable(form.F("%s", by.table), columns...)
 	row := func(in form.Forms, what any, n int, m result.Metrics) {
 		cells := []any{what, n}
 		for _, name := range names {
@@ -124,5 +159,9 @@ func (run *Run) retrieved(s *form.Section) {
 			row(in, form.Name(tag), m.N, m.Macro)
 		}
 	}
-	s.Show(run.unlessReplay()&^form.Markdown, t)
+	in := run.unlessReplay() &^ form.Markdown
+	if by == ofDocuments && res.Evidence != nil {
+		in &^= form.Terminal
+	}
+	s.Show(in, t)
 }

@@ -106,6 +106,9 @@ func (a *Arm) question(r *result.Record) testCase {
 	case r.Outcome == result.NotMeasurable:
 		c.status, c.kind, c.message = skipped, string(result.NotMeasurable), cmp.Or(r.Reason, "the target lacks an operation")
 		return c
+	case r.Outcome == result.Unjudged:
+		c.status, c.kind, c.message = skipped, string(result.Unjudged), r.Reason
+		return c
 	case r.Outcome == result.Errored:
 		c.status, c.kind, c.message = errored, "error", "the daemon returned no usable answer"
 		if r.Error != nil {

@@ -25,7 +25,7 @@ func Summary(r result.Result, own, latest string, code int) map[string]any {
 		"pass_rate_interval": r.Interval, "clustered": r.Clustered, "repeats": r.Repeats, "tags": r.Tags, "checks": r.Checks, "judge_panel": r.Panel,
 		"latency": r.Latency, "felt": r.Felt, "first_delta": r.FirstDelta, "first_try_rate": r.FirstTryRate,
 		"scored": r.Counts.Scored, "errors": r.Counts.Errors, "unscored": r.Counts.Unscored, "no_gold": r.Counts.NoGold,
-		"not_measurable": r.Counts.NotMeasurable, "planned": r.Planned, "stopped": r.Stopped,
+		"not_measurable": r.Counts.NotMeasurable, "unjudged": r.Counts.Unjudged, "planned": r.Planned, "stopped": r.Stopped,
 		"selection": r.Identity.Dataset.Selection, "spent_usd": spent, "total_usd": total, "cost_parts": r.Cost.Parts,
 		"may_have_been_charged_usd": r.Cost.MayHaveBeenChargedUSD, "floor": floor, "gate": r.Gate,
 	})

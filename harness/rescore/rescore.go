@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ type Spec struct {
 
 // Rescoring is a rescoring that has been checked and not started.
 type Rescoring struct {
-	Stored   *harness.Stored
+	Stored   *harness.StoredAnswers
 	Data     dataset.Dataset
 	Identity result.Identity
 	Judging  *judging.Plan // nil if no model judges
@@ -73,7 +74,7 @@ func Plan(s Spec) (*Rescoring, error) {
 	}
 	r.options = scorer.Options{TopK: max(1, r.Identity.TopK), ExactCase: s.ExactCase}
 	was := &r.Identity
-	was.Rescored = &result.Rescored{SHA256: stored.SHA256, Scorer: was.Scorer, ExactCase: was.ExactCase, Judge: was.Judge, External: was.External}
+	was.Rescored = &result.RescoreSource{SHA256: stored.SHA256, Scorer: was.Scorer, ExactCase: was.ExactCase, Judge: was.Judge, External: was.External}
 	was.Scorer, was.ExactCase, was.Judge, was.Tool = s.Scorer.Name, nil, nil, s.Tool
 	was.External, was.Panel = s.External, nil
 	if s.Scorer.ComparesText() {
@@ -85,6 +86,7 @@ func Plan(s Spec) (*Rescoring, error) {
 			return nil, err
 		}
 	}
+	r.options.Evidence = was.Scenario.ScoresEvidence(stored.Result.Mapped != nil) && slices.ContainsFunc(questions, func(q dataset.Question) bool { return len(q.ExpectedEvidence) > 0 })
 	if slices.ContainsFunc(questions, func(q dataset.Question) bool { return s.Scorer.Asks(q.Item()) > 0 }) {
 		if r.Judging, err = s.Models.OpenJudge(s.Env, s.Scorer); err != nil {
 			return nil, err
@@ -157,7 +159,7 @@ func (s Spec) correct(questions []dataset.Question, id *result.Identity) error {
 			return fmt.Errorf("--dataset %s has no question %q, which %s has; name the dataset of that run, corrected", s.Dataset, q.ID, s.File)
 		case k.Question != q.Question:
 			return fmt.Errorf("--dataset %s asks something else in question %q than %s did: the answer would not fit", s.Dataset, q.ID, s.File)
-		case !slices.Equal(k.ExpectedPaths, q.ExpectedPaths):
+		case !slices.Equal(k.ExpectedPaths, q.ExpectedPaths) || !maps.Equal(k.ExpectedGrades, q.ExpectedGrades):
 			return fmt.Errorf("--dataset %s has other expected_paths in question %q than %s: evaluate again, because "+
 				"the ranks of other documents are not in a result", s.Dataset, q.ID, s.File)
 		}
@@ -165,7 +167,7 @@ func (s Spec) correct(questions []dataset.Question, id *result.Identity) error {
 			return fmt.Errorf("--dataset %s checks dates in question %q, which %s did not: evaluate again, because the dates "+
 				"of documents are not in that result", s.Dataset, q.ID, s.File)
 		}
-		q.ExpectedSubstrings, q.ReferenceAnswer, q.Checks = k.ExpectedSubstrings, k.ReferenceAnswer, k.Checks
+		q.ExpectedSubstrings, q.ReferenceAnswer, q.Checks, q.ExpectedEvidence = k.ExpectedSubstrings, k.ReferenceAnswer, k.Checks, k.ExpectedEvidence
 		delete(known, q.ID)
 	}
 	if len(known) > 0 && id.Dataset.Selection == nil {
@@ -197,8 +199,8 @@ func (s Spec) checkQuestions(sc scorer.Scorer, questions []dataset.Question) err
 		}
 	}
 	if leftOut == len(questions) {
-		return fmt.Errorf("no question in %s has expected_paths, which --scorer %s needs; nothing was scored: "+
-			"use another --scorer", s.File, s.Scorer.Name)
+		return fmt.Errorf("no question in %s has what --scorer %s needs, the first is %w; nothing was scored: use another --scorer",
+			s.File, s.Scorer.Name, sc.Check(questions[0].Item()))
 	}
 	if first == nil {
 		return nil
@@ -238,7 +240,7 @@ func (r *Rescoring) Run(
 		Secrets: r.secrets,
 		Notes: harness.Notes{
 			Brains: was.Brains, CapUSD: r.models.Cap, Settings: settings,
-			Warnings: r.Warnings(), OwnQuestions: was.OwnQuestions, Imported: was.Imported, Mapped: was.Mapped,
+			Warnings: r.Warnings(), OwnQuestions: was.OwnQuestions, Admission: was.Admission, Imported: was.Imported, Mapped: was.Mapped,
 		},
 	}
 	config.Notes.Embeddings = was.Embeddings

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/visible"
 	"evalctl/scorer"
 )
 
@@ -37,6 +38,7 @@ func (r *Record) Broken() string {
 func (r *Record) cites(path string) bool {
 	named := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool {
+			name, path := visible.Path(name), visible.Path(path)
 			return bare(name) == bare(path) || strings.HasSuffix(name, "/"+bare(path))
 		})
 	}

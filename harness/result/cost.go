@@ -287,19 +287,33 @@ func (c *CostAccounting) Amount() string { return amount(c.TotalUSD, c.LostUSD, 
 
 // Amount returns what a run or a replay cost as Cost.Amount does.
 func (r *Result) Amount() string {
+	if r.GivenVerdicts() {
+		return unknownAmount
+	}
+	if total, _ := r.Cost.Total(); r.Unmetered() {
+		return amount(total, 0, true)
+	}
 	if c := r.CostAccounting; c != nil && r.Cost.TotalUSD == nil {
 		return c.Amount()
 	}
 	return r.Cost.Amount()
 }
 
-// Spent returns what a run or a replay cost as Cost.Total does.
+// Spent returns what a run or a replay cost as Cost.Total does. What another harness spent is not
+// known.
 func (r *Result) Spent() (total llm.USD, unknown bool) {
+	if r.GivenVerdicts() {
+		return 0, true
+	}
 	if c := r.CostAccounting; c != nil && r.Cost.TotalUSD == nil {
 		return c.TotalUSD, !c.SpentKnown()
 	}
-	return r.Cost.Total()
+	total, unknown = r.Cost.Total()
+	return total, unknown || r.Unmetered()
 }
+
+// Unmetered reports whether the service may have called models by itself, at a cost that is not known.
+func (r *Result) Unmetered() bool { return r.Mapped != nil && r.Mapped.Models == ModelsUnknown }
 
 func amount(spent, mayHave llm.USD, unpriced bool) string {
 	text := (spent - min(mayHave, spent)).String()

@@ -1,8 +1,8 @@
 package result
 
 // Counts are the outcomes of a set of questions. Passed, Scored, Errors and Unscored are parts of
-// Total; errors and unscored questions have not passed. NoGold and NotMeasurable are not part of
-// Total.
+// Total; errors and unscored questions have not passed. NoGold, NotMeasurable and Unjudged are
+// not part of Total.
 type Counts struct {
 	Total    int `json:"total"`
 	Passed   int `json:"passed"`
@@ -12,10 +12,12 @@ type Counts struct {
 	NoGold   int `json:"no_gold"`
 	// NotMeasurable is 0 in older files.
 	NotMeasurable int `json:"not_measurable,omitempty"`
+	// Unjudged is 0 unless the answers are imported.
+	Unjudged int `json:"unjudged,omitempty"`
 }
 
 // Finished returns the number of records that were added.
-func (c Counts) Finished() int { return c.Total + c.NoGold + c.NotMeasurable }
+func (c Counts) Finished() int { return c.Total + c.NoGold + c.NotMeasurable + c.Unjudged }
 
 // Add counts one finished record.
 func (c *Counts) Add(r Record) { c.count(r, 1) }
@@ -30,6 +32,9 @@ func (c *Counts) count(r Record, n int) {
 		return
 	case NotMeasurable:
 		c.NotMeasurable += n
+		return
+	case Unjudged:
+		c.Unjudged += n
 		return
 	}
 	c.Total += n

@@ -15,6 +15,9 @@ type DaemonEnv struct {
 	// Passed are those that the user named, and the addresses and keys that its models need. The
 	// address of an ollama is in neither list, because its models cost nothing.
 	Passed []string `json:"passed"`
+	// HomeOfUser is set if the daemon had the home and the temporary folder of evalctl's user, and a
+	// service with a mapping its working folder too.
+	HomeOfUser bool `json:"home_of_user,omitempty"`
 }
 
 // Paying returns the passed variables with which a daemon may spend money.
@@ -38,6 +41,9 @@ func (e *DaemonEnv) Text() string {
 	}
 	if len(e.Withheld) > 0 {
 		parts = append(parts, "withheld "+strings.Join(e.Withheld, ", "))
+	}
+	if e.HomeOfUser {
+		parts = append(parts, "it had the home of the user, and may have found and left texts there")
 	}
 	return strings.Join(parts, "; ")
 }

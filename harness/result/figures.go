@@ -6,7 +6,7 @@ import "strings"
 type TagFigures struct {
 	Counts
 	// PassRate and Interval are nil if Total is 0. Interval is over the clusters of the run, or over
-	// the repeats of its questions, if it has them, as Clustered.Interval is; it is then also nil if
+	// the repeats of its questions, if it has them, as ClusteredRate.Interval is; it is then also nil if
 	// these do not determine one, such as a single cluster.
 	PassRate *float64  `json:"pass_rate"`
 	Interval *Interval `json:"pass_rate_interval"`
@@ -22,9 +22,9 @@ func (r *Result) Duplicate(tag string) bool {
 	return stratum != nil && stratum.Counts == r.Tags[tag].Counts
 }
 
-// Clustered is the uncertainty of the pass rate if the questions of a cluster, such as those about
+// ClusteredRate is the uncertainty of the pass rate if the questions of a cluster, such as those about
 // one conversation, are more alike than others (statistics.md B.3; Miller 2024, appendix A).
-type Clustered struct {
+type ClusteredRate struct {
 	// Tag names the cluster of a question: X if it has the tag Tag:X. It is empty if the clusters are
 	// the repeats of each question.
 	Tag      string `json:"tag"`

@@ -36,11 +36,16 @@ const (
 	// ReasonBaseline is Fail: the floors were reached, and the run is worse than its baseline, or not
 	// shown to be not worse. It is Pass without a floor: the run is not worse.
 	ReasonBaseline Reason = "baseline"
-	ReasonNoFloor  Reason = "no_floor" // Measured
-	ReasonStopped  Reason = "stopped"  // Inconclusive: Gate.Stopped is the cause
+	// ReasonLeak is Fail: a text of something deleted, or of another brain, came back.
+	ReasonLeak    Reason = "leak"
+	ReasonNoFloor Reason = "no_floor" // Measured
+	ReasonStopped Reason = "stopped"  // Inconclusive: Gate.Stopped is the cause
 	// ReasonNoQuestions is Invalid: every question was left out for lack of gold.
 	ReasonNoQuestions Reason = "no_questions"
 	ReasonNoAnswers   Reason = "no_answers" // Invalid: every question ended with an error
+	// ReasonSuspect is Invalid: the run would fail or has no floor, and the target seems not to store or
+	// not to find what it is given, see Result.Suspect.
+	ReasonSuspect Reason = "suspect"
 	// ReasonLost is Invalid: more questions without a score than allowed, or all because of the model
 	// that answers in a replay.
 	ReasonLost Reason = "lost"
@@ -141,9 +146,12 @@ type BaselineGate struct {
 	// them. Unscored counts the latter.
 	Unpaired int `json:"unpaired"`
 	Unscored int `json:"unscored"`
+	// Clusters are those of the pairs, nil if these are taken as independent.
+	Clusters *PairClusters `json:"clusters,omitempty"`
 	// Difference is the pass rate of the run less that of the baseline, over the pairs. Interval is
-	// two-sided (Newcombe 1998, method 10), so that its lower end is a one-sided bound at 97.5%. Both
-	// are nil without pairs.
+	// two-sided (Newcombe 1998, method 10), so that its lower end is a one-sided bound at 97.5%. With
+	// clusters it is the wider of that and of the one that flips their signs, unless all pairs agree.
+	// Both are nil without pairs, and Interval too if the clusters do not determine it.
 	Difference *float64  `json:"difference"`
 	Interval   *Interval `json:"interval"`
 	// P is that of the exact McNemar test of a difference of 0, two-sided. MarginP is the one-sided
@@ -152,14 +160,20 @@ type BaselineGate struct {
 	P       float64         `json:"mcnemar_exact_p"`
 	MarginP *float64        `json:"margin_p,omitempty"`
 	Verdict BaselineVerdict `json:"verdict"`
-	// Settles is how many pairs would show that the run is not worse, if they had the same shares as
-	// these: the fewest whole multiple of them. It is nil unless Verdict is Unknown, and if no number
-	// up to a million would.
+	// Settles is the fewest pairs, more than these, that would show that the run is not worse, if they
+	// had the same shares. It is nil unless Verdict is Unknown, and if no number up to a million would.
+	// Earlier versions say the least whole multiple of these pairs.
 	Settles *int `json:"settles"`
 	// Broke are the ids of the pairs that only the baseline passed, Fixed of those that only the run
 	// did, in the order of the dataset.
 	Broke []string `json:"broke"`
 	Fixed []string `json:"fixed"`
+}
+
+// PairClusters are the clusters of the pairs of a comparison.
+type PairClusters struct {
+	Tag      string `json:"tag"` // see Settings.ClusterTag
+	Clusters int    `json:"clusters"`
 }
 
 // Pairs returns the number of questions that both results have a verdict on.

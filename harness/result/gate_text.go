@@ -163,7 +163,16 @@ func (b *BaselineGate) text() string {
 		return fmt.Sprintf("not shown to be not worse than the baseline: no question has a verdict in both (%d unpaired)", b.Unpaired)
 	}
 	margin := points(b.Margin)
-	figures := fmt.Sprintf("%s points, 95%% CI %s to %s (paired Newcombe), over %s", figure.Points(*b.Difference), figure.Points(b.Interval.Low), figure.Points(b.Interval.High), figure.Count(b.Pairs(), "pair"))
+	over := figure.Count(b.Pairs(), "pair")
+	if b.Clusters != nil {
+		over += " in " + figure.Count(b.Clusters.Clusters, "cluster") + " by " + b.Clusters.Tag
+	}
+	if b.Interval == nil {
+		return fmt.Sprintf("not shown to be not worse than the baseline: %s points over %s, which are too few clusters to tell", figure.Points(*b.Difference), over)
+	}
+	method, _ := MethodName(b.Interval.Method)
+	figures := fmt.Sprintf("%s points, 95%% CI %s to %s (%s), over %s", figure.Points(*b.Difference), figure.Points(b.Interval.Low), figure.Points(b.Interval.High),
+		method, over)
 	switch b.Verdict {
 	case NotWorse:
 		return fmt.Sprintf("not worse than the baseline by %s points: %s", margin, figures)
@@ -174,6 +183,8 @@ func (b *BaselineGate) text() string {
 	switch {
 	case b.Settles != nil:
 		return s + fmt.Sprintf("; with %s of the same shares it could be", questions(*b.Settles))
+	case b.Clusters != nil && *b.Difference > -b.Margin:
+		return s + "; questions about more of them would be needed"
 	case *b.Difference <= -b.Margin:
 		return s + "; more questions of the same shares would not show it"
 	}

@@ -4,10 +4,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"evalctl/daemon/protocol"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/visible"
 )
 
 // Grounding is what the citations of an answer rest on.
@@ -24,9 +23,9 @@ const (
 	GroundedByQuote
 )
 
-// Grounding returns the strongest grounding among the citations. Quotes are compared in Unicode
-// normal form C, with every run of white space as one space, in the same case. An ellipsis in a
-// quote, "…" or "...", stands for any text: its parts must follow each other in the chunk.
+// Grounding returns the strongest grounding among the citations. Quotes are compared as
+// visible.Text has them, with every run of white space as one space, in the same case. An ellipsis
+// in a quote, "…" or "...", stands for any text: its parts must follow each other in the chunk.
 func (r *Record) Grounding() Grounding {
 	best := Ungrounded
 	for _, raw := range r.Citations {
@@ -77,5 +76,5 @@ func quoteParts(quote string) []string {
 	return parts
 }
 
-// spaced returns a text in normal form C with single spaces.
-func spaced(text string) string { return strings.Join(strings.Fields(norm.NFC.String(text)), " ") }
+// spaced returns a text as it is compared, with single spaces.
+func spaced(text string) string { return strings.Join(strings.Fields(visible.Text(text)), " ") }

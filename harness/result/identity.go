@@ -45,15 +45,15 @@ type Identity struct {
 	Panel []Recipe `json:"judge_panel,omitempty"`
 	Tool  ToolID   `json:"tool"`
 	// Rescored is nil unless the answers are those of an earlier result.
-	Rescored *Rescored `json:"rescored,omitempty"`
+	Rescored *RescoreSource `json:"rescored,omitempty"`
 	// Imported is nil unless the answers are those that another harness stored.
 	Imported *ImportedID `json:"imported,omitempty"`
 	// Replay is nil in a run.
 	Replay *ReplayID `json:"replay,omitempty"`
 }
 
-// Rescored is the result whose answers were scored again, and by what they were scored in it.
-type Rescored struct {
+// RescoreSource is the result whose answers were scored again, and by what they were scored in it.
+type RescoreSource struct {
 	SHA256    string          `json:"sha256"`
 	Scorer    string          `json:"scorer"`
 	ExactCase *bool           `json:"exact_case,omitempty"`
@@ -148,6 +148,8 @@ type JudgeModel struct {
 	PromptVersion string   `json:"prompt_version"`
 	PromptSHA256  string   `json:"prompt_sha256"`
 	Temperature   *float64 `json:"temperature"`
+	// Options are those by which the user says how the model is asked, as text.
+	Options string `json:"options,omitempty"`
 }
 
 // TemperatureText returns the temperature for people, "default" without one.

@@ -2,13 +2,19 @@ package result
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
+	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
 // ScorerImported is the scorer of a result whose verdicts are those of another harness.
 const ScorerImported = scorer.Imported
+
+// GivenVerdicts reports whether the verdicts are those of another harness, which evalctl has not
+// measured.
+func (r *Result) GivenVerdicts() bool { return r.Identity.Scorer == ScorerImported }
 
 // ImportedID identifies answers that another harness stored.
 type ImportedID struct {
@@ -28,16 +34,19 @@ type ImportedID struct {
 	// Votes is how many verdicts the files have on an answer, and how they decide. It is empty in older
 	// results.
 	Votes string `json:"votes,omitempty"`
+	// VoteRule is how several judgements make a verdict, empty if no answer has several.
+	VoteRule VoteRule `json:"vote_rule,omitempty"`
 	// Reader is what the user says of the model that wrote the answers, if the files do not.
 	Reader string `json:"reader,omitempty"`
-	// Errata and OptionSeed are those of ReplayID.
+	// Errata is that of ReplayID. OptionSeed is that of an older result; options are in the order of
+	// the file.
 	Errata     string `json:"errata_sha256,omitempty"`
 	OptionSeed uint64 `json:"option_seed,omitempty"`
 }
 
-// Imported says where the answers of a result come from, if another harness stored them, and what
+// ImportSource says where the answers of a result come from, if another harness stored them, and what
 // became of each answer in its files.
-type Imported struct {
+type ImportSource struct {
 	Files []ImportedFile `json:"files"`
 	// Answers is the number of answers in the files. Each is the answer to a question of the result, or
 	// completes one, or is in Unmatched.
@@ -47,12 +56,74 @@ type Imported struct {
 	// Conversations are the names of conversations in the files, with those of the dataset that have
 	// their questions.
 	Conversations map[string]string `json:"conversations,omitempty"`
-	Unmatched     []Unmatched       `json:"unmatched"`
+	Unmatched     []UnmatchedAnswer `json:"unmatched"`
 	// Unanswered are the ids of questions of the dataset to which no file has an answer. They do not
 	// count.
 	Unanswered []string `json:"unanswered"`
 	// GoldDiffers has the questions whose gold in the files is not that of the dataset, which counts.
 	GoldDiffers []GoldDiffers `json:"gold_differs"`
+	// StatedCost is what the files say that the answers cost, nil if they do not say it.
+	StatedCost *StatedCost `json:"stated_cost,omitempty"`
+	// Stated are the totals that the files state.
+	Stated []StatedTotal `json:"stated,omitempty"`
+	// Renamed are the types of questions whose name in the files is that of another type of the
+	// benchmark.
+	Renamed []TypeRename `json:"renamed_types,omitempty"`
+	// Errata is nil unless errata of the dataset concern questions with an answer.
+	Errata *ImportedErrata `json:"errata,omitempty"`
+}
+
+// StatedCost is the sum of the costs that files state of answers of the result. evalctl paid none of it.
+type StatedCost struct {
+	USD llm.USD `json:"usd"`
+	// Answers is the number of answers of which a cost is stated.
+	Answers int `json:"answers"`
+}
+
+// AddCost adds the cost that a file states of an answer, in dollars, nil for none.
+func (im *ImportSource) AddCost(usd *float64) {
+	if usd == nil {
+		return
+	}
+	if im.StatedCost == nil {
+		im.StatedCost = &StatedCost{}
+	}
+	im.StatedCost.USD = im.StatedCost.USD.Plus(llm.USD(math.Round(*usd * float64(llm.Dollar))))
+	im.StatedCost.Answers++
+}
+
+// StatedTotal is a total that a file states of its answers.
+type StatedTotal struct {
+	Path  string `json:"path"`
+	Place string `json:"place"`
+	// Figure is total, judged, correct or rate.
+	Figure string  `json:"figure"`
+	InFile float64 `json:"in_file"`
+	// Counted is the figure that follows from the answers in the file. Agrees is set if it is InFile,
+	// to the digits of InFile.
+	Counted float64 `json:"counted"`
+	Agrees  bool    `json:"agrees"`
+}
+
+// TypeRename is a type of questions that the files call like another one.
+type TypeRename struct {
+	InFile    string `json:"in_file"`
+	Benchmark string `json:"benchmark"`
+	Answers   int    `json:"answers"`
+}
+
+// ImportedErrata says what errata do to imported verdicts, which were made before.
+type ImportedErrata struct {
+	// OldKey are the ids of the questions with a corrected gold whose verdict was made on the old one,
+	// by the file's gold. Unknown are those of which the files do not say on which. Excluded are those
+	// that the errata exclude.
+	OldKey   []string `json:"old_key"`
+	Unknown  []string `json:"unknown_key"`
+	Excluded []string `json:"excluded"`
+	// All counts all judged answers, with the excluded ones. Without leaves out the excluded ones, and
+	// those of OldKey and Unknown.
+	All     Counts `json:"all"`
+	Without Counts `json:"without"`
 }
 
 // ImportedFile is a file of answers.
@@ -62,6 +133,10 @@ type ImportedFile struct {
 	Bytes   int64  `json:"bytes"`
 	Format  string `json:"format"`
 	Answers int    `json:"answers"`
+	// Judged are the answers with a verdict, Passed those that it passes, whether or not they have a
+	// question.
+	Judged int `json:"judged"`
+	Passed int `json:"passed"`
 	// Mapped has the JSON path of each field that was read, in an answer or in its conversation.
 	Mapped map[string]string `json:"mapped"`
 	// LeftOut counts the values that were not read, by key. Keys that begin with $ are of the file or of
@@ -70,7 +145,7 @@ type ImportedFile struct {
 }
 
 // Summary says in one line where the answers come from and what became of them.
-func (im *Imported) Summary() string {
+func (im *ImportSource) Summary() string {
 	var files []string
 	for _, f := range im.Files {
 		files = append(files, fmt.Sprintf("%s (%s, sha256 %.8s…)", f.Path, f.Format, f.SHA256))
@@ -79,8 +154,8 @@ func (im *Imported) Summary() string {
 		strings.Join(files, ", "), im.Answers, len(im.Unmatched), len(im.Unanswered), len(im.GoldDiffers))
 }
 
-// Unmatched is an answer that is no part of the result.
-type Unmatched struct {
+// UnmatchedAnswer is an answer that is no part of the result.
+type UnmatchedAnswer struct {
 	Path string `json:"path"`
 	// Place is where it is in the file, as a JSON path.
 	Place    string `json:"place"`

@@ -25,6 +25,10 @@ const (
 	MethodClusterBootstrap = "cluster_bootstrap"
 	// MethodLinearised is Student's t on the linearised values of a coefficient (Gwet 2014).
 	MethodLinearised = "linearised_t"
+	// MethodLinearisedClusters is MethodLinearised over clusters of answers.
+	MethodLinearisedClusters = "linearised_t_clusters"
+	// MethodStratifiedClusters is the t interval over clusters of an estimate from strata.
+	MethodStratifiedClusters = "clustered_t_stratified"
 	// MethodOrder is the interval of a percentile by order statistics.
 	MethodOrder = "order_statistics"
 )
@@ -33,12 +37,16 @@ const (
 var methodNames = map[string]string{
 	MethodWilson: "Wilson", MethodExact: "Clopper-Pearson", MethodClustered: "clustered t", MethodT: "t",
 	MethodBCa: "BCa bootstrap", MethodClusterBootstrap: "cluster bootstrap", MethodOrder: "order statistics",
-	MethodLinearised:  "linearised t",
+	MethodLinearised: "linearised t", MethodLinearisedClusters: "linearised t over clusters", MethodStratifiedClusters: "stratified t over clusters",
 	"wilson_clusters": "Wilson over clusters", "wilson_stratified": "stratified Wilson",
-	"newcombe_paired": "paired Newcombe", "student_t_clustered": "clustered t", "student_t_paired": "paired t",
+	"newcombe_paired": "paired Newcombe", "student_t_clustered": "clustered t", "student_t_crossed": "t over questions and runs",
+	"sign_flip": "sign flips", "sign_flip_wider": "sign flips, or the paired t where wider",
+	"sign_flip_crossed": "sign flips and t over runs", "sign_flip_crossed_wider": "sign flips and t over runs, or the paired t where wider",
 	"sign_flip_clusters": "cluster sign flips", "sign_flip_clusters_wider": "cluster sign flips, or the pairs' where wider",
-	"bootstrap_percentile_paired": "paired bootstrap", "student_t_welch_log": "Welch’s t over runs",
-	"lang-reiczigel": "Lang-Reiczigel",
+	"sign_flip_clusters_crossed":       "cluster sign flips and t over runs",
+	"sign_flip_clusters_crossed_wider": "cluster sign flips and t over runs, or the pairs' where wider",
+	"student_t_welch_log":              "Welch’s t over runs",
+	"lang-reiczigel":                   "Lang-Reiczigel",
 }
 
 // MethodName returns the name of a method of intervals for people. ok is false for one that is not
@@ -53,11 +61,21 @@ func MethodName(method string) (name string, ok bool) {
 // Name returns the level and the method of an interval, such as "95% Wilson". Only the level is
 // named if the method is not known.
 func (i *Interval) Name() string {
-	level := strconv.FormatFloat(100*i.Confidence, 'g', 4, 64) + "%"
 	if name, ok := MethodName(i.Method); ok {
-		return level + " " + name
+		return i.Level() + " " + name
 	}
-	return level + " CI"
+	return i.Level() + " CI"
+}
+
+// Level returns the confidence of an interval for people, such as "95%" or "98.3%".
+func (i *Interval) Level() string {
+	text := ""
+	for digits := 3; digits < 10; digits++ { // not "100%" for a level below it
+		if text = strconv.FormatFloat(100*i.Confidence, 'g', digits, 64); text != "100" && text != "1e+02" {
+			break
+		}
+	}
+	return text + "%"
 }
 
 // Ends returns the ends of an interval for people, such as "0.812–0.968", "–" without one.

@@ -33,7 +33,7 @@ const (
 // remedies say what to do with a file of a kind that is not expected.
 var remedies = map[FileKind]string{
 	RunFile:         "use evalctl show, diff, compare, report or rescore with it",
-	SweepFile:       "use evalctl verify with it",
+	SweepFile:       "use evalctl report or evalctl verify with it",
 	BenchFile:       "use evalctl report or evalctl verify with it, or --baseline of evalctl bench",
 	ConformanceFile: "use evalctl report with it",
 	JournalFile:     "continue that with evalctl run --resume",
@@ -121,7 +121,7 @@ func kindOf(head []byte) (kind FileKind, version int) {
 			return m.kind, 0
 		}
 	}
-	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
+	text := bytes.TrimSpace(inputfile.Text(head))
 	if len(text) == 0 || text[0] != '{' {
 		return OtherFile, 0
 	}

@@ -9,7 +9,7 @@ import (
 
 	"evalctl/internal/figure"
 	"evalctl/internal/jsonobj"
-	"evalctl/scorer"
+	"evalctl/internal/visible"
 )
 
 // Place is where a service returned a text that it must not.
@@ -31,6 +31,16 @@ func Places() []Place {
 	return []Place{InAnswer, InChunk, InCitation, InQuote, InEvent, InRecord, InList}
 }
 
+// Origin is where a text that must not come back is from.
+type Origin string
+
+// The origins. A text that is from none of them has none.
+const (
+	OfDeleted  Origin = "deleted"  // a document or a session that was deleted, or the path of one
+	OfReplaced Origin = "replaced" // an earlier version of a document
+	OfAnother  Origin = "foreign"  // another brain
+)
+
 // Leak is a forbidden text that came back.
 type Leak struct {
 	Text  string `json:"text"`
@@ -38,6 +48,8 @@ type Leak struct {
 	// At says where in that place: a key of the question in the result, such as retrieved[2].text, or
 	// the request that returned it.
 	At string `json:"at"`
+	// Origin is empty if it is not known.
+	Origin Origin `json:"origin,omitempty"`
 }
 
 // String returns the leak as a message shows it. It may quote the dataset.
@@ -47,6 +59,8 @@ func (l Leak) String() string { return fmt.Sprintf("%q came back in %s", l.Text,
 type LeakFigures struct {
 	Questions int           `json:"questions"`
 	Places    map[Place]int `json:"places"`
+	// Severe is how many questions had a text of OfDeleted or OfAnother come back.
+	Severe int `json:"deleted_or_foreign,omitempty"`
 }
 
 // Add counts a question.
@@ -57,6 +71,9 @@ func (f *LeakFigures) Add(r Record) {
 	f.Questions++
 	if f.Places == nil {
 		f.Places = map[Place]int{}
+	}
+	if slices.ContainsFunc(r.Leaks, func(l Leak) bool { return l.Origin == OfDeleted || l.Origin == OfAnother }) {
+		f.Severe++
 	}
 	for _, p := range Places() {
 		if slices.ContainsFunc(r.Leaks, func(l Leak) bool { return l.Place == p }) {
@@ -85,17 +102,13 @@ func (r *Record) LeaksText() string {
 	return strings.Join(parts, "; ")
 }
 
-// Folded returns a text as forbidden texts are compared: without upper and lower case, typographic
-// variants, and with single spaces.
-func Folded(text string) string {
-	return strings.Join(strings.Fields(scorer.Folded(text)), " ")
-}
-
 // Leaks collects forbidden texts that came back.
 type Leaks struct {
 	forbidden, folded []string
 	// Found is what was added.
 	Found []Leak
+	// Origin, if set, returns where a forbidden text is from.
+	Origin func(text string) Origin
 
 	seen map[Leak]bool
 }
@@ -105,7 +118,7 @@ func NewLeaks(forbidden []string) *Leaks {
 	l := &Leaks{}
 	given := map[string]bool{}
 	for _, text := range forbidden {
-		if f := Folded(text); f != "" && !given[f] {
+		if f := visible.Words(text); f != "" && !given[f] {
 			given[f] = true
 			l.forbidden, l.folded = append(l.forbidden, text), append(l.folded, f)
 		}
@@ -114,7 +127,9 @@ func NewLeaks(forbidden []string) *Leaks {
 }
 
 // Again returns a collector for the same texts, which has found none.
-func (l *Leaks) Again() *Leaks { return &Leaks{forbidden: l.forbidden, folded: l.folded} }
+func (l *Leaks) Again() *Leaks {
+	return &Leaks{forbidden: l.forbidden, folded: l.folded, Origin: l.Origin}
+}
 
 // Texts returns the forbidden texts, each once.
 func (l *Leaks) Texts() []string { return l.forbidden }
@@ -124,6 +139,9 @@ func (l *Leaks) Add(leak Leak) {
 	if l.seen == nil {
 		l.seen = map[Leak]bool{}
 	}
+	if leak.Origin == "" && l.Origin != nil {
+		leak.Origin = l.Origin(leak.Text)
+	}
 	if !l.seen[leak] {
 		l.seen[leak] = true
 		l.Found = append(l.Found, leak)
@@ -132,7 +150,7 @@ func (l *Leaks) Add(leak Leak) {
 
 // Look looks for the forbidden texts in a text of a place.
 func (l *Leaks) Look(place Place, at, text string) {
-	folded := Folded(text)
+	folded := visible.Words(text)
 	for i, f := range l.folded {
 		if strings.Contains(folded, f) {
 			l.Add(Leak{Text: l.forbidden[i], Place: place, At: at})

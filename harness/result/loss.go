@@ -29,8 +29,8 @@ type Loss struct {
 }
 
 // LostAt returns the stage that lost the question in a run with this scenario and top-k, empty if
-// it passed or was left out. The reader is blamed only if all gold is among the first topK
-// retrieved documents, and never in a scenario without a reader.
+// it passed or was left out. The reader is blamed only if all evidence was returned and all gold is
+// among the first topK retrieved documents, and never in a scenario without a reader.
 func (r *Record) LostAt(scenario Scenario, topK int) Stage {
 	switch {
 	case r.Passed || !r.Outcome.Counts():
@@ -39,6 +39,8 @@ func (r *Record) LostAt(scenario Scenario, topK int) Stage {
 		return StageError
 	case r.Outcome == Unscored:
 		return StageUnscored
+	case r.LacksEvidence():
+		return StageRetrieval
 	case r.Retrieval == nil || len(r.Retrieval.Gold) == 0:
 		return StageUnknown
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Mapped describes a service that a mapping made a target: how it was used, and what of it cannot be
+// MappedService describes a service that a mapping made a target: how it was used, and what of it cannot be
 // measured.
-type Mapped struct {
+type MappedService struct {
 	// Mapping is the name of the mapping, and SHA256 that of its file.
 	Mapping string `json:"mapping"`
 	SHA256  string `json:"mapping_sha256"`
@@ -25,6 +25,9 @@ type Mapped struct {
 	Server        string `json:"server,omitempty"`
 	ServerVersion string `json:"server_version,omitempty"`
 	Protocol      string `json:"protocol,omitempty"`
+	// Models says who counts what the models cost that the service calls by itself. It is empty in files
+	// of earlier versions.
+	Models Models `json:"models,omitempty"`
 	// Calls counts the calls by tool, or by method and path.
 	Calls map[string]int `json:"calls"`
 	// NotMeasurable says what the target cannot do or does not say, and why: ask, search, ids, ranks,
@@ -33,13 +36,26 @@ type Mapped struct {
 	// ByText counts the passages whose documents were found by their text, because the target does not
 	// say which they are.
 	ByText int `json:"matched_by_text,omitempty"`
+	// Findings say what was found out about the service while it was filled, such as documents that were
+	// never found.
+	Findings []string `json:"findings,omitempty"`
 	// Noise says what a server wrote to its standard output besides messages.
 	Noise string `json:"noise,omitempty"`
 }
 
+// Models says what is known of the models that a service calls by itself.
+type Models string
+
+// The values of Models.
+const (
+	ModelsNone    Models = "none"    // by its mapping, it calls none
+	ModelsGateway Models = "gateway" // their cost is counted
+	ModelsUnknown Models = "unknown" // it may call some, at a cost that is not known
+)
+
 // Unranked reports whether what the target finds has no order of relevance of its own, so that no
 // measure of ranks is measurable. It is false for nil.
-func (m *Mapped) Unranked() bool {
+func (m *MappedService) Unranked() bool {
 	if m == nil {
 		return false
 	}
@@ -55,7 +71,7 @@ const (
 
 // Unretrieved reports whether the target does not say what its answers rest on, so that no measure of
 // retrieval is measurable. It is false for nil.
-func (m *Mapped) Unretrieved() bool {
+func (m *MappedService) Unretrieved() bool {
 	if m == nil {
 		return false
 	}
@@ -81,7 +97,7 @@ func (r *Retrieval) OmitRanks() {
 }
 
 // Text returns the target for people.
-func (m *Mapped) Text() string {
+func (m *MappedService) Text() string {
 	text := fmt.Sprintf("mapping %s (%.12s)", m.Mapping, m.SHA256)
 	if m.Server != "" {
 		text += fmt.Sprintf(" of the MCP server %s %s", m.Server, m.ServerVersion)
@@ -90,6 +106,6 @@ func (m *Mapped) Text() string {
 }
 
 // NotMeasurableText lists what was not measurable, "" for nothing.
-func (m *Mapped) NotMeasurableText() string {
+func (m *MappedService) NotMeasurableText() string {
 	return strings.Join(slices.Sorted(maps.Keys(m.NotMeasurable)), ", ")
 }

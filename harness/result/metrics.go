@@ -18,9 +18,14 @@ type Retrieval struct {
 	// NoGold is the number of questions without gold, which are left out, and Errors the number of
 	// those of Questions for which no list of chunks came.
 	NoGold int `json:"no_gold"`
+	// Cut is the number of questions whose evidence is not known because of Record.CutPassages. They are
+	// left out of the metrics by evidence. If these are missing, those by documents have the number.
+	Cut    int `json:"cut,omitempty"`
 	Errors int `json:"errors"`
 	// Depth is nil if no list of chunks came, and in files of older versions.
 	Depth *Depth `json:"depth,omitempty"`
+	// Returned is nil where Depth is.
+	Returned *ReturnedSize `json:"returned,omitempty"`
 	// Macro has the means over the questions, Intervals the confidence intervals of the primary
 	// metrics. A metric that is the same for all questions, or for all clusters, has none, because
 	// nothing is known of its variance. Basis is nil without intervals.

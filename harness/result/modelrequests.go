@@ -26,7 +26,7 @@ type ModelRequests struct {
 	SinceResumed bool `json:"since_resumed,omitempty"`
 	// Silent is what the daemon did without a request to the gateway, although it was configured with
 	// a model for it.
-	Silent []Generated `json:"silent"`
+	Silent []GeneratedKind `json:"silent"`
 }
 
 // RequestCount counts requests. Failed is the part of Made that got an error or a broken answer.
@@ -44,14 +44,14 @@ type RefusedRequests struct {
 	Requests int    `json:"requests"`
 }
 
-// Generated is what a daemon makes with a model.
-type Generated string
+// GeneratedKind is what a daemon makes with a model.
+type GeneratedKind string
 
 // What models make.
 const (
-	Facts   Generated = "facts" // of messages
-	Answers Generated = "answers"
-	Vectors Generated = "vectors" // of documents and questions
+	Facts   GeneratedKind = "facts" // of messages
+	Answers GeneratedKind = "answers"
+	Vectors GeneratedKind = "vectors" // of documents and questions
 )
 
 // The paths of completions and embeddings, below the base URL.
@@ -72,7 +72,7 @@ func (m *ModelRequests) Plus(other ModelRequests) ModelRequests {
 	sum := ModelRequests{
 		Ingest: m.Ingest.plus(other.Ingest), Answers: m.Answers.plus(other.Answers),
 		Embeddings: m.Embeddings.plus(other.Embeddings), WithoutModel: m.WithoutModel + other.WithoutModel,
-		Refused: append([]RefusedRequests{}, m.Refused...), Silent: append([]Generated{}, m.Silent...),
+		Refused: append([]RefusedRequests{}, m.Refused...), Silent: append([]GeneratedKind{}, m.Silent...),
 	}
 	for _, r := range other.Refused {
 		i := slices.IndexFunc(sum.Refused, func(s RefusedRequests) bool { return s.Path == r.Path && s.Status == r.Status })

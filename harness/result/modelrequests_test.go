@@ -8,7 +8,7 @@ import (
 
 func TestModelRequests(t *testing.T) {
 	a := ModelRequests{
-		Answers: RequestCount{Made: 3, Failed: 1}, WithoutModel: 2, Silent: []Generated{Vectors},
+		Answers: RequestCount{Made: 3, Failed: 1}, WithoutModel: 2, Silent: []GeneratedKind{Vectors},
 		Refused: []RefusedRequests{{PathCompletions, 402, 1}, {"/v1/messages", 404, 1}},
 	}
 	b := ModelRequests{

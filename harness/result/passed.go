@@ -9,20 +9,27 @@ import (
 	"evalctl/scorer"
 )
 
-// PassedText says when a question of the experiment passed.
-func (id *Identity) PassedText() string {
+// PassedText says when a question of the run passed.
+func (r *Result) PassedText() string {
+	id := &r.Identity
 	text := fmt.Sprintf("a score of at least %v", scorer.PassMark)
 	kind, err := scorer.Find(id.Scorer)
 	switch {
 	case id.External != nil:
 		text += " by the external scorer"
 	case err != nil:
+	case kind.Needs == scorer.NeedGold && r.GoldBy() == ByEvidence:
+		text += fmt.Sprintf(", which is the share of the expected evidence that the first %d passages have", id.TopK)
 	case kind.Needs == scorer.NeedGold:
 		text += fmt.Sprintf(", which is the share of the expected documents among the first %d", id.TopK)
+	case kind.Name == (scorer.Order{}).Name():
+		text += ", which is " + kind.Help + ": (tau + 1)/2"
 	case kind.Needs == scorer.NeedChecks:
 		text += ", which is 1 if all checks of the question hold, else 0; of checks with weights, the weight of those that hold"
 	case kind.Needs == scorer.NeedExpected:
 		text += ", which is 1 if the answer contains an expected text, else 0"
+	case kind.Prompts == nil:
+		text += ", which is " + kind.Help
 	default:
 		text += " by the judge"
 	}

@@ -13,10 +13,14 @@ func TestPassedText(t *testing.T) {
 		"retrieval": "a score of at least 0.5, which is the share of the expected documents among the first 7",
 		"unheard":   "a score of at least 0.5",
 	} {
-		id := Identity{Scorer: name, TopK: 7}
-		if got := id.PassedText(); got != want {
+		res := Result{Identity: Identity{Scorer: name, TopK: 7}}
+		if got := res.PassedText(); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+	res := Result{Identity: Identity{Scorer: "retrieval", TopK: 7}, Gold: ByEvidence}
+	if got, want := res.PassedText(), "a score of at least 0.5, which is the share of the expected evidence that the first 7 passages have"; got != want {
+		t.Errorf("by evidence: %q, want %q", got, want)
 	}
 }
 

@@ -136,7 +136,7 @@ func (r *Reader) Questions() iter.Seq2[Record, error] {
 // check rejects a record that no run writes.
 func (r *Record) check() error {
 	switch {
-	case !slices.Contains([]Outcome{Scored, Errored, Unscored, NoGold, NotMeasurable}, r.Outcome):
+	case !slices.Contains([]Outcome{Scored, Errored, Unscored, NoGold, NotMeasurable, Unjudged}, r.Outcome):
 		return fmt.Errorf("unknown outcome %q", r.Outcome)
 	case (r.Outcome == Scored) != (r.Score != nil):
 		return fmt.Errorf("outcome %s and score %s", r.Outcome, rate(r.Score))

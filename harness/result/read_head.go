@@ -190,7 +190,7 @@ func (r *Result) consistent() error {
 		stopped = "" // it is not what decided
 	}
 	switch {
-	case min(n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold, n.NotMeasurable) < 0:
+	case min(n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold, n.NotMeasurable, n.Unjudged) < 0:
 		return errors.New("its counts are below 0")
 	case n.Scored+n.Errors+n.Unscored != n.Total:
 		return fmt.Errorf("counts: %d scored, %d errors and %d unscored are not %d in total",

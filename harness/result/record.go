@@ -12,8 +12,8 @@ import (
 type Outcome string
 
 // Every question has one outcome. Only a scored question has a score. Errors and unscored questions
-// count as not passed. Questions without gold, and those that the target cannot be asked because it
-// lacks an operation, do not count.
+// count as not passed. Questions without gold, those that the target cannot be asked because it lacks
+// an operation, and imported answers that nobody judged do not count.
 const (
 	Scored   Outcome = "scored"
 	Errored  Outcome = "error"    // the daemon returned no usable answer
@@ -22,10 +22,18 @@ const (
 	// NotMeasurable is a question that was not asked because the target lacks an operation that must
 	// come before it.
 	NotMeasurable Outcome = "not_measurable"
+	// Unjudged is an imported answer on which its files have no verdict.
+	Unjudged Outcome = "unjudged"
 )
 
 // Counts reports whether a question with this outcome is part of Counts.Total.
-func (o Outcome) Counts() bool { return o != NoGold && o != NotMeasurable }
+func (o Outcome) Counts() bool { return o.Asked() && o != Unjudged }
+
+// Asked reports whether a question with this outcome was asked.
+func (o Outcome) Asked() bool { return o != NoGold && o != NotMeasurable }
+
+// Answered reports whether a question with this outcome has an answer.
+func (o Outcome) Answered() bool { return o.Asked() && o != Errored }
 
 // Reply is what a service answered to one question, and how: all that is known of an answer before
 // it is scored. A new fact about answers is a field here, a key of the schema, and where it is shown.
@@ -57,6 +65,10 @@ type Reply struct {
 	// Retrieval is nil if the question has no expected paths, if it failed before a list of chunks
 	// came, or if the service does not say what its answers rest on.
 	Retrieval *QuestionRetrieval `json:"retrieval,omitempty"`
+	// Evidence is nil if the question has no expected evidence, and where Retrieval would be.
+	Evidence *QuestionEvidence `json:"evidence,omitempty"`
+	// Returned is nil unless Retrieval or Evidence is set, and in files of older versions.
+	Returned *TextSize `json:"returned,omitempty"`
 	// Leaks are the forbidden texts that came back. A question with leaks does not pass.
 	Leaks []Leak `json:"leaks,omitempty"`
 	// Timeline has the events of the answer's stream, in order of their arrival.
@@ -88,7 +100,11 @@ type Record struct {
 	Expected      []string `json:"expected_substrings,omitempty"`
 	Reference     string   `json:"reference_answer,omitempty"`
 	ExpectedPaths []string `json:"expected_paths,omitempty"`
-	Checks        []Check  `json:"checks,omitempty"`
+	// ExpectedGrades are the grades of expected paths. One without a grade has 1.
+	ExpectedGrades map[string]float64 `json:"expected_grades,omitempty"`
+	// ExpectedEvidence are texts, each of which the passages must have.
+	ExpectedEvidence []string `json:"expected_evidence,omitempty"`
+	Checks           []Check  `json:"checks,omitempty"`
 	// Forbidden are the texts that must not come back by the dataset. Those of deleted documents must
 	// not either.
 	Forbidden []string `json:"forbidden,omitempty"`
@@ -99,14 +115,21 @@ type Record struct {
 	// question is then identified by ID and Repeat.
 	Repeat int    `json:"repeat,omitempty"`
 	Brain  string `json:"brain,omitempty"` // if the run has several
-	Line   int    `json:"line"`
+	// Haystack is what the question is about, if that names its cluster and is not Brain.
+	Haystack string `json:"haystack,omitempty"`
+	Line     int    `json:"line"`
 	// JudgeUnanswered is set if the answer has no verdict because the judge did not answer.
 	JudgeUnanswered bool `json:"judge_unanswered,omitempty"`
 	// Panel has the verdict of each recipe, in the order of Identity.Panel, whose first is the headline:
 	// the verdict of the record. It is nil for one judge, and without an answer.
-	Panel         []RecipeVerdict `json:"judge_panel,omitempty"`
-	JudgeAttempts int             `json:"judge_attempts,omitempty"`
-	JudgeUsage    *protocol.Usage `json:"judge_usage,omitempty"`
+	Panel []RecipeVerdict `json:"judge_panel,omitempty"`
+	// Votes are the judgements of an imported answer that was judged several times, each from 0 to 1,
+	// in the order of its file.
+	Votes         []float64 `json:"votes,omitempty"`
+	JudgeAttempts int       `json:"judge_attempts,omitempty"`
+	// JudgeAsked is how the judge was asked, if its endpoint or the user wants it otherwise than usual.
+	JudgeAsked string          `json:"judge_asked,omitempty"`
+	JudgeUsage *protocol.Usage `json:"judge_usage,omitempty"`
 	// JudgeUsageEstimated is set if the provider did not count all tokens of JudgeUsage.
 	JudgeUsageEstimated bool    `json:"judge_usage_estimated,omitempty"`
 	JudgeUSD            llm.USD `json:"judge_usd,omitempty"`
@@ -133,13 +156,16 @@ type Record struct {
 // Item returns the parts of the question and its answer that a scorer sees.
 func (r *Record) Item() scorer.Item {
 	item := scorer.Item{
-		ID: r.ID, Question: r.Question, QuestionDate: r.QuestionDate,
-		Expected: r.Expected, Reference: r.Reference, Type: r.JudgeType, Answer: r.Answer,
+		ID: r.ID, Repeat: r.Repeat, Question: r.Question, QuestionDate: r.QuestionDate,
+		Expected: r.Expected, Reference: r.Reference, Type: r.JudgeType, Category: r.Type, Answer: r.Answer,
 		Checks: r.CheckDefinitions(), LatencyMS: r.Took(),
 	}
 	item.Cited, item.Retrieved = r.documents()
 	if r.Retrieval != nil {
 		item.Gold = r.Retrieval.Gold
+	}
+	if r.Evidence != nil {
+		item.Evidence = r.Evidence.Ranking()
 	}
 	return item
 }
@@ -149,7 +175,10 @@ func (r *Record) Item() scorer.Item {
 func (r Record) Graded(v scorer.Verdict) Record {
 	v = r.Conditioned(v)
 	r.Passed, r.Reason, r.JudgeUnanswered = v.Passed(), v.Reason, v.Unanswered
-	r.JudgeAttempts, r.JudgeUSD = v.Attempts, v.Cost
+	if !v.Scored && r.Reason == "" {
+		r.Reason = "the scorer gave neither a verdict nor a reason"
+	}
+	r.JudgeAttempts, r.JudgeUSD, r.JudgeAsked = v.Attempts, v.Cost, v.Asked
 	r.JudgeCached, r.JudgeSavedUSD = v.Cached, v.Saved
 	r.Checks = withOutcomes(r.Checks, v.Checks)
 	if v.Attempts > 0 {
@@ -181,7 +210,7 @@ func (r Record) Graded(v scorer.Verdict) Record {
 
 // Took returns LatencyMS, nil if it was not recorded or the question was not asked.
 func (r *Record) Took() *float64 {
-	if r.Untimed || !r.Outcome.Counts() {
+	if r.Untimed || !r.Outcome.Asked() {
 		return nil
 	}
 	return &r.LatencyMS

@@ -10,14 +10,15 @@ import (
 // TestGradedOriginal: a verdict by the reference of the dataset is kept beside the one by the
 // corrected reference, and an unscored one has no score.
 func TestGradedOriginal(t *testing.T) {
-	r := result.Record{ID: "q", JudgeType: scorer.TypeTemporal}
-	if r.Item().Type != scorer.TypeTemporal {
+	r := result.Record{ID: "q", JudgeType: scorer.TypeTemporal, Repeat: 3}
+	if r.Item().Type != scorer.TypeTemporal || r.Item().Repeat != 3 {
 		t.Errorf("got %+v", r.Item())
 	}
 	if g := r.Graded(scorer.Verdict{Score: 1, Scored: true}); g.Original != nil {
 		t.Errorf("got %+v", g.Original)
 	}
-	if g := r.Graded(scorer.Verdict{Cached: true, Saved: 3}); !g.JudgeCached || g.JudgeSavedUSD != 3 {
+	if g := r.Graded(scorer.Verdict{Cached: true, Saved: 3, Asked: "temperature=none"}); !g.JudgeCached || g.JudgeSavedUSD != 3 ||
+		g.JudgeAsked != "temperature=none" || g.JudgeAgain().JudgeAsked != "" {
 		t.Errorf("got %+v", g)
 	}
 	old := scorer.Verdict{Score: 0.75, Scored: true, Reason: "old", Cost: 2}

@@ -1,7 +1,11 @@
 package result
 
 import (
+	"fmt"
+	"slices"
+
 	"evalctl/daemon/protocol"
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 )
 
@@ -52,6 +56,8 @@ type ModelUse struct {
 	FinishReason string         `json:"finish_reason,omitempty"`
 	// LeftOut is the number of notes that were left out because not more text is given to a model.
 	LeftOut int `json:"notes_left_out,omitempty"`
+	// Seen are the paths of the sessions that a baseline gave to the model, in their order.
+	Seen []string `json:"sessions_seen,omitempty"`
 }
 
 // Original is the verdict on a question by the gold of the dataset, where errata correct it.
@@ -132,13 +138,18 @@ type ModelTokens struct {
 type Replay struct {
 	SchemaVersion int `json:"schema_version"`
 	// Arm is what was measured: an SDK or a baseline.
-	Arm    string       `json:"arm"`
-	Load   LoadReport   `json:"load"`
-	Sample Sample       `json:"sample"`
-	Ingest *Ingest      `json:"ingest"` // nil for a baseline
-	Actor  Actor        `json:"actor"`
-	Errata *ErrataUse   `json:"errata"` // nil without errata
-	Cache  CacheSetting `json:"cache"`
+	Arm    string     `json:"arm"`
+	Load   LoadReport `json:"load"`
+	Sample Sample     `json:"sample"`
+	Ingest *Ingest    `json:"ingest"` // nil for a baseline
+	Actor  Actor      `json:"actor"`
+	Errata *ErrataUse `json:"errata"` // nil without errata
+	// Trivial says which questions can be passed with little or no retrieval, as far as the benchmark
+	// shows. See Result.Trivial.
+	Trivial []Warning `json:"trivial,omitempty"`
+	// Context is nil unless the arm is the baseline full-context.
+	Context *ContextUse  `json:"context,omitempty"`
+	Cache   CacheSetting `json:"cache"`
 	// Controls is nil for a scorer that needs no check of its verdicts.
 	Controls *Controls `json:"controls"`
 	// Strata are the figures by question type, in order of the name.
@@ -164,6 +175,22 @@ type Replay struct {
 	Together *Together `json:"together,omitempty"`
 	// Alone is nil unless it was asked for.
 	Alone *Alone `json:"latency_alone,omitempty"`
+}
+
+// Trivial returns Replay.Trivial, and for the baseline no-memory the questions that it passed.
+func (r *Result) Trivial() []Warning {
+	if r.Replay == nil {
+		return nil
+	}
+	out := slices.Clone(r.Replay.Trivial)
+	if r.Identity.Scenario == NoMemory && r.Passed > 0 {
+		out = append(out, Warning{
+			Kind: PassedWithoutMemory, Count: r.Passed, IDs: []string{},
+			Message: fmt.Sprintf("%d of %s were passed without a memory, %d of them because declining is right",
+				r.Passed, figure.Count(r.Total, "question"), r.Replay.Verdicts[AbstainCorrect]),
+		})
+	}
+	return out
 }
 
 // DaemonSeen is what was seen of a daemon while it was measured. What is empty was not recorded.
@@ -201,18 +228,18 @@ type Trap struct {
 
 // Sample says which questions of a benchmark were asked.
 type Sample struct {
-	Size          int     `json:"size"`
-	Population    int     `json:"population"`
-	Seed          uint64  `json:"seed"`
-	MinPerStratum int     `json:"min_per_stratum"`
-	Excluded      int     `json:"excluded"`
-	Listed        bool    `json:"listed"` // the ids were given
-	Signature     string  `json:"signature"`
-	Strata        []Drawn `json:"strata"`
+	Size          int           `json:"size"`
+	Population    int           `json:"population"`
+	Seed          uint64        `json:"seed"`
+	MinPerStratum int           `json:"min_per_stratum"`
+	Excluded      int           `json:"excluded"`
+	Listed        bool          `json:"listed"` // the ids were given
+	Signature     string        `json:"signature"`
+	Strata        []StratumDraw `json:"strata"`
 }
 
-// Drawn is how many questions of a stratum there are and how many were drawn.
-type Drawn struct {
+// StratumDraw is how many questions of a stratum there are and how many were drawn.
+type StratumDraw struct {
 	Name       string `json:"name"`
 	Population int    `json:"population"`
 	Sampled    int    `json:"sampled"`
@@ -243,6 +270,41 @@ type Actor struct {
 	Prompt       string `json:"prompt_version,omitempty"`
 	PromptSHA256 string `json:"prompt_sha256,omitempty"`
 	QuestionDate bool   `json:"question_date"`
+	// ContextTokens limits what full-context gives to the model, 0 for other styles and in older files.
+	ContextTokens int `json:"context_tokens,omitempty"`
+}
+
+// ContextUse is how much of its haystacks the baseline full-context gave to the model.
+type ContextUse struct {
+	Tokens int `json:"tokens"`
+	// Sessions are those of all haystacks, once for each question, LeftOut those that did not fit, and
+	// Cut the questions that lack some.
+	Sessions int `json:"sessions"`
+	LeftOut  int `json:"left_out"`
+	Cut      int `json:"questions_cut"`
+}
+
+// Name is what the model was given: "the whole context", or "the last 128k tokens".
+func (c *ContextUse) Name() string {
+	if c == nil || c.LeftOut == 0 {
+		return "the whole context"
+	}
+	return fmt.Sprintf("the last %s tokens", thousands(c.Tokens))
+}
+
+// Text says what was left out.
+func (c *ContextUse) Text() string {
+	if c.LeftOut == 0 {
+		return fmt.Sprintf("the whole context: all %s fit", figure.Count(c.Sessions, "session"))
+	}
+	return fmt.Sprintf("%s: %d of %s left out, of %s", c.Name(), c.LeftOut, figure.Count(c.Sessions, "session"), figure.Count(c.Cut, "question"))
+}
+
+func thousands(n int) string {
+	if n%1000 == 0 {
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return fmt.Sprint(n)
 }
 
 // ErrataUse says how errata changed the gold, and the score without them.

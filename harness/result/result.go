@@ -58,8 +58,10 @@ type Result struct {
 	Checks map[string]*TagFigures `json:"checks,omitempty"`
 	// Panel is nil unless several recipes judged.
 	Panel *Panel `json:"judge_panel,omitempty"`
+	// Votes is nil unless imported answers were judged several times.
+	Votes *VoteFigures `json:"votes,omitempty"`
 	// Clustered is nil unless the questions have clusters or were asked several times.
-	Clustered *Clustered `json:"clustered,omitempty"`
+	Clustered *ClusteredRate `json:"clustered,omitempty"`
 	// Repeats is nil if each question was asked once.
 	Repeats *Repeats `json:"repeats,omitempty"`
 
@@ -87,8 +89,14 @@ type Result struct {
 	// Leaks is nil if nothing came back that must not.
 	Leaks *LeakFigures `json:"leaks,omitempty"`
 	// Retrieval is null if no question has gold.
-	Retrieval   *Retrieval `json:"retrieval"`
-	ReaderUsage TokenSums  `json:"reader_usage"`
+	Retrieval *Retrieval `json:"retrieval"`
+	// Evidence is the same by evidence: over the questions with expected evidence. It has no measures
+	// of ranks but mrr, as several pieces may have one rank.
+	Evidence *Retrieval `json:"evidence,omitempty"`
+	// Gold is the kind of gold that scores retrieval: evidence if a question has it. It is empty if no
+	// question has gold.
+	Gold        GoldKind  `json:"gold,omitempty"`
+	ReaderUsage TokenSums `json:"reader_usage"`
 	// ReaderCost is nil if the daemon reported no tokens, and in a replay, whose CostAccounting has
 	// what daemons spend.
 	ReaderCost *ReaderCost `json:"reader_cost,omitempty"`
@@ -100,12 +108,16 @@ type Result struct {
 	// OwnQuestions are those that evalctl asked before the run, and before each time it was resumed.
 	OwnQuestions []OwnQuestion `json:"own_questions,omitempty"`
 	Cost         Cost          `json:"cost"`
+	// Admission is nil if the run wrote no text of its own to a brain. Suspect has the reasons why the
+	// result may say nothing about the target, see Suspicions.
+	Admission *Admission  `json:"admission,omitempty"`
+	Suspect   []Suspicion `json:"suspect,omitempty"`
 
 	// Mapped is nil for a daemon that speaks the protocol.
-	Mapped *Mapped `json:"mapped,omitempty"`
+	Mapped *MappedService `json:"mapped,omitempty"`
 
 	// Imported is nil unless another harness stored the answers.
-	Imported *Imported `json:"imported,omitempty"`
+	Imported *ImportSource `json:"imported,omitempty"`
 
 	// CostAccounting and Replay are nil in the result of a run.
 	CostAccounting *CostAccounting `json:"cost_accounting,omitempty"`
@@ -132,7 +144,14 @@ type Settings struct {
 	FloorMode FloorMode `json:"floor_mode,omitempty"`
 	// TagFloors are the floors of the questions that have a tag.
 	TagFloors map[string]float64 `json:"tag_floors,omitempty"`
-	// ClusterTag names the clusters of the questions, empty for none.
+	// Families are the tags whose floor is that of families: one of which no question counts has
+	// none.
+	Families []string `json:"families,omitempty"`
+	// NoLeaks fails a run in which a text of something deleted, or of another brain, came back.
+	NoLeaks bool `json:"no_leaks,omitempty"`
+	// ClusterTag names the clusters of the questions: X of a tag ClusterTag:X, or ByBrain. NoClusters is
+	// none, as is empty, but for the intervals of retrieval, which are then over brains if there are
+	// several.
 	ClusterTag string `json:"cluster_tag,omitempty"`
 	// MaxErrors is how many questions may end with an error of the daemon, MaxUnscored how many
 	// without a verdict of the scorer.
@@ -152,8 +171,15 @@ type Interval struct {
 
 // Summary returns the specification's summary line of a run whose result file is at path.
 func (r *Result) Summary(path string) string {
-	return fmt.Sprintf("%s: %d/%d pass_rate=%s mean_score=%s -> %s",
-		r.SDK, r.Passed, r.Total, rate(r.PassRate), rate(r.MeanScore), path)
+	more := ""
+	if r.Votes != nil && r.Identity.Scorer == ScorerImported {
+		more = fmt.Sprintf(" rate=%.4f (%s of %d votes)", r.Votes.Rate, r.Votes.Rule, len(r.Votes.Rates))
+	}
+	if len(r.Suspect) > 0 {
+		more += " suspect"
+	}
+	return fmt.Sprintf("%s: %d/%d pass_rate=%s mean_score=%s%s -> %s",
+		r.SDK, r.Passed, r.Total, rate(r.PassRate), rate(r.MeanScore), more, path)
 }
 
 func rate(f *float64) string {

@@ -20,7 +20,7 @@ func TestSummaryWithoutQuestions(t *testing.T) {
 // TestWarningsKey checks the key of the warnings in result files, which readers depend on.
 func TestWarningsKey(t *testing.T) {
 	sum := aggregate.New(1)
-	gold := result.Gold([]string{"raw/documents/a.md", "a.md", "b.md"})
+	gold := result.Gold([]string{"raw/documents/a.md", "a.md", "b.md"}, nil)
 	if len(gold) != 2 || gold[0].Path != "raw/documents/a.md" {
 		t.Fatalf("got gold %+v", gold)
 	}
@@ -46,8 +46,8 @@ func TestBelieved(t *testing.T) {
 	wilson, clustered := &result.Interval{Method: result.MethodWilson}, &result.Interval{Method: result.MethodClustered}
 	for want, res := range map[*result.Interval]result.Result{
 		wilson:    {Interval: wilson},
-		clustered: {Interval: wilson, Clustered: &result.Clustered{Interval: clustered}},
-		nil:       {Interval: wilson, Clustered: &result.Clustered{}},
+		clustered: {Interval: wilson, Clustered: &result.ClusteredRate{Interval: clustered}},
+		nil:       {Interval: wilson, Clustered: &result.ClusteredRate{}},
 	} {
 		if got := res.Believed(); got != want {
 			t.Errorf("got %+v, want %+v", got, want)

@@ -3,6 +3,7 @@ package result
 import (
 	"strings"
 
+	"evalctl/internal/visible"
 	"evalctl/scorer"
 )
 
@@ -56,7 +57,7 @@ func (r *Retrieval) DatasetWarnings() []Warning {
 	out := []Warning{}
 	if r != nil {
 		for _, w := range r.Warnings {
-			if w.Kind != NothingRetrieved && w.Kind != GoldNeverFound {
+			if w.Kind != NothingRetrieved && w.Kind != GoldNeverFound && w.Kind != NoTexts {
 				out = append(out, w)
 			}
 		}
@@ -64,14 +65,19 @@ func (r *Retrieval) DatasetWarnings() []Warning {
 	return out
 }
 
-// Gold converts the expected paths of a question into gold documents, each once.
-func Gold(paths []string) scorer.Ranking {
+// Gold converts the expected paths of a question into gold documents, each once. The gain of a document
+// is its grade, 1 for one without.
+func Gold(paths []string, grades map[string]float64) scorer.Ranking {
 	var gold scorer.Ranking
 	seen := make(map[string]bool, len(paths))
 	for _, p := range paths {
-		if bare := strings.TrimPrefix(p, SeedRoot); !seen[bare] {
+		if bare := visible.Path(strings.TrimPrefix(p, SeedRoot)); !seen[bare] {
 			seen[bare] = true
-			gold = append(gold, scorer.Gold{Path: p, Gain: 1})
+			gain, graded := grades[p]
+			if !graded {
+				gain = 1
+			}
+			gold = append(gold, scorer.Gold{Path: p, Gain: gain})
 		}
 	}
 	return gold
@@ -88,6 +94,9 @@ type Chunk struct {
 	CorpusDate string  `json:"corpus_date,omitempty"`
 	Score      float64 `json:"score"`
 	Text       string  `json:"text,omitempty"`
+	// Cut is set if the text is a preview of the longest length (spec 2, RetrievedChunk), which may be
+	// the beginning of a longer text.
+	Cut bool `json:"cut,omitempty"`
 	// SessionID is the session that the passage is from, if the daemon says so.
 	SessionID string `json:"session_id,omitempty"`
 	// Duplicates name the documents of chunks with exactly the same text that the daemon left out:

@@ -68,7 +68,7 @@ func (r Record) JudgeAgain() Record {
 	r = r.After(&r)
 	r.Outcome, r.Score, r.Passed, r.Reason = Unscored, nil, false, ""
 	r.JudgeUnanswered, r.JudgeAttempts, r.JudgeUsage, r.JudgeUsageEstimated = false, 0, nil, false
-	r.JudgeUSD, r.JudgeCharges, r.JudgeCached, r.JudgeSavedUSD = 0, nil, false, 0
+	r.JudgeUSD, r.JudgeCharges, r.JudgeCached, r.JudgeSavedUSD, r.JudgeAsked = 0, nil, false, 0, ""
 	r.JudgeVerdict, r.Cause, r.Original = "", "", nil
 	return r
 }

@@ -30,6 +30,13 @@ var Baselines = []Scenario{NoMemory, RandomSession, FullContext, Oracle}
 // known.
 const ImportedAnswers Scenario = "imported"
 
+// ScoresEvidence reports whether retrieval is scored by evidence where questions have it. The passages
+// of an answer over the protocol are previews of at most 512 characters (spec 2, RetrievedChunk), so
+// these are scored by documents. mapped is set for a service that does not speak the protocol.
+func (s Scenario) ScoresEvidence(mapped bool) bool {
+	return mapped || s != AskBasic && s != AskAugmented
+}
+
 // Reads reports whether a reader model writes the answers of the scenario. In the others an answer
 // is what was retrieved.
 func (s Scenario) Reads() bool { return s != SearchOnly }

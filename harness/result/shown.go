@@ -23,7 +23,7 @@ func (r *Record) Wanted(scorerName string) string {
 	case scorer.NeedExpected:
 		return cmp.Or(expected, r.Reference, paths)
 	case scorer.NeedGold:
-		return cmp.Or(paths, r.Reference, expected)
+		return cmp.Or(strings.Join(r.ExpectedEvidence, " | "), paths, r.Reference, expected)
 	}
 	return cmp.Or(r.Reference, expected, paths)
 }

@@ -16,11 +16,20 @@ type Warning struct {
 // the brain.
 const TopKCoversBrain = "top_k_covers_brain"
 
+// The Kinds of the other warnings that a question of a replay is trivial: its haystack is all gold, its
+// gold answer stands in the haystack, and it was passed without a memory.
+const (
+	AllGold             = "all_gold"
+	KeyInMemory         = "key_in_memory"
+	PassedWithoutMemory = "passed_without_memory"
+)
+
 // The Kinds of the warnings that only the answers cause: no document was retrieved at all, or no
 // gold document.
 const (
 	NothingRetrieved = "nothing_retrieved"
 	GoldNeverFound   = "gold_never_found"
+	NoTexts          = "no_texts"
 )
 
 // The Kinds of the warnings about a service that a mapping describes, see Mapped: keywords were
@@ -30,6 +39,9 @@ const (
 	MatchedByText      = "matched_by_text"
 	RanksNotMeasurable = "not_measurable"
 )
+
+// MemoryFinding is the Kind of a warning that has one of MappedService.Findings.
+const MemoryFinding = "memory_finding"
 
 // warningIDs is the number of questions that a warning names.
 const warningIDs = 5

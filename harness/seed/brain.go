@@ -2,6 +2,7 @@ package seed
 
 import (
 	"context"
+	"sync"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
@@ -20,6 +21,16 @@ type Brain struct {
 	store target.Store
 	name  string
 	id    string // the service's, once Create or Find has returned without an error
+
+	mu   sync.Mutex
+	loss Loss
+}
+
+// Loss counts the documents of a brain that were searched for by their own words, and those that no
+// search found in time.
+type Loss struct {
+	Missing  int `json:"missing"`
+	Searched int `json:"searched"`
 }
 
 // NewBrain returns the brain with a name, which may not exist yet.
@@ -27,11 +38,32 @@ func NewBrain(s target.Service, d result.Dialect, name string) *Brain {
 	return &Brain{store: s.Store(d), name: name}
 }
 
+// Loss returns what of the brain was never found. It is zero for a service that keeps no notices.
+func (b *Brain) Loss() Loss {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.loss
+}
+
+// Lost notes what of the brain was never found, by this process or by an earlier one that filled it.
+func (b *Brain) Lost(l Loss) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.loss.Missing += l.Missing
+	b.loss.Searched += l.Searched
+	if notices, ok := b.store.(target.Notices); ok {
+		notices.Unfound(l.Missing, l.Searched)
+	}
+}
+
 // ID returns the service's id of the brain, once Create or Find has returned without an error.
 func (b *Brain) ID() string { return b.id }
 
 // Create creates the brain. The error is ErrExists if there is one already.
 func (b *Brain) Create(ctx context.Context) (err error) {
+	b.mu.Lock()
+	b.loss = Loss{}
+	b.mu.Unlock()
 	b.id, err = b.store.Create(ctx, b.name)
 	return err
 }

@@ -37,13 +37,21 @@ func (b *Brain) Await(
 ) error {
 	i, query := probeOf(docs)
 	paths := sameText(docs, i)
-	return b.await(ctx, probe{
+	one := probe{
 		doc: docs[i].Path, query: query, written: written, hint: hint,
 		found: func(c result.Chunk) bool {
 			return c.Text != "" && bytes.Contains(docs[i].Data, []byte(c.Text)) ||
 				slices.ContainsFunc(documents(c), func(p string) bool { return slices.Contains(paths, p) })
 		},
-	})
+	}
+	if _, ok := b.store.(target.Notices); ok {
+		missing, err := b.awaitAll(ctx, []probe{one})
+		if err == nil {
+			b.Lost(Loss{missing, 1})
+		}
+		return err
+	}
+	return b.await(ctx, one)
 }
 
 // awaitSearchable polls until a search finds the corpus. docs are all the documents, docs[last] was
@@ -51,12 +59,33 @@ func (b *Brain) Await(
 func (b *Brain) awaitSearchable(
 	ctx context.Context, docs []dataset.Doc, last int, query string,
 ) error {
-	known, twins := dataset.PathsOf(docs), sameText(docs, last)
-	return b.await(ctx, probe{
-		doc: docs[last].Path, query: query, written: len(known),
-		found: func(c result.Chunk) bool { return found(c, known, twins) || nameless(c, docs[last]) },
-		hint:  fmt.Sprintf("does the daemon index %s?", result.SeedRoot),
-	})
+	known := dataset.PathsOf(docs)
+	one := func(i int, query string) probe {
+		twins := sameText(docs, i)
+		return probe{
+			doc: docs[i].Path, query: query, written: known.Len(),
+			found: func(c result.Chunk) bool { return found(c, known, twins) || nameless(c, docs[i]) },
+			hint:  fmt.Sprintf("does the daemon index %s?", result.SeedRoot),
+		}
+	}
+	if _, ok := b.store.(target.Notices); !ok {
+		return b.await(ctx, one(last, query))
+	}
+	words, _ := usesOf(docs)
+	var probes []probe
+	for _, i := range spread(len(docs), mostProbes) {
+		probes = append(probes, one(i, probeWords(docs[i], words.own)))
+	}
+	missing, err := b.awaitAll(ctx, probes)
+	switch {
+	case err != nil:
+		return err
+	case missing == len(probes):
+		return fmt.Errorf("none of %d documents that were written is found by its own words after %v without any; "+
+			"check with evalctl target check that the target finds what it is told", missing, searchableWithin)
+	}
+	b.Lost(Loss{missing, len(probes)})
+	return nil
 }
 
 // nameless reports whether a chunk that does not say from which document it is has text of doc. The
@@ -147,7 +176,7 @@ func sameText(docs []dataset.Doc, i int) []string {
 
 // found reports whether one of paths is among the documents of a chunk. A document that is reported
 // as the duplicate of another counts too.
-func found(c result.Chunk, known dataset.Paths, paths []string) bool {
+func found(c result.Chunk, known *dataset.Paths, paths []string) bool {
 	for _, name := range append([]string{c.Path, c.DocumentID}, c.Duplicates...) {
 		if slices.Contains(paths, known.Name(name)) {
 			return true
@@ -160,23 +189,8 @@ func found(c result.Chunk, known dataset.Paths, paths []string) bool {
 // words to find it by. It is the document with the most words that no other has; of several, the
 // one with the most different words; of several, the last one.
 func probeOf(docs []dataset.Doc) (index int, query string) {
-	type use struct{ first, last int }
-	uses := map[string]use{}
-	different, own := make([]int, len(docs)), make([]int, len(docs))
-	for i, doc := range docs {
-		for w := range wordsOf(doc.Data) {
-			u, seen := uses[string(w)]
-			if seen && u.last == i {
-				continue
-			}
-			different[i]++
-			if !seen {
-				u.first = i
-			}
-			u.last = i
-			uses[string(w)] = u
-		}
-	}
+	uses, different := usesOf(docs)
+	own := make([]int, len(docs))
 	for _, u := range uses {
 		if u.first == u.last {
 			own[u.first]++
@@ -187,10 +201,36 @@ func probeOf(docs []dataset.Doc) (index int, query string) {
 			index = i
 		}
 	}
-	return index, probeWords(docs[index], func(word []byte) bool {
-		u := uses[string(word)]
-		return u.first == u.last
-	})
+	return index, probeWords(docs[index], uses.own)
+}
+
+// uses has the first and the last document of each word.
+type uses map[string]struct{ first, last int }
+
+// usesOf returns the uses of all words, and how many different ones each document has.
+func usesOf(docs []dataset.Doc) (all uses, different []int) {
+	all, different = uses{}, make([]int, len(docs))
+	for i, doc := range docs {
+		for w := range wordsOf(doc.Data) {
+			u, seen := all[string(w)]
+			if seen && u.last == i {
+				continue
+			}
+			different[i]++
+			if !seen {
+				u.first = i
+			}
+			u.last = i
+			all[string(w)] = u
+		}
+	}
+	return all, different
+}
+
+// own reports whether one document alone has a word.
+func (u uses) own(word []byte) bool {
+	of := u[string(word)]
+	return of.first == of.last
 }
 
 // wordsOf yields the words of a text as searches see them.

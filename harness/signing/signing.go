@@ -59,8 +59,8 @@ func Sign(signer *sshsig.Signer, path string) (string, error) {
 	})
 }
 
-// Verified is what was found about a result file.
-type Verified struct {
+// Verification is what was found about a result file.
+type Verification struct {
 	*verify.Report
 	// Signature is nil unless signatures are checked.
 	Signature *Signature `json:"signature,omitempty"`
@@ -77,9 +77,9 @@ type Signature struct {
 }
 
 // Verify recomputes a result file, see verify.File, and checks its signature unless allowed is nil.
-func Verify(path string, allowed *sshsig.Allowed) (Verified, error) {
+func Verify(path string, allowed *sshsig.AllowedKeys) (Verification, error) {
 	rep, err := verify.File(path)
-	v := Verified{Report: rep}
+	v := Verification{Report: rep}
 	if err == nil && allowed != nil {
 		v.Signature = new(check(allowed, path))
 	}
@@ -87,7 +87,7 @@ func Verify(path string, allowed *sshsig.Allowed) (Verified, error) {
 }
 
 // check checks the signature of a result file, which has the name of the file or of its own name.
-func check(allowed *sshsig.Allowed, path string) (s Signature) {
+func check(allowed *sshsig.AllowedKeys, path string) (s Signature) {
 	own, _ := journal.Names(path)
 	name := path + extension
 	armored, err := inputfile.Read(name, maxSignature)

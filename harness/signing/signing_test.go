@@ -22,7 +22,7 @@ import (
 )
 
 // newKey writes a key, and a file that allows it to sign as name in a namespace.
-func newKey(t *testing.T, name, namespace string) (*sshsig.Signer, *sshsig.Allowed) {
+func newKey(t *testing.T, name, namespace string) (*sshsig.Signer, *sshsig.AllowedKeys) {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -109,7 +109,7 @@ func TestSignature(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		allowed *sshsig.Allowed
+		allowed *sshsig.AllowedKeys
 		change  func()
 		problem string
 	}{

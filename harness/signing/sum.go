@@ -23,7 +23,7 @@ type FailedError struct{ message string }
 func (e *FailedError) Error() string { return e.message }
 
 // Verify verifies a file, and reports whether it can be read.
-func (s *Sum) Verify(path string, allowed *sshsig.Allowed) (Verified, bool) {
+func (s *Sum) Verify(path string, allowed *sshsig.AllowedKeys) (Verification, bool) {
 	s.files++
 	found, err := Verify(path, allowed)
 	if err != nil {

@@ -59,7 +59,7 @@ func (g Grid) Load(s dataset.Spec) (dataset.Input, error) {
 		return in, err
 	}
 	if in.Gold.WithGold == 0 {
-		return in, fmt.Errorf("%s: a sweep needs expected_paths, which none of %s has",
+		return in, fmt.Errorf("%s: a sweep needs expected_paths or expected_evidence, which none of %s has",
 			s.Path, figure.Count(in.Dataset.Selected, "question"))
 	}
 	return in, nil
@@ -163,7 +163,7 @@ func (s *Sweep) cell(ctx context.Context, cell *result.Cell) error {
 	id.Mode, id.TopK, id.CandidateK = cell.Mode, cell.TopK, cell.CandidateK
 	s.Observer.Begin()
 	config := harness.Config{
-		Scorer: pipeline.Grader{Scorer: scorer.Retrieval{TopK: cell.TopK}}, TopK: cell.TopK,
+		Scorer: pipeline.Grader{Scorer: scorer.Retrieval{TopK: cell.TopK, Evidence: gold.WithEvidence > 0}}, TopK: cell.TopK,
 		Dataset: s.Input.Dataset, Concurrency: s.Settings.Concurrency, Observer: cellObserver{s.Observer, cell},
 		Brains: s.Input.Brains, Subject: harness.Subject{Target: s.target(*cell), Session: s.Session, Timeout: s.timeout()},
 		Notes: harness.Notes{Warnings: gold.Warnings, Settings: s.Settings},

@@ -15,15 +15,16 @@ type Ability string
 
 // What a service does.
 const (
-	Asks        Ability = "ask"    // answers questions with a reader of its own
-	Search      Ability = "search" // finds passages
-	Put         Ability = "put"    // writes a document
+	Asks        Ability = "ask"       // answers questions with a reader of its own
+	Search      Ability = "search"    // finds passages
+	Put         Ability = "put"       // writes a document
+	Overwrite   Ability = "overwrite" // replaces the text of a document
 	Append      Ability = "append"
 	Delete      Ability = "delete"
 	Get         Ability = "get" // reads a document, see Reader
 	Rename      Ability = "rename"
 	Brains      Ability = "brains"      // keeps several brains apart
-	Sessions    Ability = "sessions"    // keeps sessions of messages, and reflects on them
+	Sessions    Ability = "sessions"    // keeps sessions of messages, and reflects on them, see Recaller
 	Consolidate Ability = "consolidate" // tidies a brain
 	Tell        Ability = "tell"        // remembers conversations, see Listener
 	Records     Ability = "records"     // shows what it has recorded, see Recorder
@@ -95,21 +96,34 @@ type Listener interface {
 // Recorder is a Service that shows what it has recorded of a brain besides passages.
 type Recorder interface {
 	// Records returns its lists and records. What cannot be read is left out.
-	Records(ctx context.Context, id string) ([]Recorded, error)
+	Records(ctx context.Context, id string) ([]Listing, error)
 }
 
-// Recorded is one list or record, with where it was found.
-type Recorded struct {
+// Listing is one list or record, with where it was found.
+type Listing struct {
 	Place result.Place
 	At    string
 	Value json.RawMessage
 }
 
-// Metered is a Service whose Metrics count what it embeds.
-type Metered interface {
+// Recaller is a Service that searches in the context of a session.
+type Recaller interface {
+	// Recall returns the passages that it finds for a query in a session of a brain.
+	Recall(ctx context.Context, id, session, query string, topK int) ([]result.Chunk, error)
+}
+
+// MeteredService is a Service whose Metrics count what it embeds.
+type MeteredService interface {
 	// Embeddings returns what was embedded since the service began. ok is false if the metrics do not
 	// say it.
 	Embeddings(ctx context.Context) (found Embeddings, ok bool)
+}
+
+// Notices are kept by a Service as findings: what becomes known about it while it is filled.
+type Notices interface {
+	// Unfound notes that of documents that were searched for by their own words some were never
+	// found. It may be called concurrently.
+	Unfound(missing, searched int)
 }
 
 // Wire is a Service that speaks the Protocol, for a load generator, whose requests are its own.
@@ -126,7 +140,7 @@ func OperationNeeds(o dataset.Op) []Ability {
 		return []Ability{Delete}
 	case dataset.OpRename:
 		return []Ability{Rename}
-	case dataset.OpMessage, dataset.OpReflect:
+	case dataset.OpMessage, dataset.OpReflect, dataset.OpForget:
 		return []Ability{Sessions}
 	case dataset.OpConsolidate:
 		return []Ability{Consolidate}

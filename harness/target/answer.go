@@ -109,6 +109,9 @@ func (e *Endpoint) Answer(ctx context.Context, t *Target, q dataset.Question) (a
 	if err == nil {
 		err = scenario.exchange(ctx, e, scenario.request(t, q), &a, time.Now())
 	}
+	if !t.Scenario.Reads() {
+		a.cut(t.TopK)
+	}
 	e.spelled.Or(uint32(a.spelled))
 	// A secret may have been split between deltas, or have escapes that only JSON takes away.
 	return redact.Values(e.redactor, a), e.redactor.Error(err)
@@ -128,12 +131,19 @@ func search(ctx context.Context, e *Endpoint, r Request, a *Answer, _ time.Time)
 	}
 	a.EffectiveMode, a.Fusion = effectiveMode(o), fusion(o)
 	a.spelled |= spellingsOf(o, "chunks", "hits")
+	return nil
+}
+
+// cut leaves the first topK passages, which were asked for, as the answer of a search.
+func (a *Answer) cut(topK int) {
+	if len(a.Retrieved) > topK {
+		a.Retrieved = a.Retrieved[:topK]
+	}
 	texts := make([]string, len(a.Retrieved))
 	for i, c := range a.Retrieved {
 		texts[i] = c.Text
 	}
 	a.Answer = strings.Join(texts, "\n")
-	return nil
 }
 
 // ask sends a question and reads the stream of its answer into a.
@@ -169,10 +179,11 @@ func ask(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time
 // readAnswer reads an ask stream into a, up to and including its done event.
 func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) error {
 	var text strings.Builder
+	var pieces jsonobj.Pieces
 	var whole *string
 	defer func() {
 		if whole == nil {
-			s := text.String()
+			s := text.String() + pieces.Rest()
 			whole = &s
 		}
 		a.Answer = *whole
@@ -216,7 +227,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 			a.EffectiveMode, a.Fusion = effectiveMode(o), fusion(o)
 			a.spelled |= spellingsOf(o, "chunks")
 		case protocol.EventDelta, "token":
-			delta := o.Text("delta", "text", "content", "token")
+			delta := pieces.Next(o.First("delta", "text", "content", "token"))
 			if a.FirstDelta == 0 && delta != "" {
 				a.FirstDelta = came
 			}

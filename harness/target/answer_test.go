@@ -92,6 +92,10 @@ func TestAskStreams(t *testing.T) {
 			event("token", `{"token":"kept"}`) + event("done", `{"answer":{"x":1}}`),
 			text("kept", true)},
 		{"done only", event("done", `{"answer":"a"}`), text("a", false)},
+		{"halves of a character",
+			event("answer_delta", `{"delta":"a\ud83d"}`) + event("ping", `x`) +
+				event("answer_delta", `{"delta":"\ude00b\ud83d"}`) + event("done", `{}`),
+			text("a😀b\ufffd", true)},
 		{"null chunks",
 			event("retrieve", `{"chunks":null,"topK":5,"mode":"auto"}`) +
 				event("done", `{"answer":"a"}`),
@@ -330,5 +334,16 @@ func TestUnknownScenario(t *testing.T) {
 	_, err := asks.Ask(t.Context(), dataset.Question{Question: "who?"}, questionTime)
 	if _, ok := AsFailure(err); ok || err == nil || len(s.Calls()) != 0 {
 		t.Errorf("got %v after %d calls", err, len(s.Calls()))
+	}
+}
+
+// TestSearchIsCut checks that a daemon that returns more passages than were asked for is not measured with
+// them.
+func TestSearchIsCut(t *testing.T) {
+	target := targetOf(t, writing(t, `{"chunks":[{"path":"a","text":"one"},{"path":"b","text":"two"},{"path":"c","text":"three"}]}`))
+	target.Scenario, target.TopK = result.SearchOnly, 2
+	a, err := target.Ask(t.Context(), dataset.Question{Question: "q"}, time.Minute)
+	if err != nil || len(a.Retrieved) != 2 || a.Answer != "one\ntwo" {
+		t.Errorf("%+v, %v", a, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/internal/httpclient"
+	"evalctl/internal/printable"
 )
 
 // Get implements Reader.
@@ -38,7 +39,7 @@ func (e *Endpoint) Get(ctx context.Context, id, path string) (texts []string, er
 }
 
 // Records implements Recorder with the list and the records of the brain's documents.
-func (e *Endpoint) Records(ctx context.Context, id string) (all []Recorded, err error) {
+func (e *Endpoint) Records(ctx context.Context, id string) (all []Listing, err error) {
 	for _, list := range []struct {
 		place result.Place
 		path  string
@@ -50,10 +51,25 @@ func (e *Endpoint) Records(ctx context.Context, id string) (all []Recorded, err 
 			return all, context.Cause(ctx)
 		}
 		for _, m := range o {
-			all = append(all, Recorded{list.place, "GET " + list.path + ": " + string(m.Key), m.Value})
+			all = append(all, Listing{list.place, "GET " + list.path + ": " + string(m.Key), m.Value})
 		}
 	}
 	return all, nil
+}
+
+// Recall implements Recaller.
+func (e *Endpoint) Recall(ctx context.Context, id, session, query string, topK int) ([]result.Chunk, error) {
+	query = printable.First(withoutOperators(query), protocol.MaxSearchQuery)
+	ctx, cancel := TimeLimit(ctx, CallTimeout)
+	defer cancel()
+	o, err := e.Object(ctx, Request{
+		Method: http.MethodPost, Path: BrainPath(id) + "/sessions/" + url.PathEscape(session) + "/recall",
+		ContentType: protocol.TypeJSON, Body: Encode(result.Auto, map[string]any{"query": query, "top_k": topK}, nil),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return SearchChunks(o)
 }
 
 // Wire implements Wire.
@@ -91,6 +107,9 @@ func (s speaker) operate(ctx context.Context, o dataset.Operation) error {
 		if o.Path != "" {
 			body["path"] = result.SeedRoot + o.Path
 		}
+		if o.Source != "" {
+			body["source"] = o.Source
+		}
 		return lacking(s.json(ctx, "/documents", body))
 	case dataset.OpMessage:
 		body := map[string]any{"role": o.Role, "content": o.Text}
@@ -103,6 +122,8 @@ func (s speaker) operate(ctx context.Context, o dataset.Operation) error {
 		return lacking(s.json(ctx, s.session(o)+"/messages", body))
 	case dataset.OpReflect:
 		return lacking(s.json(ctx, s.session(o)+"/reflect", map[string]any{}))
+	case dataset.OpForget:
+		return lacking(s.send(ctx, http.MethodDelete, s.session(o), "", nil))
 	case dataset.OpConsolidate:
 		err := lacking(s.json(ctx, "/consolidate", map[string]any{}))
 		if errors.Is(err, ErrLacks) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf16"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
@@ -134,6 +135,7 @@ func Chunks(o jsonobj.Object, keys ...string) ([]result.Chunk, error) {
 				Date:       dateOf(c),
 				Score:      score,
 				Text:       c.Text("text", "preview", "content", "summary"),
+				Cut:        c.Text("text") == "" && isCut(c.Text("preview")),
 				SessionID:  sessionOf(c),
 				Duplicates: duplicatesOf(c),
 			}
@@ -144,6 +146,12 @@ func Chunks(o jsonobj.Object, keys ...string) ([]result.Chunk, error) {
 		return out, nil
 	}
 	return []result.Chunk{}, nil
+}
+
+// isCut reports whether a preview may be the beginning of a longer text. Some services count its
+// characters in UTF-16.
+func isCut(preview string) bool {
+	return len(utf16.Encode([]rune(preview))) >= protocol.MaxPreviewChars
 }
 
 // checkNames returns an error for a chunk with a name that is too long, or with too many.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"regexp"
 	"slices"
 	"strings"
@@ -68,9 +69,9 @@ type Registry struct {
 //   - a command with its arguments: the daemon that it starts, see launch.Profile;
 //   - mcp: before a command or a URL: an MCP server with tools of its own.
 //
-// A URL or a name may be followed by settings, --mode MODE, --dialect DIALECT or --mapping MAPPING. A
-// name or a command may follow assignments VARIABLE=VALUE, which the daemon gets in its environment.
-// Between mcp: and the command may be settings, and then assignments.
+// Settings, --mode MODE, --dialect DIALECT or --mapping MAPPING, stand before a URL, a name or a command,
+// or after a URL or a name; all words after a command are its own. Between the settings and a name or a
+// command may be assignments VARIABLE=VALUE, which the daemon gets in its environment.
 //
 // Errors quote no definition, which may have a token.
 func (r Registry) Find(text string) (Definition, error) {
@@ -201,12 +202,14 @@ func (r Registry) define(name, definition, origin string, outer []string) (d Def
 	if isMCP {
 		return r.server(name, words, origin)
 	}
+	settings, words := leading(words)
 	assigned, words, err := assignments(words)
 	if err != nil {
 		return d, fmt.Errorf("target %s: %w", name, err)
 	}
 	switch {
 	case len(words) > 0 && isURL(words[0]):
+		settings = append(settings, words[1:]...)
 		if len(assigned) > 0 {
 			return d, fmt.Errorf("target %s: the daemon at a URL is running already, with an environment of its own; "+
 				"leave the assignments out", name)
@@ -216,6 +219,7 @@ func (r Registry) define(name, definition, origin string, outer []string) (d Def
 		if d, err = r.refer(words[0], append(outer, name)); err != nil {
 			return d, err
 		}
+		settings = append(settings, words[1:]...)
 		if d.Endpoint != "" && len(assigned) > 0 {
 			return d, fmt.Errorf("target %s: the daemon of %s is running already, with an environment of its own; "+
 				"leave the assignments out", name, words[0])
@@ -227,11 +231,12 @@ func (r Registry) define(name, definition, origin string, outer []string) (d Def
 			}
 		}
 	default:
-		d, err = r.started(name, words, origin)
+		if d, err = r.started(name, words, origin); err != nil {
+			return d, err
+		}
 		d.Profile.Env = assigned
-		return d, err
 	}
-	if err := d.Settings.parse(words[1:]); err != nil {
+	if err := d.Settings.parse(settings); err != nil {
 		return d, fmt.Errorf("target %s: %w", name, err)
 	}
 	return d, nil
@@ -239,15 +244,8 @@ func (r Registry) define(name, definition, origin string, outer []string) (d Def
 
 // server returns a target that is an MCP server.
 func (r Registry) server(name string, words []string, origin string) (d Definition, err error) {
-	before := 0
-	for before < len(words) && strings.HasPrefix(words[before], "--") {
-		if before++; !strings.Contains(words[before-1], "=") {
-			before++
-		}
-	}
-	before = min(before, len(words))
-	settings := words[:before]
-	assigned, words, err := assignments(words[before:])
+	settings, words := leading(words)
+	assigned, words, err := assignments(words)
 	switch {
 	case err != nil:
 		return d, fmt.Errorf("target %s: %w", name, err)
@@ -256,7 +254,7 @@ func (r Registry) server(name string, words []string, origin string) (d Definiti
 			"leave the assignments out", name)
 	case len(words) > 0 && isURL(words[0]):
 		d = Definition{Name: name, Endpoint: words[0]}
-		settings = append(settings[:len(settings):len(settings)], words[1:]...)
+		settings = append(settings, words[1:]...)
 	default:
 		if d, err = r.started(name, words, origin); err != nil {
 			return d, err
@@ -268,6 +266,18 @@ func (r Registry) server(name string, words []string, origin string) (d Definiti
 		return d, fmt.Errorf("target %s: %w", name, err)
 	}
 	return d, nil
+}
+
+// leading splits words into the settings at their beginning, with their values, and the others.
+func leading(words []string) (settings, rest []string) {
+	n := 0
+	for n < len(words) && strings.HasPrefix(words[n], "--") {
+		if n++; !strings.Contains(words[n-1], "=") {
+			n++
+		}
+	}
+	n = min(n, len(words))
+	return slices.Clone(words[:n]), words[n:]
 }
 
 // refer returns the target called other under the name of the last of outer.
@@ -290,10 +300,16 @@ func (r Registry) started(name string, words []string, origin string) (Definitio
 	if len(words) == 0 || words[0] == "" {
 		return Definition{}, fmt.Errorf("no usable daemon command for target %s: %s names no program", name, origin)
 	}
+	if host, port, err := net.SplitHostPort(words[0]); err == nil && len(words) == 1 && host != "" && isNumber(port) {
+		return Definition{}, fmt.Errorf("target %s: %s is no command and no URL: did you mean http://%[2]s?", name, words[0])
+	}
 	return Definition{Name: name, Profile: launch.Profile{
 		Command: words, Dir: r.Env(Variable(name, "DIR")),
 	}}, nil
 }
+
+// isNumber reports whether a text has digits only.
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // assignment is a word that sets a variable.
 var assignment = sync.OnceValue(func() *regexp.Regexp {

@@ -46,6 +46,9 @@ func SearchChunks(o jsonobj.Object) ([]result.Chunk, error) {
 	if err != nil {
 		return nil, ShapeFailure("POST search: " + err.Error())
 	}
+	for i := range chunks {
+		chunks[i].Cut = false // only the previews of an answer have a longest length
+	}
 	return chunks, incomplete(o)
 }
 

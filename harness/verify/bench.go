@@ -70,7 +70,7 @@ func (r *Report) block(path string, b record.Block) {
 			failed += n
 		}
 		r.Figures += 3
-		add, at := found(r.add), fmt.Sprintf("%s.ops[%d]", path, i)
+		add, at := reporter(r.add), fmt.Sprintf("%s.ops[%d]", path, i)
 		if o.Offered != o.OK+failed+o.Dropped {
 			add.differ(at+".offered", o.Offered, o.OK+failed+o.Dropped)
 		}

@@ -11,7 +11,7 @@ import (
 // with the bill.
 func (f *figures) spending(want, res *result.Result, rep *Report) {
 	file, parts := &res.Cost, res.Cost.Parts
-	add := found(rep.add)
+	add := reporter(rep.add)
 	add.must((parts == nil) == (file.TotalUSD == nil), ".cost", file.TotalUSD, "total_usd is recorded if its parts are")
 	if parts == nil || file.TotalUSD == nil {
 		return
@@ -32,7 +32,7 @@ func (f *figures) spending(want, res *result.Result, rep *Report) {
 
 // spending checks the spending at a place of the file at path.
 func spending(at string, s *result.Spending, path string, rep *Report) {
-	add := found(rep.add)
+	add := reporter(rep.add)
 	sum := s.Parts.Total()
 	add.must(*s.TotalUSD == sum, at, s.TotalUSD, "the parts of total_usd add up to %v", sum)
 	add.must(s.Parts.MayHaveUSD <= *s.TotalUSD, at+".parts.may_have_been_charged_usd", s.Parts.MayHaveUSD, "it is a part of total_usd")

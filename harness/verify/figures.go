@@ -22,8 +22,9 @@ var given = []struct{ path, what string }{
 	{".brains[].id", "the brains and the sizes of their corpora"},
 	{".brains[].documents", "the brains and the sizes of their corpora"},
 	{".own_questions", "the questions of evalctl's own before the run"},
+	{".admission", "what was seen of the target besides the questions"},
 	{".embeddings", "what the daemon embedded, and at which price"},
-	{".imported", "where imported answers come from"},
+	{".imported", "how imported answers were read from their files"},
 	{".mapped", "what was seen of a service with a mapping"},
 	{".cost.cap_usd", "the cap, and whether the judge has a price"},
 	{".cost.unpriced_model", "the cap, and whether the judge has a price"},
@@ -72,7 +73,7 @@ func follows(path string) bool {
 
 // pairFigures are the keys of a comparison with a baseline that follow from its other ones.
 var pairFigures = []string{
-	"only_run", "only_baseline", "difference", "interval", "mcnemar_exact_p", "margin_p", "verdict", "settles",
+	"only_run", "only_baseline", "clusters", "difference", "interval", "mcnemar_exact_p", "margin_p", "verdict", "settles",
 }
 
 // notChecked says what does not follow from the questions of a result.
@@ -80,7 +81,7 @@ func (f *figures) notChecked(res *result.Result) []string {
 	var out []string
 	for _, g := range given {
 		skip := res.Replay == nil && (g.path == ".replay" || strings.HasPrefix(g.path, ".cost_accounting")) ||
-			len(res.OwnQuestions) == 0 && g.path == ".own_questions" || res.Mapped == nil && g.path == ".mapped" ||
+			len(res.OwnQuestions) == 0 && g.path == ".own_questions" || res.Admission == nil && g.path == ".admission" || res.Mapped == nil && g.path == ".mapped" ||
 			res.Imported == nil && g.path == ".imported"
 		if !skip && !slices.Contains(out, g.what) {
 			out = append(out, g.what)
@@ -157,7 +158,7 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: slices.Clone(res.Brains),
 		StartedAt: res.StartedAt, FinishedAt: res.FinishedAt, Stopped: res.Stopped,
 		Resumed: res.Resumed, Planned: id.Dataset.Selected, Identity: id, Settings: res.Settings,
-		OwnQuestions: res.OwnQuestions, Mapped: res.Mapped, Imported: res.Imported, Escaped: res.Escaped,
+		OwnQuestions: res.OwnQuestions, Admission: res.Admission, Mapped: res.Mapped, Imported: res.Imported, Escaped: res.Escaped,
 		Cost: result.Cost{
 			Spending: res.Cost.Spending, UnpricedModel: res.Cost.UnpricedModel, PricesDate: res.Cost.PricesDate, Unassigned: res.Cost.Unassigned,
 		},
@@ -255,7 +256,7 @@ func (f *figures) fillReplay(want, res *result.Result) {
 
 // costs compares what the questions and the other requests cost with what the file says was spent.
 func (f *figures) costs(want, res *result.Result, rep *Report) {
-	add := found(rep.add)
+	add := reporter(rep.add)
 	if file, sum := res.Cost.SpentUSD, want.Cost.SpentUSD; file != sum && closeTo(number(file), number(sum)) {
 		add.differ(".cost.spent_usd", file, sum) // in its last digits
 	}

@@ -7,7 +7,7 @@ import (
 
 // panel checks that a record has the verdicts of the panel's recipes, and that its own is that of the
 // first.
-func (c *checker) panel(r *result.Record, add found) {
+func (c *checker) panel(r *result.Record, add reporter) {
 	if len(r.Panel) == 0 && (len(c.recipes) == 0 || r.Outcome != result.Scored) {
 		return
 	}

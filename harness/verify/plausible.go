@@ -68,6 +68,8 @@ func plausibleOutcome(r *result.Record) bool {
 			return false
 		}
 	case result.Unscored:
+	case result.Unjudged:
+		return !r.Passed && r.Attempts >= 1 && r.Reason != ""
 	case result.NoGold:
 		return !r.Passed && r.ExpectedPaths == nil && r.Attempts == 0 && r.Retrieval == nil
 	case result.NotMeasurable:

@@ -23,8 +23,8 @@ type batch struct {
 	texts [][]byte
 }
 
-// checked is what the questions of a batch contain.
-type checked struct {
+// batchContent is what the questions of a batch contain.
+type batchContent struct {
 	first   int
 	records []result.Record
 	found   []Difference
@@ -54,8 +54,9 @@ type askedID struct {
 // add reads the texts of questions, which are decoded and checked concurrently.
 func (f *figures) add(questions iter.Seq2[[]byte, error], res *result.Result, rep *Report) (err error) {
 	check := newChecker(res)
+	check.textless = rep.Kind == "sweep"
 	f.numbers = map[askedID]int{}
-	batches, done := make(chan batch), make(chan checked)
+	batches, done := make(chan batch), make(chan batchContent)
 	var workers, collector sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
@@ -91,7 +92,7 @@ func (f *figures) add(questions iter.Seq2[[]byte, error], res *result.Result, re
 }
 
 // count adds the records of a batch. The order of batches does not matter.
-func (f *figures) count(c checked, rep *Report) {
+func (f *figures) count(c batchContent, rep *Report) {
 	for _, d := range c.found {
 		rep.add(d)
 	}
@@ -135,8 +136,8 @@ func (f *figures) ids() string {
 func questionPath(number int) string { return fmt.Sprintf(".questions[%d]", number-1) }
 
 // batch decodes and checks the questions of a batch.
-func (c *checker) batch(b batch) checked {
-	out := checked{first: b.first, records: make([]result.Record, len(b.texts))}
+func (c *checker) batch(b batch) batchContent {
+	out := batchContent{first: b.first, records: make([]result.Record, len(b.texts))}
 	for i, text := range b.texts {
 		number := b.first + i
 		rec := &out.records[i]
@@ -158,7 +159,7 @@ func (c *checker) batch(b batch) checked {
 
 // schema checks a question against the schema. A question as evalctl writes it has only keys that
 // the schema allows, so that it is enough to look at their values; that is much faster.
-func (c *checker) schema(text []byte, rec *result.Record, add found) {
+func (c *checker) schema(text []byte, rec *result.Record, add reporter) {
 	written, err := json.Marshal(rec)
 	if err == nil && bytes.Equal(written, text) && plausible(rec) {
 		return

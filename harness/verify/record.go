@@ -14,6 +14,8 @@ import (
 // checker checks records. It is safe for concurrent use.
 type checker struct {
 	topK int
+	// textless is set for the cells of a sweep, which do not keep the texts of chunks.
+	textless bool
 	// scorer scores answers again if that needs no model, nil otherwise.
 	scorer scorer.Scorer
 	// checks applies the checks of questions again, nil unless the run did.
@@ -25,6 +27,8 @@ type checker struct {
 	recipes []result.Recipe
 	// unretrieved is set if the target does not say what answers rest on.
 	unretrieved bool
+	// imported is set for stored answers, which need not say what was retrieved.
+	imported bool
 	// byText is set if documents were found by the texts of passages.
 	byText bool
 	// corpus is set if the paths of the daemon were translated to those of a corpus, which is not at
@@ -32,6 +36,8 @@ type checker struct {
 	corpus bool
 	// brains are those that questions name: all of the run if it had several.
 	brains []string
+	// rule is that of several judgements of an imported answer.
+	rule result.VoteRule
 }
 
 func newChecker(res *result.Result) *checker {
@@ -39,7 +45,7 @@ func newChecker(res *result.Result) *checker {
 	c := &checker{
 		topK: max(1, id.TopK), repeats: id.Dataset.Repeats, replay: res.Replay != nil, recipes: id.Panel,
 		unretrieved: res.Mapped.Unretrieved(), byText: res.Mapped != nil && res.Mapped.ByText > 0,
-		corpus: id.Corpus != nil, brains: []string{""},
+		corpus: id.Corpus != nil, brains: []string{""}, imported: id.Imported != nil,
 	}
 	if len(res.Brains) > 1 {
 		c.brains = nil
@@ -47,17 +53,20 @@ func newChecker(res *result.Result) *checker {
 			c.brains = append(c.brains, b.ID)
 		}
 	}
+	if id.Imported != nil {
+		c.rule = id.Imported.VoteRule
+	}
 	caseMatters := id.ExactCase != nil && *id.ExactCase
-	if kind, err := scorer.Find(id.Scorer); err == nil && kind.Prompts != nil && kind.Offline != nil {
+	if kind, err := scorer.Find(id.Scorer); err == nil && kind.Name == (scorer.Checks{}).Name() {
 		c.checks = &scorer.Checks{Case: caseMatters}
-	} else if err == nil && kind.Offline != nil {
-		c.scorer = kind.Offline(scorer.Options{TopK: c.topK, ExactCase: caseMatters})
+	} else if err == nil && kind.Offline != nil && kind.Prompts == nil {
+		c.scorer = kind.Offline(scorer.Options{TopK: c.topK, Evidence: res.Gold == result.ByEvidence, ExactCase: caseMatters})
 	}
 	return c
 }
 
 // record checks what follows from other parts of the same record. The schema has been checked.
-func (c *checker) record(r *result.Record, add found) {
+func (c *checker) record(r *result.Record, add reporter) {
 	if r.Score != nil {
 		c.score(r, add)
 	}
@@ -81,14 +90,16 @@ func (c *checker) record(r *result.Record, add found) {
 		c.verdict(r, add)
 	}
 	c.panel(r, add)
+	c.votes(r, add)
 	c.retrieval(r, add)
+	c.evidence(r, add)
 	c.lost(r, add)
 	c.leaks(r, add)
 }
 
 // leaks checks that the forbidden texts in the record are among those that it says came back. What
 // came back elsewhere, or of deleted documents, is not in the file.
-func (c *checker) leaks(r *result.Record, add found) {
+func (c *checker) leaks(r *result.Record, add reporter) {
 	found := result.NewLeaks(r.Forbidden)
 	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
 		found.LookAnswer(r.Answer, r.Retrieved, r.Citations)
@@ -105,7 +116,7 @@ func (c *checker) leaks(r *result.Record, add found) {
 }
 
 // score checks a score and whether it passes. A scorer without a model scores the answer again.
-func (c *checker) score(r *result.Record, add found) {
+func (c *checker) score(r *result.Record, add reporter) {
 	v := scorer.Verdict{Scored: true, Score: *r.Score}
 	if c.scorer != nil {
 		again, err := c.scorer.Score(context.Background(), r.Item())
@@ -124,7 +135,7 @@ func (c *checker) score(r *result.Record, add found) {
 
 // applied checks the outcomes of a question's checks and the score that follows from them. What a
 // judge said is taken as it is.
-func (c *checker) applied(r *result.Record, add found) {
+func (c *checker) applied(r *result.Record, add reporter) {
 	item := r.Item()
 	if err := c.checks.Check(item); err != nil {
 		add(Difference{Path: ".checks", Problem: "they cannot be applied: " + err.Error()})
@@ -148,7 +159,7 @@ func (c *checker) applied(r *result.Record, add found) {
 }
 
 // verdict checks the verdict on a question of a replay against its outcome.
-func (c *checker) verdict(r *result.Record, add found) {
+func (c *checker) verdict(r *result.Record, add reporter) {
 	var want []result.JudgeVerdict
 	switch {
 	case r.Outcome == result.Errored:
@@ -168,7 +179,7 @@ func (c *checker) verdict(r *result.Record, add found) {
 
 // lost compares what lost a question, and how deep its gold was looked for, with the ranks of the
 // gold.
-func (c *checker) lost(r *result.Record, add found) {
+func (c *checker) lost(r *result.Record, add reporter) {
 	missing := r.Retrieval != nil && slices.ContainsFunc(r.Retrieval.Gold, func(g scorer.Gold) bool { return g.Rank < 1 || g.Rank > c.topK })
 	deep := 0
 	if r.DeepRank != nil {
@@ -180,14 +191,14 @@ func (c *checker) lost(r *result.Record, add found) {
 	case result.CauseRankBurial:
 		add.must(deep > 0, ".loss", r.Cause, "no gold was found below the top-k")
 	case result.CauseMissRetrieval:
-		add.must(missing && deep <= 0, ".loss", r.Cause, "missing gold: %v, found at rank %v", missing, deep)
+		add.must((missing || r.LacksEvidence()) && deep <= 0, ".loss", r.Cause, "missing gold: %v, found at rank %v", missing, deep)
 	case result.CauseReader:
-		add.must(!missing, ".loss", r.Cause, "gold is missing from the top-k")
+		add.must(!missing && !r.LacksEvidence(), ".loss", r.Cause, "gold is missing from the top-k")
 	}
 }
 
 // retrieval checks the comparison of what was retrieved with the gold.
-func (c *checker) retrieval(r *result.Record, add found) {
+func (c *checker) retrieval(r *result.Record, add reporter) {
 	q := r.Retrieval
 	if q == nil {
 		if len(r.ExpectedPaths) > 0 && !c.unretrieved && r.Outcome != result.Errored && r.Outcome.Counts() {
@@ -195,7 +206,7 @@ func (c *checker) retrieval(r *result.Record, add found) {
 		}
 		return
 	}
-	gold := result.Gold(r.ExpectedPaths)
+	gold := result.Gold(r.ExpectedPaths, r.ExpectedGrades)
 	same := slices.EqualFunc(gold, q.Gold, func(a, b scorer.Gold) bool { return a.Path == b.Path && a.Gain == b.Gain })
 	if !same {
 		add.differ(".retrieval.gold", q.Gold, gold)
@@ -226,15 +237,37 @@ func (c *checker) retrieval(r *result.Record, add found) {
 	}
 }
 
+// evidence looks for the evidence in the chunks again, and measures their texts.
+func (c *checker) evidence(r *result.Record, add reporter) {
+	if r.Evidence == nil && r.Returned == nil {
+		missing := len(r.ExpectedEvidence) > 0 && !c.unretrieved && !r.CutPassages(c.topK) && (!c.imported || len(r.Retrieved) > 0) && r.Outcome != result.Errored && r.Outcome.Counts()
+		add.must(!missing || c.textless || r.Retrieval != nil, ".evidence", nil, "it is missing, and the question has expected_evidence")
+		return
+	}
+	again := *r
+	if again.CompareEvidence(c.topK); c.textless {
+		again.Evidence = r.Evidence
+	}
+	switch file, want := r.Evidence, again.Evidence; {
+	case (file == nil) != (want == nil), file != nil && !slices.Equal(file.Ranks, want.Ranks):
+		add.differ(".evidence", file, want)
+	case file != nil && !near(file.Recall, file.Ranking().RecallAt(c.topK)):
+		add.differ(".evidence.recall", file.Recall, file.Ranking().RecallAt(c.topK))
+	}
+	if size := result.SizeOf(r.Retrieved, c.topK); r.Returned != nil && *r.Returned != size && !c.textless {
+		add.differ(".returned", r.Returned, size)
+	}
+}
+
 // ranks checks the ranks of the gold against the retrieved paths. How these were translated to
 // those of a corpus is not known: with one, only gold that must be there, or cannot be, is named.
-func (c *checker) ranks(r *result.Record, gold scorer.Ranking, add found) {
+func (c *checker) ranks(r *result.Record, gold scorer.Ranking, add reporter) {
 	if c.byText {
 		return // the texts of the corpus are not in the file
 	}
 	q, chunks := r.Retrieval, r.Retrieved[:min(c.topK, len(r.Retrieved))]
 	want := result.CompareWithGold(gold, r.Retrieved, c.topK, func(c result.Chunk) []string {
-		return dataset.Paths(nil).Documents(c, gold)
+		return (*dataset.Paths)(nil).Documents(c, gold)
 	})
 	if !c.corpus && q.Documents != want.Documents {
 		add.differ(".retrieval.documents", q.Documents, want.Documents)

@@ -10,8 +10,8 @@ func (f *figures) requests(res *result.Result, rep *Report) {
 		return
 	}
 	const path = ".replay.model_requests"
-	add := found(rep.add)
-	kinds := map[result.Generated]result.RequestCount{
+	add := reporter(rep.add)
+	kinds := map[result.GeneratedKind]result.RequestCount{
 		result.Facts: m.Ingest, result.Answers: m.Answers, result.Vectors: m.Embeddings,
 	}
 	made, failed, further := 0, m.Ingest.Failed+m.Answers.Failed+m.Embeddings.Failed, false

@@ -12,7 +12,7 @@ func TestModelRequests(t *testing.T) {
 	good := func() result.ModelRequests {
 		return result.ModelRequests{
 			Ingest: result.RequestCount{Made: 4}, Answers: result.RequestCount{Made: 9, Failed: 2}, Embeddings: result.RequestCount{Made: 3, Failed: 1},
-			WithoutModel: 5, Silent: []result.Generated{},
+			WithoutModel: 5, Silent: []result.GeneratedKind{},
 			Refused: []result.RefusedRequests{
 				{Path: result.PathCompletions, Status: 402, Requests: 2}, {Path: "/v1/messages", Status: 404, Requests: 2}, {Path: result.PathEmbeddings, Requests: 1},
 			},
@@ -25,9 +25,9 @@ func TestModelRequests(t *testing.T) {
 	}{
 		"good":            {func(*result.ModelRequests) {}, false, ""},
 		"further paths":   {func(m *result.ModelRequests) { m.Refused[2] = result.RefusedRequests{Status: 404, Requests: 9} }, false, ""},
-		"silent":          {func(m *result.ModelRequests) { m.Ingest.Made, m.Silent = 0, []result.Generated{result.Facts} }, true, ""},
-		"silent, counted": {func(m *result.ModelRequests) { m.Ingest.Made, m.Silent = 0, []result.Generated{result.Facts} }, false, "made something without a request"},
-		"not silent":      {func(m *result.ModelRequests) { m.Silent = []result.Generated{result.Answers} }, true, "9 requests were made"},
+		"silent":          {func(m *result.ModelRequests) { m.Ingest.Made, m.Silent = 0, []result.GeneratedKind{result.Facts} }, true, ""},
+		"silent, counted": {func(m *result.ModelRequests) { m.Ingest.Made, m.Silent = 0, []result.GeneratedKind{result.Facts} }, false, "made something without a request"},
+		"not silent":      {func(m *result.ModelRequests) { m.Silent = []result.GeneratedKind{result.Answers} }, true, "9 requests were made"},
 		"failed":          {func(m *result.ModelRequests) { m.Answers.Failed, m.Answers.Made = 2, 1 }, false, "more requests failed"},
 		"refused":         {func(m *result.ModelRequests) { m.Refused[0].Requests = 1 }, false, "3 completions and embeddings failed"},
 		"without model":   {func(m *result.ModelRequests) { m.WithoutModel = 17 }, false, "only 16 were made"},

@@ -63,13 +63,17 @@ func (d daemon) Ask(_ context.Context, q dataset.Question, _ time.Duration) (tar
 	return a, nil
 }
 
-// openQuestions returns a dataset of n questions.
-func openQuestions(tb testing.TB, n int) dataset.Dataset {
+// openQuestions returns a dataset of n questions, with evidence if that scores.
+func openQuestions(tb testing.TB, n int, sc scorer.Scorer) dataset.Dataset {
 	tb.Helper()
 	var b strings.Builder
 	for i := 1; i <= n; i++ {
+		evidence := ""
+		if r, ok := sc.(scorer.Retrieval); ok && r.Evidence {
+			evidence = fmt.Sprintf(`"expected_evidence":["text","%s"],`, []string{"other", "something else"}[i%2])
+		}
 		fmt.Fprintf(&b, `{"id":"q%d","question":"question %d","expected_substrings":["answer %d"],`+
-			`"reference_answer":"answer %d","expected_paths":["d%d.md"],"tags":["t%d","a.b"]}`+"\n", i, i, i, i, i, i%2)
+			`"reference_answer":"answer %d","expected_paths":["d%d.md"],%s"tags":["t%d","a.b"]}`+"\n", i, i, i, i, i, evidence, i%2)
 	}
 	path := filepath.Join(tb.TempDir(), "questions.jsonl")
 	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
@@ -85,13 +89,16 @@ func openQuestions(tb testing.TB, n int) dataset.Dataset {
 // runFile returns the result file of a run over n questions, which stops early if stopAt is set.
 func runFile(tb testing.TB, n, stopAt int, sc scorer.Scorer) string {
 	tb.Helper()
-	d := openQuestions(tb, n)
+	d := openQuestions(tb, n, sc)
 	id := result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: sc.Name(), Brain: "eval",
 		Scenario: result.AskBasic, Mode: "auto", TopK: 2, Dialect: result.Auto,
 		Dataset: result.DatasetID{Path: "questions.jsonl", SHA256: d.SHA256, Selected: d.Selected, Tags: d.Tags},
 		Daemon:  result.DaemonID{Endpoint: "http://127.0.0.1:1", Version: "1"},
 		Tool:    result.ToolID{Version: "0", Commit: "a", Go: "go", OS: "linux", Arch: "amd64", CPUs: 2},
+	}
+	if r, ok := sc.(scorer.Retrieval); ok && r.Evidence {
+		id.Scenario = result.SearchOnly // the passages of an answer are scored by document
 	}
 	j, err := journal.Create(tb.TempDir(), id, began, nil)
 	if err != nil {
@@ -183,10 +190,11 @@ func replayFile(tb testing.TB, n int) string {
 	res.Identity.Dataset.Tags["type:s0"], res.Identity.Dataset.Tags["type:s1"] = (n+1)/2, n/2
 	res.Replay = &result.Replay{
 		SchemaVersion: 1, Arm: "go", Load: result.LoadReport{Format: "locomo", Path: "l.json", Bytes: 1, SHA256: strings.Repeat("a", 64), Traps: []result.Trap{}},
-		Sample: result.Sample{Size: n, Population: 4 * n, Strata: []result.Drawn{
+		Sample: result.Sample{Size: n, Population: 4 * n, Strata: []result.StratumDraw{
 			{Name: "s0", Population: 2 * n, Sampled: (n + 1) / 2}, {Name: "s1", Population: 2 * n, Sampled: n / 2},
 		}, Signature: strings.Repeat("b", 64)},
 		Actor:    result.Actor{Style: "full"},
+		Trivial:  []result.Warning{{Kind: result.KeyInMemory, Message: "it stands there", Count: 1, IDs: []string{"q1"}}},
 		Errata:   &result.ErrataUse{Path: "e", SHA256: strings.Repeat("c", 64), IDs: []string{}},
 		Cache:    result.CacheSetting{Mode: "off"},
 		Together: &result.Together{Arms: []string{"go", "py"}, Started: []string{"go"}, Concurrency: 4, InFlight: 8},

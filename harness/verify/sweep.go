@@ -109,7 +109,7 @@ func (r *Report) cell(path string, c cell, sdk string) error {
 	r.same(path+".top_k", c.TopK, res.Identity.TopK)
 	r.same(path+".candidate_k", c.CandidateK, res.Identity.CandidateK)
 	r.same(path+".result.sdk", res.SDK, sdk)
-	part := &Report{Path: r.Path}
+	part := &Report{Path: r.Path, Kind: r.Kind}
 	f := newFigures(&res)
 	if err := f.add(c.texts(), &res, part); err != nil {
 		return err

@@ -54,17 +54,17 @@ type Difference struct {
 	number int // of the question, from 1
 }
 
-// found is called with what differs.
-type found func(Difference)
+// reporter is called with what differs.
+type reporter func(Difference)
 
 // differ adds two values that are not the same.
-func (add found) differ(path string, file, want any) {
+func (add reporter) differ(path string, file, want any) {
 	add(Difference{Path: path, InFile: text(file), Recomputed: text(want)})
 }
 
 // must adds a value that breaks a rule, unless the rule holds. args that are no strings are written
 // as JSON.
-func (add found) must(holds bool, path string, file any, rule string, args ...any) {
+func (add reporter) must(holds bool, path string, file any, rule string, args ...any) {
 	if holds {
 		return
 	}
@@ -116,7 +116,11 @@ func resultFile(path string, r *result.Reader) (*Report, error) {
 	if err := rep.compare(members, f.recompute(&res, rep), f.follows); err != nil {
 		return nil, err
 	}
+	absent := sources(&res, rep)
 	rep.NotChecked = f.notChecked(&res)
+	for _, path := range absent {
+		rep.NotChecked = append(rep.NotChecked, "the digest of "+text(path)+", which cannot be read here")
+	}
 	rep.order()
 	return rep.finish(), nil
 }

@@ -22,7 +22,8 @@ import (
 func files(tb testing.TB) map[string]string {
 	return map[string]string{
 		"exact": runFile(tb, 15, 0, scorer.Exact{}), "retrieval": runFile(tb, 12, 0, scorer.Retrieval{TopK: 2}),
-		"judge": runFile(tb, 15, 0, judge{}), "stopped": runFile(tb, 15, 13, scorer.Exact{}),
+		"evidence": runFile(tb, 12, 0, scorer.Retrieval{TopK: 2, Evidence: true}),
+		"judge":    runFile(tb, 15, 0, judge{}), "stopped": runFile(tb, 15, 13, scorer.Exact{}),
 		"replay": replayFile(tb, 15),
 	}
 }
@@ -206,9 +207,9 @@ func TestEveryPartOfAQuestion(t *testing.T) {
 		".reference_answer", ".expected_substrings", ".line", ".judge_verdict", ".judge_type", ".question_type",
 		".loss", ".retrieved", ".retrieval.documents", ".tags", ".latency_ms", ".felt_ms", ".first_delta_ms", ".search_ms", ".usage", ".attempts",
 		".failed_attempts", ".timeline", ".judge_attempts", ".judge_usage", ".judge_usd", ".judge_saved_usd", ".actor", ".error",
-		".score", ".retrieval.gold",
+		".score", ".retrieval.gold", ".returned",
 	}
-	check := &checker{topK: 2, replay: true}
+	check := &checker{topK: 2, replay: true, brains: []string{""}}
 	for i := range questions {
 		line, err := json.Marshal(questions[i])
 		if err != nil {
@@ -376,5 +377,37 @@ func TestSavings(t *testing.T) {
 		if err != nil || rep.OK != ok || !ok && rep.Differences[0].Path != ".cost_accounting.list_cost.saved_usd" {
 			t.Errorf("one arm, %d more: %v, %+v", saved, err, rep.Differences)
 		}
+	}
+}
+
+// TestEvidenceIsLookedForAgain checks that ranks, recall and sizes must be those of the chunks.
+func TestEvidenceIsLookedForAgain(t *testing.T) {
+	record := func() *result.Record {
+		r := &result.Record{ExpectedEvidence: []string{"the blue boat", "the red boat"}, Reply: result.Reply{
+			Retrieved: []result.Chunk{{Text: "no"}, {Text: "the blue boat is old"}},
+		}}
+		r.CompareEvidence(2)
+		r.Returned = new(result.SizeOf(r.Retrieved, 2))
+		return r
+	}
+	for want, change := range map[string]func(*result.Record){
+		"":                 func(*result.Record) {},
+		".evidence":        func(r *result.Record) { r.Evidence.Ranks[1] = 1 },
+		".evidence.recall": func(r *result.Record) { r.Evidence.Recall = 1 },
+		".returned":        func(r *result.Record) { r.Returned.Tokens++ },
+	} {
+		r, found := record(), ""
+		change(r)
+		(&checker{topK: 2}).evidence(r, func(d Difference) { found += d.Path })
+		if found != want {
+			t.Errorf("found %q, want %q", found, want)
+		}
+	}
+	gone := record()
+	gone.Evidence, gone.Returned, gone.Outcome = nil, nil, result.Scored
+	found := false
+	(&checker{topK: 2}).evidence(gone, func(Difference) { found = true })
+	if !found {
+		t.Error("missing evidence is not named")
 	}
 }

@@ -56,6 +56,7 @@ func trendPoints(l *history.Line) []report.TrendPoint {
 		points = append(points, report.TrendPoint{
 			Date: e.StartedAt, Passed: e.Passed, Total: e.Total, Rate: *e.PassRate, Low: e.Interval.Low, High: e.Interval.High,
 			Interval: e.Interval.Name(), Changed: turned(l, n), Note: strings.Join(n.Changed, ", "), URL: "/result/" + idOf(e.Path),
+			USD: report.TotalUSD(e.Result),
 		})
 	}
 	return points
@@ -141,7 +142,7 @@ func (s *server) trend(r *http.Request, f *history.Folder, rep *reply) error {
 			continue
 		}
 		l.ReadQuestions()
-		p := trendPage{frame: frame{Title: "Trend of " + l.Last().Name}, Line: l, Chart: chartOf(l), Test: history.Test}
+		p := trendPage{frame: frame{Title: "Trend of " + l.Last().Name}, Line: l, Chart: chartOf(l), Costs: report.CostChart(trendPoints(l)), Test: history.Test}
 		return rep.write("trend", p)
 	}
 	return notFound("trend")

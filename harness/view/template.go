@@ -14,6 +14,7 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/journal"
+	"evalctl/harness/report/page"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/stats"
@@ -29,8 +30,8 @@ var shared = sync.OnceValue(func() (s struct {
 	script    template.JS
 	policy    string
 }) {
-	style, styleHash := part("style.css")
-	script, scriptHash := part("progress.js")
+	style, styleHash := part("style.css", page.Stacked())
+	script, scriptHash := part("progress.js", "")
 	s.style, s.script = template.CSS(style), template.JS(script)
 	s.policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; connect-src 'self'; "+
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'", styleHash, scriptHash)
@@ -41,12 +42,14 @@ var shared = sync.OnceValue(func() (s struct {
 	return s
 })
 
-// part returns an embedded file, and the source by which a content security policy allows it.
-func part(name string) (text, source string) {
+// part returns an embedded file with more behind it, and the source by which a content security
+// policy allows both.
+func part(name, more string) (text, source string) {
 	data, err := files.ReadFile(name)
 	if err != nil {
 		panic(err) // the files are part of the program
 	}
+	data = append(data, more...)
 	sum := sha256.Sum256(data)
 	return string(data), "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
@@ -97,6 +100,7 @@ type trendPage struct {
 	frame
 	*history.Line
 	Chart template.HTML // empty without a rate
+	Costs template.HTML // empty if nothing has cost anything
 	Test  stats.ChangeTest
 }
 

@@ -1,5 +1,5 @@
-// Package clientconfig adds an MCP server to the configuration of a desktop client. It knows where
-// each client keeps its configuration, and edits the file without changing anything else in it.
+// Package clientconfig says how a desktop client is told to start an MCP server: where each client
+// keeps its configuration, and what belongs there. It reads and writes no file.
 package clientconfig
 
 import (
@@ -64,7 +64,7 @@ func FindPlaces(goos string, env func(string) string) (Places, error) {
 	}
 	p := Places{home: env(variable)}
 	if p.home == "" {
-		return p, fmt.Errorf("your home folder is unknown: set %s, or --file", variable)
+		return p, fmt.Errorf("your home folder is unknown: set %s", variable)
 	}
 	config := filepath.Join(p.home, ".config")
 	p.zed = filepath.Join(config, "zed")
@@ -103,25 +103,3 @@ func Find(id string) (Client, error) {
 
 // File returns the path of the user's configuration, or of the project's in the current folder.
 func (c Client) File(p Places) string { return c.file(p) }
-
-// Entry returns the entry of a server that is a program. variables are the names of the variables
-// that it needs from the client.
-func (c Client) Entry(program string, args, variables []string) Entry {
-	e := Entry{Command: program, Args: args}
-	if c.typed {
-		e.Type = "stdio"
-	}
-	if c.section == "" {
-		e.EnvVars = variables
-	}
-	return e
-}
-
-// Entry is the entry of a server in a configuration. See Client.Entry.
-type Entry struct {
-	Type    string   `json:"type,omitempty"`
-	Command string   `json:"command"`
-	Args    []string `json:"args"`
-	// EnvVars are the names of variables that the client passes on. Only Codex has them.
-	EnvVars []string `json:"-"`
-}

@@ -4,14 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+
+	"evalctl/internal/terminal"
 )
 
-// Install says which server is added to which client.
+// Install says which server a client is to start.
 type Install struct {
 	Client string // its id, empty to list the clients
 	Name   string // of the entry
-	File   string // empty for the file of the user, or that of a project for a client with files of these
-	Write  bool   // edit the file; without it, the entry is printed
 	// Program and Args start the server, which needs the values of Variables.
 	Program   string
 	Args      []string
@@ -21,7 +27,7 @@ type Install struct {
 	Env  func(string) string
 }
 
-// Run edits the file of the client, prints the entry, or lists the clients.
+// Run prints the entry to stdout and where it belongs to stderr, or lists the clients.
 func (i Install) Run(stdout, stderr io.Writer) error {
 	if err := checkName(i.Name); err != nil {
 		return fmt.Errorf("--entry %w", err)
@@ -29,41 +35,77 @@ func (i Install) Run(stdout, stderr io.Writer) error {
 	if err := checkCommand(i.Program, i.Args); err != nil {
 		return err
 	}
-	if i.Client == "" && (i.Write || i.File != "") {
-		return errors.New("the client is missing; evalctl mcp install lists the clients")
-	}
-	path := i.File
-	var where Places
-	if path == "" {
-		var err error
-		if where, err = FindPlaces(i.GOOS, i.Env); err != nil {
-			return err
-		}
+	where, err := FindPlaces(i.GOOS, i.Env)
+	if err != nil {
+		return err
 	}
 	if i.Client == "" {
-		return list(stdout, where, i.Name, i.Program, i.Args)
+		return list(stdout, where)
 	}
 	client, err := Find(i.Client)
 	if err != nil {
 		return err
 	}
-	if path == "" {
-		path = client.File(where)
+	return client.show(stdout, stderr, client.File(where), i)
+}
+
+// validName is what every client accepts as the name of a server, up to maxName bytes.
+var validName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+const maxName = 64
+
+// checkName returns an error for a name that some client does not accept.
+func checkName(name string) error {
+	if len(name) > maxName || !validName.MatchString(name) {
+		return fmt.Errorf("%q: must be 1 to %d letters, digits, - and _", name, maxName)
 	}
-	entry := client.Entry(i.Program, i.Args, i.Variables)
-	if !i.Write {
-		client.show(stdout, stderr, path, i.Name, entry)
-		client.remind(stderr, i.Variables)
-		return nil
+	return nil
+}
+
+// goRun matches the path of a program that go run has built.
+var goRun = regexp.MustCompile(`/go-build\d+/`)
+
+// checkCommand returns an error for a command that a client could not start later.
+func checkCommand(program string, args []string) error {
+	if goRun.MatchString(filepath.ToSlash(program)) {
+		return errors.New("go run deletes the program when it ends: " +
+			"install it with go install ./cmd/evalctl, and run that one")
 	}
-	change, err := client.Add(path, i.Name, entry)
-	if err != nil {
+	for _, word := range append(slices.Clone(args), program) {
+		if !utf8.ValidString(word) {
+			return fmt.Errorf("%q is not valid UTF-8, which the files of clients must be", word)
+		}
+	}
+	return nil
+}
+
+// list prints the clients and their files.
+func list(w io.Writer, where Places) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "CLIENT\tFILE")
+	for _, client := range clients {
+		fmt.Fprintf(table, "%s\t%s\n", client.ID, terminal.Line(client.File(where)))
+	}
+	return table.Flush()
+}
+
+// show prints the entry, and to stderr what to do with it.
+func (c Client) show(stdout, stderr io.Writer, path string, i Install) error {
+	entry := c.Entry(i.Program, i.Args, i.Variables)
+	fmt.Fprintf(stderr, "Add this entry to %s, which %s reads:\n\n", terminal.Line(path), c.Name)
+	if _, err := io.WriteString(stdout, c.Snippet(i.Name, entry)); err != nil {
 		return err
 	}
-	if err := change.print(stdout, i.Name); err != nil || len(change.Lines) == 0 {
-		return err
+	if add := c.Command(i.Name, entry); add != "" {
+		fmt.Fprintf(stderr, "\nThis command adds it for all projects:\n\n  %s\n", terminal.Line(add))
 	}
-	fmt.Fprintln(stderr, client.Then)
-	client.remind(stderr, i.Variables)
+	fmt.Fprintf(stderr, "\n%s\n", c.Then)
+	if len(i.Variables) > 0 {
+		or := ""
+		if c.section != "" { // an entry may have variables and their values
+			or = `, or in the "env" of the entry if only you can read the file`
+		}
+		fmt.Fprintf(stderr, "%s must pass these variables on: %s. Set them in its environment%s.\n", c.Name, strings.Join(i.Variables, ", "), or)
+	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // paths lists the flags whose value is a file or folder.
-var paths = []string{"dataset", "corpus", "output", "resume", "keys", "file", "client-config", "home", "cache-dir"}
+var paths = []string{"dataset", "corpus", "output", "resume", "keys", "file", "home", "cache-dir"}
 
 // Of returns the commands below a node of a grammar. choices returns the values of a flag or argument
 // that has no enum, nil if they are not listed.

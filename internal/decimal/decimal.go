@@ -6,6 +6,7 @@ package decimal
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -36,4 +37,14 @@ func Parse(text string) (float64, error) {
 		return 0, nil // -0 is 0
 	}
 	return n, nil
+}
+
+// Exact returns the number that v was written as: the decimal fraction with the fewest digits that
+// is v. Sums of these are exact, where those of 0.1 and 0.2 as float64 are not. v is finite.
+func Exact(v float64) *big.Rat {
+	r, ok := new(big.Rat).SetString(strconv.FormatFloat(v, 'g', -1, 64))
+	if !ok {
+		panic("decimal: not a finite number")
+	}
+	return r
 }

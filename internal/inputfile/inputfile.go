@@ -96,6 +96,25 @@ func ReadIn(root *os.Root, name string, most int64) ([]byte, error) {
 // Text returns a text without a byte order mark.
 func Text(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
+// Table returns the text of a table whose rows end with LF, also if they ended with CR alone, as
+// old programs write them. What is between quotation marks stays as it is, if marks quote there.
+func Table(text []byte, marks bool) []byte {
+	if bytes.IndexByte(text, '\r') < 0 {
+		return text
+	}
+	out := bytes.Clone(text)
+	quoted := false
+	for i, c := range out {
+		switch {
+		case c == '"' && marks:
+			quoted = !quoted
+		case c == '\r' && !quoted && (i+1 == len(out) || out[i+1] != '\n'):
+			out[i] = '\n'
+		}
+	}
+	return out
+}
+
 // Within returns an error unless a path that was found below dir is a file of it: a link may not lead
 // out of it.
 func Within(dir, path string, most int64) error {

@@ -195,3 +195,19 @@ func TestLine(t *testing.T) {
 		}
 	}
 }
+
+// TestTable checks that rows that end with CR alone end with LF, and that texts in quotation marks
+// stay as they are.
+func TestTable(t *testing.T) {
+	for text, want := range map[string]string{
+		"a,b\r1,2\r": "a,b\n1,2\n", "a,b\r\n1,2\r\n": "a,b\r\n1,2\r\n", "a\n\"x\ry\"\rb": "a\n\"x\ry\"\nb",
+		"a\n\"x\"\"\ry\"": "a\n\"x\"\"\ry\"", "plain": "plain", "\r": "\n",
+	} {
+		if got := string(inputfile.Table([]byte(text), true)); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+	if got := string(inputfile.Table([]byte("5\" tube\rx"), false)); got != "5\" tube\nx" {
+		t.Errorf("without quotes: %q", got)
+	}
+}

@@ -38,6 +38,16 @@ func Parse(data []byte) (Object, error) {
 	return Append(make(Object, 0, usualMembers), data)
 }
 
+// Prefix parses the JSON object at the start of data. rest is what follows it. ok is false if data
+// does not start with an object.
+func Prefix(data []byte) (o Object, rest []byte, ok bool) {
+	rest, ok = skipObject(data, maxDepth, &o)
+	if !ok {
+		return nil, data, false
+	}
+	return o, rest, true
+}
+
 // Append is Parse into an object whose members are no longer needed, say o[:0].
 func Append(o Object, data []byte) (Object, error) {
 	if rest, ok := skipObject(skipSpace(data), maxDepth, &o); ok && len(skipSpace(rest)) == 0 {
@@ -61,12 +71,18 @@ func (o Object) Get(key string) json.RawMessage {
 
 // Text returns the value of the first of keys that is a non-empty string, and "" if none is.
 func (o Object) Text(keys ...string) string {
+	s, _ := String(o.First(keys...))
+	return s
+}
+
+// First returns the value of the first of keys that is a non-empty string, and nil if none is.
+func (o Object) First(keys ...string) json.RawMessage {
 	for _, k := range keys {
-		if s, _ := String(o.Get(k)); s != "" {
-			return s
+		if v := o.Get(k); len(v) > len(`""`) && v[0] == '"' {
+			return v
 		}
 	}
-	return ""
+	return nil
 }
 
 // Number returns the value of the first of keys that is a number, and 0 if none is. The error names

@@ -212,7 +212,7 @@ func TestIncompleteRepliesAreNotCached(t *testing.T) {
 		"cut":      {Text: "a", FinishReason: "length"},
 		"filtered": {Text: "a", FinishReason: "content_filter"},
 		"empty":    {},
-		"rejected": {Status: 400},
+		"rejected": {Status: 404},
 	} {
 		dir := t.TempDir()
 		m, srv := openMeter(t, nil, llmtest.Script(reply, llmtest.Reply{Text: "whole", FinishReason: llmtest.NoFinishReason}))
@@ -403,6 +403,39 @@ func TestSecretsAreNotCached(t *testing.T) {
 		data, err := os.ReadFile(path)
 		if err != nil || strings.Contains(string(data), secret) || strings.Contains(string(data), "diary") {
 			t.Errorf("%s: %s, %v", path, data, err)
+		}
+	}
+}
+
+// TestCacheOfDialects: what an endpoint refuses is not in the key, so that the next run, which does not
+// know it yet, has the reply. What options say is in it.
+func TestCacheOfDialects(t *testing.T) {
+	dir, calls := t.TempDir(), 0
+	reply := func(c llmtest.Call) llmtest.Reply {
+		calls++
+		if strings.Contains(string(c.Body), `"temperature"`) {
+			return llmtest.Reply{Status: 400, Body: `{"error":{"message":"no temperature","param":"temperature"}}`}
+		}
+		return llmtest.Reply{Text: "a"}
+	}
+	_, srv := openMeter(t, nil, reply)
+	for _, tt := range []struct {
+		options Options
+		cached  bool
+		calls   int
+	}{{Options{}, false, 2}, {Options{}, true, 2}, {Options{Temperature: none}, false, 3}, {Options{Temperature: none}, true, 3}} {
+		o, err := newOpenAI(endpointConfig{BaseURL: srv.URL}) // of another run
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := NewMeter(o, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := ask("m", "q")
+		r.Options = tt.options
+		if got := complete(t, openReplies(t, dir, CacheWrite, 0).Wrap(m, srv.URL), r); got.Cached != tt.cached || calls != tt.calls {
+			t.Errorf("%+v: %+v after %d requests", tt.options, got, calls)
 		}
 	}
 }

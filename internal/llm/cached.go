@@ -80,14 +80,17 @@ func (p *cachedProvider) Complete(ctx context.Context, r Request) (Response, err
 	return resp, err
 }
 
-// key is that of the request as it is sent.
+// key is the key of the request as it would be sent first. What the endpoint refuses of it is not in
+// the key, because that is found out only if something is sent.
 func (p *cachedProvider) key(r Request) (CacheKey, error) {
 	if err := r.check(); err != nil {
 		return CacheKey{}, err
 	}
+	d := r.Options.over(usualDialect(r.Model))
+	r.Messages, r.JSON = d.messages(r), d.sent(r).JSON
 	body, err := json.Marshal(wireRequest(r))
-	if err == nil && !IsReasoningModel(r.Model) {
-		body, err = withTemperature(body, &r.Temperature)
+	if err == nil {
+		body, err = withFields(body, d.fields(r))
 	}
 	if err != nil {
 		return CacheKey{}, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"golang.org/x/time/rate"
 )
@@ -38,6 +39,9 @@ type Config struct {
 	// PerSecond limits the HTTP requests per second, retries included; 0 means no limit. A burst of
 	// one second's worth of requests passes at once.
 	PerSecond float64
+	// Patience is how long a call is repeated that fails for a passing reason. 0 means up to
+	// DefaultMaxAttempts requests, whose waits are a minute at most.
+	Patience time.Duration
 	// OllamaHost is a host, host:port or URL. Empty means 127.0.0.1:11434.
 	OllamaHost string
 }
@@ -78,7 +82,7 @@ func (c Config) openAI(modelVariable, urlVariable, keyVariable string) (endpoint
 	if err := c.checkKey(urlVariable, keyVariable); err != nil {
 		return endpointConfig{}, err
 	}
-	e := endpointConfig{Name: c.Provider, BaseURL: c.baseURL(), Limiter: limiter(c.PerSecond)}
+	e := endpointConfig{Name: c.Provider, BaseURL: c.baseURL(), Limiter: limiter(c.PerSecond), Patience: c.Patience}
 	if c.Provider == ProviderOpenAI {
 		e.APIKey, e.KeyVariable = c.APIKey, keyVariable
 	}

@@ -159,7 +159,7 @@ func TestEmbedKeepsTheBatchBesideAFailure(t *testing.T) {
 	e, _ := openEmbedStub(t, func(c llmtest.Call) llmtest.Reply {
 		if c.Input[0] == "bad" {
 			defer close(failed)
-			return llmtest.Reply{Status: 500, Body: "broken"}
+			return llmtest.Reply{Status: 403, Body: "broken"}
 		}
 		<-failed
 		return llmtest.Reply{}
@@ -173,7 +173,7 @@ func TestEmbedKeepsTheBatchBesideAFailure(t *testing.T) {
 	if len(got) != len(texts) || !cmp.Equal(got[:maxEmbedTexts], wantVectors(texts[:maxEmbedTexts])) || got[maxEmbedTexts] != nil {
 		t.Error("the vectors of the other batch are missing")
 	}
-	e, srv := openEmbedStub(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Status: 500} })
+	e, srv := openEmbedStub(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Status: 403} })
 	if _, err := e.Embed(t.Context(), manyTexts(9*maxEmbedTexts)); err == nil || len(srv.Calls()) > embedsInFlight {
 		t.Errorf("%v after %d requests", err, len(srv.Calls()))
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"evalctl/internal/httpclient"
 
@@ -20,7 +22,9 @@ type endpoint struct {
 	keyVar   string // named in errors; may be empty
 	client   *http.Client
 	limiter  *rate.Limiter
-	attempts int
+	attempts int           // without patience
+	patience time.Duration // 0: as many attempts as attempts
+	reached  *atomic.Bool  // some request has been
 }
 
 // newEndpoint checks a configuration, whose Name and BaseURL must be set.
@@ -36,6 +40,7 @@ func newEndpoint(c endpointConfig, path string) (endpoint, error) {
 	e := endpoint{
 		provider: c.Name, url: base + path, key: c.APIKey, keyVar: c.KeyVariable,
 		client: wireClient(c.Transport), limiter: c.Limiter, attempts: DefaultMaxAttempts,
+		patience: c.Patience, reached: new(atomic.Bool),
 	}
 	return e, nil
 }
@@ -47,6 +52,9 @@ func (o *endpoint) attempt(ctx context.Context, x *exchange, model string,
 	defer stop()
 
 	err := send(watched)
+	if !x.unreached() {
+		o.reached.Store(true)
+	}
 	if err == nil {
 		return nil
 	}

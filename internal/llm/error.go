@@ -17,8 +17,8 @@ type Error struct {
 	// URL is the endpoint without credentials and query. It is empty for provider "fake".
 	URL   string
 	Model string
-	// Status is the HTTP status of a rejected request. It is 0 if there was no response, and if a
-	// response with a good status could not be used.
+	// Status is the HTTP status of a rejected request, or the one that an answer with a good status
+	// states as its error. It is 0 if there was no response, and if an answer could not be used.
 	Status int
 	// Message is the text of the provider or of the transport: at most 500 bytes, with control
 	// characters escaped and the API key removed.
@@ -35,6 +35,9 @@ type Error struct {
 	// sent a Retry-After, which may be 0.
 	transient bool
 	waitAsked bool
+	// said is what the provider said in the body, and gaveUp why no further attempt was made.
+	said   refusal
+	gaveUp string
 	// timedOut is set if Request.Timeout ended the attempt.
 	timedOut bool
 	// keyVariable is the environment variable that contains the key, if that is known.
@@ -56,6 +59,9 @@ func (e *Error) Error() string {
 	}
 	if hint := e.hint(); hint != "" {
 		b.WriteString("; " + hint)
+	}
+	if e.gaveUp != "" {
+		b.WriteString("; " + e.gaveUp)
 	}
 	return b.String()
 }

@@ -32,7 +32,7 @@ func (Fake) Complete(ctx context.Context, r Request) (Response, error) {
 	}
 	reason := "stop"
 	// In tokens, since a large MaxTokens in bytes would overflow.
-	if tokens(len(text)) > r.MaxTokens {
+	if Tokens(len(text)) > r.MaxTokens {
 		text, reason = printable.Prefix(text, bytesPerToken*r.MaxTokens), "length"
 	}
 	if err := r.stream(ctx, text); err != nil {

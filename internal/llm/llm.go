@@ -22,9 +22,9 @@ type Message struct {
 	Content string
 }
 
-// Request is a completion to make. Temperature is always sent, also when it is 0, except to
-// reasoning models, which accept none. MaxTokens limits the output and must be above 0, since the
-// worst case of a call's cost is computed from it.
+// Request is a completion to make. Temperature is always sent, also when it is 0, except to endpoints
+// that refuse one for the model. MaxTokens limits the output and must be above 0, since the worst case
+// of a call's cost is computed from it.
 type Request struct {
 	Model       string
 	Messages    []Message
@@ -33,8 +33,11 @@ type Request struct {
 	// Emit, if set, is called with each piece of the answer as it arrives. An error from it stops the
 	// call and is returned. It is not sent, but streaming is asked for.
 	Emit func(delta string) error
-	// JSON asks for strict JSON-object mode.
+	// JSON asks for strict JSON-object mode, where the endpoint has it.
 	JSON bool
+	// Options say how the model is asked, where that is not to be found out. MaxTokens and Temperature
+	// above are what is sent.
+	Options Options
 	// Timeout limits each attempt, from its sending to the end of its answer; 0 is no limit. An
 	// attempt that reaches it fails and is not repeated. It is not sent.
 	Timeout time.Duration
@@ -67,6 +70,9 @@ type Response struct {
 	// one. A Meter then charges the worst case, and sets Usage to it.
 	UsageProblem string
 	Attempts     int
+	// Asked is how the request was sent. It is the zero value for a cached answer and for provider
+	// "fake".
+	Asked Manner
 	// Cost is what the call was charged, lost attempts included. Only a Meter sets it; otherwise it
 	// is 0.
 	Cost USD

@@ -230,10 +230,11 @@ func inputBytes(r Request) int {
 // estimate returns the usage, at four bytes per token, where the provider did not count.
 func estimate(r Request, text string) Usage {
 	return Usage{
-		InputTokens:  max(1, tokens(inputBytes(r))),
-		OutputTokens: max(1, tokens(len(text))),
+		InputTokens:  max(1, Tokens(inputBytes(r))),
+		OutputTokens: max(1, Tokens(len(text))),
 		Estimated:    true,
 	}
 }
 
-func tokens(bytes int) int { return (bytes + bytesPerToken - 1) / bytesPerToken }
+// Tokens estimates the tokens of a text with a number of bytes: four bytes a token.
+func Tokens(bytes int) int { return (bytes + bytesPerToken - 1) / bytesPerToken }

@@ -20,12 +20,12 @@ import (
 
 // Defaults and limits of an endpoint.
 const (
-	// DefaultMaxAttempts is how many requests a call makes at most.
+	// DefaultMaxAttempts is how many requests a call makes at most, unless it has a Patience.
 	DefaultMaxAttempts = 4
 	// maxSilence is how long the provider may send nothing.
 	maxSilence = 2 * time.Minute
-	// maxRetryAfter is the longest Retry-After that a call waits for. If the provider asks for
-	// more, the call fails with that time in its error.
+	// maxRetryAfter is the longest time that a call without a Patience waits for a provider that asks
+	// it to. If the provider asks for more, the call fails with that time in its error.
 	maxRetryAfter = 60 * time.Second
 )
 
@@ -44,17 +44,25 @@ type endpointConfig struct {
 	Transport http.RoundTripper
 	// Limiter is waited for before each HTTP attempt; nil means no limit.
 	Limiter *rate.Limiter
+	// Patience is that of Config.
+	Patience time.Duration
 }
 
 // openAIProvider is a Provider for any endpoint that implements OpenAI's chat completions. It is
 // safe for concurrent use.
 //
-// Transport errors and the statuses 429, 502, 503 and 504 are retried after exponential delays, or
-// after the time in Retry-After. A call is not retried once a piece of a stream was emitted, or if
-// the provider was silent.
+// What is worth another attempt is as in OpenAI's own clients: transport errors, the statuses 408,
+// 409, 429 and from 500 on, unless x-should-retry says otherwise, and the same as errors of an answer
+// with a good status. The next attempt follows after an exponential delay, or after the time that the
+// provider asks for. A call is not retried once a piece of a stream was emitted, or if the provider
+// was silent.
+//
+// Parameters that the endpoint refuses are left out or sent by their other name, in the same call and
+// in all later ones to the model.
 type openAIProvider struct {
 	endpoint
-	client *openai.Client
+	client   *openai.Client
+	dialects dialects
 }
 
 // newOpenAI checks the configuration and makes no request.
@@ -107,18 +115,17 @@ func IsReasoningModel(model string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 }
 
-// once makes one HTTP request.
-func (o *openAIProvider) once(ctx context.Context, r Request) (Response, error) {
-	x := &exchange{timeout: r.Timeout}
-	if !IsReasoningModel(r.Model) {
-		x.temperature = &r.Temperature
-	}
+// once makes one HTTP request in a dialect.
+func (o *openAIProvider) once(ctx context.Context, r Request, d Dialect) (Response, error) {
+	x := &exchange{timeout: r.Timeout, fields: d.fields(r)}
+	r.Messages = d.messages(r)
+	r.JSON = d.sent(r).JSON
 	var resp Response
 	err := o.attempt(ctx, x, r.Model, func(ctx context.Context) (err error) {
 		if r.Emit == nil {
 			resp, err = o.complete(ctx, x, r)
 		} else {
-			resp, err = o.stream(ctx, r)
+			resp, err = o.stream(ctx, x, r)
 		}
 		return err
 	})
@@ -138,7 +145,15 @@ type (
 	}
 	completionChunk struct {
 		openai.ChatCompletionStreamResponse
-		Usage json.RawMessage `json:"usage"`
+		Choices []choicePiece   `json:"choices"`
+		Usage   json.RawMessage `json:"usage"`
+	}
+	// choicePiece has the text of a chunk as it was sent, which may be half a character.
+	choicePiece struct {
+		FinishReason openai.FinishReason `json:"finish_reason"`
+		Delta        struct {
+			Content json.RawMessage `json:"content"`
+		} `json:"delta"`
 	}
 )
 
@@ -156,7 +171,13 @@ func (o *openAIProvider) complete(ctx context.Context, x *exchange, r Request) (
 		return Response{}, errors.New("the answer has no choices")
 	}
 	choice := got.Choices[0]
-	resp := finish(r, choice.Message.Content, got.Model, choice.FinishReason, got.Usage)
+	text := choice.Message.Content
+	for _, part := range choice.Message.MultiContent { // without those of thoughts
+		if part.Type == openai.ChatMessagePartTypeText {
+			text += part.Text
+		}
+	}
+	resp := finish(r, text, got.Model, choice.FinishReason, got.Usage)
 	if resp.Text == "" {
 		resp.Refusal = choice.Message.Refusal
 	}
@@ -166,7 +187,7 @@ func (o *openAIProvider) complete(ctx context.Context, x *exchange, r Request) (
 // emitError marks an error from the caller's emit, which is not the provider's.
 type emitError struct{ error }
 
-func (o *openAIProvider) stream(ctx context.Context, r Request) (Response, error) {
+func (o *openAIProvider) stream(ctx context.Context, x *exchange, r Request) (Response, error) {
 	req := wireRequest(r)
 	req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	stream, err := o.client.CreateChatCompletionStream(ctx, req)
@@ -176,6 +197,18 @@ func (o *openAIProvider) stream(ctx context.Context, r Request) (Response, error
 	defer func() { _ = stream.Close() }()
 
 	var text strings.Builder
+	var pieces jsonobj.Pieces
+	emit := func(delta string) error {
+		if delta == "" {
+			return nil
+		}
+		text.WriteString(delta)
+		x.emitted = true
+		if err := r.Emit(delta); err != nil {
+			return emitError{err}
+		}
+		return nil
+	}
 	var model string
 	var reason openai.FinishReason
 	var usage json.RawMessage
@@ -197,6 +230,9 @@ func (o *openAIProvider) stream(ctx context.Context, r Request) (Response, error
 			}
 			return Response{}, err
 		}
+		if stated, ok := errorIn(line); ok {
+			return Response{}, stated
+		}
 		if chunk.Model != "" {
 			model = chunk.Model
 		}
@@ -209,12 +245,12 @@ func (o *openAIProvider) stream(ctx context.Context, r Request) (Response, error
 		if r := chunk.Choices[0].FinishReason; r != "" {
 			reason = r
 		}
-		if delta := chunk.Choices[0].Delta.Content; delta != "" {
-			text.WriteString(delta)
-			if err := r.Emit(delta); err != nil {
-				return Response{}, emitError{err}
-			}
+		if err := emit(pieces.Next(chunk.Choices[0].Delta.Content)); err != nil {
+			return Response{}, err
 		}
+	}
+	if err := emit(pieces.Rest()); err != nil {
+		return Response{}, err
 	}
 	return finish(r, text.String(), model, reason, usage), nil
 }
@@ -223,11 +259,6 @@ func wireRequest(r Request) openai.ChatCompletionRequest {
 	req := openai.ChatCompletionRequest{Model: r.Model}
 	for _, m := range r.Messages {
 		req.Messages = append(req.Messages, openai.ChatCompletionMessage{Role: m.Role, Content: m.Content})
-	}
-	if IsReasoningModel(r.Model) {
-		req.MaxCompletionTokens = r.MaxTokens
-	} else {
-		req.MaxTokens = r.MaxTokens //nolint:staticcheck // the only name that other servers know
 	}
 	if r.JSON {
 		req.ResponseFormat = &openai.ChatCompletionResponseFormat{

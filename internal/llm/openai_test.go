@@ -79,17 +79,20 @@ func TestRequestOnTheWire(t *testing.T) {
 	}
 }
 
+// usual is how requests of ask are sent.
+var usual = Manner{Dialect: Dialect{Limit: LimitTokens, Temperature: true}, MaxTokens: 100, Usual: true}
+
 func TestCompleteAnswer(t *testing.T) {
 	o, _ := openStub(t,
 		llmtest.Reply{Text: "a b", Input: 11, Output: 7},
 		llmtest.Reply{Text: "12345", FinishReason: "length"})
 	got, err := o.Complete(t.Context(), ask("gpt-4o", "12345678"))
-	want := Response{Text: "a b", Model: "gpt-4o", FinishReason: "stop", Usage: Usage{InputTokens: 11, OutputTokens: 7}, Attempts: 1}
+	want := Response{Text: "a b", Model: "gpt-4o", FinishReason: "stop", Usage: Usage{InputTokens: 11, OutputTokens: 7}, Attempts: 1, Asked: usual}
 	if err != nil || got != want {
 		t.Error(err, cmp.Diff(want, got))
 	}
 	got, err = o.Complete(t.Context(), ask("gpt-4o", "12345678"))
-	want = Response{Text: "12345", Model: "gpt-4o", FinishReason: "length", Usage: Usage{3, 2, true}, Attempts: 1}
+	want = Response{Text: "12345", Model: "gpt-4o", FinishReason: "length", Usage: Usage{3, 2, true}, Attempts: 1, Asked: usual}
 	if err != nil || got != want {
 		t.Error(err, cmp.Diff(want, got))
 	}
@@ -102,13 +105,25 @@ func TestStreamAnswer(t *testing.T) {
 	var got []string
 	collect := func(s string) error { got = append(got, s); return nil }
 	resp, err := o.Complete(t.Context(), streamed(ask("gpt-4o", "q"), collect))
-	want := Response{Text: "one two three", Model: "gpt-4o", FinishReason: "stop", Usage: Usage{InputTokens: 11, OutputTokens: 7}, Attempts: 1}
+	want := Response{Text: "one two three", Model: "gpt-4o", FinishReason: "stop", Usage: Usage{InputTokens: 11, OutputTokens: 7}, Attempts: 1, Asked: usual}
 	if err != nil || resp != want || !cmp.Equal(got, []string{"one ", "two ", "three"}) {
 		t.Error(err, got, cmp.Diff(want, resp))
 	}
 	resp, err = o.Complete(t.Context(), streamed(ask("gpt-4o", "q"), collect))
 	if err != nil || resp.FinishReason != "content_filter" || !resp.Usage.Estimated {
 		t.Error(err, resp)
+	}
+}
+
+// TestStreamHalves checks that a character whose halves are in two pieces is one.
+func TestStreamHalves(t *testing.T) {
+	piece := func(text string) string { return `data: {"choices":[{"delta":{"content":"` + text + `"}}]}` + "\n\n" }
+	o, _ := openStub(t, llmtest.Reply{Body: piece(`a\ud83d`) + piece(`\ude00b`) + piece("\xf0\x9f\x98") + piece("\x80") + piece(`\ud83d`) +
+		`data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"})
+	var got []string
+	resp, err := o.Complete(t.Context(), streamed(ask("gpt-4o", "q"), func(s string) error { got = append(got, s); return nil }))
+	if err != nil || resp.Text != "a😀b😀\ufffd" || !cmp.Equal(got, []string{"a", "😀b", "😀", "\ufffd"}) {
+		t.Errorf("%+v, %q, %v", resp, got, err)
 	}
 }
 
@@ -135,7 +150,6 @@ func TestUnusableAnswers(t *testing.T) {
 		{"too large", false, llmtest.Reply{Body: strings.Repeat(" ", maxAnswerBytes+1)}, "larger than"},
 		{"cut", true, llmtest.Reply{Text: "one two three", CutAfter: 2}, "EOF"},
 		{"no finish reason", true, llmtest.Reply{Text: "one two", FinishReason: llmtest.NoFinishReason}, "before the answer did"},
-		{"error frame", true, llmtest.Reply{Body: "data: {\"error\":{\"message\":\"overloaded\"}}\n\n"}, "overloaded"},
 		{"error text frame", true, llmtest.Reply{Body: "data: {\"error\":\"overloaded\"}\n\n"}, "JSON"},
 		{"bad frame", true, llmtest.Reply{Body: "data: {\n\n"}, "JSON"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Environment variables of the judge of a replay and of judge check. They let the judge be of
@@ -97,8 +98,9 @@ func (m Ref) JudgeConfig(env Env) Config {
 }
 
 // OpenJudge opens the judge that m names. It makes no request.
-func (m Ref) OpenJudge(env Env) (Provider, error) {
+func (m Ref) OpenJudge(env Env, patience time.Duration) (Provider, error) {
 	c := m.JudgeConfig(env)
+	c.Patience = patience
 	provider, err := Open(c)
 	if err != nil && c.APIKey == "" && env(JudgeURLVariable) != "" {
 		err = errors.Join(err, fmt.Errorf("with %s, the key is that in %s", JudgeURLVariable, JudgeKeyVariable))

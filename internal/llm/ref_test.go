@@ -67,7 +67,7 @@ func TestJudgeConfig(t *testing.T) {
 	}
 	_, err := Ref{ProviderOpenAI, "gpt-4o"}.OpenJudge(withEnv(map[string]string{
 		"OPENAI_API_KEY": "actor-key", JudgeURLVariable: OpenAIBaseURL,
-	}))
+	}), 0)
 	if err == nil || !strings.Contains(err.Error(), JudgeKeyVariable) {
 		t.Errorf("got %v", err)
 	}

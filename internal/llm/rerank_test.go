@@ -112,7 +112,7 @@ func TestRerankErrors(t *testing.T) {
 		{llmtest.Reply{Body: `[{"index":0,"score":1},{"index":1,"score":null}]`}, "result 1 of the answer lacks"},
 		{llmtest.Reply{Body: `[{"index":0,"score":1},{"index":1,"score":NaN}]`}, "not the JSON"},
 		{llmtest.Reply{Body: `[{"index":0,"score":1},{"index":1,"score":1e999}]`}, "1e999"},
-		{llmtest.Reply{Body: `{"error":"` + secret + `"}`}, "no results"},
+		{llmtest.Reply{Body: `{"error":"` + secret + `"}`}, "[API key]"},
 		{llmtest.Reply{Body: secret}, "not the JSON"},
 		{llmtest.Reply{Status: 413, Body: `{"error":"batch size > 32 ` + secret + `","error_type":"Validation"}`}, "batch size > 32 [API key]"},
 		{llmtest.Reply{Status: 401}, "check SVC_RERANK_API_KEY"},
@@ -177,6 +177,22 @@ func TestRatingRepair(t *testing.T) {
 	}
 }
 
+// TestRatingsThatAreCut: thoughts take tokens. Once a reply was cut, all have room for them.
+func TestRatingsThatAreCut(t *testing.T) {
+	whole := llmtest.Reply{Text: `{"scores": [1]}`}
+	l, srv := openRatingStub(t, llmtest.Reply{FinishReason: "length"}, whole, whole)
+	for range 2 {
+		if got, err := l.Rerank(t.Context(), "q", []string{"a"}); err != nil || !slices.Equal(got, []float64{1}) {
+			t.Fatal(got, err)
+		}
+	}
+	for i, want := range []string{`"max_tokens":40,`, `"max_tokens":4040,`, `"max_tokens":4040,`} {
+		if body := string(srv.Calls()[i].Body); !strings.Contains(body, want) {
+			t.Errorf("request %d has no %s: %s", i+1, want, body)
+		}
+	}
+}
+
 func TestRatingBatches(t *testing.T) {
 	l := newModelReranker(NewFake(), "")
 	texts, want := make([]string, maxPassages+1), make([]float64, maxPassages+1)
@@ -199,25 +215,27 @@ func TestRatingBatches(t *testing.T) {
 
 func TestParseRatings(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"scores": [0, 10]}`:                "",
-		" {\"scores\":[1.5,2]}\n":            "",
-		`{"scores": [1]}`:                    "1 scores for 2",
-		`{"scores": [1, 2, 3]}`:              "3 scores for 2",
-		`{"scores": [1, null]}`:              "from 0 to 10",
-		`{"scores": [-1, 1]}`:                "from 0 to 10",
-		`{"scores": [1, 10.5]}`:              "from 0 to 10",
-		`{"scores": [1, "2"]}`:               "list of numbers",
-		`{"scores": [1, 1e999]}`:             "list of numbers",
-		`{"scores": 1}`:                      "list of numbers",
-		`{"scores": null}`:                   "0 scores",
-		`{"Scores": [1, 2]}`:                 "alone",
-		`{"scores": [1, 2], "why": "x"}`:     "alone",
-		`{"scores": [1, 2]} and more`:        "alone",
-		`{"scores": [1, 2]}}`:                "alone",
-		"```json\n{\"scores\": [1, 2]}\n```": "code fence",
-		`[1, 2]`:                             "alone",
-		`null`:                               "alone",
-		``:                                   "alone",
+		`{"scores": [0, 10]}`:                                  "",
+		" {\"scores\":[1.5,2]}\n":                              "",
+		`{"scores": [1]}`:                                      "1 scores for 2",
+		`{"scores": [1, 2, 3]}`:                                "3 scores for 2",
+		`{"scores": [1, null]}`:                                "from 0 to 10",
+		`{"scores": [-1, 1]}`:                                  "from 0 to 10",
+		`{"scores": [1, 10.5]}`:                                "from 0 to 10",
+		`{"scores": [1, "2"]}`:                                 "list of numbers",
+		`{"scores": [1, 1e999]}`:                               "list of numbers",
+		`{"scores": 1}`:                                        "list of numbers",
+		`{"scores": null}`:                                     "0 scores",
+		`{"Scores": [1, 2]}`:                                   "alone",
+		`{"scores": [1, 2], "why": "x"}`:                       "alone",
+		`{"scores": [1, 2]} and more`:                          "alone",
+		`{"scores": [1, 2]}}`:                                  "alone",
+		"```json\n{\"scores\": [1, 2]}\n```":                   "",
+		"<think>{\"scores\": [9]}</think>{\"scores\": [1, 2]}": "",
+		"<think>{\"scores\": [1, 2]}":                          "nothing but thoughts",
+		`[1, 2]`:                                               "alone",
+		`null`:                                                 "alone",
+		``:                                                     "alone",
 	} {
 		_, err := parseRatings(text, 2)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 )
 
 const (
@@ -34,6 +35,8 @@ Reply with exactly one JSON object and nothing else: {"scores": [<one number for
 type modelReranker struct {
 	provider Provider
 	model    string
+	// thinks is set once a reply was cut: the model needs room for thoughts.
+	thinks atomic.Bool
 }
 
 // newModelReranker makes no request. An empty model means the provider's name.
@@ -41,7 +44,7 @@ func newModelReranker(p Provider, model string) *modelReranker {
 	if model == "" {
 		model = p.Name()
 	}
-	return &modelReranker{p, model}
+	return &modelReranker{provider: p, model: model}
 }
 
 // Name is like "llm/openai/gpt-4o-mini".
@@ -56,6 +59,10 @@ func (l *modelReranker) Rerank(ctx context.Context, query string, texts []string
 func (l *modelReranker) rate(ctx context.Context, query string, texts []string) ([]float64, error) {
 	request := l.request(query, texts)
 	reply, err := l.provider.Complete(ctx, request)
+	if err == nil && reply.Cut() && l.thinks.CompareAndSwap(false, true) {
+		request = l.request(query, texts)
+		reply, err = l.provider.Complete(ctx, request)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +100,7 @@ func (l *modelReranker) request(query string, texts []string) Request {
 		panic(err) // strings always encode
 	}
 	budget := 32 + 8*len(texts)
-	if IsReasoningModel(l.model) {
+	if IsReasoningModel(l.model) || l.thinks.Load() {
 		budget += 4000 // reasoning counts but is not shown
 	}
 	return Request{
@@ -119,15 +126,17 @@ func fakeRatings(query string, passages []string) string {
 	return `{"scores": [` + strings.Join(scores, ", ") + `]}`
 }
 
-// parseRatings parses {"scores": [number from 0 to 10]} with one score for each of n passages, and
-// rejects anything else.
+// parseRatings parses {"scores": [number from 0 to 10]} with one score for each of n passages, which a
+// code fence or thoughts may be around, and rejects anything else.
 func parseRatings(text string, n int) ([]float64, error) {
+	text, err := WithoutThoughts(text)
+	if err != nil {
+		return nil, err
+	}
+	text = Unfenced(text)
 	var reply map[string]json.RawMessage // map keys match exactly; struct fields ignore case
-	err := json.Unmarshal([]byte(text), &reply)
-	switch {
-	case strings.HasPrefix(strings.TrimSpace(text), "```"):
-		return nil, errors.New("it is inside a code fence")
-	case err != nil || len(reply) != 1 || reply["scores"] == nil:
+	err = json.Unmarshal([]byte(text), &reply)
+	if err != nil || len(reply) != 1 || reply["scores"] == nil {
 		return nil, errors.New(`it is not one JSON object with "scores" alone`)
 	}
 	var given []*float64

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,43 +30,104 @@ func (o *openAIProvider) retrying(ctx context.Context, r Request,
 			return emit(delta)
 		}
 	}
-	made := 0 // requests; perAttempt may give up without making one
-	once := func() (Response, error) {
-		made++
-		return o.once(ctx, r)
-	}
-	var resp Response
-	var last error
-	err := o.repeat(ctx, func() error {
-		if e, ok := errors.AsType[*Error](last); ok && r.Retried != nil {
-			r.Retried(e)
+	c := call{provider: o, perAttempt: perAttempt, mayRepeat: func() bool { return !emitted }}
+	resp, err := c.inDialect(ctx, r, r.Options.over(o.dialects.of(r.Model)))
+	if refuses(err) && c.unnamed && o.dialects.mayProbe(r.Model) {
+		if d, ok := c.probe(ctx, r); ok {
+			resp, err = c.inDialect(ctx, r, d)
 		}
-		resp, last = perAttempt(once)
-		return last
-	}, func() bool { return !emitted })
-	resp.Attempts = made
+	}
+	resp.Attempts = c.made
 	return resp, err
 }
 
-// repeat calls once until it succeeds, fails permanently, or was called as often as allowed.
-// mayRepeat, if not nil, is consulted before each further call.
+// call is what the requests of one call have in common.
+type call struct {
+	provider   *openAIProvider
+	perAttempt func(once func() (Response, error)) (Response, error)
+	mayRepeat  func() bool
+	made       int // requests; perAttempt may give up without making one
+	// unnamed is set if the last refusal may concern the parameters, and names none.
+	unnamed bool
+}
+
+// inDialect makes the request in a dialect, and in others as far as refusals name what to change.
+func (c *call) inDialect(ctx context.Context, r Request, d Dialect) (resp Response, err error) {
+	search := dialectSearch{request: r}
+	for again := true; again; {
+		search.tried = append(search.tried, d)
+		if resp, err = c.repeat(ctx, r, d); err == nil {
+			c.provider.dialects.accept(r, d)
+			resp.Asked = r.asked(d)
+			return resp, nil
+		}
+		var named bool
+		d, named, again = search.next(err)
+		e, ok := errors.AsType[*Error](err)
+		c.unnamed = ok && !named && !e.said.concernsText()
+	}
+	return resp, err
+}
+
+// repeat makes the request in a dialect until it succeeds or may not be repeated.
+func (c *call) repeat(ctx context.Context, r Request, d Dialect) (resp Response, last error) {
+	once := func() (Response, error) {
+		c.made++
+		return c.provider.once(ctx, r, d)
+	}
+	err := c.provider.repeat(ctx, func() error {
+		if e, ok := errors.AsType[*Error](last); ok && r.Retried != nil {
+			r.Retried(e)
+		}
+		resp, last = c.perAttempt(once)
+		return last
+	}, c.mayRepeat)
+	return resp, err
+}
+
+// probe finds out with a short text whether the endpoint refuses the parameters of a request, and
+// returns a dialect that it accepts. ok is false if it accepts them as they are, so that the texts of
+// the request are the cause, and if it accepts none.
+func (c *call) probe(ctx context.Context, r Request) (d Dialect, ok bool) {
+	p := r.probe()
+	search := dialectSearch{request: p}
+	for d, ok = p.Options.over(c.provider.dialects.of(r.Model)), true; ok; {
+		search.tried = append(search.tried, d)
+		_, err := c.repeat(ctx, p, d)
+		if err == nil {
+			c.provider.dialects.accept(p, d)
+			return d, len(search.tried) > 1
+		}
+		next, named, open := search.next(err)
+		switch {
+		case !refuses(err):
+			return Dialect{}, false
+		case named && open:
+			d = next
+		default:
+			d, ok = search.plain()
+		}
+	}
+	return Dialect{}, false
+}
+
+// repeat calls once until it succeeds, fails permanently, or was called as often or as long as
+// allowed. mayRepeat, if not nil, is consulted before each further call.
 func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func() bool) error {
 	delays := backoff.NewExponentialBackOff()
+	begun := time.Now()
 	for made := 1; ; made++ {
 		if err := o.waitForLimit(ctx); err != nil {
 			return err
 		}
 		err := once()
 		e, ok := errors.AsType[*Error](err)
-		if !ok || !e.transient || made >= o.attempts || mayRepeat != nil && !mayRepeat() {
+		if !ok || !e.transient || mayRepeat != nil && !mayRepeat() {
 			return err
 		}
-		delay := delays.NextBackOff()
-		if e.waitAsked {
-			delay = e.RetryAfter
-		}
-		if delay > maxRetryAfter {
-			return err // retrying sooner would ignore Retry-After
+		delay, again := o.delay(e, made, delays.NextBackOff(), time.Since(begun))
+		if !again {
+			return err
 		}
 		select {
 		case <-time.After(delay):
@@ -73,6 +135,35 @@ func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func
 			return ctx.Err()
 		}
 	}
+}
+
+// delay returns how long to wait after an attempt that failed, the made-th of a call, which has taken
+// so long. again is false if that was the last one. backoff is the wait if the provider asks for none.
+func (o *endpoint) delay(e *Error, made int, backoff, taken time.Duration) (wait time.Duration, again bool) {
+	wait = backoff
+	// A provider that asks for no wait, over and over, must not be asked without end.
+	if e.waitAsked && (made < DefaultMaxAttempts || e.RetryAfter > wait) {
+		wait = e.RetryAfter
+	}
+	if o.patience == 0 || !o.reached.Load() { // one that was never there may be a wrong address
+		return wait, made < o.attempts && wait <= maxRetryAfter
+	}
+	left := o.patience - taken
+	if wait > left && !e.waitAsked {
+		wait = left // one more attempt at the end
+	}
+	if left <= 0 || wait > left {
+		e.gaveUp = fmt.Sprintf("gave up after %s in %s (--judge-patience %s)", requests(made), taken.Round(time.Second), o.patience)
+		return 0, false
+	}
+	return wait, true
+}
+
+func requests(n int) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return fmt.Sprintf("%d requests", n)
 }
 
 func (o *endpoint) waitForLimit(ctx context.Context) error {
@@ -93,6 +184,10 @@ func (o *endpoint) waitForLimit(ctx context.Context) error {
 // failure describes a request that was sent and returned no usable answer.
 func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
 	e := &Error{Provider: o.provider, URL: o.url, Model: model, keyVariable: o.keyVar}
+	stated, states := errors.AsType[statedError](err)
+	if api, ok := errors.AsType[*openai.APIError](err); ok && x.status/100 == 2 { // in a stream
+		stated, states = streamError(api)
+	}
 	switch {
 	case errors.Is(cause, errSilent):
 		e.Message = fmt.Sprintf("the provider sent nothing for %s", maxSilence)
@@ -101,10 +196,12 @@ func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
 		e.Message = fmt.Sprintf("the provider did not finish its answer within %s", x.timeout)
 		e.Billed, e.timedOut = !x.unreached(), true
 	case errors.Is(err, errRefused):
-		e.Status = x.status
-		e.Message = refusalText(x.refusal)
-		e.RetryAfter, e.waitAsked = retry.After(x.retryAfter, time.Now())
-		e.transient, e.Billed = refusalKind(x.status)
+		e.refused(x, parseRefusal(x.refusal), x.status)
+	case states:
+		x.refusal = stated.body
+		said := parseRefusal(stated.body)
+		e.refused(x, said, said.status)
+		e.Billed = x.emitted // its usage says so otherwise
 	case x.status == 0:
 		e.Message = causeText(err)
 		e.transient = true
@@ -121,36 +218,49 @@ func (o *endpoint) failure(x *exchange, model string, cause, err error) *Error {
 	return e
 }
 
-// refusalKind classifies a status. A gateway that timed out or an engine that failed may already
-// have been charged for; other rejected requests were not.
-func refusalKind(status int) (transient, billed bool) {
-	billed = status >= http.StatusInternalServerError && status != http.StatusServiceUnavailable
-	return retry.Status(status), billed
+// refused describes a request that the provider refused with a status.
+func (e *Error) refused(x *exchange, said refusal, status int) {
+	e.said, e.Status, e.Message = said, status, said.message
+	e.transient = status == http.StatusRequestTimeout || status == http.StatusConflict ||
+		status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
+	switch x.header.Get("X-Should-Retry") {
+	case "true":
+		e.transient = true
+	case "false":
+		e.transient = false
+	}
+	// A gateway that timed out or an engine that failed may already have been charged for; other
+	// rejected requests were not.
+	e.Billed = status >= http.StatusInternalServerError && status != http.StatusServiceUnavailable
+	if e.RetryAfter, e.waitAsked = waitOf(x.header); said.wait > e.RetryAfter {
+		e.RetryAfter, e.waitAsked = said.wait, true
+	}
 }
 
-// refusalText returns the message in the error bodies that providers send.
-func refusalText(body []byte) string {
-	var b struct {
-		Error   json.RawMessage
-		Message string
-		Detail  string
+// waitOf returns how long the headers of a response ask to wait: in milliseconds, in seconds, which
+// may have a fraction, or until a date.
+func waitOf(h http.Header) (wait time.Duration, ok bool) {
+	for _, header := range []struct {
+		name string
+		unit time.Duration
+	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
+		n, err := strconv.ParseFloat(h.Get(header.name), 64)
+		if err == nil && n >= 0 && n*float64(header.unit) < float64(longestWait) {
+			return time.Duration(n * float64(header.unit)), true
+		}
 	}
-	if json.Unmarshal(body, &b) != nil {
-		return string(body)
-	}
-	var text string
-	var inner struct{ Message string }
-	switch {
-	case json.Unmarshal(b.Error, &inner) == nil && inner.Message != "":
-		return inner.Message
-	case json.Unmarshal(b.Error, &text) == nil && text != "":
-		return text
-	case b.Message != "":
-		return b.Message
-	case b.Detail != "":
-		return b.Detail
-	}
-	return string(body)
+	return retry.After(h.Get("Retry-After"), time.Now())
+}
+
+// longestWait is beyond all waits that are waited for.
+const longestWait = 365 * 24 * time.Hour
+
+// streamError returns the error that the client library found in a stream.
+func streamError(e *openai.APIError) (stated statedError, ok bool) {
+	body, err := json.Marshal(map[string]any{"error": map[string]any{
+		"message": e.Message, "code": e.Code, "type": e.Type, "param": e.Param,
+	}})
+	return statedError{body}, err == nil
 }
 
 // causeText removes what the client library and net/http add to a cause: the URL, which Error shows

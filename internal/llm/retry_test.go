@@ -27,7 +27,7 @@ func TestRefusals(t *testing.T) {
 		{403, `{"detail":"no"}`, false, false, []string{"403", ": no;", "OPENAI_API_KEY"}},
 		{404, `{"error":{"message":"no such model"}}`, false, false, []string{"404", "no such model", `"gpt-4o"`}},
 		{429, `{"error":{"message":"slow down"}}`, true, false, []string{"429", "slow down"}},
-		{500, ``, false, true, []string{"500"}},
+		{500, ``, true, true, []string{"500"}},
 		{502, "<html>\x1b[31mbad\ngateway", true, true, []string{"502", `<html>\x1b[31mbad\ngateway`}},
 		{503, `{"message":"later"}`, true, false, []string{"503", "later"}},
 		{504, strings.Repeat("é", 1000), true, true, []string{"504", "éé..."}},
@@ -35,9 +35,12 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(http.StatusText(tt.status), func(t *testing.T) {
 			for _, stream := range []bool{false, true} {
-				o, srv := openStub(t, llmtest.Reply{Status: tt.status, Body: tt.body})
+				srv := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Status: tt.status, Body: tt.body} })
+				o, err := newOpenAI(endpointConfig{BaseURL: srv.URL, APIKey: secret})
+				if err != nil {
+					t.Fatal(err)
+				}
 				o.attempts = 1
-				var err error
 				if stream {
 					_, err = o.Complete(t.Context(), streamed(ask("gpt-4o", "q"), func(string) error { return nil }))
 				} else {
@@ -248,12 +251,12 @@ func TestBilledOnTransportErrors(t *testing.T) {
 	}
 }
 
-func FuzzRefusalText(f *testing.F) {
+func FuzzRefusal(f *testing.F) {
 	f.Add([]byte(`{"error":{"message":"m"}}`))
 	f.Add([]byte(`{"error":"t","detail":3}`))
 	f.Add([]byte("\x1b[2J\xff"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s := escaped(refusalText(body))
+		s := escaped(parseRefusal(body).message)
 		if len(s) > maxMessage || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 }) {
 			t.Errorf("%q", s)
 		}

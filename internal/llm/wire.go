@@ -32,16 +32,17 @@ var (
 // exchange is one HTTP request and what the client library hides of it. It is passed in the
 // request's context from once to the transport.
 type exchange struct {
-	// temperature to send; nil omits it.
-	temperature *float64
-	timer       *time.Timer   // of silence
-	timeout     time.Duration // of the whole exchange; 0 is none
+	// fields are sent besides those that the library sends.
+	fields  map[string]any
+	timer   *time.Timer   // of silence
+	timeout time.Duration // of the whole exchange; 0 is none
 
-	sent       bool // handed to the transport
-	status     int
-	retryAfter string
-	refusal    []byte
-	readErr    error // the connection broke inside the response
+	sent    bool // handed to the transport
+	emitted bool // some of the answer arrived
+	status  int
+	header  http.Header
+	refusal []byte
+	readErr error // the connection broke inside the response
 	// body, if not nil, receives what is read of the answer, which the library decodes otherwise.
 	body *bytes.Buffer
 
@@ -77,8 +78,9 @@ func (x *exchange) start(ctx context.Context) (context.Context, func()) {
 // established.
 func (x *exchange) unreached() bool { return x.dialled.Load() && !x.connected.Load() }
 
-// wire is the transport below the client library. The library omits a temperature of 0, loses the
-// headers of failed streams, and reads bodies without a limit.
+// wire is the transport below the client library. The library omits a temperature of 0, refuses
+// parameters by the name of a model, loses the headers of failed streams, and reads bodies without a
+// limit.
 type wire struct{ next http.RoundTripper }
 
 // wireClient returns a copy of c, or a new client, that uses wire.
@@ -92,7 +94,7 @@ func wireClient(next http.RoundTripper) *http.Client {
 	return &http.Client{Transport: wire{next}}
 }
 
-// RoundTrip sends the request with its temperature. Any status other than 2xx is errRefused, with
+// RoundTrip sends the request with the fields of its exchange. Any status other than 2xx is errRefused, with
 // the details in the exchange. This includes redirects: following one could send the prompt to
 // another host.
 func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -102,7 +104,7 @@ func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if body, err = withTemperature(body, x.temperature); err != nil {
+	if body, err = withFields(body, x.fields); err != nil {
 		return nil, err
 	}
 	out := req.Clone(req.Context())
@@ -115,7 +117,7 @@ func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.status, x.retryAfter = res.StatusCode, res.Header.Get("Retry-After")
+	x.status, x.header = res.StatusCode, res.Header
 	res.Body = &answer{exchange: x, body: res.Body}
 	if res.StatusCode/100 != 2 {
 		x.refusal, _ = io.ReadAll(io.LimitReader(res.Body, maxRefusalBytes))
@@ -130,30 +132,36 @@ func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // whole reads the body of an answer that is not a stream, before the library decodes it: a text of
-// small values would take many times its length.
+// small values would take many times its length. The error that an answer states is its error.
 func whole(res *http.Response) (*http.Response, error) {
 	body, err := httpclient.ReadJSON(res, maxAnswerBytes)
 	_ = res.Body.Close()
 	if err != nil {
 		return nil, err
 	}
+	if stated, ok := errorIn(body); ok {
+		return nil, stated
+	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	return res, nil
 }
 
-func withTemperature(body []byte, temperature *float64) ([]byte, error) {
-	if temperature == nil {
+// withFields returns a JSON object with further fields.
+func withFields(body []byte, more map[string]any) ([]byte, error) {
+	if len(more) == 0 {
 		return body, nil
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, fmt.Errorf("request body: %w", err)
 	}
-	t, err := json.Marshal(*temperature)
-	if err != nil {
-		return nil, fmt.Errorf("temperature: %w", err)
+	for name, value := range more {
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		fields[name] = encoded
 	}
-	fields["temperature"] = t
 	return json.Marshal(fields)
 }
 

@@ -34,11 +34,16 @@ func NewWriter(w http.ResponseWriter, writeTimeout time.Duration) (*Writer, erro
 	sw := &Writer{w: w, rc: http.NewResponseController(w), timeout: writeTimeout}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
+	Unbuffered(w.Header())
 	if err := sw.write(nil); err != nil {
 		return nil, fmt.Errorf("start event stream: %w", err)
 	}
 	return sw, nil
 }
+
+// Unbuffered asks proxies on the way to pass on a stream as it comes. Without it, nginx keeps some
+// kilobytes of it back.
+func Unbuffered(h http.Header) { h.Set("X-Accel-Buffering", "no") }
 
 // Send writes events, each as a frame, and flushes once. The time limit applies to all of them
 // together. Line breaks of any kind in Data arrive as "\n". An empty Name arrives as "message"; an

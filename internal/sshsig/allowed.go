@@ -13,8 +13,8 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// Allowed are the keys of a file of allowed signers (ssh-keygen(1), ALLOWED SIGNERS).
-type Allowed struct {
+// AllowedKeys are the keys of a file of allowed signers (ssh-keygen(1), ALLOWED SIGNERS).
+type AllowedKeys struct {
 	file string
 	keys []allowedKey
 }
@@ -28,12 +28,12 @@ type allowedKey struct {
 
 // ReadAllowed reads a file of allowed signers. Certificates are not supported: a line with
 // cert-authority is an error, and so is one that cannot be read.
-func ReadAllowed(file string) (*Allowed, error) {
-	data, err := inputfile.Read(file, inputfile.Small)
+func ReadAllowed(file string) (*AllowedKeys, error) {
+	data, err := inputfile.ReadText(file, inputfile.Small)
 	if err != nil {
 		return nil, err
 	}
-	a := &Allowed{file: file}
+	a := &AllowedKeys{file: file}
 	n := 0
 	for line := range strings.SplitSeq(string(data), "\n") { // ssh-keygen knows no other end of a line
 		n++
@@ -172,7 +172,7 @@ func parseTime(s string) (time.Time, error) {
 }
 
 // Principal returns who may sign with a key in a namespace at a time.
-func (a *Allowed) Principal(key ssh.PublicKey, namespace string, at time.Time) (string, error) {
+func (a *AllowedKeys) Principal(key ssh.PublicKey, namespace string, at time.Time) (string, error) {
 	reason := "is not in " + a.file
 	for _, k := range a.keys {
 		switch {

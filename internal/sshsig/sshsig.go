@@ -97,8 +97,8 @@ const (
 	pemType   = "SSH SIGNATURE"
 )
 
-// signed is what the key signs, after magic.
-type signed struct {
+// signedData is what the key signs, after magic.
+type signedData struct {
 	Namespace, Reserved, Hash string
 	Sum                       []byte
 }
@@ -125,7 +125,7 @@ func (s *Signer) Sign(namespace string, message io.Reader) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := append([]byte(magic), ssh.Marshal(signed{namespace, "", usualHash, sum})...)
+	text := append([]byte(magic), ssh.Marshal(signedData{namespace, "", usualHash, sum})...)
 	algorithm := s.signer.PublicKey().Type()
 	if algorithm == ssh.KeyAlgoRSA { // which would be SHA-1
 		algorithm = ssh.KeyAlgoRSASHA512
@@ -189,7 +189,7 @@ func checkAlgorithm(key ssh.PublicKey, s ssh.Signature) error {
 }
 
 // Verify returns the key that made an armored signature of a message in a namespace. Whose key it
-// is, Allowed.Principal says.
+// is, AllowedKeys.Principal says.
 func Verify(namespace string, message io.Reader, armored []byte) (ssh.PublicKey, error) {
 	content, ok := bytes.CutPrefix(dearmored(armored), []byte(magic))
 	if !ok {
@@ -223,7 +223,7 @@ func Verify(namespace string, message io.Reader, armored []byte) (ssh.PublicKey,
 	if err != nil {
 		return nil, err
 	}
-	text := append([]byte(magic), ssh.Marshal(signed{namespace, b.Reserved, b.Hash, sum})...)
+	text := append([]byte(magic), ssh.Marshal(signedData{namespace, b.Reserved, b.Hash, sum})...)
 	if err := key.Verify(text, &signature); err != nil {
 		return nil, errors.New("the signature is not of this text: it was changed, or signed with another key")
 	}

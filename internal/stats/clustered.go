@@ -20,7 +20,7 @@ type ClusteredMean struct {
 //	SE = √(Σ_c (Σ_i∈c (x_i - mean))²) / n · √(C/(C-1))
 //
 // with C clusters (Miller 2024, appendix A; the second factor is the correction for few clusters).
-// cluster[i] is any label of the cluster of values[i]. With clusters of one, SE equals NaiveSE.
+// cluster[i] is any label of the cluster of values[i], and nil if all are independent. With clusters of one, SE equals NaiveSE.
 // Below about 20 clusters SE itself is imprecise. SE is exactly 0 if all values are equal or the
 // clusters do not differ, which is no proof that the mean is precise: there is no interval then,
 // and a score interval such as Wilson's is needed. All figures are NaN without values and if the
@@ -28,6 +28,7 @@ type ClusteredMean struct {
 func Clustered(values []float64, cluster []int, conf float64) ClusteredMean {
 	nan := math.NaN()
 	r := ClusteredMean{Mean: nan, SE: nan, NaiveSE: nan, Lo: nan, Hi: nan}
+	cluster = labelled(cluster, len(values))
 	if len(values) == 0 || len(values) != len(cluster) {
 		return r
 	}
@@ -52,6 +53,18 @@ func Clustered(values []float64, cluster []int, conf float64) ClusteredMean {
 	}
 	r.Lo, r.Hi = MeanCI(r.Clusters, r.Mean, r.SE*r.SE*c, conf)
 	return r
+}
+
+// labelled returns the labels of clusters, of which each of n values is its own if there are none.
+func labelled(cluster []int, n int) []int {
+	if cluster != nil {
+		return cluster
+	}
+	of := make([]int, n)
+	for i := range of {
+		of[i] = i
+	}
+	return of
 }
 
 // DesignEffect returns how many times as large the variance of the mean of values is with clusters

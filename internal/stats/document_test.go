@@ -136,7 +136,7 @@ var documentFuncs = template.FuncMap{
 	"passAt":            PassAtK,
 	"passHat":           PassHatK,
 	"split":             documentSplit,
-	"corrected": func(p float64, n int, judge JudgeAccuracy) Corrected {
+	"corrected": func(p float64, n int, judge JudgeAccuracy) CorrectedRate {
 		c, _ := JudgeCorrected(p, n, judge, .95)
 		return c
 	},
@@ -147,7 +147,7 @@ var documentFuncs = template.FuncMap{
 	"quantileCI":   documentQuantile,
 	"percentile":   func(n int, p float64) float64 { return Percentile(upTo(n), p) },
 	"nearestRank":  func(n int, p float64) float64 { return NearestRank(upTo(n), p) },
-	"bootstrap":    func(k, n int) Resampled { return Bootstrap(passes(k, n), nil, 10_000, 1, .95) },
+	"bootstrap":    func(k, n int) ResampledMean { return Bootstrap(passes(k, n), nil, 10_000, 1, .95) },
 	"signFlip":     func(d ...float64) float64 { p, _ := SignFlip(d, 10_000, 1); return p },
 	"stratified":   func(cells ...Cell) StratifiedRate { return Stratified(cells, .95) },
 	"cell":         func(population, sampled, passed int) Cell { return Cell{population, sampled, passed} },

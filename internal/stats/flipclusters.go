@@ -26,7 +26,7 @@ type ClusterFlips struct {
 
 // FlipClusters tests the mean of values, such as differences of pairs, whose clusters are
 // independent and whose values in a cluster need not be. cluster[i] is any label of the cluster of
-// values[i]. If the true mean is m and the sums of value-m of the clusters are symmetric about 0,
+// values[i], and nil if all values are independent. If the true mean is m and the sums of value-m of the clusters are symmetric about 0,
 // the signs of these sums are random. The p-value of m is the share of all assignments of signs to
 // the clusters whose sum is at least as far from 0 (Fisher 1935; for clusters Canay, Romano and
 // Shaikh 2017). An assignment divides the clusters into those that keep their sign and those that
@@ -47,6 +47,7 @@ type ClusterFlips struct {
 // one is NaN or infinite, and if there are more than 14 clusters and resamples is below 1.
 func FlipClusters(values []float64, cluster []int, resamples int, seed uint64) ClusterFlips {
 	f := ClusterFlips{Mean: math.NaN(), zero: math.NaN()}
+	cluster = labelled(cluster, len(values))
 	if len(values) == 0 || len(values) != len(cluster) {
 		return f
 	}

@@ -16,8 +16,8 @@ type JudgeAccuracy struct {
 	Wrong       int
 }
 
-// Corrected is a pass rate without the errors of the judge, with its interval.
-type Corrected struct {
+// CorrectedRate is a pass rate without the errors of the judge, with its interval.
+type CorrectedRate struct {
 	Rate, Lo, Hi float64
 	// Clamped is set if the rate would be below 0 or above 1: the judge passed fewer answers than it
 	// passes if none is right, or more than if all are. The labels then do not fit the answers.
@@ -38,8 +38,8 @@ type Corrected struct {
 // ok is false, and the figures are NaN, if there is no correction: if the judge passes wrong
 // answers as often as right ones (q0+q1 <= 1, or q0'+q1' <= 1, which few labels cause), without
 // labels of both kinds, and for arguments outside their ranges.
-func JudgeCorrected(p float64, n int, judge JudgeAccuracy, conf float64) (c Corrected, ok bool) {
-	none := Corrected{Rate: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
+func JudgeCorrected(p float64, n int, judge JudgeAccuracy, conf float64) (c CorrectedRate, ok bool) {
+	none := CorrectedRate{Rate: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
 	q0, q1 := judge.Specificity, judge.Sensitivity
 	if !share(p) || !share(q0) || !share(q1) || n < 1 || judge.Wrong < 1 || judge.Right < 1 ||
 		!(conf > 0 && conf < 1) || q0+q1 <= 1 {
@@ -59,7 +59,7 @@ func JudgeCorrected(p float64, n int, judge JudgeAccuracy, conf float64) (c Corr
 	half := z * math.Sqrt(pa*(1-pa)/size+(1-theta)*(1-theta)*v0+theta*theta*v1) / better
 	const slack = 1e-9 // more than the rounding of a rate that is 0 or 1 exactly
 	rate := (p + q0 - 1) / (q0 + q1 - 1)
-	return Corrected{
+	return CorrectedRate{
 		Rate:    clamp(rate),
 		Lo:      clamp(theta + delta - half),
 		Hi:      clamp(theta + delta + half),

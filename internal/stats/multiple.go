@@ -12,12 +12,39 @@ import (
 // is below the one before it or above 1. A NaN is no test: it stays NaN and does not count.
 func Holm(p []float64) []float64 {
 	out, order := adjusted(p)
-	m, least := len(order), 0.0
 	for i, at := range order {
-		least = max(least, min(1, float64(m-i)*p[at]))
-		out[at] = least
+		out[at] = min(1, stepped(p, out, order, i))
 	}
 	return out
+}
+
+// HolmFactors returns by what Holm's method multiplies each of p, such as m for the smallest of m
+// values, without a limit of 1: the adjusted value is at most alpha exactly if p is at most alpha by
+// the factor. So an interval at 1 minus that level agrees with the adjusted value. Factors are at
+// least 1, and NaN for NaN.
+func HolmFactors(p []float64) []float64 {
+	out, order := adjusted(p)
+	for i, at := range order {
+		out[at] = stepped(p, out, order, i)
+	}
+	for i, at := range order {
+		if p[at] > 0 {
+			out[at] /= p[at]
+		} else {
+			out[at] = float64(len(order) - i)
+		}
+	}
+	return out
+}
+
+// stepped returns the i-th smallest value times the number of those that are not smaller, or the one
+// before it in out if that is larger.
+func stepped(p, out []float64, order []int, i int) float64 {
+	v := float64(len(order)-i) * p[order[i]]
+	if i > 0 {
+		return max(v, out[order[i-1]])
+	}
+	return v
 }
 
 // adjusted returns a slice of NaN like p, and the indices of the numbers in p in ascending order.

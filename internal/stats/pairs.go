@@ -48,6 +48,19 @@ func (p Pairs) Newcombe(conf float64) (lo, hi float64) {
 	return max(-1, lo), min(1, hi)
 }
 
+// NewcombeUnpaired returns the interval at confidence conf of k1/n1 minus k2/n2, two rates of different
+// items, by method 10 of Newcombe 1998 (Statistics in Medicine 17, 873-890): Wilson's intervals of the
+// two rates, combined as of independent errors. Both ends are in -1..1, and NaN without items, unless
+// 0 <= k <= n, and unless 0 < conf < 1.
+func NewcombeUnpaired(k1, n1, k2, n2 int, conf float64) (lo, hi float64) {
+	l1, u1 := Wilson(k1, n1, conf)
+	l2, u2 := Wilson(k2, n2, conf)
+	p1, p2 := float64(k1)/float64(n1), float64(k2)/float64(n2)
+	lo = p1 - p2 - combine(p1-l1, u2-p2, 0)
+	hi = p1 - p2 + combine(u1-p1, p2-l2, 0)
+	return max(-1, lo), min(1, hi)
+}
+
 // combine returns the length of the difference of two errors with this correlation.
 func combine(x, y, phi float64) float64 {
 	return math.Sqrt(max(0, x*x-2*phi*x*y+y*y))

@@ -97,3 +97,30 @@ func TestPairsProperties(t *testing.T) {
 		}
 	})
 }
+
+// TestNewcombeUnpaired has the examples of Newcombe 1998, table II, method 10.
+func TestNewcombeUnpaired(t *testing.T) {
+	for _, c := range []struct {
+		k1, n1, k2, n2 int
+		lo, hi         float64
+	}{
+		{56, 70, 48, 80, .0524, .3339},
+		{9, 10, 3, 10, .1705, .8090},
+		{6, 7, 2, 7, .0582, .8062},
+		{5, 56, 0, 29, -.0381, .1926},
+		{0, 10, 0, 20, -.1611, .2775},
+		{0, 10, 0, 10, -.2775, .2775},
+		{10, 10, 0, 20, .6791, 1},
+		{10, 10, 0, 10, .6075, 1},
+	} {
+		lo, hi := NewcombeUnpaired(c.k1, c.n1, c.k2, c.n2, .95)
+		if !near(lo, c.lo, 5.1e-5) || !near(hi, c.hi, 5.1e-5) {
+			t.Errorf("%d/%d - %d/%d: %.4f to %.4f, want %.4f to %.4f", c.k1, c.n1, c.k2, c.n2, lo, hi, c.lo, c.hi)
+		}
+	}
+	for _, c := range [][5]float64{{1, 0, 1, 2, .95}, {3, 2, 1, 2, .95}, {-1, 2, 1, 2, .95}, {1, 2, 1, 2, 1}} {
+		if lo, hi := NewcombeUnpaired(int(c[0]), int(c[1]), int(c[2]), int(c[3]), c[4]); !math.IsNaN(lo) || !math.IsNaN(hi) {
+			t.Errorf("%v: %v to %v", c, lo, hi)
+		}
+	}
+}

@@ -26,6 +26,26 @@ func NonInferiority(diff, margin, level float64, ends func(conf float64) (lo, hi
 	return inverted(level, func(conf float64) bool { lo, _ := ends(conf); return lo > -margin })
 }
 
+// TwoSidedTest is a two-sided test of a difference of m, and the intervals at a confidence that invert it,
+// which are NaN if it cannot tell.
+type TwoSidedTest struct {
+	P        func(m float64) float64
+	Interval func(conf float64) (lo, hi float64)
+}
+
+// NonInferiorityWider is NonInferiority of which another test must be convinced too. It returns the
+// larger p-value, and at 1-2·level the interval that has both, NaN if the other test cannot tell.
+func NonInferiorityWider(diff, margin, level float64, ends func(conf float64) (lo, hi float64), other TwoSidedTest) (p, lo, hi float64) {
+	lo, hi = ends(1 - 2*level)
+	l, h := other.Interval(1 - 2*level)
+	lo, hi = min(lo, l), max(hi, h) // NaN if one is
+	p = other.P(-margin) / 2
+	if diff < -margin {
+		p = 1 - p
+	}
+	return max(p, NonInferiority(diff, margin, level, ends)), lo, hi
+}
+
 // inverted returns the least p for which excludes(1-2p) is true, up to rounding, and at most level
 // exactly if it is true for that.
 func inverted(level float64, excludes func(conf float64) bool) float64 {

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Judged is an item with a judge's verdict, and a person's label if it was drawn for labelling.
-type Judged struct {
+// JudgedItem is an item with a judge's verdict, and a person's label if it was drawn for labelling.
+type JudgedItem struct {
 	Judge float64
 	// Label is NaN without a label.
 	Label float64
@@ -51,45 +51,52 @@ const (
 // are Wilson's limits for the effective sample size and Student's t with the degrees of freedom of
 // Welch and Satterthwaite. The variance is Var(y)/N, which stands for the choice of the items and is
 // multiplied by the design effect of the clusters, plus Σ W²·(1-n/N)·Var(y - λ·f)/n for the labels.
+// The variance within a stratum is drawn to that of all items by the weight of one label, so that
+// strata of few labels are as those of a random draw.
 //
 // Use withJudge false for the estimate by labels alone. ok is false, and the figures are NaN, if a
 // stratum has no label or there are fewer than two labels or two clusters, and for values outside
 // the range.
-func PPIRate(items []Judged, withJudge bool, conf float64) (e PPIEstimate, ok bool) {
+func PPIRate(items []JudgedItem, withJudge bool, conf float64) (e PPIEstimate, ok bool) {
 	return ppi(items, 0, 1, ratePseudo, withJudge, conf)
 }
 
 // PPIDifference is PPIRate for the mean of differences of two labels, from -1 to 1. The verdicts are
 // the differences of two verdicts.
-func PPIDifference(items []Judged, withJudge bool, conf float64) (e PPIEstimate, ok bool) {
+func PPIDifference(items []JudgedItem, withJudge bool, conf float64) (e PPIEstimate, ok bool) {
 	return ppi(items, -1, 1, differencePseudo, withJudge, conf)
 }
 
-func ppi(items []Judged, low, high, pseudo float64, withJudge bool, conf float64) (PPIEstimate, bool) {
+func ppi(items []JudgedItem, low, high, pseudo float64, withJudge bool, conf float64) (PPIEstimate, bool) {
 	nan := math.NaN()
 	none := PPIEstimate{Mean: nan, Lo: nan, Hi: nan, Lambda: nan, ItemSE: nan, LabelSE: nan}
 	p, ok := newPPIPopulation(items, low, high, pseudo)
 	if !ok || !(conf > 0 && conf < 1) {
 		return none, false
 	}
+	return p.estimate(withJudge, p.effect(), conf), true
+}
+
+// estimate returns the estimate of a population, with the weight of the least variance if withJudge is
+// set. effect is the design effect of the clusters.
+func (p *ppiPopulation) estimate(withJudge bool, effect, conf float64) PPIEstimate {
 	lambda := 0.0
 	if withJudge {
 		lambda = max(0, p.lambda())
 	}
-	e := PPIEstimate{Lambda: lambda * p.width, Items: len(items), Labels: p.labels}
 	point, centre := p.means(lambda)
-	labelVar := p.labelVariance(lambda)
-	itemVar := max(p.itemVariance(), p.clusterVariance(lambda)-labelVar)
+	labelVar, labelDF := p.labelVariance(lambda)
+	itemVar := max(effect*p.itemVariance(), p.clusterVariance(lambda)-labelVar)
 	total := itemVar + labelVar
-	df := total * total / (itemVar*itemVar/float64(p.clusters-1) +
-		labelVar*labelVar/float64(max(1, p.labels-len(p.strata))))
+	df := total * total / (itemVar*itemVar/float64(p.clusters-1) + labelVar*labelVar/labelDF)
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile((1 + conf) / 2)
 	// The range is mapped to 0..1 and back, so that a difference has limits as a rate has.
 	const tiny = 1e-9
 	centre = min(1-tiny, max(tiny, centre))
 	lo, hi := score(clamp(point), centre*(1-centre)/total, t)
-	width := high - low
-	e.Mean, e.Lo, e.Hi = low+width*clamp(point), low+width*lo, low+width*hi
-	e.ItemSE, e.LabelSE = width*math.Sqrt(itemVar), width*math.Sqrt(labelVar)
-	return e, true
+	return PPIEstimate{
+		Mean: p.low + p.width*clamp(point), Lo: p.low + p.width*lo, Hi: p.low + p.width*hi,
+		Lambda: lambda * p.width, ItemSE: p.width * math.Sqrt(itemVar), LabelSE: p.width * math.Sqrt(labelVar),
+		Items: len(p.items), Labels: int(p.labels),
+	}
 }

@@ -10,10 +10,10 @@ import (
 )
 
 // judgedItems returns n items of one stratum, each its own cluster, the first of which have labels.
-func judgedItems(verdicts, labels []float64) []Judged {
-	items := make([]Judged, len(verdicts))
+func judgedItems(verdicts, labels []float64) []JudgedItem {
+	items := make([]JudgedItem, len(verdicts))
 	for i, v := range verdicts {
-		items[i] = Judged{Judge: v, Label: math.NaN(), Cluster: i}
+		items[i] = JudgedItem{Judge: v, Label: math.NaN(), Cluster: i}
 		if i < len(labels) {
 			items[i].Label = labels[i]
 		}
@@ -23,7 +23,7 @@ func judgedItems(verdicts, labels []float64) []Judged {
 
 // The example of statistics.md B.7: 80 of 100 answers are judged right. Of 20 with labels, 16 are
 // judged right, of which 14 are; of the other 4, 1 is.
-func exampleItems() []Judged {
+func exampleItems() []JudgedItem {
 	var verdicts, labels []float64
 	add := func(n int, verdict, label float64) {
 		for range n {
@@ -110,7 +110,7 @@ func TestPPIDifferenceWeight(t *testing.T) {
 
 func TestPPIRateRejects(t *testing.T) {
 	nan := math.NaN()
-	for name, items := range map[string][]Judged{
+	for name, items := range map[string][]JudgedItem{
 		"nothing":              nil,
 		"one label":            judgedItems([]float64{1, 1, 0}, []float64{1}),
 		"a stratum unlabelled": {{1, 1, 0, 0}, {1, 0, 0, 1}, {1, nan, 1, 2}},
@@ -155,8 +155,8 @@ func (c ppiCase) String() string {
 }
 
 // draw simulates the items.
-func (c ppiCase) draw(random *rand.Rand) []Judged {
-	items := make([]Judged, c.items)
+func (c ppiCase) draw(random *rand.Rand) []JudgedItem {
+	items := make([]JudgedItem, c.items)
 	truth := make([]float64, c.items)
 	shift, hard := make([]float64, c.clusters), make([]float64, c.clusters)
 	for i := range shift {
@@ -195,7 +195,7 @@ func (c ppiCase) draw(random *rand.Rand) []Judged {
 
 // label labels the items of each stratum by its share of the population, that of stratum 1 of 2
 // with twice the share.
-func (c ppiCase) label(random *rand.Rand, items []Judged, truth []float64) {
+func (c ppiCase) label(random *rand.Rand, items []JudgedItem, truth []float64) {
 	members := make([][]int, c.strata)
 	for i, it := range items {
 		members[it.Stratum] = append(members[it.Stratum], i)
@@ -337,8 +337,8 @@ func TestSimulatedCoverageOfPPIDifference(t *testing.T) {
 }
 
 // drawPairs simulates the answers of two systems, which are right together in the share rates[2].
-func drawPairs(random *rand.Rand, n, labels int, rates [3]float64, judge [2]float64, alike bool) []Judged {
-	items := make([]Judged, n)
+func drawPairs(random *rand.Rand, n, labels int, rates [3]float64, judge [2]float64, alike bool) []JudgedItem {
+	items := make([]JudgedItem, n)
 	for i := range items {
 		u, v := random.Float64(), random.Float64()
 		if random.Float64() < rates[2] {
@@ -352,7 +352,7 @@ func drawPairs(random *rand.Rand, n, labels int, rates [3]float64, judge [2]floa
 			return number(right && luck >= judge[1] || !right && luck < judge[0])
 		}
 		first, second := u < rates[0], v < rates[1]
-		items[i] = Judged{Judge: verdict(first, e) - verdict(second, f), Label: math.NaN(), Cluster: i}
+		items[i] = JudgedItem{Judge: verdict(first, e) - verdict(second, f), Label: math.NaN(), Cluster: i}
 		if i < labels {
 			items[i].Label = number(first) - number(second)
 		}

@@ -3,51 +3,81 @@ package stats
 import (
 	"math"
 	"sort"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// PPIDesign is what the width of an interval by PPIRate depends on.
+// PPIDesign is what the width of an interval by PPIRate depends on, for labels that are drawn at random.
 type PPIDesign struct {
-	Items int
-	// Rate is the expected pass rate, Correlation that of verdicts and labels: 0 if the judge says
-	// nothing, 1 if it never errs.
-	Rate, Correlation float64
+	// Items counts all items. Known ones of them need no label, because they are certainly wrong: those
+	// without an answer.
+	Items, Known int
+	// Rate is the expected mean of the labels and Judged the one of the verdicts, both over the items
+	// that are not known. Correlation is that of verdicts and labels: 0 if the judge says nothing, 1 if it
+	// never errs.
+	Rate, Judged, Correlation float64
 	// Effect is the design effect of the clusters, 1 for independent items.
 	Effect float64
+	// Alone leaves the verdicts out, as PPIRate without a judge does.
+	Alone bool
 }
 
-// Width returns the expected width of the interval at confidence conf with so many labels. A rate of
-// 0 or 1 is planned for as if one of the items were otherwise.
+// Width returns the width at confidence conf of the interval of so many labels, if verdicts and labels
+// are as often right as is expected. It is the interval's own, with the labels that it assumes.
 func (d PPIDesign) Width(labels int, conf float64) float64 {
-	n, size := float64(labels), float64(d.Items)
-	least := 1 / (size + 1)
-	p := min(1-least, max(least, d.Rate))
-	spread := p * (1 - p)
-	variance := spread*d.Effect/size + (1-n/size)*spread*(1-d.Correlation*d.Correlation)/n
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(1, n-1)}.Quantile((1 + conf) / 2)
-	lo, hi := score(p, spread/variance, t)
-	return hi - lo
+	p := d.population(float64(labels))
+	e := p.estimate(!d.Alone, d.Effect, conf)
+	return e.Hi - e.Lo
+}
+
+// population returns the moments that are expected of so many labels.
+func (d PPIDesign) population(labels float64) *ppiPopulation {
+	open := float64(d.Items - d.Known)
+	rate, judged := min(1, max(0, d.Rate)), min(1, max(0, d.Judged))
+	both := rate*judged + d.Correlation*math.Sqrt(rate*(1-rate)*judged*(1-judged))
+	both = min(rate, judged, max(both, rate+judged-1, 0))
+	s := ppiStratum{size: open, f: open * judged}
+	assumed := ratePseudo * open / float64(d.Items)
+	for _, cell := range []struct{ y, f, share float64 }{
+		{1, 1, both}, {1, 0, rate - both}, {0, 1, judged - both}, {0, 0, 1 - rate - judged + both},
+	} {
+		s.label(cell.y, cell.f, labels*cell.share)
+	}
+	for _, f := range []struct{ verdict, share float64 }{{1, judged}, {0, 1 - judged}} {
+		s.augment(0, f.verdict, assumed*f.share)
+		s.augment(1, f.verdict, assumed*f.share)
+	}
+	s.centre()
+	p := &ppiPopulation{size: float64(d.Items), width: 1, strata: []ppiStratum{s}, clusters: d.Items, labels: labels + float64(d.Known)}
+	if d.Known > 0 {
+		known := ppiStratum{size: float64(d.Known)}
+		known.label(0, 0, float64(d.Known))
+		assumed := ratePseudo * float64(d.Known) / float64(d.Items)
+		known.augment(0, 0, assumed)
+		known.augment(1, 0, assumed)
+		known.centre()
+		p.strata = append(p.strata, known)
+	}
+	return p
 }
 
 // Labels returns the least number of labels, from 20 on, with which the interval is expected to be
 // at most so wide. ok is false if it is wider with all items labelled: only more items help then.
 func (d PPIDesign) Labels(width, conf float64) (labels int, ok bool) {
 	// With fewer labels, the quality of the judge is not known well enough to plan with.
-	fewest := min(20, d.Items)
-	if d.Items < 2 || d.Width(d.Items, conf) > width {
+	open := d.Items - d.Known
+	fewest := min(20, open)
+	if open < 2 || d.Width(open, conf) > width {
 		return 0, false
 	}
-	return fewest + sort.Search(d.Items-fewest, func(n int) bool { return d.Width(fewest+n, conf) <= width }), true
+	return fewest + sort.Search(open-fewest, func(n int) bool { return d.Width(fewest+n, conf) <= width }), true
 }
 
 // JudgeCorrelation returns the correlation of the verdicts of a judge with what is right, if the
-// share rate is. It is 0 if the verdicts are all the same.
-func JudgeCorrelation(rate, sensitivity, specificity float64) float64 {
-	judged := rate*sensitivity + (1-rate)*(1-specificity)
+// share rate is, and the share that it passes. The correlation is 0 if the verdicts are all the same.
+func JudgeCorrelation(rate, sensitivity, specificity float64) (correlation, judged float64) {
+	judged = rate*sensitivity + (1-rate)*(1-specificity)
 	spread := judged * (1 - judged)
 	if spread <= 0 {
-		return 0
+		return 0, judged
 	}
-	return math.Sqrt(rate*(1-rate)/spread) * (sensitivity + specificity - 1)
+	return math.Sqrt(rate*(1-rate)/spread) * (sensitivity + specificity - 1), judged
 }

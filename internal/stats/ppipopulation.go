@@ -5,12 +5,13 @@ import "math"
 // ppiPopulation has the moments of the items of all strata. Labels are mapped to 0..1, verdicts are
 // not, which changes λ only.
 type ppiPopulation struct {
-	items    []Judged
+	items    []JudgedItem // nil for one that is expected
+	size     float64      // number of items
 	low      float64
 	width    float64
 	strata   []ppiStratum
 	clusters int
-	labels   int
+	labels   float64
 }
 
 // ppiStratum has the sums of a stratum. Those with the prefix aug include the assumed labels.
@@ -20,11 +21,12 @@ type ppiStratum struct {
 
 	augN, augY, augF       float64
 	augYY, augFF, augYF    float64 // centred sums of squares and products
+	raw                    spread  // the same without the assumed labels
 	squareY, squareF, both float64 // raw ones, until they are centred
 }
 
-func newPPIPopulation(items []Judged, low, high, pseudo float64) (*ppiPopulation, bool) {
-	p := &ppiPopulation{items: items, low: low, width: high - low}
+func newPPIPopulation(items []JudgedItem, low, high, pseudo float64) (*ppiPopulation, bool) {
+	p := &ppiPopulation{items: items, size: float64(len(items)), low: low, width: high - low}
 	for _, it := range items {
 		labelled := !math.IsNaN(it.Label)
 		if it.Stratum < 0 || it.Cluster < 0 || !(it.Judge >= low && it.Judge <= high) ||
@@ -43,11 +45,7 @@ func newPPIPopulation(items []Judged, low, high, pseudo float64) (*ppiPopulation
 		s.augment(0, it.Judge, assumed)
 		s.augment(1, it.Judge, assumed)
 		if labelled {
-			y := p.unit(it.Label)
-			s.labels++
-			s.labelF += it.Judge
-			s.labelY += y
-			s.augment(y, it.Judge, 1)
+			s.label(p.unit(it.Label), it.Judge, 1)
 			p.labels++
 		}
 	}
@@ -63,6 +61,15 @@ func newPPIPopulation(items []Judged, low, high, pseudo float64) (*ppiPopulation
 
 func (p *ppiPopulation) unit(label float64) float64 { return (label - p.low) / p.width }
 
+// label adds labels y of items with a verdict.
+func (s *ppiStratum) label(y, verdict, count float64) {
+	s.labels += count
+	s.labelF += count * verdict
+	s.labelY += count * y
+	s.raw = s.raw.plus(spread{y * y, y * verdict, verdict * verdict}, count)
+	s.augment(y, verdict, count)
+}
+
 func (s *ppiStratum) augment(y, f, weight float64) {
 	s.augN += weight
 	s.augY += weight * y
@@ -76,6 +83,7 @@ func (s *ppiStratum) centre() {
 	s.augYY = max(0, s.squareY-s.augY*s.augY/s.augN)
 	s.augFF = max(0, s.squareF-s.augF*s.augF/s.augN)
 	s.augYF = s.both - s.augY*s.augF/s.augN
+	s.raw = s.raw.plus(spread{s.labelY * s.labelY, s.labelY * s.labelF, s.labelF * s.labelF}, -1/s.labels)
 	if s.augFF < 1e-12*s.squareF { // all verdicts are equal but for rounding
 		s.augFF, s.augYF = 0, 0
 	}
@@ -83,61 +91,111 @@ func (s *ppiStratum) centre() {
 
 // weight is the factor of the variance of a stratum in that of the mean: W²·(1-n/N)/n.
 func (p *ppiPopulation) weight(s *ppiStratum) float64 {
-	share := s.size / float64(len(p.items))
+	share := s.size / p.size
 	return share * share * (1 - s.labels/s.size) / s.labels
+}
+
+// spread is a sum of squares of residuals y - λ·f, for every λ.
+type spread struct{ yy, yf, ff float64 }
+
+func (s spread) at(lambda float64) float64 {
+	return max(0, s.yy-2*lambda*s.yf+lambda*lambda*s.ff)
+}
+
+func (s spread) plus(o spread, weight float64) spread {
+	return spread{s.yy + weight*o.yy, s.yf + weight*o.yf, s.ff + weight*o.ff}
+}
+
+// total returns the variance of the residuals of all items, with the assumed labels, and without them.
+func (p *ppiPopulation) total() (assumed, drawn spread) {
+	var n float64
+	for i := range p.strata {
+		n += p.strata[i].augN
+	}
+	of := func(mean func(s *ppiStratum) (y, f float64), squares func(s *ppiStratum) spread) (v spread) {
+		var y, f float64
+		for i := range p.strata {
+			s := &p.strata[i]
+			my, mf := mean(s)
+			y, f = y+p.share(s)*my, f+p.share(s)*mf
+		}
+		for i := range p.strata {
+			s := &p.strata[i]
+			my, mf := mean(s)
+			dy, df := my-y, mf-f
+			v = v.plus(squares(s), p.share(s)).plus(spread{dy * dy, dy * df, df * df}, p.share(s))
+		}
+		return spread{}.plus(v, n/max(1, n-2))
+	}
+	assumed = of(func(s *ppiStratum) (y, f float64) { return s.augY / s.augN, s.augF / s.augN },
+		func(s *ppiStratum) spread { return spread{}.plus(spread{s.augYY, s.augYF, s.augFF}, 1/s.augN) })
+	drawn = of(func(s *ppiStratum) (y, f float64) { return s.labelY / s.labels, s.labelF / s.labels },
+		func(s *ppiStratum) spread { return spread{}.plus(s.raw, 1/s.labels) })
+	return assumed, drawn
+}
+
+func (p *ppiPopulation) share(s *ppiStratum) float64 { return s.size / p.size }
+
+// within returns the variance of the residuals of a stratum. It is drawn to that of all items by the
+// weight of one label, so that a stratum with few labels is as one that was not drawn by itself. What
+// the assumed labels add to the variance of all items is added to that of each stratum.
+func (p *ppiPopulation) within(s *ppiStratum, assumed, drawn spread) spread {
+	if len(p.strata) == 1 {
+		return spread{}.plus(assumed, (s.augN-1)/s.augN)
+	}
+	return spread{}.plus(s.raw, 1/s.labels).plus(drawn, 1/s.labels).plus(assumed, 1).plus(drawn, -1)
 }
 
 // lambda returns the weight of the verdicts with the least variance of the mean.
 func (p *ppiPopulation) lambda() float64 {
-	var yf, ff float64
+	var sum spread
+	assumed, drawn := p.total()
 	for i := range p.strata {
-		s := &p.strata[i]
-		if s.augN > 1 {
-			yf += p.weight(s) * s.augYF / (s.augN - 1)
-			ff += p.weight(s) * s.augFF / (s.augN - 1)
-		}
+		sum = sum.plus(p.within(&p.strata[i], assumed, drawn), p.weight(&p.strata[i]))
 	}
-	if ff == 0 {
+	if sum.ff < 1e-12 {
 		return 0
 	}
-	return yf / ff
+	return sum.yf / sum.ff
 }
 
 // means returns the estimate, and the one with the assumed labels, in units of 0..1.
 func (p *ppiPopulation) means(lambda float64) (point, centre float64) {
 	for i := range p.strata {
 		s := &p.strata[i]
-		share := s.size / float64(len(p.items))
+		share := s.size / p.size
 		point += share * (lambda*s.f/s.size + (s.labelY-lambda*s.labelF)/s.labels)
 		centre += share * (lambda*s.f/s.size + (s.augY-lambda*s.augF)/s.augN)
 	}
 	return point, centre
 }
 
-// labelVariance is the variance due to the items without labels. The variance of a stratum with few
-// labels is drawn to that of all strata by the weight of one label.
-func (p *ppiPopulation) labelVariance(lambda float64) float64 {
-	squares := func(s *ppiStratum) float64 {
-		return max(0, s.augYY-2*lambda*s.augYF+lambda*lambda*s.augFF)
-	}
-	var all, n float64
-	for i := range p.strata {
-		all += squares(&p.strata[i])
-		n += p.strata[i].augN
-	}
-	pooled := all / max(1, n-1-float64(len(p.strata)))
-	sum := 0.0
+// labelVariance is the variance due to the items without labels, and its degrees of freedom, those of
+// Welch and Satterthwaite.
+func (p *ppiPopulation) labelVariance(lambda float64) (v, df float64) {
+	assumed, drawn := p.total()
+	rest, parts := 0.0, 0.0
 	for i := range p.strata {
 		s := &p.strata[i]
-		sum += p.weight(s) * (squares(s) + pooled) / s.augN
+		weight := p.weight(s)
+		all := p.within(s, assumed, drawn).at(lambda)
+		v += weight * all
+		rest += weight * max(0, all-s.raw.at(lambda)/s.labels)
+		if s.labels > 1 {
+			own := weight * s.raw.at(lambda) / s.labels
+			parts += own * own / (s.labels - 1)
+		}
 	}
-	return sum
+	most := max(1, p.labels-1)
+	if parts += rest * rest / most; parts == 0 || len(p.strata) == 1 {
+		return v, most
+	}
+	return v, max(1, min(most, v*v/parts))
 }
 
-// itemVariance is the variance of the mean of all labels if all items had one. Clusters multiply it
-// by the design effect of the verdicts.
+// itemVariance is the variance of the mean of all labels if all items had one and were independent.
 func (p *ppiPopulation) itemVariance() float64 {
-	n := float64(len(p.items))
+	n := p.size
 	var mean, variance float64
 	for i := range p.strata {
 		mean += p.strata[i].size / n * p.strata[i].augY / p.strata[i].augN
@@ -147,15 +205,19 @@ func (p *ppiPopulation) itemVariance() float64 {
 		d := s.augY/s.augN - mean
 		variance += s.size / n * (s.augYY/s.augN + d*d)
 	}
-	effect := 1.0
-	if p.clustered() {
-		verdicts := make([]float64, len(p.items))
-		for i, it := range p.items {
-			verdicts[i] = it.Judge
-		}
-		effect = DesignEffect(verdicts, p.clusterLabels())
+	return variance / n
+}
+
+// effect is the design effect of the clusters on the verdicts, 1 if each item is its own.
+func (p *ppiPopulation) effect() float64 {
+	if !p.clustered() {
+		return 1
 	}
-	return effect * variance / n
+	verdicts := make([]float64, len(p.items))
+	for i, it := range p.items {
+		verdicts[i] = it.Judge
+	}
+	return DesignEffect(verdicts, p.clusterLabels())
 }
 
 // clusterVariance is the variance of the estimate by clusters, 0 if each item is its own. The errors
@@ -178,7 +240,7 @@ func (p *ppiPopulation) clusterVariance(lambda float64) float64 {
 	return c.SE * c.SE
 }
 
-func (p *ppiPopulation) clustered() bool { return p.clusters < len(p.items) }
+func (p *ppiPopulation) clustered() bool { return p.clusters < int(p.size) }
 
 func (p *ppiPopulation) clusterLabels() []int {
 	labels := make([]int, len(p.items))

@@ -17,14 +17,16 @@ type Ratings [][]int
 
 // Fleiss returns Fleiss' kappa, (Po-Pe)/(1-Pe) with Pe the sum of the squares of the categories'
 // shares (Fleiss 1971). Its variance is that of the linearised coefficient over the items (Gwet 2014,
-// 5.3), and its interval is Student's t with n-1 degrees of freedom. Items are taken as independent.
-func (r Ratings) Fleiss(conf float64) Coefficient {
+// 5.3), and its interval is Student's t with n-1 degrees of freedom. cluster[i] is any label of the
+// cluster of item i, over which variance and degrees of freedom are then (Clustered); nil is for
+// items that are independent.
+func (r Ratings) Fleiss(cluster []int, conf float64) Coefficient {
 	share := r.shares()
 	pe := 0.0
 	for _, p := range share {
 		pe += p * p
 	}
-	return r.coefficient(pe, conf, func(item []float64) float64 {
+	return r.coefficient(pe, cluster, conf, func(item []float64) float64 {
 		d := 0.0
 		for k, p := range share {
 			d += 2 * p * (item[k] - p)
@@ -35,13 +37,13 @@ func (r Ratings) Fleiss(conf float64) Coefficient {
 
 // AC1 returns Gwet's AC1 of any number of raters, with Pe the sum of p(1-p) over the categories by
 // the number of categories less one (Gwet 2008). Variance and interval are as those of Fleiss.
-func (r Ratings) AC1(conf float64) Coefficient {
+func (r Ratings) AC1(cluster []int, conf float64) Coefficient {
 	share := r.shares()
 	pe, others := 0.0, float64(len(share)-1)
 	for _, p := range share {
 		pe += p * (1 - p) / others
 	}
-	return r.coefficient(pe, conf, func(item []float64) float64 {
+	return r.coefficient(pe, cluster, conf, func(item []float64) float64 {
 		d := 0.0
 		for k, p := range share {
 			d += (1 - 2*p) * (item[k] - p) / others
@@ -93,7 +95,7 @@ func raters(item []int) (n int) {
 }
 
 // coefficient returns (Po-Pe)/(1-Pe). slope returns by how much an item with these shares moves Pe.
-func (r Ratings) coefficient(pe, conf float64, slope func(item []float64) float64) Coefficient {
+func (r Ratings) coefficient(pe float64, cluster []int, conf float64, slope func(item []float64) float64) Coefficient {
 	if !r.valid() {
 		return undefined()
 	}
@@ -107,12 +109,12 @@ func (r Ratings) coefficient(pe, conf float64, slope func(item []float64) float6
 		}
 		slopes[i] = slope(share)
 	}
-	return corrected(agree, slopes, pe, conf)
+	return corrected(agree, slopes, pe, cluster, conf)
 }
 
 // corrected returns a coefficient that corrects agreement for chance. slopes are by how much each
 // item moves Pe, with a mean of 0.
-func corrected(agree, slopes []float64, pe, conf float64) Coefficient {
+func corrected(agree, slopes []float64, pe float64, cluster []int, conf float64) Coefficient {
 	n := float64(len(agree))
 	po := 0.0
 	for _, a := range agree {
@@ -126,14 +128,13 @@ func corrected(agree, slopes []float64, pe, conf float64) Coefficient {
 	if c.Value = (po - pe) / (1 - pe); math.Abs(c.Value) < 1e-12 {
 		c.Value = 0 // and not a rounding error below it
 	}
-	sum := 0.0
+	linear := make([]float64, len(agree)) // with a mean of 0
 	for i, a := range agree {
-		d := ((a-po)*(1-pe) - (1-po)*slopes[i]) / ((1 - pe) * (1 - pe))
-		sum += d * d
+		linear[i] = ((a-po)*(1-pe) - (1-po)*slopes[i]) / ((1 - pe) * (1 - pe))
 	}
-	if se := math.Sqrt(sum / (n * (n - 1))); n > 1 && se > 1e-9 {
-		c.SE = se
-		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1+conf)/2) * se
+	if m := Clustered(linear, cluster, conf); m.SE > 1e-9 {
+		c.SE = m.SE
+		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(m.Clusters - 1)}.Quantile((1+conf)/2) * m.SE
 		c.Lo, c.Hi = max(-1, c.Value-half), min(1, c.Value+half)
 	}
 	return c
@@ -158,17 +159,18 @@ func (p Pairs) ratings() Ratings {
 	return r
 }
 
-// AC1Interval returns AC1 with its interval. It is not defined as Kappa is not.
-func (p Pairs) AC1Interval(conf float64) Coefficient {
+// AC1Interval returns AC1 with its interval. It is not defined as Kappa is not. cluster has the labels
+// of Both, First, Second and Neither, in this order, as in Ratings.Fleiss.
+func (p Pairs) AC1Interval(cluster []int, conf float64) Coefficient {
 	if math.IsNaN(p.Observed()) {
 		return undefined()
 	}
-	return p.ratings().AC1(conf)
+	return p.ratings().AC1(cluster, conf)
 }
 
 // KappaInterval returns Kappa with its interval, by the delta method (Fleiss, Cohen and Everitt 1969)
-// with Student's t. It is not defined as Kappa is not.
-func (p Pairs) KappaInterval(conf float64) Coefficient {
+// with Student's t. It is not defined as Kappa is not. cluster is as in AC1Interval.
+func (p Pairs) KappaInterval(cluster []int, conf float64) Coefficient {
 	both, first, second, _, n := p.floats()
 	if math.IsNaN(n) {
 		return undefined()
@@ -185,5 +187,5 @@ func (p Pairs) KappaInterval(conf float64) Coefficient {
 			slopes = append(slopes, (cell.x-p1)*(2*p2-1)+(cell.y-p2)*(2*p1-1))
 		}
 	}
-	return corrected(agree, slopes, pe, conf)
+	return corrected(agree, slopes, pe, cluster, conf)
 }

@@ -31,16 +31,16 @@ func TestRaters(t *testing.T) {
 		name      string
 		got, want Coefficient
 	}{
-		{"two Fleiss", two.ratings().Fleiss(0.95), Coefficient{0.6992481203, 0.0719443694, 0.556494883, 0.8420013576}},
-		{"two AC1", two.AC1Interval(0.95), Coefficient{0.7007481297, 0.0717112606, 0.5584574309, 0.8430388285}},
-		{"two kappa", two.KappaInterval(0.95), Coefficient{0.6995192308, 0.0717532705, 0.5571451752, 0.8418932864}},
-		{"skewed Fleiss", skewed.ratings().Fleiss(0.95), Coefficient{-0.0288065844, 0.0109271434, -0.050434462, -0.0071787067}},
-		{"skewed AC1", skewed.AC1Interval(0.95), Coefficient{0.9407763376, 0.0230569643, 0.8951401466, 0.9864125286}},
-		{"skewed kappa", skewed.KappaInterval(0.95), Coefficient{-0.0233918129, 0.0123362006, -0.0478086094, 0.0010249836}},
-		{"three Fleiss", three.Fleiss(0.95), Coefficient{0.5675652473, 0.0757721837, 0.4165161598, 0.7186143347}},
-		{"three AC1", three.AC1(0.95), Coefficient{0.5915669978, 0.0728862516, 0.4462709108, 0.7368630847}},
-		{"textbook Fleiss", textbook.Fleiss(0.95), Coefficient{0.2099307044, 0.0923711116, 0.0009727327, 0.4188886762}},
-		{"textbook AC1", textbook.AC1(0.95), Coefficient{0.2256141508, 0.0933240745, 0.0145004273, 0.4367278743}},
+		{"two Fleiss", two.ratings().Fleiss(nil, 0.95), Coefficient{0.6992481203, 0.0719443694, 0.556494883, 0.8420013576}},
+		{"two AC1", two.AC1Interval(nil, 0.95), Coefficient{0.7007481297, 0.0717112606, 0.5584574309, 0.8430388285}},
+		{"two kappa", two.KappaInterval(nil, 0.95), Coefficient{0.6995192308, 0.0717532705, 0.5571451752, 0.8418932864}},
+		{"skewed Fleiss", skewed.ratings().Fleiss(nil, 0.95), Coefficient{-0.0288065844, 0.0109271434, -0.050434462, -0.0071787067}},
+		{"skewed AC1", skewed.AC1Interval(nil, 0.95), Coefficient{0.9407763376, 0.0230569643, 0.8951401466, 0.9864125286}},
+		{"skewed kappa", skewed.KappaInterval(nil, 0.95), Coefficient{-0.0233918129, 0.0123362006, -0.0478086094, 0.0010249836}},
+		{"three Fleiss", three.Fleiss(nil, 0.95), Coefficient{0.5675652473, 0.0757721837, 0.4165161598, 0.7186143347}},
+		{"three AC1", three.AC1(nil, 0.95), Coefficient{0.5915669978, 0.0728862516, 0.4462709108, 0.7368630847}},
+		{"textbook Fleiss", textbook.Fleiss(nil, 0.95), Coefficient{0.2099307044, 0.0923711116, 0.0009727327, 0.4188886762}},
+		{"textbook AC1", textbook.AC1(nil, 0.95), Coefficient{0.2256141508, 0.0933240745, 0.0145004273, 0.4367278743}},
 	} {
 		for i, pair := range [][2]float64{
 			{tt.got.Value, tt.want.Value}, {tt.got.SE, tt.want.SE}, {tt.got.Lo, tt.want.Lo}, {tt.got.Hi, tt.want.Hi},
@@ -58,18 +58,18 @@ func TestRatersUndefined(t *testing.T) {
 	for name, r := range map[string]Ratings{
 		"none": {}, "one rater": {{1, 0}}, "different raters": {{1, 1}, {2, 1}}, "one category": {{2}, {2}}, "negative": {{3, -1}, {1, 1}},
 	} {
-		if f, a := r.Fleiss(0.95), r.AC1(0.95); !nan(f.Value) || !nan(a.Value) || !nan(a.Lo) {
+		if f, a := r.Fleiss(nil, 0.95), r.AC1(nil, 0.95); !nan(f.Value) || !nan(a.Value) || !nan(a.Lo) {
 			t.Errorf("%s: %v, %v", name, f, a)
 		}
 	}
 	alike := Pairs{Both: 20}
-	if a := alike.AC1Interval(0.95); a.Value != 1 || !nan(a.Lo) {
+	if a := alike.AC1Interval(nil, 0.95); a.Value != 1 || !nan(a.Lo) {
 		t.Errorf("AC1 of one verdict is %v", a)
 	}
-	if k := alike.KappaInterval(0.95); !nan(k.Value) {
+	if k := alike.KappaInterval(nil, 0.95); !nan(k.Value) {
 		t.Errorf("kappa of one verdict is %v", k)
 	}
-	if k := (Pairs{}).KappaInterval(0.95); !nan(k.Value) {
+	if k := (Pairs{}).KappaInterval(nil, 0.95); !nan(k.Value) {
 		t.Errorf("kappa of nothing is %v", k)
 	}
 }
@@ -88,11 +88,11 @@ func TestRatersAgree(t *testing.T) {
 		if a.Both+a.First+a.Second+a.Neither == 0 {
 			return
 		}
-		near("kappa", a.Kappa(), a.KappaInterval(0.95).Value)
-		near("AC1", a.AC1(), a.AC1Interval(0.95).Value)
+		near("kappa", a.Kappa(), a.KappaInterval(nil, 0.95).Value)
+		near("AC1", a.AC1(), a.AC1Interval(nil, 0.95).Value)
 		other := Pairs{a.Neither, a.Second, a.First, a.Both}
-		near("SE", a.KappaInterval(0.95).SE, other.KappaInterval(0.95).SE)
-		near("Fleiss", a.ratings().Fleiss(0.95).Value, other.ratings().Fleiss(0.95).Value)
+		near("SE", a.KappaInterval(nil, 0.95).SE, other.KappaInterval(nil, 0.95).SE)
+		near("Fleiss", a.ratings().Fleiss(nil, 0.95).Value, other.ratings().Fleiss(nil, 0.95).Value)
 	})
 }
 
@@ -118,7 +118,7 @@ func TestRatersCoverage(t *testing.T) {
 				}
 			}
 		}
-		k := Pairs{counts[0], counts[1], counts[2], counts[3]}.KappaInterval(0.95)
+		k := Pairs{counts[0], counts[1], counts[2], counts[3]}.KappaInterval(nil, 0.95)
 		if k.Lo <= truth && truth <= k.Hi {
 			hit++
 		}

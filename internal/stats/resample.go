@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Resampled is a mean with the uncertainty that resampling shows.
-type Resampled struct{ Mean, SE, Lo, Hi float64 }
+// ResampledMean is a mean with the uncertainty that resampling shows.
+type ResampledMean struct{ Mean, SE, Lo, Hi float64 }
 
 // Bootstrap returns the mean of values, with the standard deviation and the percentile interval at
 // confidence conf of the means of so many resamples (Efron 1979). A resample draws whole clusters
@@ -23,9 +23,9 @@ type Resampled struct{ Mean, SE, Lo, Hi float64 }
 // The result depends on the arguments only: seed and number of resamples belong in a report, and
 // the number of processors does not matter. SE, Lo and Hi are NaN unless there are two clusters,
 // resamples >= 2 and 0 < conf < 1. All are NaN without values and if the lengths differ.
-func Bootstrap(values []float64, cluster []int, resamples int, seed uint64, conf float64) Resampled {
+func Bootstrap(values []float64, cluster []int, resamples int, seed uint64, conf float64) ResampledMean {
 	nan := math.NaN()
-	r := Resampled{Mean: nan, SE: nan, Lo: nan, Hi: nan}
+	r := ResampledMean{Mean: nan, SE: nan, Lo: nan, Hi: nan}
 	if len(values) == 0 || cluster != nil && len(cluster) != len(values) {
 		return r
 	}

@@ -173,16 +173,16 @@ func TestBootstrapAndBCaEdges(t *testing.T) {
 		cluster   []int
 		resamples int
 		conf      float64
-		want      Resampled
+		want      ResampledMean
 	}{
-		{"none", nil, nil, 100, .95, Resampled{nan, nan, nan, nan}},
-		{"lengths", []float64{1, 2}, []int{1}, 100, .95, Resampled{nan, nan, nan, nan}},
-		{"one value", []float64{3}, nil, 100, .95, Resampled{3, nan, nan, nan}},
-		{"one cluster", []float64{3, 5}, []int{7, 7}, 100, .95, Resampled{4, nan, nan, nan}},
-		{"one resample", []float64{3, 5}, nil, 1, .95, Resampled{4, nan, nan, nan}},
-		{"confidence 1", []float64{3, 5}, nil, 100, 1, Resampled{4, nan, nan, nan}},
-		{"confidence NaN", []float64{3, 5}, nil, 100, nan, Resampled{4, nan, nan, nan}},
-		{"all equal", []float64{.1, .1, .1}, nil, 100, .95, Resampled{.1, 0, .1, .1}},
+		{"none", nil, nil, 100, .95, ResampledMean{nan, nan, nan, nan}},
+		{"lengths", []float64{1, 2}, []int{1}, 100, .95, ResampledMean{nan, nan, nan, nan}},
+		{"one value", []float64{3}, nil, 100, .95, ResampledMean{3, nan, nan, nan}},
+		{"one cluster", []float64{3, 5}, []int{7, 7}, 100, .95, ResampledMean{4, nan, nan, nan}},
+		{"one resample", []float64{3, 5}, nil, 1, .95, ResampledMean{4, nan, nan, nan}},
+		{"confidence 1", []float64{3, 5}, nil, 100, 1, ResampledMean{4, nan, nan, nan}},
+		{"confidence NaN", []float64{3, 5}, nil, 100, nan, ResampledMean{4, nan, nan, nan}},
+		{"all equal", []float64{.1, .1, .1}, nil, 100, .95, ResampledMean{.1, 0, .1, .1}},
 	} {
 		got := Bootstrap(c.values, c.cluster, c.resamples, 1, c.conf)
 		for _, m := range []struct {
@@ -230,10 +230,10 @@ func TestResamplesAreReproducible(t *testing.T) {
 	for i := range cluster {
 		cluster[i] = i % 40
 	}
-	run := func(seed uint64) [3]Resampled {
+	run := func(seed uint64) [3]ResampledMean {
 		lo, hi := BCa(values, 1001, seed, .9)
 		p, _ := SignFlip(values, 1001, seed)
-		return [3]Resampled{Bootstrap(values, nil, 1001, seed, .9), Bootstrap(values, cluster, 1001, seed, .9), {lo, hi, p, 0}}
+		return [3]ResampledMean{Bootstrap(values, nil, 1001, seed, .9), Bootstrap(values, cluster, 1001, seed, .9), {lo, hi, p, 0}}
 	}
 	want := run(1)
 	before := runtime.GOMAXPROCS(1)

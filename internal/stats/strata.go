@@ -64,6 +64,50 @@ func Stratified(cells []Cell, conf float64) StratifiedRate {
 	return r
 }
 
+// ClusteredCell is the outcomes of one stratum in one cluster of questions.
+type ClusteredCell struct{ Stratum, Cluster, Sampled, Passed int }
+
+// StratifiedClusters is Stratified for questions in clusters, which may have questions of several
+// strata. parts divide the samples of cells, which are the strata, by cluster. A question of stratum
+// h adds W·(x - p_h)/n_h to the error of the rate, and the squares of the sums of clusters are its
+// variance, with C/(C-1) for few of them (Clustered). Lo and Hi are Student's t with C-1 degrees of
+// freedom, or Wilson's limits with a question for each cluster if the clusters do not differ. There
+// is no correction for a finite population, because its clusters are a sample too, and no interval
+// with fewer than two clusters.
+func StratifiedClusters(cells []Cell, parts []ClusteredCell, conf float64) StratifiedRate {
+	r := Stratified(cells, conf)
+	if math.IsNaN(r.Rate) {
+		return r
+	}
+	r.SE, r.Lo, r.Hi, r.Single = math.NaN(), math.NaN(), math.NaN(), nil
+	total := 0
+	for _, c := range cells {
+		total += c.Population
+	}
+	sums := map[int]float64{}
+	for _, part := range parts {
+		c := cells[part.Stratum]
+		p, n := float64(c.Passed)/float64(c.Sampled), float64(part.Sampled)
+		weight := float64(c.Population) / float64(total) / float64(c.Sampled)
+		sums[part.Cluster] += weight * (float64(part.Passed) - n*p)
+	}
+	squares, c := 0.0, float64(len(sums))
+	for cluster := range len(sums) {
+		squares += sums[cluster] * sums[cluster]
+	}
+	switch {
+	case c < 2:
+		return r
+	case squares < 1e-24:
+		r.Lo, r.Hi = score(r.Rate, c, distuv.UnitNormal.Quantile((1+conf)/2))
+		return r
+	}
+	r.SE = math.Sqrt(squares * c / (c - 1))
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: c - 1}.Quantile((1 + conf) / 2)
+	r.Lo, r.Hi = max(0, r.Rate-t*r.SE), min(1, r.Rate+t*r.SE)
+	return r
+}
+
 // sums returns Σ W·p_h, Σ W²·p_h(1-p_h)/(n_h-1)·(1-n_h/N_h) and Σ W²/n_h·(1-n_h/N_h). A cell that
 // was sampled as a whole adds nothing to the last two.
 func sums(cells []Cell, total float64) (rate, variance, spread float64) {

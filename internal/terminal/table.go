@@ -12,7 +12,7 @@ import (
 
 // Table prints an indented table. Its first row is the header, its first column contains names.
 func (t *Terminal) Table(rows [][]string) {
-	for line := range strings.Lines(Table(rows, 1)) {
+	for line := range strings.Lines(t.Fit(rows, "l"+strings.Repeat("r", len(rows[0])-1))) {
 		fmt.Fprint(t, " "+line)
 	}
 	t.Blank()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -26,16 +27,24 @@ type Terminal struct {
 	live  bool
 	color bool
 	quiet bool
+	// columns is the width that $COLUMNS asks for, 0 for none.
+	columns int
 }
 
-// New returns the terminal that w writes to. env returns variables of the environment. It is called
-// only if w is an *os.File. Methods of a quiet terminal print nothing.
+// New returns the terminal that w writes to. env returns variables of the environment. It may be nil
+// for a file, whose lines may have any length. Methods of a quiet terminal print nothing.
 func New(w io.Writer, env func(string) string, quiet bool) *Terminal {
 	t := &Terminal{w: w, quiet: quiet}
 	if f, ok := w.(*os.File); ok {
 		t.file, t.live = f, Is(f) && env("TERM") != "dumb"
 	}
 	t.color = t.live && env("NO_COLOR") == ""
+	if env == nil {
+		return t
+	}
+	if n, err := strconv.Atoi(env("COLUMNS")); err == nil && n >= leastColumns {
+		t.columns = n
+	}
 	return t
 }
 
@@ -63,8 +72,18 @@ func (t *Terminal) Live() bool { return t.live }
 // Quiet reports whether only errors are to be printed.
 func (t *Terminal) Quiet() bool { return t.quiet }
 
-// Columns returns the current width of the terminal, 80 if w is not a terminal.
+// leastColumns is the smallest width that $COLUMNS can ask for.
+const leastColumns = 20
+
+// wraps reports whether lines have a largest width.
+func (t *Terminal) wraps() bool { return t.live || t.columns > 0 }
+
+// Columns returns what $COLUMNS says, or else the current width of the terminal, 80 if w is not a
+// terminal.
 func (t *Terminal) Columns() int {
+	if t.columns > 0 {
+		return t.columns
+	}
 	if t.file != nil {
 		if width, _, err := term.GetSize(int(t.file.Fd())); err == nil && width > 0 {
 			return width
@@ -88,7 +107,7 @@ func (t *Terminal) Field(name, format string, args ...any) {
 // separate, to breaks between words. A word wider than the terminal is not broken. If the output is
 // not a terminal, the line stays whole, so that it can be searched.
 func (t *Terminal) Wrap(label, text string) string {
-	if !t.live {
+	if !t.wraps() {
 		return label + text
 	}
 	var b strings.Builder

@@ -67,6 +67,8 @@ type Config struct {
 	TopK int
 	// MaxTokens limits an answer, 0 means DefaultMaxTokens.
 	MaxTokens int
+	// ContextTokens limits what a baseline gives to the reader, 0 means DefaultContextTokens.
+	ContextTokens int
 	// QuestionDate is set if the daemon and the reader get the date of the question.
 	QuestionDate bool
 	// Benchmark is required for all baselines but NoMemory. If it is set otherwise, a chunk without a
@@ -92,6 +94,9 @@ func New(c Config) (*Actor, error) {
 	a := &Actor{cfg: c, questions: map[string]source.Question{}}
 	if a.cfg.MaxTokens == 0 {
 		a.cfg.MaxTokens = DefaultMaxTokens
+	}
+	if a.cfg.ContextTokens == 0 {
+		a.cfg.ContextTokens = DefaultContextTokens
 	}
 	if err := a.setTarget(); err != nil {
 		return nil, err
@@ -172,7 +177,7 @@ func (a *Actor) setReader() error {
 		prices = llm.Prices{}
 	}
 	var err error
-	a.meter, err = llm.NewMeter(priced{a.cfg.Reader}, prices, nil)
+	a.meter, err = llm.NewMeter(pricedProvider{a.cfg.Reader}, prices, nil)
 	return err
 }
 
@@ -208,6 +213,9 @@ func (a *Actor) Health(ctx context.Context) error {
 // Identity describes what writes the answers. A daemon's own reader is not known.
 func (a *Actor) Identity() result.Actor {
 	id := result.Actor{Style: string(a.cfg.Style), QuestionDate: a.cfg.QuestionDate}
+	if a.cfg.Style == FullContext {
+		id.ContextTokens = a.cfg.ContextTokens
+	}
 	if r := a.cfg.Reader; r != nil {
 		id.Provider, id.BaseURL, id.Model = r.Name(), a.cfg.BaseURL, a.cfg.Model
 		id.Prompt, id.PromptSHA256 = promptVersion, promptSHA256()

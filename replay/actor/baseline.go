@@ -23,12 +23,16 @@ func (a *Actor) baseline(
 	if err != nil {
 		return target.Answer{}, err
 	}
-	slices.Reverse(notes) // what does not fit is left out from the oldest on
-	notes, left := fit(notes, maxContext)
-	slices.Reverse(notes)
+	notes, left := last(notes, a.maxContext())
 	spent := time.Since(start)
-	return a.read(ctx, limit{timeout, spent}, a.request(q, notes), left,
+	ans, err := a.read(ctx, limit{timeout, spent}, a.request(q, notes), left,
 		target.Answer{Latency: spent, Reply: result.Reply{Attempts: 1}})
+	if ans.Actor != nil {
+		for _, n := range notes {
+			ans.Actor.Seen = append(ans.Actor.Seen, n.Path)
+		}
+	}
+	return ans, err
 }
 
 // sessionNotes returns the sessions that the style shows the reader, in order of their date.
@@ -48,15 +52,45 @@ func (a *Actor) sessionNotes(q dataset.Question) ([]note, error) {
 	shown := a.shown(known, h)
 	for _, s := range h.Sessions {
 		if shown(s.Path) {
-			notes = append(notes, note{Date: s.Date, Title: s.Title, Text: s.Text()})
+			notes = append(notes, note{Date: s.Date, Title: s.Title, Text: s.Text(), Path: s.Path})
 		}
 	}
 	for _, d := range h.Docs {
 		if shown(d.Path) {
-			notes = append(notes, note{Text: string(d.Data)})
+			notes = append(notes, note{Text: string(d.Data), Path: d.Path})
 		}
 	}
-	return notes, nil
+	return slices.DeleteFunc(notes, func(n note) bool { return strings.TrimSpace(n.Text) == "" }), nil // which says nothing
+}
+
+// Context forecasts how much of the haystacks of questions full-context gives to the model, nil for
+// another style.
+func (a *Actor) Context(questions []source.Question, infos map[string]source.HaystackInfo) (*result.ContextUse, error) {
+	if a.cfg.Style != FullContext {
+		return nil, nil
+	}
+	use := &result.ContextUse{Tokens: a.cfg.ContextTokens}
+	known := map[string][2]int{} // the notes of a haystack, and those that do not fit
+	for _, q := range questions {
+		n, ok := known[q.Haystack]
+		if info := infos[q.Haystack]; !ok && escaped*(int(info.TextBytes)+aroundNote*info.Sessions) <= a.maxContext() {
+			n = [2]int{info.Sessions, 0}
+		} else if !ok {
+			notes, err := a.sessionNotes(dataset.Question{ID: q.ID})
+			if err != nil {
+				return nil, err
+			}
+			_, left := last(notes, a.maxContext())
+			n = [2]int{len(notes), left}
+		}
+		known[q.Haystack] = n
+		use.Sessions += n[0]
+		use.LeftOut += n[1]
+		if n[1] > 0 {
+			use.Cut++
+		}
+	}
+	return use, nil
 }
 
 // shown returns which sessions or documents of its haystack the reader of a question is given.

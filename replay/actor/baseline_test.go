@@ -54,7 +54,7 @@ func TestBaselines(t *testing.T) {
 		{Oracle, []int{3, 3, 3}, "1 b 2023-05-22", 0},
 		{FullContext, []int{3, 3, 3}, "1 c 2023-05-21, 2 b 2023-05-22, 3 a 2023-05-23", 0},
 		{FullContext, []int{large, large, large}, "1 b 2023-05-22, 2 a 2023-05-23", 1},
-		{FullContext, []int{3, maxContext, 3}, "1 c 2023-05-21, 2 a 2023-05-23", 1},
+		{FullContext, []int{3, 5 * DefaultContextTokens, 3}, "1 a 2023-05-23", 2}, // only the last ones
 	} {
 		srv := llmtest.NewServer(t, llmtest.Script(llmtest.Reply{Text: "x"}))
 		b := open(t, writeBenchmark(t, c.sizes...))
@@ -76,6 +76,13 @@ func TestBaselines(t *testing.T) {
 		}
 		if strings.Join(got, ", ") != c.notes || ans.Actor.LeftOut != c.left {
 			t.Errorf("%s: sent %q and left out %d", c.style, got, ans.Actor.LeftOut)
+		}
+		if len(ans.Actor.Seen) != len(got) {
+			t.Errorf("%s: sent %q, and says %q", c.style, got, ans.Actor.Seen)
+		}
+		use, err := a.Context(b.Questions[:1], map[string]source.HaystackInfo{b.Questions[0].Haystack: b.Infos()[0]})
+		if err != nil || (use != nil) != (c.style == FullContext) || use != nil && (use.LeftOut != c.left || use.Sessions != 3) {
+			t.Errorf("%s: the forecast is %+v, %v", c.style, use, err)
 		}
 		if ans.Retrieved != nil || ans.DeepRank != nil || ans.Attempts != 1 || sent.Notes == nil ||
 			ans.Latency < ans.FirstDelta || ans.FirstDelta <= 0 || a.Health(t.Context()) != nil {

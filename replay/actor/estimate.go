@@ -59,16 +59,16 @@ func (a *Actor) noteBytes(q source.Question, info source.HaystackInfo) (likely, 
 	case NoMemory:
 		return 0, 0
 	case FullContext:
-		return min(whole, maxContext), min(escaped*whole, maxContext)
+		return min(whole, a.maxContext()), min(escaped*whole, a.maxContext())
 	case Oracle, RandomSession:
 		gold := len(q.Gold)
 		if a.cfg.Style == RandomSession {
 			gold = drawnFor(q)
 		}
-		return min(whole*min(gold, info.Sessions)/max(info.Sessions, 1), maxContext), min(escaped*whole, maxContext)
+		return min(whole*min(gold, info.Sessions)/max(info.Sessions, 1), a.maxContext()), min(escaped*whole, a.maxContext())
 	}
 	return min(a.cfg.TopK*ordinaryPassage, whole, maxPassages), maxPassages
 }
 
-// priced is a provider as a meter takes it: one that may be metered already. It is not called.
-type priced struct{ llm.Provider }
+// pricedProvider is a provider as a meter takes it: one that may be metered already. It is not called.
+type pricedProvider struct{ llm.Provider }

@@ -20,7 +20,7 @@ import (
 const sessionsOf = 6
 
 // benchmarks have for each format the files of a benchmark of questions about one haystack, of whose
-// sessions the second and the fifth are gold, if the format has gold. The first file is the one to
+// sessions the second and the fifth are gold, if the format has gold, or the fifth alone. The first file is the one to
 // open.
 var benchmarks = map[dataset.Format]func(questions int) [][2]string{
 	dataset.LongMemEval: func(questions int) [][2]string {
@@ -113,6 +113,114 @@ var benchmarks = map[dataset.Format]func(questions int) [][2]string{
 		row["questions"], row["answers"] = asked, answers
 		return [][2]string{{"rows.jsonl", encoded(row) + "\n"}}
 	},
+	dataset.AgentMemory: func(questions int) [][2]string {
+		type object = map[string]any
+		var queries, documents []object
+		for q := range questions {
+			queries = append(queries, object{"id": fmt.Sprint("q", q), "query": "What do I like?", "gold_answers": []string{"tea"}, "gold_ids": []string{"d1", "d4"}, "user_id": "u"})
+		}
+		for i := range sessionsOf {
+			documents = append(documents, object{"id": fmt.Sprint("d", i), "content": text(i), "user_id": "u", "timestamp": fmt.Sprintf("2023-05-%02dT10:00:00Z", i+1)})
+		}
+		return [][2]string{{"queries.json", encoded(queries)}, {"documents.json", encoded(documents)}}
+	},
+	dataset.LettaFacts: func(questions int) [][2]string {
+		var facts, asked, answers []string
+		var gold [][]int
+		for i := range sessionsOf {
+			facts = append(facts, text(i))
+		}
+		for range questions {
+			asked, answers, gold = append(asked, "What do I like?"), append(answers, "tea"), append(gold, []int{1, 4})
+		}
+		return [][2]string{{"rows.jsonl", encoded(map[string]any{
+			"question": asked, "answer": answers, "facts": facts, "supporting_fact_indices": gold,
+		}) + "\n"}}
+	},
+	dataset.HaluMem: func(questions int) [][2]string {
+		type object = map[string]any
+		var sessions, asked []object
+		for range questions {
+			asked = append(asked, object{"question": "What do I like?", "answer": "tea", "question_type": "facts",
+				"evidence": []object{{"memory_content": "fact 1"}, {"memory_content": "fact 4"}}})
+		}
+		for i := range sessionsOf {
+			s := object{
+				"start_time": fmt.Sprintf("Dec %d, 2025, 06:00:00", i+1), "end_time": fmt.Sprintf("Dec %d, 2025, 07:00:00", i+1),
+				"dialogue": []object{{"role": "user", "content": text(i)}}, "memory_points": []object{{"memory_content": fmt.Sprint("fact ", i)}},
+			}
+			if i == sessionsOf-1 {
+				s["questions"] = asked
+			}
+			sessions = append(sessions, s)
+		}
+		return [][2]string{{"halu.jsonl", encoded(object{"uuid": "u", "persona_info": "Ada", "sessions": sessions}) + "\n"}}
+	},
+	dataset.LoCoMoPlus: func(questions int) [][2]string {
+		type object = map[string]any
+		talk := object{"speaker_a": "Ann", "speaker_b": "Bob"}
+		for i := range sessionsOf - 1 {
+			n := i
+			if i == sessionsOf-2 {
+				n++ // after the one that is added, a week before it
+			}
+			talk[fmt.Sprintf("session_%d_date_time", i+1)] = fmt.Sprintf("1:56 pm on %d May, 2023", 10+10*(n/5)+n)
+			talk[fmt.Sprintf("session_%d", i+1)] = []object{{"speaker": "Ann", "dia_id": fmt.Sprintf("D%d:1", i+1), "text": text(n)}}
+		}
+		var entries []object
+		for range questions {
+			entries = append(entries, object{"cue_dialogue": "A: " + text(4), "trigger_query": "A: What do I like?", "time_gap": "two weeks later"})
+		}
+		return [][2]string{
+			{"plus.json", encoded(entries)},
+			{"locomo10.json", encoded([]object{{"sample_id": "conv-7", "conversation": talk, "qa": []object{}}})},
+		}
+	},
+	dataset.LongMemEval2: func(questions int) [][2]string {
+		type object = map[string]any
+		var states []object
+		for i := range sessionsOf {
+			states = append(states, object{"url": "http://shop.test", "accessibility_tree": text(i), "action": "click", "thought": "Go on."})
+		}
+		var lines []string
+		ids := map[string][]string{}
+		for q := range questions {
+			id := fmt.Sprint("q", q)
+			ids[id] = []string{"t1"}
+			lines = append(lines, encoded(object{"id": id, "domain": "web", "question_type": "procedure", "question": "What do I like?", "answer": "tea", "eval_function": "x"}))
+		}
+		return [][2]string{
+			{"questions.jsonl", strings.Join(lines, "\n") + "\n"},
+			{"haystacks/lme_v2_small.json", encoded(ids)},
+			{"trajectories.jsonl", encoded(object{"id": "t1", "goal": "Buy tea", "states": states}) + "\n"},
+		}
+	},
+	dataset.LifeBench: func(questions int) [][2]string {
+		type object = map[string]any
+		var records, asked []object
+		for i := range sessionsOf {
+			records = append(records, object{"phone_id": i, "type": "sms", "message_content": text(i), "datetime": fmt.Sprintf("2025-01-%02d 10:00:00", i+1)})
+		}
+		for range questions {
+			asked = append(asked, object{"question": "What do I like?", "answer": "tea", "ask_time": "2025-02", "question_type": "Single_hop",
+				"evidence": []object{{"type": "sms", "id": 1}, {"type": "sms", "id": "4"}}})
+		}
+		return [][2]string{{"ada/QA/QA.json", encoded(asked)}, {"ada/phone_data/sms.json", encoded(records)}}
+	},
+	dataset.BEIR: func(questions int) [][2]string {
+		type object = map[string]any
+		var queries, documents []string
+		qrels := []string{"query-id\tcorpus-id\tscore"}
+		for q := range questions {
+			queries = append(queries, encoded(object{"_id": fmt.Sprint("q", q), "text": "What do I like?"}))
+			qrels = append(qrels, fmt.Sprintf("q%d\td1\t2", q), fmt.Sprintf("q%d\td4\t1", q))
+		}
+		for i := range sessionsOf {
+			documents = append(documents, encoded(object{"_id": fmt.Sprint("d", i), "title": "T", "text": text(i)}))
+		}
+		lines := func(list []string) string { return strings.Join(list, "\n") + "\n" }
+		return [][2]string{{"queries.jsonl", lines(queries)}, {"corpus.jsonl", lines(documents)}, {"qrels/test.tsv", lines(qrels)}}
+	},
 	dataset.JSONL: func(questions int) [][2]string {
 		var lines, docs []string
 		for q := range questions {
@@ -164,6 +272,9 @@ func writeFormat(t *testing.T, format dataset.Format, questions int) (path strin
 func TestBaselinesOfEveryBenchmark(t *testing.T) {
 	const questions = 240
 	for _, format := range source.Formats() {
+		if format == dataset.PrefEval {
+			continue // whose haystacks have one session each, so that nothing can be drawn
+		}
 		t.Run(string(format), func(t *testing.T) {
 			path := writeFormat(t, format, questions)
 			b := open(t, path)
@@ -171,10 +282,13 @@ func TestBaselinesOfEveryBenchmark(t *testing.T) {
 				t.Fatalf("%s with %d questions", b.Format, len(b.Questions))
 			}
 			want := map[Style]string{NoMemory: "", FullContext: "0 1 2 3 4 5", Oracle: "1 4"}
+			if format == dataset.LoCoMoPlus {
+				want[Oracle] = "4" // the only session that is added
+			}
 			gold := len(b.Questions[0].Gold)
 			draws := max(1, gold)
-			withoutGold := format == dataset.PersonaMem || format == dataset.MemoryAgentBench
-			if gold == 0 != withoutGold || gold != 0 && gold != 2 {
+			withoutGold := format == dataset.PersonaMem || format == dataset.MemoryAgentBench || format == dataset.LongMemEval2
+			if gold == 0 != withoutGold || gold != 0 && gold != len(strings.Fields(want[Oracle])) {
 				t.Fatalf("%d gold", gold)
 			}
 			drawn, how := map[string]int{}, map[string]bool{}

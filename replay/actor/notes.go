@@ -3,6 +3,7 @@ package actor
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,10 +13,33 @@ import (
 const (
 	// maxPassages holds ten long sessions of a benchmark.
 	maxPassages = 200_000
-	// maxContext is about 122,000 tokens of English, which a model with a context of 128,000 tokens
-	// can read with the prompt and its answer. It holds a whole haystack of LongMemEval-S.
-	maxContext = 520_000
 )
+
+// DefaultContextTokens is what a model with a window of 128,000 tokens can read besides the prompt and
+// its answer. It holds a whole haystack of LongMemEval-S.
+const DefaultContextTokens = 128_000
+
+// maxContext returns the limit in bytes of notes. A haystack of LongMemEval-S has 500,000 bytes and by
+// its authors 115,000 tokens, 4.3 bytes a token; with 4.2 the notes stay below the limit.
+func (a *Actor) maxContext() int { return 42 * a.cfg.ContextTokens / 10 }
+
+// last returns the last notes that fit into limit, in their order, and the number of those before.
+func last(notes []note, limit int) (kept []note, left int) {
+	size, from := 0, len(notes)
+	for from > 0 {
+		n := notes[from-1]
+		n.N, n.Weekday = from, weekday(n.Date)
+		if size += len(encode(n)) + len(","); size > limit {
+			break
+		}
+		from--
+	}
+	kept = slices.Clone(notes[from:])
+	for i := range kept {
+		kept[i].N, kept[i].Weekday = i+1, weekday(kept[i].Date)
+	}
+	return kept, from
+}
 
 // note is something that the reader may answer from.
 type note struct {
@@ -24,6 +48,8 @@ type note struct {
 	Weekday string `json:"weekday,omitempty"`
 	Title   string `json:"title,omitempty"`
 	Text    string `json:"text"`
+	// Path is that of its session, which no model sees.
+	Path string `json:"-"`
 }
 
 // fit returns the notes without those that would exceed limit, taken in their order, and the number

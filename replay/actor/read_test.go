@@ -220,7 +220,7 @@ func TestReaderFaults(t *testing.T) {
 		{name: "cut twice", replies: []llmtest.Reply{cut, cut, ok}, text: ok.Text, failed: 2},
 		{name: "cut always", replies: []llmtest.Reply{cut, cut, cut, ok}, failed: 2, failure: "EOF"},
 		{name: "malformed", replies: []llmtest.Reply{{Body: "data: {\"choices\":[{\n\n"}}, failure: "JSON"},
-		{name: "invalid", replies: []llmtest.Reply{{Status: 400, Body: `{"error":{"message":"too long"}}`}},
+		{name: "invalid", replies: []llmtest.Reply{{Status: 400, Body: `{"error":{"message":"too long","code":"context_length_exceeded"}}`}},
 			failure: "too long", free: true},
 		{name: "uncounted", replies: []llmtest.Reply{{Text: "a b"}}, text: "a b"},
 		{name: "wrong usage", replies: []llmtest.Reply{{Text: "a b", Input: -5, Output: -1}}, text: "a b"},

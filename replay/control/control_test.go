@@ -150,13 +150,13 @@ func TestGivesUp(t *testing.T) {
 	var calls atomic.Int64
 	c := check(t, judged(t, func(fields) llmtest.Reply {
 		calls.Add(1)
-		return llmtest.Reply{Status: 500, Body: `{"error":{"message":"no disk"}}`}
+		return llmtest.Reply{Status: 405, Body: `{"error":{"message":"no disk"}}`}
 	}), Items(questions(50), 42))
 	if n := calls.Load(); n < passes*maxUnjudged || n >= passes*2*maxUnjudged {
 		t.Errorf("%d requests", n)
 	}
 	for _, u := range c.Unjudged {
-		if !strings.Contains(u.Reason, "500 Internal Server Error: no disk") {
+		if !strings.Contains(u.Reason, "405 Method Not Allowed: no disk") {
 			t.Errorf("got %+v", u)
 		}
 	}

@@ -41,10 +41,33 @@ func Inputs(t *terminal.Terminal, p *replay.Plan) {
 	if p.Reader != nil {
 		t.Field("actor", "%s %s", p.Reader.Provider, terminal.Line(p.Reader.Model))
 	}
+	uses, err := p.Contexts()
+	if err != nil {
+		t.Field("full-context", "%s", terminal.Line(err.Error()))
+	}
+	for _, use := range uses {
+		t.Field("full-context", "%s", use.Text())
+	}
+	printTrivial(t, p)
 	text.Recipes(t, p.Recipes())
 	if id := p.JudgeID(); id != nil && len(p.Panel) == 0 {
 		t.Field("judge", "%s %s  prompts %s %s", id.Provider, terminal.Line(id.Model),
 			terminal.Line(id.PromptVersion), terminal.Short(id.PromptSHA256, 9))
+	}
+}
+
+// printTrivial says once for all arms which questions need little retrieval.
+func printTrivial(t *terminal.Terminal, p *replay.Plan) {
+	said := text.ShownWarnings{}
+	for _, a := range p.Arms {
+		trivial, err := p.Trivial(a)
+		if err != nil {
+			t.Field("warning", "%s", terminal.Line(err.Error()))
+			return
+		}
+		for _, w := range said.Add(trivial) {
+			t.Field("trivial", "%s", w.Message)
+		}
 	}
 }
 

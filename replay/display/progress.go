@@ -32,7 +32,7 @@ type Progress struct {
 
 	// The display is drawn with its own lock, so status has one of its own as well.
 	known    sync.Mutex
-	running  *replay.Running // nil until the replay has begun
+	running  *replay.Session // nil until the replay has begun
 	finished map[string]int  // questions, by arm
 }
 
@@ -52,7 +52,7 @@ func New(t *terminal.Terminal, plan *replay.Plan) *Progress {
 }
 
 // Begin has the display show what a replay spends, and what its workers do if there are any.
-func (p *Progress) Begin(r *replay.Running) {
+func (p *Progress) Begin(r *replay.Session) {
 	p.known.Lock()
 	defer p.known.Unlock()
 	p.running = r

@@ -52,10 +52,17 @@ func readFile(path string) (*content, error) {
 	case len(data) > maxFile:
 		return nil, fmt.Errorf("%s has more than %d MiB: divide it", path, maxFile>>20)
 	}
+	if bytes.HasPrefix(data, []byte("PK\x03\x04")) {
+		c := &content{path: path, sha256: hex.EncodeToString(sum.Sum(nil)), bytes: info.Size()}
+		if c.value, err = readInspect(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return c, nil
+	}
 	if err := result.UnexpectedHead(data[:min(len(data), 64<<10)], "the answers of another harness"); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	data = inputfile.Text(data)
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("%s is not valid UTF-8: save it as UTF-8", path)
 	}
@@ -137,8 +144,22 @@ func flat(object map[string]any) bool {
 	return true
 }
 
+// cell returns the value of a field of a table, which some exports write in JSON.
+func cell(text string) any {
+	if strings.HasPrefix(text, "{") {
+		if v, err := decodeJSON([]byte(text)); err == nil {
+			if list, ok := v.([]any); ok && len(list) == 1 {
+				return list[0]
+			}
+			return v
+		}
+	}
+	return text
+}
+
 // decodeTable decodes a table with a header, separated by commas, tabs or semicolons.
 func decodeTable(data []byte) (any, error) {
+	data = inputfile.Table(data, true)
 	header, _, _ := bytes.Cut(data, []byte("\n"))
 	r := csv.NewReader(bytes.NewReader(data))
 	for _, separator := range "\t;" {
@@ -164,7 +185,7 @@ func decodeTable(data []byte) (any, error) {
 		}
 		row := map[string]any{}
 		for i, key := range keys {
-			row[strings.TrimSpace(key)] = fields[i]
+			row[strings.TrimSpace(key)] = cell(fields[i])
 		}
 		rows = append(rows, row)
 	}

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -21,7 +20,6 @@ import (
 	"evalctl/internal/figure"
 	"evalctl/internal/redact"
 	"evalctl/replay/source"
-	"evalctl/scorer"
 )
 
 // Spec says which files are imported, and how they are read.
@@ -47,25 +45,31 @@ type Spec struct {
 // Import is answers with their questions.
 type Import struct {
 	ID     result.ImportedID
-	Report result.Imported
+	Report result.ImportSource
 	// Records are the answers in the order of the dataset, with the verdicts of the other harness.
 	Records []result.Record
 	Data    dataset.Dataset
+	// TopK is the largest number of documents that the files have for an answer, 0 if they have none.
+	TopK int
 
 	secrets []redact.Secret
 	matcher *matcher
-	answers map[int]*answer // by question
+	answers map[askedID]*answer
+	// repeats is how often the files answer each question, 1 for once.
+	repeats int
 }
+
+// askedID is a question by its number, and which repeat of it, from 1.
+type askedID struct{ question, repeat int }
 
 // Read reads the files. Errors name the file, and the place in it.
 func Read(s Spec) (*Import, error) {
-	im := &Import{secrets: s.Secrets, answers: map[int]*answer{}, Report: result.Imported{
+	im := &Import{secrets: s.Secrets, answers: map[askedID]*answer{}, Report: result.ImportSource{
 		MatchedBy: map[string]int{}, Conversations: map[string]string{}, Files: []result.ImportedFile{},
-		Unmatched: []result.Unmatched{}, Unanswered: []string{}, GoldDiffers: []result.GoldDiffers{},
+		Unmatched: []result.UnmatchedAnswer{}, Unanswered: []string{}, GoldDiffers: []result.GoldDiffers{},
 	}}
 	if s.Dataset != nil {
 		im.matcher = newMatcher(s.Dataset.Questions)
-		im.ID.OptionSeed = s.Dataset.OptionSeed
 		if e := s.Dataset.Errata; e != nil {
 			im.ID.Errata = e.SHA256
 		}
@@ -79,28 +83,74 @@ func Read(s Spec) (*Import, error) {
 		im.ID.MappingSHA256 = mapped.mappingSHA256
 	}
 	im.ID.JudgeID, im.ID.Reader = cmp.Or(s.JudgeID, mapped.judgeID), cmp.Or(s.ReaderID, mapped.readerID)
+	files, err := readAll(s, mapped)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		im.ID.SHA256 = append(im.ID.SHA256, f.sha256)
+		if name := string(f.layout.name); !slices.Contains(im.ID.Formats, name) {
+			im.ID.Formats = append(im.ID.Formats, name)
+			slices.Sort(im.ID.Formats)
+		}
+	}
+	if err := im.match(files); err != nil {
+		return nil, err
+	}
+	if len(im.answers) == 0 {
+		return nil, im.nothing()
+	}
+	im.ID.VoteRule = voteRule(files, files[0].layout.votes)
+	for _, f := range files {
+		im.Report.Stated = append(im.Report.Stated, count(f.stated, f.answers, im.ID.VoteRule)...)
+		f.report.Judged, f.report.Passed = verdictsOf(f.answers, im.ID.VoteRule)
+		for _, s := range f.stated {
+			delete(f.report.LeftOut, s.Place) // it was read
+		}
+		im.Report.Files = append(im.Report.Files, f.report)
+	}
+	return im, im.finish(s.Dataset)
+}
+
+// verdictsOf counts the answers with a verdict, and those that it passes.
+func verdictsOf(answers []answer, rule result.VoteRule) (judged, passed int) {
+	for i := range answers {
+		if v := answers[i].verdict(rule); v.Scored {
+			judged++
+			if v.Passed() {
+				passed++
+			}
+		}
+	}
+	return judged, passed
+}
+
+// readAll reads the answers of all files.
+func readAll(s Spec, mapped layout) ([]fileAnswers, error) {
+	var files []fileAnswers
 	for _, path := range s.Files {
 		c, err := readFile(path)
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(im.ID.SHA256, c.sha256) {
+		if slices.ContainsFunc(files, func(f fileAnswers) bool { return f.sha256 == c.sha256 }) {
 			return nil, fmt.Errorf("%s has the same content as another of the files: name it once", path)
 		}
-		l := mapped
+		f := fileAnswers{content: c, layout: mapped, stated: statedIn(c)}
 		if s.Mapping == "" {
-			if l, err = layoutOf(c, s.Format, s.System); err != nil {
+			if f.layout, err = layoutOf(c, s.Format, s.System); err != nil {
 				return nil, err
 			}
 		}
-		if err := im.add(c, l); err != nil {
+		if f.answers, f.report, err = answersOf(c, f.layout); err != nil {
 			return nil, err
 		}
+		files = append(files, f)
 	}
-	if len(im.answers) == 0 {
-		return nil, im.nothing()
+	if s.Mapping == "" {
+		return shareQuestions(files)
 	}
-	return im, im.finish(s.Dataset)
+	return files, checkMapped(s.Mapping, mapped, files)
 }
 
 // nothing says why no answer has a question.
@@ -110,71 +160,64 @@ func (im *Import) nothing() error {
 		figure.Count(im.Report.Answers, "answer"), first.Place, first.Path, first.Reason)
 }
 
-// add adds the answers of a file.
-func (im *Import) add(c *content, l layout) error {
-	answers, file, err := answersOf(c, l)
-	if err != nil {
-		return err
-	}
-	im.Report.Files = append(im.Report.Files, file)
-	im.Report.Answers += len(answers)
-	im.ID.SHA256 = append(im.ID.SHA256, c.sha256)
-	if name := string(l.name); !slices.Contains(im.ID.Formats, name) {
-		im.ID.Formats = append(im.ID.Formats, name)
-		slices.Sort(im.ID.Formats)
+// match finds the questions of all answers.
+func (im *Import) match(files []fileAnswers) (err error) {
+	im.repeats = 0
+	for _, f := range files {
+		repeats, err := number(f)
+		if err != nil {
+			return err
+		}
+		if im.repeats == 0 {
+			im.repeats = repeats
+		}
+		if repeats != im.repeats {
+			im.repeats = 1
+		}
 	}
 	if im.matcher == nil {
-		if im.matcher, err = ownQuestions(c.path, answers); err != nil {
+		if im.matcher, err = ownQuestions(files, im.repeats); err != nil {
 			return err
 		}
 	}
-	im.matcher.conversationsOf(answers)
-	taken := map[int]bool{}
-	for _, a := range answers {
-		i, how, why := im.matcher.find(a, func(i int) bool { return taken[i] })
-		if i < 0 {
-			im.Report.Unmatched = append(im.Report.Unmatched, a.unmatched(why))
-			continue
-		}
-		taken[i] = true
-		if q := im.matcher.questions[i]; excluded(q) {
-			im.Report.Unmatched = append(im.Report.Unmatched, a.unmatched(fmt.Sprintf("the errata exclude the question %q", q.ID)))
-			continue
-		}
-		im.Report.MatchedBy[how]++
-		im.goldDiffers(i, a)
-		if earlier := im.answers[i]; earlier == nil {
-			im.answers[i] = &a
-		} else if err := earlier.complete(a); err != nil {
-			return fmt.Errorf("question %q: %w", im.matcher.questions[i].ID, err)
+	for _, f := range files {
+		if err := im.add(f.answers); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// ownQuestions returns the questions in a file that is imported without a dataset.
-func ownQuestions(path string, answers []answer) (*matcher, error) {
-	var questions []source.Question
-	next, used := map[string]int{}, map[string]bool{}
+// add finds the questions of the answers of a file.
+func (im *Import) add(answers []answer) error {
+	im.Report.Answers += len(answers)
+	im.matcher.conversationsOf(answers)
+	im.matcher.alikeIn(answers)
+	taken := map[askedID]bool{}
 	for _, a := range answers {
-		if a.question == "" {
-			return nil, fmt.Errorf("%s: the answer at %s has no question; name the dataset that has it with --dataset", path, a.place)
+		repeat := 1
+		if im.repeats > 1 {
+			repeat = a.occurrence
 		}
-		id := a.id
-		if id == "" {
-			id = fmt.Sprintf("%s-q%03d", a.conversation, next[a.conversation])
-			id = strings.TrimPrefix(id, "-")
+		i, how, why := im.matcher.find(a, func(i int) bool { return taken[askedID{i, repeat}] })
+		if i < 0 {
+			im.Report.Unmatched = append(im.Report.Unmatched, a.unmatched(why))
+			continue
 		}
-		next[a.conversation]++
-		if used[id] {
-			continue // which is listed as the second answer to it
+		if a.numbered {
+			how = byText
 		}
-		used[id] = true
-		questions = append(questions, source.Question{
-			ID: id, Text: a.question, Answer: a.gold, Haystack: a.conversation, Type: a.kind, Line: len(questions) + 1,
-		})
+		at := askedID{i, repeat}
+		taken[at] = true
+		im.Report.MatchedBy[how]++
+		im.goldDiffers(i, a)
+		if earlier := im.answers[at]; earlier == nil {
+			im.answers[at] = &a
+		} else if err := earlier.complete(a); err != nil {
+			return fmt.Errorf("question %q: %w", im.matcher.questions[i].ID, err)
+		}
 	}
-	return newMatcher(questions), nil
+	return nil
 }
 
 // goldDiffers lists the gold of an answer if the dataset has another one.
@@ -193,12 +236,12 @@ func (a *answer) complete(other answer) error {
 		return fmt.Errorf("%s at %s and %s at %s have different answers to it; import the files as results of their own",
 			a.path, a.place, other.path, other.place)
 	}
-	if a.verdict.known && other.verdict.known && a.verdict.score != other.verdict.score {
+	if len(a.votes) > 0 && len(other.votes) > 0 && !slices.Equal(a.votes, other.votes) {
 		return fmt.Errorf("%s at %s and %s at %s have different verdicts on it; import the files as results of their own",
 			a.path, a.place, other.path, other.place)
 	}
-	if !a.verdict.known {
-		a.verdict = other.verdict
+	if len(a.votes) == 0 {
+		a.votes = other.votes
 	}
 	if a.latencyMS == 0 {
 		a.latencyMS = other.latencyMS
@@ -206,10 +249,21 @@ func (a *answer) complete(other answer) error {
 	if !a.tokens {
 		a.input, a.output, a.tokens = other.input, other.output, other.tokens
 	}
+	a.cost = cmp.Or(a.cost, other.cost)
 	a.by.model, a.by.prompt = cmp.Or(a.by.model, other.by.model), cmp.Or(a.by.prompt, other.by.prompt)
 	a.by.benchmark = cmp.Or(a.by.benchmark, other.by.benchmark)
 	a.reason, a.kind, a.model = cmp.Or(a.reason, other.reason), cmp.Or(a.kind, other.kind), cmp.Or(a.model, other.model)
 	return nil
+}
+
+// leaveOut lists the answers to a question that errata exclude.
+func (im *Import) leaveOut(i int) {
+	for repeat := 1; repeat <= im.repeats; repeat++ {
+		if a := im.answers[askedID{i, repeat}]; a != nil {
+			reason := fmt.Sprintf("the errata exclude the question %q", im.matcher.questions[i].ID)
+			im.Report.Unmatched = append(im.Report.Unmatched, a.unmatched(reason))
+		}
+	}
 }
 
 // excluded reports whether errata exclude a question.
@@ -217,19 +271,46 @@ func excluded(q source.Question) bool { return q.Erratum != nil && q.Erratum.Exc
 
 // finish makes the records of the answers.
 func (im *Import) finish(b *source.Benchmark) (err error) {
-	var asked []dataset.Question
+	var questions []dataset.Question
+	found := &ranking{benchmark: b}
+	for _, a := range im.answers {
+		im.TopK = max(im.TopK, len(a.retrieved))
+	}
 	for i, q := range im.matcher.questions {
-		a := im.answers[i]
-		if a == nil && excluded(q) {
+		if excluded(q) {
+			im.leaveOut(i)
 			continue
 		}
-		if a == nil {
+		var d dataset.Question
+		for repeat := 1; repeat <= im.repeats; repeat++ {
+			a := im.answers[askedID{i, repeat}]
+			if a == nil {
+				continue
+			}
+			if d.ID == "" {
+				d = im.question(q, b != nil)
+				questions = append(questions, d)
+			}
+			im.Report.AddCost(a.cost)
+			r := a.record(d, im.ID.VoteRule)
+			if r.Retrieved, err = found.chunks(q, a); err != nil {
+				return err
+			}
+			if r.Retrieved == nil {
+				r.Retrieved = []result.Chunk{}
+			}
+			compare(&r, q, im.TopK)
+			if im.repeats > 1 {
+				r.Repeat = repeat
+			}
+			if q.Haystack != q.ID {
+				r.Haystack = q.Haystack
+			}
+			im.Records = append(im.Records, r)
+		}
+		if d.ID == "" {
 			im.Report.Unanswered = append(im.Report.Unanswered, q.ID)
-			continue
 		}
-		d := im.question(q, *a, b != nil)
-		asked = append(asked, d)
-		im.Records = append(im.Records, a.record(d))
 	}
 	for name, haystack := range im.matcher.conversations {
 		if haystack != "" && name != haystack {
@@ -237,12 +318,20 @@ func (im *Import) finish(b *source.Benchmark) (err error) {
 		}
 	}
 	im.judges()
+	im.errata()
+	im.Report.Renamed = im.renamed(b != nil)
 	path, sum := im.Report.Files[0].Path, im.Report.Files[0].SHA256
 	if b != nil {
 		path, sum = b.Path, b.SHA256
 	}
-	if im.Data, err = dataset.FromQuestions(path, sum, asked); err != nil {
+	if len(questions) == 0 {
+		return fmt.Errorf("%s: the errata exclude every question that the files answer", path)
+	}
+	if im.Data, err = dataset.FromQuestions(path, sum, questions); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
+	}
+	if im.repeats > 1 {
+		im.Data.Repeats = im.repeats
 	}
 	return nil
 }
@@ -252,23 +341,23 @@ const Brain = "imported"
 
 // question returns a question as a run asks it. Its documents are left out, because it is not known
 // what was retrieved.
-func (im *Import) question(q source.Question, a answer, known bool) dataset.Question {
+func (im *Import) question(q source.Question, known bool) dataset.Question {
 	d := q.Dataset()
 	if !known {
 		d.Type, d.JudgeType, d.Tags = "", "", nil
-		if a.kind != "" {
-			d.Type, d.Tags = a.kind, []string{"type:" + a.kind}
+		if q.Type != "" {
+			d.Type, d.Tags = q.Type, []string{"type:" + q.Type}
 		}
 	}
 	if conversation := q.Haystack; conversation != "" && conversation != q.ID {
 		d.Tags = append(d.Tags, "conv:"+conversation)
 	}
-	d.ExpectedPaths, d.Brain = nil, Brain
+	d.ExpectedPaths, d.ExpectedGrades, d.Brain = nil, nil, Brain
 	return d
 }
 
 // record returns the record of an answer.
-func (a answer) record(q dataset.Question) result.Record {
+func (a *answer) record(q dataset.Question, rule result.VoteRule) result.Record {
 	given := target.Answer{
 		Reply:   result.Reply{Answer: a.text, Model: a.model, Attempts: 1, Untimed: a.latencyMS == 0},
 		Latency: time.Duration(a.latencyMS * float64(time.Millisecond)),
@@ -276,13 +365,13 @@ func (a answer) record(q dataset.Question) result.Record {
 	if a.tokens {
 		given.Usage = &protocol.Usage{InputTokens: a.input, OutputTokens: a.output}
 	}
-	v := scorer.Verdict{Scored: a.verdict.known, Score: a.verdict.score, Reason: a.verdict.why(a.reason)}
-	switch {
-	case a.verdict.known:
-	case a.verdict.votes > 0:
-		v.Reason = "a tie: " + v.Reason
-	default:
-		v.Reason = "the files have no verdict on it"
+	v := a.verdict(rule)
+	r := pipeline.NewRecord(q, given, nil).Graded(v)
+	if !v.Scored {
+		r.Outcome = result.Unjudged
 	}
-	return pipeline.NewRecord(q, given, nil).Graded(v)
+	if len(a.votes) > 1 {
+		r.Votes = a.votes
+	}
+	return r
 }

@@ -141,14 +141,19 @@ func TestTwins(t *testing.T) {
 	for _, r := range im.Records {
 		ids = append(ids, r.ID)
 	}
-	if diff := cmp.Diff([]string{"s-q000", "s-q001", "s-q002"}, ids); diff != "" {
+	if diff := cmp.Diff([]string{"s-q000", "s-q001", "s-q002", "s-q003"}, ids); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[string]int{byText: 2, byPosition: 1}, im.Report.MatchedBy); diff != "" {
+	if diff := cmp.Diff(map[string]int{byText: 2, byPosition: 1, byOrder: 1}, im.Report.MatchedBy); diff != "" {
 		t.Error(diff)
 	}
-	if u := im.Report.Unmatched; len(u) != 2 || u[1].Place != "$['c'][4]" || !strings.Contains(u[1].Reason, "2 questions have this text") {
-		t.Errorf("the last answer is unmatched as %+v", u)
+	if u := im.Report.Unmatched; len(u) != 1 || u[0].Place != "$['c'][3]" {
+		t.Errorf("unmatched: %+v", u)
+	}
+	// Of as many answers as questions, each is to the next one. Fewer tell nothing.
+	if u := answers(row("", "Who?", "x"), row("", "What?", "two")).Report.Unmatched; len(u) != 1 ||
+		!strings.Contains(u[0].Reason, "2 questions have this text") {
+		t.Errorf("one answer for two questions: %+v", u)
 	}
 	// An id that names the conversation, and the place in the list, tell questions apart.
 	im = answers(row("", "Where?", ""), row("", "Where?", ""), row("", "Where?", ""), row("", "What?", "two"), row("s/2", "What?", "none"))
@@ -198,7 +203,7 @@ func TestLongMemEval(t *testing.T) {
 	bare := strings.ReplaceAll(strings.ReplaceAll(hypotheses, `, "autoeval_label": {"model": "m", "label": true}`, ""),
 		`, "autoeval_label": {"model": "m", "label": false}`, "")
 	im := read(t, Spec{Files: []string{file(t, "bare.jsonl", bare)}, Dataset: b})
-	if res = writes(t, im); res.Counts.Unscored != 2 || im.Records[0].Reason != "the files have no verdict on it" {
+	if res = writes(t, im); res.Counts.Unjudged != 2 || res.PassRate != nil || im.Records[0].Reason != "the files have no verdict on it" {
 		t.Errorf("%+v: %s", res.Counts, im.Records[0].Reason)
 	}
 	// The log completes the hypotheses, and nothing counts twice.
@@ -277,7 +282,7 @@ output_tokens: $.use.out
 	}
 }
 
-// TestQueries finds answers at any depth, and takes the majority of judgements.
+// TestQueries finds answers at any depth, and makes a verdict of judgements by each rule.
 func TestQueries(t *testing.T) {
 	path := file(t, "q.json", `{"system": "s", "results": [{"query_id": "q1", "query": "Q1?", "answer": "18", "context": "c",
 		"gold_answers": ["18 days"], "correct": true, "judge_reason": "same", "meta": {"category": "time", "n": 1}}]}`)
@@ -288,14 +293,18 @@ func TestQueries(t *testing.T) {
 	var l layout
 	for _, tt := range []struct {
 		values []any
+		rule   result.VoteRule
 		known  bool
 		score  float64
 	}{
-		{nil, false, 0}, {[]any{"CORRECT"}, true, 1}, {[]any{0.25}, true, 0.25}, {[]any{true, false}, false, 0},
-		{[]any{true, false, "yes"}, true, 1}, {[]any{"no", nil, false}, true, 0},
+		{nil, "", false, 0}, {[]any{"CORRECT"}, "", true, 1}, {[]any{0.25}, "", true, 0.25},
+		{[]any{true, false}, result.VotesMajority, false, 0}, {[]any{true, false}, result.VotesMean, true, 0.5},
+		{[]any{true, false, "yes"}, result.VotesMajority, true, 1}, {[]any{false, true, "yes"}, result.VotesFirst, true, 0},
+		{[]any{"no", nil, false}, result.VotesMajority, true, 0},
 	} {
-		v, err := l.judged(tt.values)
-		if err != nil || v.known != tt.known || v.score != tt.score {
+		votes, err := l.judged(tt.values)
+		v := (&answer{votes: votes}).verdict(tt.rule)
+		if err != nil || v.Scored != tt.known || v.Score != tt.score {
 			t.Errorf("%v is %+v, %v", tt.values, v, err)
 		}
 	}
@@ -323,9 +332,9 @@ func TestJudge(t *testing.T) {
 	}{
 		"queries": {text: queries, want: result.ImportedID{Benchmark: "locomo locomo10", JudgeModels: []string{"gemini:flash"}, Votes: "1"},
 			leftOut: map[string]int{"$.other": 1}},
-		"votes": {text: audit, want: result.ImportedID{Votes: "1, or the majority of 3"}},
+		"votes": {text: audit, want: result.ImportedID{Votes: "1, or the mean of 3", VoteRule: result.VotesMean}},
 		"said": {text: audit, spec: Spec{JudgeID: "j", ReaderID: "r"},
-			want: result.ImportedID{JudgeID: "j", Reader: "r", Votes: "1, or the majority of 3"}},
+			want: result.ImportedID{JudgeID: "j", Reader: "r", Votes: "1, or the mean of 3", VoteRule: result.VotesMean}},
 		"mapped": {text: own, mapping: paths + "judge_model: $.judge\njudge_prompt: $.prompt\nmodel: $.answerer\nbenchmark: $.bench\n",
 			want: result.ImportedID{Benchmark: "B 2", JudgeModels: []string{"m"}, JudgePrompt: prompt, Votes: "1"}},
 		"in the mapping": {text: own, mapping: paths + "judge_id: j\nreader_id: r\n", spec: Spec{JudgeID: "k"},
@@ -416,12 +425,12 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		seen := map[string]bool{}
+		seen := map[attempt]bool{}
 		for _, r := range im.Records {
-			if r.ID == "" || r.Question == "" || seen[r.ID] || r.Score != nil && (*r.Score < 0 || *r.Score > 1) {
+			if r.ID == "" || r.Question == "" || seen[attempt{r.ID, r.Repeat}] || r.Score != nil && (*r.Score < 0 || *r.Score > 1) {
 				t.Errorf("%+v", r)
 			}
-			seen[r.ID] = true
+			seen[attempt{r.ID, r.Repeat}] = true
 		}
 		rep := im.Report
 		if len(im.Records)+len(rep.Unmatched) > rep.Answers {
@@ -488,5 +497,28 @@ func TestConversations(t *testing.T) {
 	u := im.Report.Unmatched
 	if len(u) != 3 || !strings.Contains(u[2].Reason, `the question with the id "mara-jon-q001" has another text`) {
 		t.Errorf("%+v", u)
+	}
+}
+
+// TestStatedCost: the costs that files state are added up, and are not what was spent.
+func TestStatedCost(t *testing.T) {
+	rows := `{"results": {"version": 3, "results": [
+		{"promptIdx": 0, "testIdx": 0, "vars": {"question": "Q1?"}, "success": true, "provider": {"id": "p:a"}, "response": {"output": "a"}, "cost": 0.0025},
+		{"promptIdx": 0, "testIdx": 1, "vars": {"question": "Q2?"}, "success": false, "provider": {"id": "p:a"}, "response": {"output": "x"}, "cost": COST}]}}`
+	for cost, want := range map[string]result.StatedCost{
+		"0.001": {USD: 3_500_000, Answers: 2}, "0": {USD: 2_500_000, Answers: 2}, "null": {USD: 2_500_000, Answers: 1},
+	} {
+		res := writes(t, read(t, Spec{Files: []string{file(t, "a.json", strings.Replace(rows, "COST", cost, 1))}}))
+		if got := res.Imported.StatedCost; got == nil || *got != want || res.Cost.SpentUSD != 0 {
+			t.Errorf("%s: %+v, spent %v", cost, got, res.Cost.SpentUSD)
+		}
+	}
+	for _, cost := range []string{"-1", "2000000"} {
+		if _, err := Read(Spec{Files: []string{file(t, "a.json", strings.Replace(rows, "COST", cost, 1))}}); err == nil {
+			t.Errorf("a cost of %s is read", cost)
+		}
+	}
+	if res := writes(t, read(t, Spec{Files: []string{file(t, "a.json", inspectLog)}})); res.Imported.StatedCost != nil {
+		t.Errorf("a log without costs: %+v", res.Imported.StatedCost)
 	}
 }

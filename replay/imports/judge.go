@@ -14,14 +14,14 @@ func (im *Import) judges() {
 	models, prompts, votes, benchmarks := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, a := range im.answers {
 		benchmarks[a.by.benchmark] = true
-		if !a.verdict.known && a.verdict.votes == 0 {
+		if len(a.votes) == 0 {
 			continue
 		}
 		models[a.by.model], prompts[""] = true, prompts[""] || a.by.prompt == ""
 		if a.by.prompt != "" {
 			prompts[fmt.Sprintf("%x", sha256.Sum256([]byte(a.by.prompt)))] = true
 		}
-		votes[a.verdict.rule()] = true
+		votes[im.ID.VoteRule.Text(len(a.votes))] = true
 	}
 	im.ID.JudgeModels = said(models)
 	im.ID.JudgePrompt = strings.Join(said(prompts), ", ")
@@ -35,12 +35,4 @@ func said(values map[string]bool) []string {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(v string) bool { return !values[v] })
-}
-
-// rule says how many judgements make the verdict, and how.
-func (v verdict) rule() string {
-	if v.votes > 1 {
-		return fmt.Sprintf("the majority of %d", v.votes)
-	}
-	return "1"
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/result"
+
 	"github.com/theory/jsonpath"
 )
 
@@ -21,6 +23,14 @@ const (
 	LoCoMoAudit Format = "locomo-audit" // the audit of LoCoMo: answers judged several times
 	Queries     Format = "queries"      // answers to queries, with their gold answers and a judge's reason
 	Lines       Format = "lines"        // JSON lines that evalctl compare reads
+	ByType      Format = "by-type"      // answers in lists by the type of question: Backboard, DeltaMemory
+	PerQuestion Format = "per-question" // ironmem's report
+	JudgeResult Format = "judge-result" // openclaw's answers, each with the reply of a judge
+	MemoryBench Format = "memorybench"  // reports of memorybench, with or without verdicts
+	Letta       Format = "letta"        // results of letta-evals, and the suite that has their questions
+	LangSmith   Format = "langsmith"    // experiments of LangSmith
+	Promptfoo   Format = "promptfoo"    // results of promptfoo
+	Inspect     Format = "inspect"      // logs of inspect_ai
 	Mapped      Format = "mapping"
 )
 
@@ -39,6 +49,10 @@ const (
 	fieldSeconds      = "latency_s"
 	fieldInput        = "input_tokens"
 	fieldOutput       = "output_tokens"
+	fieldCost         = "cost_usd"
+	fieldPosition     = "question_index"
+	fieldCategory     = "category" // the number of LoCoMo's
+	fieldRetrieved    = "retrieved"
 
 	// These may also be of the conversation or of the file, as may model.
 	fieldJudge     = "judge_model"
@@ -49,7 +63,7 @@ const (
 // fieldNames are in the order of messages.
 var fieldNames = []string{
 	fieldID, fieldConversation, fieldQuestion, fieldGold, fieldAnswer, fieldVerdict, fieldReason, fieldType,
-	fieldModel, fieldMS, fieldSeconds, fieldInput, fieldOutput, fieldJudge, fieldPrompt, fieldBenchmark,
+	fieldModel, fieldMS, fieldSeconds, fieldInput, fieldOutput, fieldCost, fieldJudge, fieldPrompt, fieldBenchmark, fieldPosition, fieldCategory, fieldRetrieved,
 }
 
 // layout says where a file has answers, and where an answer has what.
@@ -68,73 +82,20 @@ type layout struct {
 	needs, lacks []string
 	// right and wrong are words of verdicts besides the usual ones.
 	right, wrong []string
+	// half are words for a verdict of 0.5, unjudged are words for none.
+	half, unjudged []string
+	// several is the path, in an answer, of an object whose keys are scorers, of which verdictOf is the
+	// path of the verdict. It is empty if verdicts have one place.
+	several, verdictOf string
+	// systems is the path, in an answer, of the system that gave it, empty if a file has one system.
+	// system is the one that is read, empty for all.
+	systems, system string
+	// votes is how several judgements make a verdict, empty if the totals of the file tell.
+	votes result.VoteRule
 	// judgeID and readerID are what a mapping says of the judge and of the reader.
 	judgeID, readerID string
 	// mappingSHA256 is that of the file, empty for a layout that is recognised.
 	mappingSHA256 string
-}
-
-// layouts are the recognised ones. An answer fits one of them at most.
-var layouts = []layout{
-	{
-		name: LoCoMoAudit, title: "the LoCoMo audit",
-		conversations: "$", answers: "$..[?@.question && @.golden_answer]",
-		needs: []string{"question", "golden_answer", "generated_answer", "llm_judgments"},
-		fields: map[string][]string{
-			fieldID: {"$.question_id"}, fieldQuestion: {"$.question"}, fieldGold: {"$.golden_answer"},
-			fieldAnswer: {"$.generated_answer"}, fieldVerdict: {"$.llm_judgments.*"}, fieldType: {"$.category"},
-		},
-	},
-	{
-		name: Zep, title: "Zep's LoCoMo experiment",
-		conversations: "$", answers: "$..[?@.question && @.golden_answer]",
-		needs: []string{"question", "answer", "golden_answer"}, lacks: []string{"response", "generated_answer"},
-		fields: map[string][]string{
-			fieldID: {"$.question_id"}, fieldQuestion: {"$.question"}, fieldGold: {"$.golden_answer"},
-			fieldAnswer: {"$.answer"}, fieldVerdict: {"$.grade", "$.llm_judgments.*"}, fieldType: {"$.category"},
-			fieldMS: {"$.duration_ms", "$.total_duration_ms", "$.response_duration_ms"},
-		},
-	},
-	{
-		name: Memobase, title: "Memobase's LoCoMo evaluation",
-		conversations: "$", answers: "$..[?@.question && @.answer]",
-		needs: []string{"question", "answer", "response"}, lacks: []string{"golden_answer"},
-		fields: map[string][]string{
-			fieldQuestion: {"$.question"}, fieldGold: {"$.answer"}, fieldAnswer: {"$.response"},
-			fieldVerdict: {"$.llm_score"}, fieldType: {"$.category"},
-		},
-	},
-	{
-		name: LongMemEval, title: "LongMemEval hypotheses",
-		conversations: "$", answers: "$[*]",
-		needs: []string{"question_id", "hypothesis"},
-		fields: map[string][]string{
-			fieldID: {"$.question_id"}, fieldQuestion: {"$.question"}, fieldGold: {"$.answer"},
-			fieldAnswer: {"$.hypothesis"}, fieldVerdict: {"$.autoeval_label.label"}, fieldType: {"$.question_type"},
-			fieldJudge: {"$.autoeval_label.model"},
-		},
-	},
-	{
-		name: Queries, title: "answers to queries",
-		conversations: "$", answers: "$..[?@.query_id && @.query]",
-		needs: []string{"query_id", "query", "answer"},
-		fields: map[string][]string{
-			fieldID: {"$.query_id"}, fieldQuestion: {"$.query"}, fieldGold: {"$.gold_answers[*]", "$.gold_answer"},
-			fieldAnswer: {"$.answer"}, fieldVerdict: {"$.correct"}, fieldReason: {"$.judge_reason"},
-			fieldType: {"$.meta.category"}, fieldModel: {"$.answer_llm"}, fieldJudge: {"$.judge_llm"},
-			fieldBenchmark: {"$['dataset','split']"},
-		},
-	},
-	{
-		name: Lines, title: "JSON lines of evalctl",
-		conversations: "$", answers: "$[*]",
-		needs: []string{"id", "answer", "passed"},
-		fields: map[string][]string{
-			fieldID: {"$.id"}, fieldQuestion: {"$.question"}, fieldGold: {"$.reference_answer"},
-			fieldAnswer: {"$.answer"}, fieldVerdict: {"$.passed"}, fieldReason: {"$.reason"},
-			fieldMS: {"$.latency_ms"},
-		},
-	},
 }
 
 // predictionSuffix ends the key that has a system's answer in the outputs of LoCoMo. The keys with
@@ -151,7 +112,7 @@ func locomoLayout(system string) layout {
 		fields: map[string][]string{
 			fieldConversation: {"$.sample_id"}, fieldQuestion: {"$.question"},
 			fieldGold: {"$.answer"}, fieldAnswer: {key(predictionSuffix)},
-			fieldVerdict: {key("_llm_judge"), key("_f1")}, fieldType: {"$.category"},
+			fieldVerdict: {key("_llm_judge"), key("_f1")}, fieldRetrieved: {key(predictionSuffix+"_context") + "[*]"}, fieldCategory: {"$.category"},
 		},
 	}
 }
@@ -169,7 +130,7 @@ func Formats() []string {
 		names = append(names, string(l.name))
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 // layoutOf returns the layout that a file has: the one that is wanted, else the one that fits.
@@ -181,9 +142,6 @@ func layoutOf(c *content, wanted Format, system string) (layout, error) {
 	} else if found {
 		fits = append(fits, l)
 	}
-	if system != "" && len(fits) == 0 {
-		return layout{}, fmt.Errorf("%s has no answers of several systems: leave out --system", c.path)
-	}
 	for _, l := range layouts {
 		if l.fits(c.value) {
 			fits = append(fits, l)
@@ -192,8 +150,11 @@ func layoutOf(c *content, wanted Format, system string) (layout, error) {
 	if wanted != "" {
 		fits = slices.DeleteFunc(fits, func(l layout) bool { return l.name != wanted })
 	}
-	if len(fits) > 0 {
+	if len(fits) > 0 && fits[0].name == LoCoMo {
 		return fits[0], nil
+	}
+	if len(fits) > 0 {
+		return fits[0].choose(c, system)
 	}
 	what := "has no layout of answers that is known"
 	if wanted != "" {

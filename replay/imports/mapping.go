@@ -5,8 +5,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/inputfile"
 
 	"github.com/theory/jsonpath"
@@ -32,13 +35,19 @@ type mappingFile struct {
 	LatencyS      string   `yaml:"latency_s"`
 	InputTokens   string   `yaml:"input_tokens"`
 	OutputTokens  string   `yaml:"output_tokens"`
+	CostUSD       string   `yaml:"cost_usd"`
 	JudgeModel    string   `yaml:"judge_model"`
 	JudgePrompt   string   `yaml:"judge_prompt"`
 	Benchmark     string   `yaml:"benchmark"`
+	Position      string   `yaml:"question_index"`
+	Category      string   `yaml:"category"`
+	Retrieved     string   `yaml:"retrieved"`
 	JudgeID       string   `yaml:"judge_id"`
 	ReaderID      string   `yaml:"reader_id"`
 	Right         []string `yaml:"right"`
 	Wrong         []string `yaml:"wrong"`
+	Unjudged      []string `yaml:"unjudged"`
+	Votes         string   `yaml:"votes"`
 }
 
 // readMapping reads a mapping file. Errors have its path, and the line where one is to blame.
@@ -46,7 +55,7 @@ func readMapping(path string) (layout, error) {
 	if err := result.Unexpected(path, "a mapping of answers in YAML"); err != nil {
 		return layout{}, err
 	}
-	data, err := inputfile.Read(path, inputfile.Small)
+	data, err := inputfile.ReadText(path, inputfile.Small)
 	if err != nil {
 		return layout{}, fmt.Errorf("read the mapping: %w", err)
 	}
@@ -59,11 +68,12 @@ func readMapping(path string) (layout, error) {
 	sum := sha256.Sum256(data)
 	l := layout{
 		name: Mapped, title: m.Name, conversations: m.Conversations, answers: m.Answers, right: m.Right, wrong: m.Wrong,
+		unjudged: m.Unjudged, votes: result.VoteRule(m.Votes),
 		judgeID: m.JudgeID, readerID: m.ReaderID, fields: map[string][]string{}, mappingSHA256: hex.EncodeToString(sum[:]),
 	}
 	values := []string{
 		m.ID, m.Conversation, m.Question, m.Gold, m.Answer, m.Verdict, m.Reason, m.Type, m.Model, m.LatencyMS, m.LatencyS,
-		m.InputTokens, m.OutputTokens, m.JudgeModel, m.JudgePrompt, m.Benchmark,
+		m.InputTokens, m.OutputTokens, m.CostUSD, m.JudgeModel, m.JudgePrompt, m.Benchmark, m.Position, m.Category, m.Retrieved,
 	}
 	for i, name := range fieldNames {
 		if values[i] != "" {
@@ -81,6 +91,9 @@ func (l layout) check(path string) error {
 	if l.fields[fieldID] == nil && l.fields[fieldQuestion] == nil {
 		return fmt.Errorf("%s has neither id nor question, by which an answer's question is found", path)
 	}
+	if l.votes != "" && !slices.Contains(result.VoteRules(), l.votes) {
+		return fmt.Errorf("%s: votes is %.40q, and must be majority, mean or first", path, l.votes)
+	}
 	paths := map[string]string{"conversations": l.conversations, "answers": l.answers}
 	for name, list := range l.fields {
 		paths[name] = list[0]
@@ -93,4 +106,30 @@ func (l layout) check(path string) error {
 		}
 	}
 	return nil
+}
+
+// checkMapped rejects a mapping with a path that selects nothing in any answer of the files.
+func checkMapped(path string, l layout, files []fileAnswers) error {
+	for _, name := range fieldNames {
+		used, answers := l.fields[name] == nil, 0
+		for _, f := range files {
+			used = used || f.report.Mapped[name] != ""
+			answers += f.report.Answers
+		}
+		if !used {
+			return fmt.Errorf("%s: %s: the path %s selects nothing in any of %s; %s", path, name, l.fields[name][0],
+				figure.Count(answers, "answer"), keysOf(files[0]))
+		}
+	}
+	return nil
+}
+
+// keysOf says which keys the first answer of a file has.
+func keysOf(f fileAnswers) string {
+	rows, err := f.layout.rows(f.value)
+	if err != nil || len(rows) == 0 {
+		return "it has no answers"
+	}
+	object, _ := rows[0].value.(map[string]any)
+	return fmt.Sprintf("the answer at %s in %s has the keys %s", rows[0].place, f.path, some(slices.Sorted(maps.Keys(object))))
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"evalctl/harness/result"
+	"evalctl/internal/visible"
 	"evalctl/replay/source"
 )
 
@@ -19,6 +20,7 @@ const (
 	byID       = "id"
 	byPosition = "position" // of several with the text, by its number in the conversation
 	byText     = "text"
+	byOrder    = "order" // of as many answers with the text as there are questions
 )
 
 // matcher finds the questions of answers.
@@ -40,17 +42,18 @@ func newMatcher(questions []source.Question) *matcher {
 	for i, q := range questions {
 		m.ids[q.ID] = i
 		m.texts[fold(q.Text)] = append(m.texts[fold(q.Text)], i)
+		if bare := q.Bare(); bare != q.Text {
+			m.texts[fold(bare)] = append(m.texts[fold(bare)], i)
+		}
 		m.position = append(m.position, next[q.Haystack])
 		next[q.Haystack]++
 	}
 	return m
 }
 
-var quotes = strings.NewReplacer("’", "'", "‘", "'", "“", `"`, "”", `"`)
-
 // fold returns a text without what harnesses change in texts: case, space, and forms of characters.
 func fold(text string) string {
-	return strings.ToLower(strings.Join(strings.Fields(quotes.Replace(norm.NFKC.String(text))), " "))
+	return visible.Words(norm.NFKC.String(text))
 }
 
 // conversationsOf finds the haystacks of conversations: the one of the same name, else the one that
@@ -108,13 +111,19 @@ func mostOf(found map[string]int, n int) string {
 	return best
 }
 
+// asks reports whether a question has a text, with its options or without.
+func (m *matcher) asks(i int, text string) bool {
+	q := m.questions[i]
+	return fold(text) == fold(q.Text) || fold(text) == fold(q.Bare())
+}
+
 // find returns the question of an answer and how it was found. taken reports whether a question has
 // an answer of the same file already. Without a question, why says why there is none.
 func (m *matcher) find(a answer, taken func(int) bool) (question int, how, why string) {
 	other := ""
 	if i, ok := m.ids[a.id]; ok && a.id != "" {
 		switch {
-		case a.question != "" && fold(a.question) != fold(m.questions[i].Text):
+		case a.question != "" && !m.asks(i, a.question):
 			other = fmt.Sprintf("; the question with the id %q has another text", a.id)
 		case taken(i):
 			return -1, "", fmt.Sprintf("the question %q has an answer earlier in the file", a.id)
@@ -126,6 +135,9 @@ func (m *matcher) find(a answer, taken func(int) bool) (question int, how, why s
 		return -1, "", fmt.Sprintf("no question has the id %q", a.id)
 	}
 	candidates := m.texts[fold(a.question)]
+	if _, last, ok := cutLast(a.question, "Question:"); ok && len(candidates) == 0 {
+		candidates = m.texts[fold(last)] // some harnesses store their prompt before the question
+	}
 	haystack, where := m.conversations[a.conversation], "the dataset"
 	if haystack != "" {
 		where = "the conversation " + haystack
@@ -136,7 +148,14 @@ func (m *matcher) find(a answer, taken func(int) bool) (question int, how, why s
 	}
 	how = byText
 	if len(candidates) > 1 {
-		if candidates, how = m.narrow(candidates, a); len(candidates) > 1 {
+		if candidates, how = m.narrow(candidates, a); len(candidates) > 1 && a.id == "" && a.twins == len(candidates) {
+			candidates, how = keep(candidates, func(i int) bool { return !taken(i) }), byOrder
+			candidates = candidates[:min(1, len(candidates))]
+		}
+		if len(candidates) == 0 {
+			return -1, "", "every question with this text has an answer earlier in the file"
+		}
+		if len(candidates) > 1 {
 			return -1, "", fmt.Sprintf("%d questions have this text, and neither a conversation, a number nor the gold tells "+
 				"them apart: %s", len(candidates), m.idsOf(candidates))
 		}
@@ -145,6 +164,22 @@ func (m *matcher) find(a answer, taken func(int) bool) (question int, how, why s
 		return -1, "", fmt.Sprintf("the question %q has an answer earlier in the file", m.questions[candidates[0]].ID)
 	}
 	return candidates[0], how, ""
+}
+
+// alikeIn counts for each answer of a file how many have its conversation, text and gold.
+func (m *matcher) alikeIn(answers []answer) {
+	key := func(a *answer) string {
+		return strings.Join([]string{a.conversation, fold(a.question), fold(a.gold)}, "\x00")
+	}
+	counts := map[string]int{}
+	for i := range answers {
+		if answers[i].occurrence == 1 || answers[i].id == "" {
+			counts[key(&answers[i])]++
+		}
+	}
+	for i := range answers {
+		answers[i].twins = counts[key(&answers[i])]
+	}
 }
 
 func (m *matcher) idsOf(questions []int) string {
@@ -162,7 +197,9 @@ var trailingNumber = regexp.MustCompile(`(\d{1,9})$`)
 // Each decides only if some question fits it.
 func (m *matcher) narrow(candidates []int, a answer) ([]int, string) {
 	number := -1
-	if digits := trailingNumber.FindString(a.id); digits != "" {
+	if n, err := strconv.Atoi(a.position); err == nil {
+		number = n
+	} else if digits := trailingNumber.FindString(a.id); digits != "" {
 		number, _ = strconv.Atoi(digits) // of at most nine digits
 	}
 	for _, step := range []struct {
@@ -185,11 +222,20 @@ func (m *matcher) narrow(candidates []int, a answer) ([]int, string) {
 	return candidates, byText
 }
 
+// cutLast cuts a text around the last occurrence of a separator.
+func cutLast(text, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(text, separator)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(separator):], true
+}
+
 func keep(list []int, is func(int) bool) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return !is(i) })
 }
 
 // unmatched returns an answer as it is listed.
-func (a answer) unmatched(reason string) result.Unmatched {
-	return result.Unmatched{Path: a.path, Place: a.place, ID: a.id, Question: a.question, Reason: reason}
+func (a answer) unmatched(reason string) result.UnmatchedAnswer {
+	return result.UnmatchedAnswer{Path: a.path, Place: a.place, ID: a.id, Question: a.question, Reason: reason}
 }

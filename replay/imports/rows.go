@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -31,12 +32,25 @@ type answer struct {
 	// id, conversation, question and gold are empty if the file does not have them.
 	id, conversation, question, gold string
 	text                             string
-	verdict                          verdict
-	reason, kind, model              string
-	by                               judge
-	latencyMS                        float64 // 0 if it is not recorded
-	input, output                    int
-	tokens                           bool // whether they are recorded
+	// votes are the judgements of the answer, each from 0 to 1, empty without a verdict.
+	votes []float64
+	// retrieved are ids or texts of what was retrieved for it, the best first.
+	retrieved []string
+	// position is the number of the question in its conversation that the file says, empty for none.
+	position string
+	// category is the number of its type in LoCoMo, empty for none. kind is the name of its type.
+	category string
+	// occurrence counts the answers of the file to the same question, from 1. twins is how many of the
+	// file have this conversation, text and gold.
+	occurrence, twins int
+	// numbered is set if id is not that of the file.
+	numbered            bool
+	reason, kind, model string
+	by                  judge
+	latencyMS           float64 // 0 if it is not recorded
+	input, output       int
+	tokens              bool     // whether they are recorded
+	cost                *float64 // in dollars, nil if it is not stated
 }
 
 // judge is what a file says of the judge of an answer, and of the benchmark that it is to.
@@ -118,6 +132,7 @@ func answersOf(c *content, l layout) ([]answer, result.ImportedFile, error) {
 	if err != nil {
 		return nil, *r.file, err
 	}
+	rows = slices.DeleteFunc(rows, func(r row) bool { return !l.of(r) })
 	if len(rows) == 0 {
 		return nil, *r.file, fmt.Errorf("%s: the path of its answers, %s in %s, selects nothing; %s",
 			c.path, l.answers, l.conversations, looks(c.value))
@@ -138,7 +153,12 @@ func answersOf(c *content, l layout) ([]answer, result.ImportedFile, error) {
 // values returns what the first path of a field that selects something selects in v.
 func (r *reader) values(field string, v any) []any {
 	for i, p := range r.paths[field] {
-		nodes := p.Select(v)
+		located := p.SelectLocated(v)
+		located.Sort() // the members of an object have no order
+		nodes := slices.Collect(located.Nodes())
+		if len(nodes) > 0 {
+			r.file.Mapped[field] = cmp.Or(r.file.Mapped[field], r.fields[field][i])
+		}
 		if len(nodes) > 1 || len(nodes) == 1 && nodes[0] != nil {
 			r.file.Mapped[field] = r.fields[field][i]
 			return nodes
@@ -217,10 +237,16 @@ func (r *reader) answer(in row) (answer, error) {
 			a.conversation = r.text(fieldConversation, in.part)
 		}
 	}
-	a.text = r.text(fieldAnswer, v)
+	a.text, a.position = r.text(fieldAnswer, v), r.text(fieldPosition, v)
 	a.by = judge{r.about(fieldJudge, in), r.about(fieldPrompt, in), r.about(fieldBenchmark, in)}
 	var err error
-	if a.verdict, err = r.judged(r.values(fieldVerdict, v)); err != nil {
+	for _, id := range r.values(fieldRetrieved, v) {
+		a.retrieved = append(a.retrieved, textOf(id))
+	}
+	if a.category = r.text(fieldCategory, v); a.kind == "" {
+		a.kind = locomoType(a.category)
+	}
+	if a.votes, err = r.judged(r.values(fieldVerdict, v)); err != nil {
 		return a, err
 	}
 	if a.latencyMS, err = r.milliseconds(v); err != nil {
@@ -233,8 +259,26 @@ func (r *reader) answer(in row) (answer, error) {
 		}
 		*to, a.tokens = int(n), a.tokens || known
 	}
+	if a.cost, err = r.dollars(v); err != nil {
+		return a, err
+	}
 	r.leftOut(v.(map[string]any))
 	return a, nil
+}
+
+// maxCost is the highest cost of an answer, in dollars: no answer costs more, and sums stay exact.
+const maxCost = 1_000_000
+
+// dollars returns the cost of an answer, nil if it is not stated.
+func (r *reader) dollars(v any) (*float64, error) {
+	usd, known, err := r.number(fieldCost, v)
+	switch {
+	case err != nil || !known:
+		return nil, err
+	case usd > maxCost:
+		return nil, fmt.Errorf("the cost is %v dollars, and may be %d", usd, maxCost)
+	}
+	return &usd, nil
 }
 
 // milliseconds returns the latency, 0 if it is not recorded.

@@ -6,17 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/result"
 	"evalctl/internal/decimal"
 	"evalctl/scorer"
 )
-
-// verdict is what another harness decided on an answer.
-type verdict struct {
-	known bool
-	score float64 // from 0 to 1
-	// votes are the judgements of which the verdict is the majority, 0 for one. A tie is not known.
-	passed, votes int
-}
 
 // The words of verdicts that need no mapping.
 var (
@@ -24,36 +17,19 @@ var (
 	wrongWords = []string{"false", "no", "incorrect", "wrong", "fail", "failed"}
 )
 
-// judged returns the verdict that the values of a field are.
-func (l layout) judged(values []any) (verdict, error) {
-	var v verdict
+// judged returns the judgements that the values of a field are, each from 0 to 1. Empty values are
+// none.
+func (l layout) judged(values []any) (votes []float64, err error) {
 	for _, value := range values {
 		score, known, err := l.score(value)
 		if err != nil {
-			return v, err
+			return nil, err
 		}
-		if !known {
-			continue
-		}
-		v.votes++
-		if v.score = score; score >= scorer.PassMark {
-			v.passed++
+		if known {
+			votes = append(votes, score)
 		}
 	}
-	switch {
-	case v.votes == 0:
-		return verdict{}, nil
-	case v.votes == 1:
-		return verdict{known: true, score: v.score}, nil
-	case 2*v.passed == v.votes:
-		v.score = 0
-		return v, nil
-	}
-	v.known, v.score = true, 0
-	if 2*v.passed > v.votes {
-		v.score = 1
-	}
-	return v, nil
+	return votes, nil
 }
 
 // score returns one judgement as a score from 0 to 1. It is not known if the value is empty.
@@ -69,6 +45,10 @@ func (l layout) score(value any) (score float64, known bool, err error) {
 		return 1, true, nil
 	case is(l.wrong):
 		return 0, true, nil
+	case is(l.half):
+		return 0.5, true, nil
+	case is(l.unjudged):
+		return 0, false, nil
 	case is(rightWords):
 		return 1, true, nil
 	case is(wrongWords):
@@ -88,14 +68,34 @@ func (l layout) score(value any) (score float64, known bool, err error) {
 		"wrong; say with --mapping FILE which values are right and which are wrong", kind, textOf(value))
 }
 
-// why says in words what the verdict is of.
-func (v verdict) why(reason string) string {
-	if v.votes > 1 {
-		votes := fmt.Sprintf("passed by %d of %d judgements", v.passed, v.votes)
-		if reason != "" {
-			votes += ": " + reason
+// verdict returns the verdict on an answer by the rule.
+func (a *answer) verdict(rule result.VoteRule) scorer.Verdict {
+	score, known := rule.Score(a.votes)
+	v := scorer.Verdict{Scored: known, Score: score, Reason: a.reason}
+	if n := len(a.votes); n > 1 {
+		v.Reason = fmt.Sprintf("passed by %d of %d judgements", a.passed(), n)
+		if !known {
+			v.Reason = "a tie: " + v.Reason
 		}
-		return votes
+		if a.reason != "" {
+			v.Reason += ": " + a.reason
+		}
 	}
-	return reason
+	if len(a.votes) == 0 {
+		v.Reason = "the files have no verdict on it"
+		if a.reason != "" {
+			v.Reason += ": " + a.reason
+		}
+	}
+	return v
+}
+
+// passed counts the judgements that passed the answer.
+func (a *answer) passed() (n int) {
+	for _, v := range a.votes {
+		if v >= scorer.PassMark {
+			n++
+		}
+	}
+	return n
 }

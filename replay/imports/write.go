@@ -15,9 +15,9 @@ import (
 func (im *Import) Identity(name string, tool result.ToolID) result.Identity {
 	return result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: name, Scorer: result.ScorerImported, Brain: Brain,
-		Scenario: result.ImportedAnswers, Tool: tool, Imported: &im.ID,
+		Scenario: result.ImportedAnswers, TopK: im.TopK, Tool: tool, Imported: &im.ID,
 		Dataset: result.DatasetID{
-			Path: im.Data.Path, SHA256: im.Data.SHA256, Selected: im.Data.Selected, Tags: im.Data.Tags,
+			Path: im.Data.Path, SHA256: im.Data.SHA256, Selected: im.Data.Planned(), Repeats: im.Data.Repeats, Tags: im.Data.Tags,
 		},
 	}
 }
@@ -40,7 +40,7 @@ func (im *Import) Write(ctx context.Context, dir string, id result.Identity) (re
 		return result.Result{}, "", err
 	}
 	return harness.Run(ctx, harness.Config{
-		Dataset: im.Data, Subject: harness.Subject{Records: im.asker()}, TopK: 1, Concurrency: 1, Secrets: im.secrets,
+		Dataset: im.Data, Subject: harness.Subject{Records: im.asker()}, TopK: max(1, im.TopK), Concurrency: 1, Secrets: im.secrets,
 		Notes: harness.Notes{
 			Settings: result.Settings{Concurrency: 1, FloorFrom: result.FloorNone, MaxErrors: all, MaxUnscored: all},
 			Brains:   []result.BrainInfo{{ID: Brain, Questions: im.Data.Selected}},
@@ -49,20 +49,26 @@ func (im *Import) Write(ctx context.Context, dir string, id result.Identity) (re
 	}, j)
 }
 
-// stored is a pipeline.Asker that returns imported records.
-type stored map[string]result.Record
+// storedRecords is a pipeline.Asker that returns imported records.
+type storedRecords map[attempt]result.Record
 
-func (im *Import) asker() stored {
-	s := stored{}
+// attempt is a question and which repeat of it, 0 if it is asked once.
+type attempt struct {
+	id     string
+	repeat int
+}
+
+func (im *Import) asker() storedRecords {
+	s := storedRecords{}
 	for _, r := range im.Records {
-		s[r.ID] = r
+		s[attempt{r.ID, r.Repeat}] = r
 	}
 	return s
 }
 
 // Ask implements pipeline.Asker.
-func (s stored) Ask(_ context.Context, j pipeline.Job) (result.Record, error) {
-	r, ok := s[j.Question.ID]
+func (s storedRecords) Ask(_ context.Context, j pipeline.Job) (result.Record, error) {
+	r, ok := s[attempt{j.Question.ID, j.Question.Repeat}]
 	if !ok {
 		return r, fmt.Errorf("question %q has no imported answer", j.Question.ID)
 	}

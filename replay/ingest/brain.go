@@ -59,10 +59,14 @@ func (f *filler) find(ctx context.Context, remote *seed.Brain, b brain) (bool, e
 	if errors.Is(err, seed.ErrMissing) || errors.Is(err, seed.ErrEmpty) {
 		return false, nil
 	}
-	if err == nil && !own {
+	if err != nil {
+		return false, err
+	}
+	remote.Lost(f.record.loss(b))
+	if !own {
 		f.reuse(b)
 	}
-	return err == nil, err
+	return true, nil
 }
 
 // reuse counts a brain that an earlier replay has filled.
@@ -103,7 +107,7 @@ func (f *filler) fill(ctx context.Context, remote *seed.Brain, b brain) error {
 		err = f.refill(ctx, remote, b)
 	}
 	if err == nil {
-		err = f.record.add(b)
+		err = f.record.add(b, remote.Loss())
 	}
 	if err != nil {
 		return fmt.Errorf("fill brain %q: %w", b.name, err)

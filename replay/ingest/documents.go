@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/visible"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )
@@ -18,7 +19,7 @@ type contents struct {
 	haystack string
 	// paths are those of the documents, without their texts. They are nil if the documents are not
 	// known.
-	paths dataset.Paths
+	paths *dataset.Paths
 	dates map[string]string // of the documents that have one, by path
 
 	sessions, messages, documents int
@@ -28,7 +29,7 @@ type contents struct {
 func (f *filler) keep(h source.Haystack) error {
 	k := &contents{haystack: h.ID, sessions: len(h.Sessions)}
 	if h.Sessions != nil || h.Docs != nil {
-		k.paths, k.dates = dataset.Paths{}, map[string]string{}
+		k.paths, k.dates = dataset.NewPaths(), map[string]string{}
 	}
 	for _, d := range h.Docs {
 		k.add(d.Path, d.Date())
@@ -37,11 +38,11 @@ func (f *filler) keep(h source.Haystack) error {
 		k.add(s.Path, s.Date)
 		k.messages += len(messagesOf(s))
 	}
-	k.documents = len(k.paths)
+	k.documents = k.paths.Len()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.Shared != "" && f.Mode == Bulk {
-		for path := range k.paths {
+		for path := range k.paths.All() {
 			if other := f.owners[path]; other != "" && other != h.ID {
 				return fmt.Errorf("the document %q occurs in the haystacks %s and %s, which cannot share "+
 					"a brain; leave --shared-brain out", path, other, h.ID)
@@ -58,7 +59,7 @@ func (f *filler) keep(h source.Haystack) error {
 
 // add adds the name of a document and its date.
 func (k *contents) add(path, date string) {
-	k.paths[path] = nil
+	k.paths.Add(path, nil)
 	if date != "" {
 		k.dates[path] = date
 	}
@@ -70,12 +71,12 @@ func (k *contents) add(path, date string) {
 // if the daemon says that it is from that session, or if the session's id is in its path. A
 // duplicate counts only if the session contains the text of the chunk. Documents may be called
 // concurrently.
-func (f *Filled) Documents(
+func (f *FilledBrains) Documents(
 	q dataset.Question, c result.Chunk, gold scorer.Ranking,
 ) []string {
 	k := f.haystacks[q.Brain]
 	if k == nil || k.paths == nil {
-		return dataset.Paths(nil).Documents(c, gold)
+		return (*dataset.Paths)(nil).Documents(c, gold)
 	}
 	own := f.names(q.Brain, c)
 	var out []string
@@ -105,7 +106,7 @@ func (f *Filled) Documents(
 
 // Date implements harness.Documents. It is the last one of the documents that contain the text of a
 // chunk that the service does not name.
-func (f *Filled) Date(q dataset.Question, c result.Chunk) string {
+func (f *FilledBrains) Date(q dataset.Question, c result.Chunk) string {
 	k := f.haystacks[q.Brain]
 	if k == nil {
 		return ""
@@ -123,7 +124,7 @@ func (f *Filled) Date(q dataset.Question, c result.Chunk) string {
 
 // containing returns the gold documents that contain the text of a chunk, which must have some words
 // to say where it is from.
-func (f *Filled) containing(k *contents, gold scorer.Ranking, text string) (paths []string) {
+func (f *FilledBrains) containing(k *contents, gold scorer.Ranking, text string) (paths []string) {
 	if strings.Count(words(text), " ") <= fewestWords {
 		return nil
 	}
@@ -144,9 +145,9 @@ const fewestWords = 3
 
 // ByText returns how many chunks were found by their text, because the service does not say which
 // documents they are from.
-func (f *Filled) ByText() int { return int(f.found.Load()) }
+func (f *FilledBrains) ByText() int { return int(f.found.Load()) }
 
-func isGold(paths dataset.Paths, gold scorer.Ranking, names []string) bool {
+func isGold(paths *dataset.Paths, gold scorer.Ranking, names []string) bool {
 	return slices.ContainsFunc(gold, func(g scorer.Gold) bool {
 		return slices.Contains(names, paths.Gold(g.Path))
 	})
@@ -154,7 +155,7 @@ func isGold(paths dataset.Paths, gold scorer.Ranking, names []string) bool {
 
 // Err returns the first error of reading a haystack again to check a duplicate. The duplicate did
 // not count then, so that the figures of retrieval may be too low.
-func (f *Filled) Err() error {
+func (f *FilledBrains) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
@@ -162,11 +163,11 @@ func (f *Filled) Err() error {
 
 // names returns what the document of a chunk may be called in the haystack of a brain, by what the
 // daemon says about its session, its path and its document.
-func (f *Filled) names(brain string, c result.Chunk) []string {
+func (f *FilledBrains) names(brain string, c result.Chunk) []string {
 	if path := f.sessions[strings.ToLower(c.SessionID)]; path != "" {
 		return []string{path}
 	}
-	var paths dataset.Paths
+	var paths *dataset.Paths
 	if k := f.haystacks[brain]; k != nil {
 		paths = k.paths
 	}
@@ -195,7 +196,7 @@ const (
 // sessionIn returns the path of the session whose id is in a daemon's path, or "". The id is a
 // segment, or a part of one between characters that are neither letters nor digits. Of several, the
 // longest one in the first segment that has one is chosen.
-func (f *Filled) sessionIn(name string) string {
+func (f *FilledBrains) sessionIn(name string) string {
 	if len(name) > longestName {
 		return ""
 	}
@@ -241,14 +242,14 @@ func edges(s string) (starts, ends []int) {
 // contains reports whether a document with one of the names contains the text of a chunk: as it is,
 // or its words as those of the session's transcript. Without this check a daemon would find all
 // gold by naming every document as a duplicate.
-func (f *Filled) contains(k *contents, names []string, text string) (found bool) {
+func (f *FilledBrains) contains(k *contents, names []string, text string) (found bool) {
 	f.whose(k, names, text, func(string) { found = true })
 	return found
 }
 
 // whose calls visit with the path of each document of a haystack that contains a text, or of those
 // with a name. Sessions are compared by words.
-func (f *Filled) whose(k *contents, names []string, text string, visit func(path string)) {
+func (f *FilledBrains) whose(k *contents, names []string, text string, visit func(path string)) {
 	h, err := f.bench.Haystack(k.haystack)
 	if err != nil {
 		f.mu.Lock()
@@ -302,7 +303,7 @@ func sessionContains(s source.Session, text string) bool {
 
 // words returns the words of a text in lower case, each between spaces.
 func words(text string) string {
-	return " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+	return " " + strings.Join(strings.FieldsFunc(visible.Folded(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}), " ") + " "
 }

@@ -13,10 +13,10 @@ import (
 )
 
 // filledWith returns brains that were filled without a daemon.
-func filledWith(tb testing.TB, text string) *Filled {
+func filledWith(tb testing.TB, text string) *FilledBrains {
 	tb.Helper()
 	b := bench(tb, text)
-	f := &filler{Config: Config{Mode: Replay}, filled: &Filled{
+	f := &filler{Config: Config{Mode: Replay}, filled: &FilledBrains{
 		bench: b, haystacks: map[string]*contents{}, sessions: map[string]string{},
 	}}
 	for _, id := range all(b) {

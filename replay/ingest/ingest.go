@@ -73,8 +73,8 @@ type Config struct {
 	Progress func(sessions int)
 }
 
-// Filled are brains that are ready to be asked. The zero value has none.
-type Filled struct {
+// FilledBrains are brains that are ready to be asked. The zero value has none.
+type FilledBrains struct {
 	// Brains are the daemon's ids of the brains, by the name that questions have for the brain of
 	// their haystack.
 	Brains map[string]string
@@ -109,7 +109,7 @@ type Filled struct {
 // those that would not be found again. The error names those that could not be removed.
 func Fill(
 	ctx context.Context, c Config, b *source.Benchmark, haystacks []string,
-) (*Filled, error) {
+) (*FilledBrains, error) {
 	start := time.Now()
 	if err := c.check(b); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func newFiller(c Config, b *source.Benchmark, haystacks []string) *filler {
 		stall:  stall{last: time.Now()},
 		Config: c, bench: b, writers: writersFor(c, len(haystacks)),
 		brains: map[string]string{}, owners: map[string]string{}, created: map[*seed.Brain]bool{},
-		filled: &Filled{
+		filled: &FilledBrains{
 			Brains: map[string]string{}, bench: b,
 			haystacks: map[string]*contents{}, sessions: map[string]string{},
 		},
@@ -160,7 +160,7 @@ func newFiller(c Config, b *source.Benchmark, haystacks []string) *filler {
 
 // Describe returns what Fill returns, without a daemon: other processes fill the brains. The report
 // does not say how long that took and how many brains were reused.
-func Describe(ctx context.Context, c Config, b *source.Benchmark, haystacks []string) (*Filled, error) {
+func Describe(ctx context.Context, c Config, b *source.Benchmark, haystacks []string) (*FilledBrains, error) {
 	if err := c.check(b); err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (c Config) check(b *source.Benchmark) error {
 	if !slices.Contains(Modes, c.Mode) {
 		return fmt.Errorf("unknown ingest mode %q; known are %v", c.Mode, Modes)
 	}
-	if c.Mode == Replay && b.Format == dataset.JSONL {
+	if c.Mode == Replay && b.HasDocuments() {
 		return fmt.Errorf("%s has documents and no sessions, which the ingest mode %s sends; "+
 			"use the mode %s", b.Path, Replay, Bulk)
 	}
@@ -240,7 +240,7 @@ type filler struct {
 	stall   stall
 
 	mu     sync.Mutex // guards the fields below and the calls of Seeded and MarkSeeded
-	filled *Filled
+	filled *FilledBrains
 	owners map[string]string // the haystacks of the documents in a shared brain
 	// created are the brains that nobody would remove, ask or reuse if Fill failed.
 	created map[*seed.Brain]bool

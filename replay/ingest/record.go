@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"evalctl/harness/seed"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/inputfile"
 	"evalctl/internal/llm"
@@ -38,6 +39,8 @@ type recordedBrain struct {
 	// USD is what filling it cost by the list cost, nil if that is not known.
 	USD      *llm.USD  `json:"usd,omitempty"`
 	FilledAt time.Time `json:"filled_at"`
+	// Loss is nil for a service of which it is not known.
+	Loss *seed.Loss `json:"loss,omitempty"`
 }
 
 // OpenRecord reads and locks the record at path, which need not exist. It is an error if another
@@ -90,13 +93,28 @@ func (r *Record) has(b brain) bool {
 	return r.Brains[b.name].Signature == b.signature
 }
 
-// add records that a brain is filled.
-func (r *Record) add(b brain) error {
+// add records that a brain is filled, and what of it was never found.
+func (r *Record) add(b brain, loss seed.Loss) error {
 	return r.change(func() {
-		r.Brains[b.name] = recordedBrain{
-			Signature: b.signature, Sessions: b.sessions, FilledAt: time.Now().UTC(),
+		filled := recordedBrain{Signature: b.signature, Sessions: b.sessions, FilledAt: time.Now().UTC()}
+		if loss.Searched > 0 {
+			filled.Loss = &loss
 		}
+		r.Brains[b.name] = filled
 	})
+}
+
+// loss returns what of a filled brain was never found, zero if that is not known.
+func (r *Record) loss(b brain) (loss seed.Loss) {
+	if r == nil {
+		return loss
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.Brains[b.name].Loss; known != nil {
+		loss = *known
+	}
+	return loss
 }
 
 // cost returns what filling a brain cost, nil if that is not known.

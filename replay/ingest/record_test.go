@@ -1,9 +1,15 @@
 package ingest
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
+	"evalctl/harness/result"
+	"evalctl/harness/seed"
+	"evalctl/harness/target"
 	"evalctl/internal/llm"
 )
 
@@ -20,7 +26,7 @@ func TestPrice(t *testing.T) {
 		{name: "unpriced", signature: "u", sessions: 5},
 	}
 	for _, b := range brains {
-		if err := r.add(b); err != nil {
+		if err := r.add(b, seed.Loss{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,5 +55,63 @@ func TestPrice(t *testing.T) {
 	}
 	if sum != total {
 		t.Errorf("the parts are %s, not %s", sum, total)
+	}
+}
+
+// forgetful is a service that keeps what of its texts is never found.
+type forgetful struct {
+	*target.Endpoint
+	loss *sharedLoss
+}
+
+type sharedLoss struct {
+	mu sync.Mutex
+	seed.Loss
+}
+
+// Store implements target.Service.
+func (f forgetful) Store(d result.Dialect) target.Store {
+	return forgetfulStore{f.Endpoint.Store(d), f.loss}
+}
+
+type forgetfulStore struct {
+	target.Store
+	loss *sharedLoss
+}
+
+// Unfound implements target.Notices.
+func (s forgetfulStore) Unfound(missing, searched int) {
+	s.loss.mu.Lock()
+	defer s.loss.mu.Unlock()
+	s.loss.Missing += missing
+	s.loss.Searched += searched
+}
+
+// TestLossIsKept checks that a replay which reuses brains says, as the one that has filled them, what
+// of them is never found.
+func TestLossIsKept(t *testing.T) {
+	b, ref := bench(t, instances), serve(t, nil)
+	record := filepath.Join(t.TempDir(), "brains.json")
+	loss := func() (seed.Loss, int) {
+		t.Helper()
+		var l sharedLoss
+		cfg := config(t, ref.URL, Bulk)
+		cfg.Record, cfg.Service = record, forgetful{endpointOf(cfg), &l}
+		f := fill(t, cfg, b, all(b)...)
+		return l.Loss, f.Report.Reused
+	}
+	if l, reused := loss(); l != (seed.Loss{Searched: 5}) || reused != 0 {
+		t.Errorf("filled: %+v, %d reused", l, reused)
+	}
+	data, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = []byte(strings.ReplaceAll(string(data), `"missing": 0`, `"missing": 2`))
+	if err := os.WriteFile(record, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l, reused := loss(); l != (seed.Loss{Missing: 4, Searched: 5}) || reused != 2 {
+		t.Errorf("reused: %+v, %d reused", l, reused)
 	}
 }

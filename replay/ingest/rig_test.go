@@ -66,7 +66,7 @@ func open(tb testing.TB, path string) *source.Benchmark {
 }
 
 // fill fills the brains of haystacks.
-func fill(tb testing.TB, c Config, b *source.Benchmark, haystacks ...string) *Filled {
+func fill(tb testing.TB, c Config, b *source.Benchmark, haystacks ...string) *FilledBrains {
 	tb.Helper()
 	f, err := Fill(tb.Context(), c, b, haystacks)
 	if err != nil {
@@ -149,7 +149,7 @@ func config(tb testing.TB, url string, m Mode) Config {
 }
 
 // search returns the first chunks for a question.
-func search(tb testing.TB, c Config, f *Filled, q dataset.Question, topK int) []result.Chunk {
+func search(tb testing.TB, c Config, f *FilledBrains, q dataset.Question, topK int) []result.Chunk {
 	tb.Helper()
 	body := map[string]any{"query": q.Question, "top_k": topK}
 	if q.QuestionDate != "" {
@@ -170,7 +170,7 @@ func search(tb testing.TB, c Config, f *Filled, q dataset.Question, topK int) []
 }
 
 // retrieved returns the documents of the chunks for a question, each once.
-func retrieved(tb testing.TB, c Config, f *Filled, q dataset.Question, topK int) []string {
+func retrieved(tb testing.TB, c Config, f *FilledBrains, q dataset.Question, topK int) []string {
 	tb.Helper()
 	gold := q.Item().Gold
 	var hits []scorer.Hit

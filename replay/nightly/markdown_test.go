@@ -53,7 +53,7 @@ func render(t *testing.T, next func(int) string) string {
 		id.Dataset.Path, id.Daemon.Version, id.Daemon.Program, id.Mode = data(), data(), data(), data()
 		id.Judge.Model, r.Actor.Model, r.Load.Format = data(), data(), data()
 		r.Load.Traps[0].Kind, r.Load.Traps[0].Examples = data(), []string{data(), data()}
-		r.Sample.Strata = []result.Drawn{{Name: data(), Population: 9, Sampled: 3}}
+		r.Sample.Strata = []result.StratumDraw{{Name: data(), Population: 9, Sampled: 3}}
 		for s := range r.Strata {
 			r.Strata[s].Name = data()
 		}

@@ -34,10 +34,10 @@ func Write(path string, arms report.Arms, compared *compare.Arms, history string
 // none. The error is that of w.
 func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history string) error {
 	var page bytes.Buffer
-	var all []*measured
+	var all []*armResult
 	var reported report.Arms
 	for _, a := range arms {
-		m := &measured{Arm: a}
+		m := &armResult{Arm: a}
 		if all = append(all, m); a.Run != nil {
 			m.res, reported = &a.Run.Result, append(reported, a)
 		}
@@ -50,7 +50,7 @@ func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history strin
 	fmt.Fprintln(&page)
 	if compared != nil && len(reported) > 1 {
 		fmt.Fprint(&page, "## Comparison\n\n")
-		if err := report.Markdown(&page, report.Compared{Arms: compared, Of: reported}, comparisonSize); err != nil {
+		if err := report.Markdown(&page, report.ArmComparison{Arms: compared, Of: reported}, comparisonSize); err != nil {
 			return err
 		}
 	}
@@ -79,15 +79,15 @@ func sentences(w io.Writer, compared *compare.Arms) {
 // textLength is the number of characters that are shown of a text.
 const textLength = 300
 
-// measured is an arm with its result.
-type measured struct {
+// armResult is an arm with its result.
+type armResult struct {
 	report.Arm
 	res *result.Result // nil without one
 }
 
 // title writes the heading, which says what was asked.
-func title(w io.Writer, arms []*measured) {
-	i := slices.IndexFunc(arms, func(m *measured) bool { return m.res != nil })
+func title(w io.Writer, arms []*armResult) {
+	i := slices.IndexFunc(arms, func(m *armResult) bool { return m.res != nil })
 	if i < 0 {
 		fmt.Fprint(w, "# Replay without a result\n\n")
 		return

@@ -24,7 +24,7 @@ type made struct{ resulttest.File }
 var tonight = time.Date(2026, 9, 21, 3, 0, 4, 0, time.UTC)
 
 // drawnTypes are a sample of 83 questions.
-var drawnTypes = []result.Drawn{
+var drawnTypes = []result.StratumDraw{
 	{Name: "knowledge-update", Population: 78, Sampled: 15},
 	{Name: "multi-session", Population: 133, Sampled: 27},
 	{Name: "single-session-user", Population: 70, Sampled: 14},

@@ -18,8 +18,8 @@ import (
 const maxUnreadable = 5
 
 // trends writes the trend of each arm, and which files of the history could not be read.
-func trends(w io.Writer, arms []*measured, root string) {
-	var have []*measured
+func trends(w io.Writer, arms []*armResult, root string) {
+	var have []*armResult
 	for _, m := range arms {
 		if m.res != nil && m.res.Replay != nil {
 			have = append(have, m)

@@ -12,7 +12,7 @@ import (
 
 // verdict writes the verdict on an arm in one line. A pass rate is called one only if the replay
 // says something about the memory.
-func (m *measured) verdict(w io.Writer) {
+func (m *armResult) verdict(w io.Writer) {
 	if m.res == nil {
 		fmt.Fprintf(w, "- **%s: no result.** %s\n", markdown.Code(m.Name), markdown.Span(cmp.Or(m.Problem, "it was not measured"), textLength))
 		return
@@ -48,7 +48,7 @@ func (m *measured) verdict(w io.Writer) {
 }
 
 // controls says how the scorer did on answers that are known to be right or wrong.
-func (m *measured) controls() string {
+func (m *armResult) controls() string {
 	if m.res.Replay == nil || m.res.Replay.Controls == nil {
 		return "The scorer needs no controls."
 	}

@@ -23,9 +23,9 @@ const (
 	leaveStep = 100 * time.Millisecond
 )
 
-// attended is a run that a worker takes part in, or refuses, from when it sees the run until the
+// attendance is a run that a worker takes part in, or refuses, from when it sees the run until the
 // process that has the run ends.
-type attended struct {
+type attendance struct {
 	job    Job
 	owner  string   // the process that has the run
 	worker Worker   // nil until it has begun
@@ -43,14 +43,14 @@ type attended struct {
 }
 
 // arms returns those that are ready.
-func (r *attended) arms() []string {
+func (r *attendance) arms() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ready
 }
 
 // refuse ends the part that this worker takes in the run.
-func (r *attended) refuse(problem error) {
+func (r *attendance) refuse(problem error) {
 	r.leave()
 	select {
 	case r.refused <- problem:
@@ -59,7 +59,7 @@ func (r *attended) refuse(problem error) {
 }
 
 // leave has the worker begin nothing more of the run.
-func (r *attended) leave() {
+func (r *attendance) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left = true
@@ -88,29 +88,29 @@ func (w *worker) lookForRuns(ctx context.Context) {
 	}
 }
 
-// owned is a run that a process has.
-type owned struct {
+// ownedRun is a run that a process has.
+type ownedRun struct {
 	id, owner string
 	alive     bool
 }
 
-func (q *Queue) runs(ctx context.Context) ([]owned, error) {
+func (q *Queue) runs(ctx context.Context) ([]ownedRun, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
 	rows, err := q.pool.Query(ctx, in(`SELECT id, owner, @alive(owner) FROM @runs WHERE owner IS NOT NULL`))
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (o owned, err error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (o ownedRun, err error) {
 		return o, row.Scan(&o.id, &o.owner, &o.alive)
 	})
 }
 
 // compare begins to attend runs that are new, and ends that for others.
-func (w *worker) compare(ctx context.Context, runs []owned) {
+func (w *worker) compare(ctx context.Context, runs []ownedRun) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known := map[string]owned{}
+	known := map[string]ownedRun{}
 	for _, o := range runs {
 		known[o.id] = o
 	}
@@ -131,7 +131,7 @@ func (w *worker) compare(ctx context.Context, runs []owned) {
 			continue
 		}
 		ctx, end := context.WithCancel(ctx)
-		r := &attended{job: Job{ID: o.id}, owner: o.owner, end: end, refused: make(chan error, 1), more: make(chan struct{}, 1)}
+		r := &attendance{job: Job{ID: o.id}, owner: o.owner, end: end, refused: make(chan error, 1), more: make(chan struct{}, 1)}
 		w.runs[o.id] = r
 		w.attending.Go(func() { w.attend(ctx, r) })
 	}
@@ -139,7 +139,7 @@ func (w *worker) compare(ctx context.Context, runs []owned) {
 
 // attend takes part in a run until ctx ends. A worker that refuses the run remembers that until
 // then, and gets none of its jobs.
-func (w *worker) attend(ctx context.Context, r *attended) {
+func (w *worker) attend(ctx context.Context, r *attendance) {
 	if problem := w.takePart(ctx, r); problem != nil && ctx.Err() == nil {
 		w.leaveQueue(r)
 		w.h.Notice(fmt.Sprintf("run %s is refused: %v; repair this, and start the worker again", r.job.ID, problem))
@@ -167,7 +167,7 @@ func (w *worker) attend(ctx context.Context, r *attended) {
 
 // takePart prepares for a run, then for each of its arms, and takes jobs until ctx ends. The error
 // is why this worker cannot take part.
-func (w *worker) takePart(ctx context.Context, r *attended) error {
+func (w *worker) takePart(ctx context.Context, r *attendance) error {
 	tick := time.NewTicker(attendEvery)
 	defer tick.Stop()
 	for {
@@ -187,7 +187,7 @@ func (w *worker) takePart(ctx context.Context, r *attended) error {
 
 // prepare prepares for what there is of a run, and joins its queue once an arm is ready. If the
 // database does not answer, that is left to the next call.
-func (w *worker) prepare(ctx context.Context, r *attended) error {
+func (w *worker) prepare(ctx context.Context, r *attendance) error {
 	if r.worker == nil {
 		books, options, err := w.q.find(ctx, r.job.ID)
 		if err != nil {
@@ -216,7 +216,7 @@ func (w *worker) prepare(ctx context.Context, r *attended) error {
 }
 
 // makeReady prepares for an arm.
-func (r *attended) makeReady(ctx context.Context, a newArm) {
+func (r *attendance) makeReady(ctx context.Context, a newArm) {
 	if err := r.worker.Ready(ctx, a.Name, a.Identity); err != nil {
 		r.refuse(err)
 		return
@@ -236,7 +236,7 @@ type newArm struct {
 }
 
 // newArms returns the arms with open tasks that were not seen yet.
-func (w *worker) newArms(ctx context.Context, r *attended) ([]newArm, error) {
+func (w *worker) newArms(ctx context.Context, r *attendance) ([]newArm, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
 	rows, err := w.q.pool.Query(ctx, in(`
@@ -258,7 +258,7 @@ func unlessRetryable(err error) error {
 }
 
 // leaveQueue takes no further job of a run, and returns when those that were taken have ended.
-func (w *worker) leaveQueue(r *attended) {
+func (w *worker) leaveQueue(r *attendance) {
 	r.leave()
 	for r.joined {
 		ctx, cancel := context.WithTimeout(context.Background(), leaveStep)

@@ -35,7 +35,10 @@ var tables string
 //go:embed 2.sql
 var bills string
 
-var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables, bills}}
+//go:embed 3.sql
+var sightings string
+
+var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables, bills, sightings}}
 
 // DefaultLease is how long a process counts as alive after it was last seen.
 const DefaultLease = 15 * time.Second

@@ -11,8 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-
-	"evalctl/harness/ledger"
 )
 
 const (
@@ -58,7 +56,7 @@ type Outcome struct {
 type Job struct {
 	ID      string
 	Options json.RawMessage
-	Books   ledger.Books
+	Books   *Books
 }
 
 // Handler works on the questions of runs.
@@ -85,7 +83,7 @@ type Worker interface {
 // concurrency is the number of questions at a time, of all runs together.
 func (q *Queue) Work(ctx context.Context, concurrency int, h Handler) error {
 	w := &worker{
-		q: q, h: h, stopping: ctx.Done(), places: make(chan struct{}, concurrency), runs: map[string]*attended{},
+		q: q, h: h, stopping: ctx.Done(), places: make(chan struct{}, concurrency), runs: map[string]*attendance{},
 		held: map[place]bool{},
 	}
 	workers := river.NewWorkers()
@@ -119,7 +117,7 @@ type worker struct {
 
 	attending sync.WaitGroup
 	mu        sync.Mutex
-	runs      map[string]*attended // by id
+	runs      map[string]*attendance // by id
 	closed    error
 
 	claiming sync.Mutex
@@ -171,7 +169,7 @@ func (w *worker) work(ctx context.Context, run string) error {
 }
 
 // enter returns a run that this worker takes part in, which must be left with active.Done, or nil.
-func (w *worker) enter(run string) *attended {
+func (w *worker) enter(run string) *attendance {
 	select {
 	case <-w.stopping:
 		return nil

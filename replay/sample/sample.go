@@ -54,9 +54,9 @@ func Draw(items []Item, c Config) (result.Sample, []string, error) {
 	}
 	s := result.Sample{
 		Population: len(pool), Seed: c.Seed, MinPerStratum: c.MinPerStratum,
-		Excluded: len(items) - len(pool), Listed: c.IDs != nil, Strata: []result.Drawn{},
+		Excluded: len(items) - len(pool), Listed: c.IDs != nil, Strata: []result.StratumDraw{},
 	}
-	strata := map[string]result.Drawn{}
+	strata := map[string]result.StratumDraw{}
 	var drawn []Item
 	var ids []string
 	for _, item := range pool {

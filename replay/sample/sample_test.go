@@ -85,7 +85,7 @@ func TestDrawResult(t *testing.T) {
 	}
 	want := result.Sample{
 		Size: 7, Population: 38, Seed: 9, MinPerStratum: 1, Excluded: 2, Signature: s.Signature,
-		Strata: []result.Drawn{
+		Strata: []result.StratumDraw{
 			{Name: "multi", Population: 10, Sampled: 2}, {Name: "single", Population: 11, Sampled: 2},
 			{Name: "temporal", Population: 11, Sampled: 2}, {Name: "écart", Population: 6, Sampled: 1},
 		},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/scorer"
 )
 
 // agentRow is a row of MemoryAgentBench: a long text with its questions. Answers are lists of
@@ -23,6 +24,8 @@ type agentRow struct {
 		IDs     []string `json:"question_ids"`
 		Types   []string `json:"question_types"`
 		Dates   []string `json:"question_dates"`
+		// Keypoints are what a summary must have.
+		Keypoints []string `json:"keypoints"`
 	} `json:"metadata"`
 }
 
@@ -57,6 +60,11 @@ func readMemoryAgentBench(in wholeFile) (w whole, err error) {
 			q, err := row.question(i, h.ID)
 			if err != nil {
 				return fmt.Errorf("row %d: question %d: %w", n, i+1, err)
+			}
+			for _, point := range row.Metadata.Keypoints {
+				if len(row.Questions) == 1 && strings.TrimSpace(point) != "" {
+					q.Checks = append(q.Checks, scorer.Check{Judge: point, Name: "keypoint", Weight: 1})
+				}
 			}
 			w.questions = append(w.questions, q)
 		}

@@ -160,9 +160,13 @@ func (q *Question) readProbe(
 	if err != nil {
 		return fmt.Errorf("rubric: %w", err)
 	}
+	name := rubricName
+	if q.Type == "event_ordering" {
+		name = scorer.EventName
+	}
 	for _, nugget := range rubric {
 		if strings.TrimSpace(nugget) != "" {
-			q.Checks = append(q.Checks, scorer.Check{Judge: nugget, Name: rubricName, Weight: 1})
+			q.Checks = append(q.Checks, scorer.Check{Judge: nugget, Name: name, Weight: 1})
 		}
 	}
 	q.Answer = cmp.Or(q.Answer, strings.Join(rubric, "\n"))
@@ -184,6 +188,9 @@ func (q *Question) goldOf(messages []int, sessionOf map[int]int, h Haystack, tra
 		}
 		if path := h.Sessions[at].Path; !slices.Contains(q.Gold, path) {
 			q.Gold = append(q.Gold, path)
+		}
+		for _, text := range h.evidenceTexts(fmt.Sprint(m)) {
+			q.addEvidence(text)
 		}
 	}
 	if len(q.Gold) == 0 && !q.Abstention {

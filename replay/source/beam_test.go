@@ -59,13 +59,13 @@ func TestBEAM(t *testing.T) {
 		},
 		{
 			ID: "beam-7-instruction_following-1", Type: "instruction_following", Text: "List them.", Answer: "A table.",
-			Gold: []string{path(1)}, Checks: []scorer.Check{
+			Gold: []string{path(1)}, Evidence: []string{"And a cat."}, Checks: []scorer.Check{
 				{Judge: "is a table", Name: "rubric", Weight: 1}, {Judge: "has goats", Name: "rubric", Weight: 1},
 			},
 		},
 		{
 			ID: "beam-7-knowledge_update-1", Type: "knowledge_update", Text: "How many goats?", Answer: "4",
-			Gold: []string{path(0), path(2)}, Checks: []scorer.Check{{Judge: "states: 4", Name: "rubric", Weight: 1}},
+			Gold: []string{path(0), path(2)}, Evidence: []string{"I have 3 goats.", "Now I have 4 goats."}, Checks: []scorer.Check{{Judge: "states: 4", Name: "rubric", Weight: 1}},
 		},
 	}
 	for i := range want {

@@ -8,9 +8,7 @@ import (
 	"io"
 	"os"
 
-	"evalctl/harness/dataset"
 	"evalctl/internal/atomicfile"
-	"evalctl/scorer"
 )
 
 // Convert writes the questions and the documents of a benchmark as JSONL, which dataset.Open and
@@ -29,7 +27,7 @@ func (b *Benchmark) Convert(ctx context.Context, questions, corpus string) (docu
 			if q.Erratum != nil && q.Erratum.Exclude {
 				continue
 			}
-			if err := write(questionLineOf(q.Dataset())); err != nil {
+			if err := write(q.Dataset()); err != nil {
 				return err
 			}
 		}
@@ -41,7 +39,7 @@ func (b *Benchmark) Convert(ctx context.Context, questions, corpus string) (docu
 	return documents, nil
 }
 
-// writeDocuments writes a document for each session and returns their number.
+// writeDocuments writes all documents, one for each session, and returns their number.
 func (b *Benchmark) writeDocuments(ctx context.Context, write func(any) error) (n int, err error) {
 	for _, h := range b.Infos() {
 		if ctx.Err() != nil {
@@ -50,6 +48,12 @@ func (b *Benchmark) writeDocuments(ctx context.Context, write func(any) error) (
 		haystack, err := b.Haystack(h.ID)
 		if err != nil {
 			return n, err
+		}
+		for _, d := range haystack.Docs {
+			n++
+			if err := write(documentLine{Path: d.Path, Brain: haystack.Brain, Text: string(d.Data)}); err != nil {
+				return n, err
+			}
 		}
 		for _, s := range haystack.Sessions {
 			n++
@@ -68,25 +72,6 @@ type documentLine struct {
 	Date  string `json:"date,omitempty"`
 	Brain string `json:"brain,omitempty"`
 	Text  string `json:"text"`
-}
-
-// questionLine is a line of a dataset.
-type questionLine struct {
-	ID        string         `json:"id"`
-	Question  string         `json:"question"`
-	Date      string         `json:"question_date,omitempty"`
-	Expected  []string       `json:"expected_substrings,omitempty"`
-	Reference string         `json:"reference_answer,omitempty"`
-	Paths     []string       `json:"expected_paths,omitempty"`
-	Tags      []string       `json:"tags,omitempty"`
-	Brain     string         `json:"brain,omitempty"`
-	Checks    []scorer.Check `json:"checks,omitempty"`
-}
-
-func questionLineOf(q dataset.Question) questionLine {
-	return questionLine{
-		q.ID, q.Question, q.QuestionDate, q.ExpectedSubstrings, q.ReferenceAnswer, q.ExpectedPaths, q.Tags, q.Brain, q.Checks,
-	}
 }
 
 // writeLines writes a file of JSON values, one per line, as a whole.

@@ -19,11 +19,11 @@ type Conversion struct {
 	Renamed []string
 	// Notes say what else is not as it was in the file.
 	Notes   []string
-	Written []Written
+	Written []WrittenFile
 }
 
-// Written is a file with what it contains, such as "3 questions".
-type Written struct{ Path, Content string }
+// WrittenFile is a file with what it contains, such as "3 questions".
+type WrittenFile struct{ Path, Content string }
 
 // Convert converts a file to JSONL at output: a table, which dataset.Convert describes, or a benchmark,
 // whose documents are written next to the questions. The format is that of the content if it is empty.
@@ -104,7 +104,7 @@ func convertTable(file, output string, format dataset.Format) (Conversion, error
 	if table.Documents {
 		what = "document"
 	}
-	out.Written = []Written{{output, figure.Count(table.Count, what)}}
+	out.Written = []WrittenFile{{output, figure.Count(table.Count, what)}}
 	return out, nil
 }
 
@@ -127,7 +127,7 @@ func convertBenchmark(ctx context.Context, file, output string, o Options) (Conv
 	if b.Errata != nil {
 		excluded = b.Errata.Excluded
 	}
-	out := Conversion{Written: []Written{
+	out := Conversion{Written: []WrittenFile{
 		{output, figure.Count(len(b.Questions)-excluded, "question")},
 		{corpus, fmt.Sprintf("%s in %s", figure.Count(documents, "document"), figure.Count(len(b.Infos()), "brain"))},
 	}}

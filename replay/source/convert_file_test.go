@@ -79,7 +79,7 @@ func compareDocuments(t *testing.T, h source.Haystack, brains []dataset.Brain) {
 	want := dataset.PathsOf(h.Documents())
 	for _, b := range brains {
 		if b.Name == h.Brain {
-			if diff := cmp.Diff(want, dataset.PathsOf(b.Docs)); diff != "" {
+			if diff := cmp.Diff(want, dataset.PathsOf(b.Docs), cmp.AllowUnexported(dataset.Paths{})); diff != "" {
 				t.Errorf("%s:\n%.2000s", h.Brain, diff)
 			}
 			return

@@ -134,7 +134,9 @@ func (item convoItem) gold(q *Question, h Haystack, traps *traps) {
 				q.Gold = append(q.Gold, s.Path)
 			}
 		}
-		if !found {
+		if found {
+			q.addEvidence(e.Text)
+		} else {
 			traps.add(trapGoldMissing, fmt.Sprintf("%s: message %d of the evidence", q.ID, i+1))
 		}
 	}

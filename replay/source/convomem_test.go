@@ -25,7 +25,7 @@ func TestConvoMem(t *testing.T) {
 		t.Fatalf("sessions %+v, want b and own", h.Sessions)
 	}
 	want := []Question{
-		{ID: "facts-q001", Type: "facts", Text: "Which tea?", Answer: "Mint", Gold: []string{h.Sessions[1].Path}},
+		{ID: "facts-q001", Type: "facts", Text: "Which tea?", Answer: "Mint", Gold: []string{h.Sessions[1].Path}, Evidence: []string{"I drink mint tea. "}},
 		{ID: "facts-q002", Type: "x_category_5", Text: "Which cat?", Answer: notMentioned, Abstention: true},
 	}
 	for i := range want {

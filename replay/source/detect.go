@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
 )
 
 const byteOrderMark = "\xef\xbb\xbf"
@@ -40,7 +41,7 @@ func detect(head []byte) (dataset.Format, error) {
 	if err := result.UnexpectedHead(head, "a benchmark, or questions in JSONL"); err != nil {
 		return "", err
 	}
-	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte(byteOrderMark)))
+	text := bytes.TrimSpace(inputfile.Text(head))
 	switch {
 	case len(text) == 0:
 		return "", errors.New("the file is empty; " + readable)

@@ -45,6 +45,7 @@ type Erratum struct {
 	OriginalAnswer   string
 	OriginalExpected []string
 	OriginalGold     []string
+	OriginalEvidence []string
 }
 
 // correction is an erratum as its file has it.
@@ -67,7 +68,7 @@ func loadErrata(path string) (*Errata, error) {
 	}
 	sum := sha256.Sum256(data)
 	e := &Errata{Path: path, SHA256: hex.EncodeToString(sum[:]), byID: map[string]*correction{}}
-	text := bytes.TrimPrefix(data, []byte(byteOrderMark))
+	text := inputfile.Text(data)
 	var bad []error
 	read := func(line int, object []byte) {
 		if err := e.add(line, object); err != nil {
@@ -238,8 +239,8 @@ func stringsOf(key string, value json.RawMessage) (*[]string, error) {
 }
 
 // apply corrects a question if there is an erratum for it. resolve returns the documents of an id
-// of the file, none if the haystack does not have it.
-func (e *Errata) apply(q *Question, resolve func(id string) []string) error {
+// of the file, none if the haystack does not have it, and texts, if set, its evidence.
+func (e *Errata) apply(q *Question, resolve, texts func(id string) []string) error {
 	if e == nil || e.byID[q.ID] == nil {
 		return nil
 	}
@@ -249,6 +250,7 @@ func (e *Errata) apply(q *Question, resolve func(id string) []string) error {
 			"question %q is %.80q there and %.80q in the benchmark: the errata are of another file", q.ID, x.question, q.Text)}
 	}
 	x.OriginalAnswer, x.OriginalGold, x.OriginalExpected = q.Answer, q.Gold, q.ExpectedSubstrings
+	x.OriginalEvidence = q.Evidence
 	q.Erratum = &x.Erratum
 	e.IDs = append(e.IDs, q.ID)
 	if x.Exclude {
@@ -270,8 +272,13 @@ func (e *Errata) apply(q *Question, resolve func(id string) []string) error {
 	if x.gold == nil {
 		return nil
 	}
-	q.Gold = nil
+	q.Gold, q.Evidence = nil, nil
 	for _, id := range *x.gold {
+		if texts != nil {
+			for _, text := range texts(id) {
+				q.addEvidence(text)
+			}
+		}
 		paths := resolve(id)
 		if len(paths) == 0 {
 			return fail("the gold %.60q is not in its haystack", id)

@@ -36,7 +36,7 @@ func TestErrata(t *testing.T) {
 		}
 		want := &Erratum{
 			Reason: "she says so", Line: 3, OriginalAnswer: "tea",
-			OriginalGold: []string{strings.Replace(q.Gold[0], "001", "002", 1)},
+			OriginalEvidence: []string{"I like tea."}, OriginalGold: []string{strings.Replace(q.Gold[0], "001", "002", 1)},
 		}
 		if diff := cmp.Diff(want, q.Erratum); diff != "" {
 			t.Error(diff)
@@ -164,13 +164,13 @@ func TestAuditErrata(t *testing.T) {
 	second := Question{ID: "conv-26-q001", Text: "Who?", Answer: "Ann"}
 	other := Question{ID: "conv-26-q001", Text: "Where?", Answer: "Ann"}
 	nowhere := func(string) []string { return nil }
-	if err := errors.Join(e.apply(&first, nowhere), e.apply(&second, nowhere)); err != nil {
+	if err := errors.Join(e.apply(&first, nowhere, nil), e.apply(&second, nowhere, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if first.Answer != "17" || first.Erratum.OriginalAnswer != "18" || !second.Erratum.Exclude || e.Corrected != 1 || e.Excluded != 1 {
 		t.Errorf("%+v, %+v, %+v", first, second, e)
 	}
-	if err := e.apply(&other, nowhere); err == nil || !strings.Contains(err.Error(), "the errata are of another file") {
+	if err := e.apply(&other, nowhere, nil); err == nil || !strings.Contains(err.Error(), "the errata are of another file") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -47,11 +47,10 @@ func plainTurnID(text string) (turnID, bool) {
 	return id, colon && err == nil && err2 == nil && string(id.append(plain[:0])) == text
 }
 
-// gold returns the documents of the sessions that the evidence of a question names, in its order.
-// documents has those of the haystack by the number of their session.
-func (c *conversation) gold(
-	id string, evidence []string, documents map[int]string, traps *traps,
-) (paths []string) {
+// findGold sets the documents of the sessions that the evidence of a question names, in its order,
+// and the texts of the turns. documents has those of the haystack by the number of their session.
+func (c *conversation) findGold(q *Question, evidence []string, documents map[int]string, traps *traps) {
+	id := q.ID
 	for _, e := range evidence {
 		turns := turnIDs(e)
 		number, named := c.named[strings.TrimSpace(e)]
@@ -71,19 +70,54 @@ func (c *conversation) gold(
 				traps.add(trapGoldMissing, fmt.Sprintf("%s: %s", id, t))
 				continue
 			}
-			if !named && !c.turns[t] {
+			if _, ok := c.turns[t]; !named && !ok {
 				traps.add(trapNoTurn, fmt.Sprintf("%s: %s", id, t))
 			}
-			if !slices.Contains(paths, path) {
-				paths = append(paths, path)
+			if !slices.Contains(q.Gold, path) {
+				q.Gold = append(q.Gold, path)
+			}
+		}
+		for _, text := range c.textsOf(e) {
+			q.addEvidence(text)
+		}
+	}
+	if len(q.Gold) == 0 {
+		traps.add(trapNoGold, strings.TrimSpace(id+" "+strings.Join(evidence, " ")))
+	}
+}
+
+// textsOf returns the texts of the turns that evidence names.
+func (c *conversation) textsOf(evidence string) (texts []string) {
+	if number, named := c.named[strings.TrimSpace(evidence)]; named {
+		for _, t := range c.sessions[number].turns {
+			if t.SourceID == strings.TrimSpace(evidence) {
+				texts = append(texts, t.Text)
+			}
+		}
+		return texts
+	}
+	for _, t := range turnIDs(evidence) {
+		if text := c.turns[t]; text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// evidenceTexts returns the texts of the turns with an id of the file.
+func (h Haystack) evidenceTexts(id string) (texts []string) {
+	for _, s := range h.Sessions {
+		for _, t := range s.Turns {
+			if t.SourceID == id {
+				texts = append(texts, t.Text)
 			}
 		}
 	}
-	if len(paths) == 0 {
-		traps.add(trapNoGold, strings.TrimSpace(id+" "+strings.Join(evidence, " ")))
-	}
-	return paths
+	return texts
 }
+
+// EvidencePaths returns the documents of an id of a session or of a turn, as the file has it.
+func (h Haystack) EvidencePaths(id string) []string { return h.evidencePaths(id) }
 
 // evidencePaths returns the documents of a session's id, or of the turns that text names.
 func (h Haystack) evidencePaths(text string) []string {

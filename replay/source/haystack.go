@@ -18,8 +18,8 @@ type Haystack struct {
 	Brain string // a brain id by the slug rule of spec 2
 	// Sessions are in order of their date, those of the same date in the order of the file.
 	Sessions []Session
-	// Docs are the documents of a haystack in JSONL, which has no sessions. They are nil if the
-	// file has no corpus.
+	// Docs are the documents of a haystack in JSONL or BEIR, which has no sessions. They are nil if
+	// the file has no corpus.
 	Docs []dataset.Doc
 }
 

@@ -30,6 +30,11 @@ func (b *Benchmark) loadJSONL(corpus string, traps *traps) error {
 		}
 		b.Questions = append(b.Questions, questionOf(q))
 	}
+	tagged := slices.IndexFunc(b.Questions, func(q Question) bool { return len(q.Tags) > 0 })
+	typed := func(q Question) bool { return q.Type != noType }
+	if tagged >= 0 && !slices.ContainsFunc(b.Questions, typed) {
+		traps.add(trapTags, fmt.Sprintf("%s: %.60q", b.Questions[tagged].ID, b.Questions[tagged].Tags))
+	}
 	docs, err := dataset.Spec{Path: b.Path, Corpus: corpus}.OpenCorpus()
 	if err != nil {
 		return err
@@ -54,14 +59,17 @@ func (b *Benchmark) loadJSONL(corpus string, traps *traps) error {
 			return err
 		}
 	}
+	if err := dataset.CheckEvidence(d, brains); err != nil {
+		return err
+	}
 	return b.checkGold(brains, traps)
 }
 
 // checkLine checks what a replay needs of a line.
 func checkLine(q dataset.Question) error {
-	if q.ReferenceAnswer == "" && len(q.ExpectedSubstrings) == 0 && len(q.ExpectedPaths) == 0 && len(q.Checks) == 0 {
+	if q.ReferenceAnswer == "" && len(q.ExpectedSubstrings) == 0 && len(q.ExpectedPaths) == 0 && len(q.ExpectedEvidence) == 0 && len(q.Checks) == 0 {
 		return fmt.Errorf(`question %q has neither "reference_answer" nor "expected_substrings" `+
-			`nor "expected_paths" nor "checks"; without one of them it cannot be scored`, q.ID)
+			`nor "expected_paths" nor "expected_evidence" nor "checks"; without one of them it cannot be scored`, q.ID)
 	}
 	for key, has := range map[string]bool{"before": len(q.Before) > 0, "forbidden": len(q.Forbidden) > 0, "must_cite": len(q.MustCite) > 0} {
 		if has {
@@ -85,8 +93,8 @@ func (b *Benchmark) checkGold(brains []dataset.Brain, traps *traps) error {
 			}
 			return []string{path}
 		}
-		expected := q.Gold
-		q.Gold = nil
+		expected, grades := q.Gold, q.Grades
+		q.Gold, q.Grades = nil, nil
 		given := make(map[string]bool, len(expected))
 		for _, p := range expected {
 			switch resolved := resolve(p); {
@@ -97,9 +105,12 @@ func (b *Benchmark) checkGold(brains []dataset.Brain, traps *traps) error {
 				traps.add(trapGoldRepeated, fmt.Sprintf("%s: %.60q", q.ID, p))
 			default:
 				q.Gold, given[resolved[0]] = append(q.Gold, resolved[0]), true
+				if grade, graded := grades[p]; graded {
+					q.grade(resolved[0], grade)
+				}
 			}
 		}
-		if err := b.Errata.apply(q, resolve); err != nil {
+		if err := b.Errata.apply(q, resolve, nil); err != nil {
 			return err
 		}
 	}
@@ -112,7 +123,7 @@ func questionOf(q dataset.Question) Question {
 		ID: q.ID, Type: noType, Text: q.Question, Date: dateOf(q.QuestionDate),
 		Answer: q.ReferenceAnswer, Haystack: q.Brain, Brain: q.Brain,
 		ExpectedSubstrings: q.ExpectedSubstrings, Checks: q.Checks, Tags: q.Tags, Line: q.Line,
-		Abstention: slices.Contains(q.Tags, tagAbstention), Gold: q.ExpectedPaths,
+		Abstention: slices.Contains(q.Tags, dataset.TagAbstention), Gold: q.ExpectedPaths, Grades: q.ExpectedGrades, Evidence: q.ExpectedEvidence,
 	}
 	for _, prefix := range []string{tagType, "category:"} {
 		for _, tag := range q.Tags {

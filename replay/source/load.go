@@ -106,6 +106,9 @@ func (b *Benchmark) load(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
+// withOptions are the formats of benchmarks with multiple-choice questions.
+var withOptions = []dataset.Format{dataset.PersonaMem, dataset.PrefEval, dataset.LifeBench}
+
 // format determines the format of the file.
 func (b *Benchmark) format(o Options) (dataset.Format, error) {
 	head, err := b.file.head()
@@ -120,7 +123,7 @@ func (b *Benchmark) format(o Options) (dataset.Format, error) {
 		return "", fmt.Errorf("the format %s was expected and the content is %s", o.Format, found)
 	case len(b.others) > 0 && found != dataset.BEAM && found != dataset.ConvoMem:
 		return "", fmt.Errorf("it is a folder of files of %s; name one of them", found)
-	case o.OptionSeed != 0 && found != dataset.PersonaMem:
+	case o.OptionSeed != 0 && !slices.Contains(withOptions, found):
 		return "", fmt.Errorf("an option seed was given, and a file of %s has no multiple-choice options; omit it", found)
 	case o.Corpus != "" && found != dataset.JSONL:
 		return "", fmt.Errorf("a corpus was given, and a file of %s contains its documents; "+

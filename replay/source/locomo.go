@@ -14,23 +14,23 @@ import (
 type conversation struct {
 	id       string
 	speakers [2]string
-	sessions map[int]*meeting // by number
-	turns    map[turnID]bool
-	named    map[string]int // the sessions of turns whose ids are not like D8:6
-	qa       []asked
+	sessions map[int]*meeting  // by number
+	turns    map[turnID]string // their texts
+	named    map[string]int    // the sessions of turns whose ids are not like D8:6
+	qa       []askedID
 }
 
 // meeting is one session of a conversation.
 type meeting struct {
 	date  string
-	given bool   // its turns
-	turns []Turn // without texts, unless the walker keeps them
+	given bool // its turns
+	turns []Turn
 	count int
 	size  int64
 }
 
-// asked is a question of a conversation.
-type asked struct {
+// askedID is a question of a conversation.
+type askedID struct {
 	question            string
 	category            int
 	answer, adversarial scalar
@@ -58,7 +58,7 @@ func (c *conversation) name(n int) string {
 // conversation reads a conversation. Also with an error, it has what was read.
 func (w *walker) conversation(n int) (*conversation, error) {
 	c := &conversation{
-		sessions: map[int]*meeting{}, turns: make(map[turnID]bool, 512), named: map[string]int{},
+		sessions: map[int]*meeting{}, turns: make(map[turnID]string, 512), named: map[string]int{},
 	}
 	w.where = c.name(n)
 	if err := w.object("a conversation"); err != nil {
@@ -129,9 +129,9 @@ func (w *walker) said(c *conversation, m *meeting, session string, number int) e
 		case "speaker":
 			speaker, err = w.scalar(key, true)
 		case "text":
-			text, err = w.scalar(key, w.keep)
+			text, err = w.scalar(key, true) // it may be evidence
 		case "blip_caption":
-			caption, err = w.scalar(key, w.keep)
+			caption, err = w.scalar(key, true)
 		case "dia_id":
 			id, err = w.scalar(key, true)
 		case "img_url", "query", "re-download":
@@ -148,20 +148,21 @@ func (w *walker) said(c *conversation, m *meeting, session string, number int) e
 		len([]rune(speaker.text)) > protocol.MaxMessageName {
 		return jsonstream.At(start, fmt.Errorf("%s: the turn has no usable speaker", session))
 	}
-	if t, ok := plainTurnID(id.text); ok {
-		c.turns[t] = true
-	} else if ids := turnIDs(id.text); len(ids) > 0 {
-		for _, t := range ids {
-			c.turns[t] = true
-		}
-	} else if id.filled {
-		c.named[id.text] = number
-	}
 	const before, after = " [shares ", "]"
 	if caption.filled {
 		text.text += before + caption.text + after
 		text.size += len(before) + caption.size + len(after)
-	} else if !text.filled {
+	}
+	if t, ok := plainTurnID(id.text); ok {
+		c.turns[t] = text.text
+	} else if ids := turnIDs(id.text); len(ids) > 0 {
+		for _, t := range ids {
+			c.turns[t] = text.text
+		}
+	} else if id.filled {
+		c.named[id.text] = number
+	}
+	if !text.filled && !caption.filled {
 		w.traps.add(trapEmptyTurn, fmt.Sprintf("%s: %s, byte %d", w.where, session, start))
 		return nil
 	}
@@ -179,7 +180,7 @@ func (w *walker) asked(c *conversation) error {
 	if err := w.object("a question"); err != nil {
 		return err
 	}
-	a := asked{offset: w.r.Offset()}
+	a := askedID{offset: w.r.Offset()}
 	err := w.members(func(key string) (err error) {
 		switch key {
 		case "question":

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -13,6 +14,15 @@ import (
 // categories are the names of the categories of questions.
 var categories = map[int]string{
 	1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", adversarial: "adversarial",
+}
+
+// LoCoMoCategory returns the name of a category of LoCoMo by its number, empty for another text.
+func LoCoMoCategory(number string) string {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return ""
+	}
+	return categories[n]
 }
 
 // adversarial is the category of questions about what the conversation does not say.
@@ -113,8 +123,8 @@ func (c *conversation) addTo(b *Benchmark, h Haystack, _ int64, traps *traps) er
 		if err != nil {
 			return fmt.Errorf("question %q: %w", q.ID, jsonstream.At(a.offset, err))
 		}
-		q.Gold = c.gold(q.ID, a.evidence, documents, traps)
-		if err := b.Errata.apply(&q, h.evidencePaths); err != nil {
+		c.findGold(&q, a.evidence, documents, traps)
+		if err := b.Errata.apply(&q, h.evidencePaths, c.textsOf); err != nil {
 			return err
 		}
 		b.Questions = append(b.Questions, q)
@@ -124,7 +134,7 @@ func (c *conversation) addTo(b *Benchmark, h Haystack, _ int64, traps *traps) er
 }
 
 // complete checks a question and sets its answer.
-func (a asked) complete(q *Question, traps *traps) error {
+func (a askedID) complete(q *Question, traps *traps) error {
 	if q.Type == "" {
 		return fmt.Errorf("the category is %d and must be 1 to %d", a.category, len(categories))
 	}

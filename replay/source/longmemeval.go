@@ -23,7 +23,8 @@ type chat struct {
 	turns  []Turn // nil if texts are not kept
 	count  int    // of the turns with text
 	size   int64
-	marked bool // a turn says that it has the answer
+	marked bool     // a turn says that it has the answer
+	marks  []string // the texts of such turns
 	offset int64
 }
 
@@ -108,7 +109,7 @@ func (w *walker) turn(c *chat, n int) error {
 		case "role":
 			role, err = w.scalar(key, true)
 		case "content":
-			content, err = w.scalar(key, w.keep)
+			content, err = w.scalar(key, true) // it may be evidence
 		case "has_answer":
 			marks, err = w.boolean()
 			c.marked = c.marked || marks
@@ -137,6 +138,9 @@ func (w *walker) turn(c *chat, n int) error {
 	default:
 		w.traps.add(trapRole, fmt.Sprintf("%s: session %d, %.40q", w.where, n, t.Role))
 		t.Role, t.Name = "user", printable.First(strings.Join(strings.Fields(t.Role), " "), protocol.MaxMessageName)
+	}
+	if marks {
+		c.marks = append(c.marks, t.Text)
 	}
 	c.count++
 	c.size += int64(content.size)

@@ -102,7 +102,7 @@ func (in *instance) addTo(b *Benchmark, h Haystack, at int64, traps *traps) erro
 		return err
 	}
 	in.findGold(&q, h, traps)
-	err := b.Errata.apply(&q, h.paths)
+	err := b.Errata.apply(&q, h.paths, in.marks)
 	b.Questions = append(b.Questions, q)
 	b.offsets = append(b.offsets, at)
 	return err
@@ -127,7 +127,17 @@ func (in *instance) asked(q *Question, h Haystack, traps *traps) error {
 	return nil
 }
 
-// findGold sets the gold documents of a question.
+// marks returns the texts of the turns that have the answer, in the sessions with an id.
+func (in *instance) marks(id string) (texts []string) {
+	for i, c := range in.sessions {
+		if in.ids[i] == id {
+			texts = append(texts, c.marks...)
+		}
+	}
+	return texts
+}
+
+// findGold sets the gold documents of a question, and the turns in them that have the answer.
 func (in *instance) findGold(q *Question, h Haystack, traps *traps) {
 	gold := make(map[string]bool, len(in.gold))
 	for _, id := range in.gold {
@@ -138,6 +148,9 @@ func (in *instance) findGold(q *Question, h Haystack, traps *traps) {
 		gold[id] = true
 		paths := h.paths(id)
 		q.Gold = append(q.Gold, paths...)
+		for _, text := range in.marks(id) {
+			q.addEvidence(text)
+		}
 		if len(paths) == 0 {
 			traps.add(trapGoldMissing, fmt.Sprintf("%s: %.60q", in.id, id))
 		}

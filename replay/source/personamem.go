@@ -5,10 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"maps"
-	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,7 +14,7 @@ import (
 	"sync"
 
 	"evalctl/harness/dataset"
-	"evalctl/scorer"
+	"evalctl/internal/inputfile"
 )
 
 // personaColumns are the columns that a table of PersonaMem must have.
@@ -44,6 +41,12 @@ func readPersonaMem(in wholeFile) (w whole, err error) {
 	if err != nil {
 		return w, err
 	}
+	if t.column(personaHistory) >= 0 {
+		return readPersonaMem2(t, in)
+	}
+	if err := t.check(); err != nil {
+		return w, err
+	}
 	contexts, err := readContexts(in)
 	if err != nil {
 		return w, err
@@ -51,7 +54,7 @@ func readPersonaMem(in wholeFile) (w whole, err error) {
 	context, end := t.column("shared_context_id"), t.column("end_index_in_shared_context")
 	haystacks := map[string]bool{}
 	for i, row := range t.rows {
-		q, err := t.question(row, in.seed)
+		q, err := t.question(row, in)
 		if err != nil {
 			return w, fmt.Errorf("row %d: %w", i+2, err)
 		}
@@ -72,24 +75,29 @@ func readPersonaMem(in wholeFile) (w whole, err error) {
 }
 
 func readPersonaTable(data []byte) (t personaTable, err error) {
-	r := csv.NewReader(bytes.NewReader(data))
+	r := csv.NewReader(bytes.NewReader(inputfile.Table(data, true)))
 	if t.header, err = r.Read(); err != nil {
 		return t, err
 	}
 	for i, h := range t.header {
 		t.header[i] = strings.TrimSpace(h)
 	}
+	t.rows, err = r.ReadAll()
+	return t, err
+}
+
+// check returns an error for a table that is not one of the first PersonaMem.
+func (t personaTable) check() error {
 	for _, need := range personaColumns {
 		if t.column(need) < 0 {
-			return t, fmt.Errorf("the table has no column %s; its header is %s", need, quoted(t.header))
+			return fmt.Errorf("the table has no column %s; its header is %s", need, quoted(t.header))
 		}
 	}
 	if t.column(personaQuestions...) < 0 {
-		return t, fmt.Errorf("the table has none of the columns %s; its header is %s",
+		return fmt.Errorf("the table has none of the columns %s; its header is %s",
 			strings.Join(personaQuestions, " and "), quoted(t.header))
 	}
-	t.rows, err = r.ReadAll()
-	return t, err
+	return nil
 }
 
 // optionLabel is what an option begins with.
@@ -97,8 +105,9 @@ var optionLabel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*\(([a-z])\)\s*`)
 })
 
-// question returns a question, whose options are in an order by the seed and its id.
-func (t personaTable) question(row []string, seed uint64) (q Question, err error) {
+// question returns a question, whose options are in an order by the seed and its id, or in that of the
+// file.
+func (t personaTable) question(row []string, in wholeFile) (q Question, err error) {
 	q.ID, q.Type = row[t.column("question_id")], row[t.column("question_type")]
 	options, err := pythonStrings(row[t.column("all_options")])
 	if err != nil {
@@ -123,22 +132,8 @@ func (t personaTable) question(row []string, seed uint64) (q Question, err error
 	if right < 0 || len(texts) < 2 || len(texts) > 26 {
 		return q, fmt.Errorf("the %d options have no (%s)", len(texts), correct[1])
 	}
-	hash := fnv.New64a()
-	_, _ = io.WriteString(hash, q.ID) // it cannot fail
-	order := rand.New(rand.NewPCG(seed, hash.Sum64())).Perm(len(texts))
-	var b strings.Builder
-	b.WriteString(strings.TrimSpace(row[t.column(personaQuestions...)]))
-	b.WriteString("\n\nWhich of these answers is the best? Reply with its letter, such as (a).")
-	for at, i := range order {
-		letter := string(rune('a' + at))
-		fmt.Fprintf(&b, "\n(%s) %s", letter, texts[i])
-		if i == right {
-			q.Answer = fmt.Sprintf("(%s) %s", letter, texts[i])
-			q.Checks = []scorer.Check{{Choice: letter}}
-			q.Tags = append(q.Tags, "position:"+letter)
-		}
-	}
-	q.Text = b.String()
+	order := in.order(q.ID, len(texts))
+	setOptions(&q, row[t.column(personaQuestions...)], texts, right, order)
 	return q, nil
 }
 

@@ -53,6 +53,10 @@ func TestPersonaMem(t *testing.T) {
 	if len(positions) != 4 {
 		t.Errorf("the right option is only at %v", positions)
 	}
+	kept := open(t, path, Options{FileOrder: true})
+	if c := kept.Questions[0].Checks[0].Choice; c != "b" || !strings.Contains(kept.Questions[0].Text, "\n(b) Mint, as you said it's the best.") {
+		t.Errorf("in the order of the file the right letter is %s:\n%s", c, kept.Questions[0].Text)
+	}
 	first, second := open(t, path, Options{OptionSeed: 3}), open(t, path, Options{OptionSeed: 3})
 	if first.Questions[0].Text != second.Questions[0].Text {
 		t.Error("the same seed gives two orders")

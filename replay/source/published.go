@@ -11,8 +11,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Published is a published benchmark that can be downloaded by name.
-type Published struct {
+// PublishedFile is a published benchmark that can be downloaded by name.
+type PublishedFile struct {
 	Name, URL string
 	Size      int64 // in bytes
 	SHA256    string
@@ -26,7 +26,7 @@ const (
 	locomoFiles      = "https://raw.githubusercontent.com/snap-research/locomo/3eb6f2c585f5e1699204e3c3bdf7adc5c28cb376/data/"
 )
 
-var published = []Published{
+var published = []PublishedFile{
 	{
 		Name: "longmemeval-oracle", URL: longMemEvalFiles + "longmemeval_oracle.json", Size: 15_388_478,
 		SHA256:  "821a2034d219ab45846873dd14c14f12cfe7776e73527a483f9dac095d38620c",
@@ -50,10 +50,10 @@ var published = []Published{
 }
 
 // AllPublished returns the benchmarks that can be downloaded by name.
-func AllPublished() []Published { return slices.Clone(published) }
+func AllPublished() []PublishedFile { return slices.Clone(published) }
 
 // FindPublished returns the benchmark of a name.
-func FindPublished(name string) (Published, error) {
+func FindPublished(name string) (PublishedFile, error) {
 	var names []string
 	for _, b := range published {
 		if b.Name == name {
@@ -61,13 +61,13 @@ func FindPublished(name string) (Published, error) {
 		}
 		names = append(names, b.Name)
 	}
-	return Published{}, fmt.Errorf("unknown benchmark %q: must be one of %s; use --url for other files",
+	return PublishedFile{}, fmt.Errorf("unknown benchmark %q: must be one of %s; use --url for other files",
 		name, strings.Join(names, ", "))
 }
 
 // Fetched returns a benchmark, found by its name unless it has a URL, and the path of its file in a
 // folder, which it creates. The default folder is evalctl/datasets in the user's cache folder.
-func Fetched(b Published, dir string) (_ Published, path string, err error) {
+func Fetched(b PublishedFile, dir string) (_ PublishedFile, path string, err error) {
 	if b.URL == "" {
 		if b, err = FindPublished(b.Name); err != nil {
 			return b, "", err

@@ -2,6 +2,7 @@ package source
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"evalctl/harness/dataset"
@@ -22,6 +23,10 @@ type Question struct {
 	Brain      string // the brain of its haystack
 	// Gold are the paths of the gold documents, each once, in the order of the file.
 	Gold []string
+	// Grades are the grades of gold documents by their path. One without a grade has 1.
+	Grades map[string]float64
+	// Evidence are the texts of the turns that have the answer, each once, as far as the file says them.
+	Evidence []string
 	// Topical is set if the gold documents are about the subject of the question and do not contain
 	// an answer. Retrieval is not measured with them.
 	Topical bool
@@ -34,9 +39,6 @@ type Question struct {
 	// Erratum is what is known to be wrong with the gold, nil for nothing.
 	Erratum *Erratum
 }
-
-// tagAbstention is the tag of abstention questions.
-const tagAbstention = "abstention"
 
 // tagType begins the tag that has the type of a question.
 const tagType = "type:"
@@ -51,6 +53,7 @@ var judgeTypes = map[string]string{
 	"knowledge_update":          scorer.TypeKnowledgeUpdate,
 	"preference_following":      scorer.TypePreference,
 	"instruction_following":     scorer.TypePreference,
+	plusType:                    scorer.TypePreference,
 }
 
 // JudgeType returns how an answer to the question is judged, one of scorer.Types.
@@ -69,7 +72,7 @@ func (q Question) Dataset() dataset.Question {
 		Type: q.Type, JudgeType: q.JudgeType(), Checks: q.Checks,
 	}
 	if !q.Topical {
-		d.ExpectedPaths = q.Gold
+		d.ExpectedPaths, d.ExpectedGrades, d.ExpectedEvidence = q.Gold, q.Grades, q.Evidence
 	}
 	if text := strings.TrimSpace(q.Answer); d.ExpectedSubstrings == nil && text != "" {
 		d.ExpectedSubstrings = []string{text}
@@ -77,11 +80,26 @@ func (q Question) Dataset() dataset.Question {
 	return d
 }
 
+// addEvidence adds the text of a turn that has the answer. One without words says nothing.
+func (q *Question) addEvidence(text string) {
+	if scorer.HasWords(text) && !slices.Contains(q.Evidence, text) {
+		q.Evidence = append(q.Evidence, text)
+	}
+}
+
+// grade sets the grade of a gold document.
+func (q *Question) grade(path string, grade float64) {
+	if q.Grades == nil {
+		q.Grades = map[string]float64{}
+	}
+	q.Grades[path] = grade
+}
+
 // tags returns the tags of the question, with its type first.
 func (q Question) tags() []string {
 	tags := []string{tagType + q.Type}
 	if q.Abstention {
-		tags = append(tags, tagAbstention)
+		tags = append(tags, dataset.TagAbstention)
 	}
 	seen := make(map[string]bool, len(tags)+len(q.Tags))
 	for _, t := range tags {

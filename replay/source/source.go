@@ -44,6 +44,8 @@ type Options struct {
 	Errata string
 	// OptionSeed is the seed of the order in which the options of multiple-choice questions are shown.
 	OptionSeed uint64
+	// FileOrder shows options in the order of the file, to which letters in stored answers refer.
+	FileOrder bool
 }
 
 // Benchmark is a benchmark file that Open has found usable. Its methods may be called concurrently.
@@ -149,6 +151,9 @@ func (b *Benchmark) Infos() []HaystackInfo {
 	}
 	return infos
 }
+
+// HasDocuments reports whether haystacks have documents, and no sessions.
+func (b *Benchmark) HasDocuments() bool { return b.Format == dataset.JSONL || b.Format == dataset.BEIR }
 
 // Haystack reads a haystack. The error is ErrChanged if the file is not what it was at Open.
 func (b *Benchmark) Haystack(id string) (Haystack, error) {

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/docs"
 	"evalctl/harness/dataset"
 )
 
@@ -19,6 +21,17 @@ func TestAdders(t *testing.T) {
 		if f := b.Format; (elements[f] == nil) == (wholes[f] == nil) {
 			t.Errorf("%s is read as a stream, or as a whole, not by both or none", b.Title)
 		}
+	}
+}
+
+// TestFormatsInSchema: the schema of results has all formats.
+func TestFormatsInSchema(t *testing.T) {
+	schema, err := docs.Schemas.ReadFile("result.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf(`"format": {"enum": ["%s"]}`, strings.ReplaceAll(strings.Trim(fmt.Sprint(Formats()), "[]"), " ", `", "`)); !strings.Contains(string(schema), want) {
+		t.Errorf("the schema has not %s", want)
 	}
 }
 
@@ -64,8 +77,8 @@ func TestDetect(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	file := writeFile(t, "a.json", encode(t, []object{lmeInstance("q1")}))
 	for want, o := range map[string]Options{
-		"the format locomo was expected and the content is longmemeval":                                        {Format: dataset.LoCoMo},
-		`unknown format "csv"; known are [longmemeval locomo beam convomem personamem memoryagentbench jsonl]`: {Format: "csv"},
+		"the format locomo was expected and the content is longmemeval": {Format: dataset.LoCoMo},
+		`unknown format "csv"; known are [longmemeval locomo beam convomem personamem memoryagentbench prefeval agent-memory-benchmark letta halumem locomo-plus longmemeval-v2 lifebench beir jsonl]`: {Format: "csv"},
 		"a corpus was given": {Corpus: "x.jsonl"},
 	} {
 		if _, err := Open(t.Context(), file, o); err == nil || !strings.Contains(err.Error(), want) {

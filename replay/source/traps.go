@@ -18,6 +18,7 @@ var (
 	trapAnswerType          = trap{"answer-not-text", "the number is the answer, as the file writes it"}
 	trapByteOrderMark       = trap{"byte-order-mark", "skipped"}
 	trapContentType         = trap{"content-not-text", "the number is the text, as the file writes it"}
+	trapLineEnd             = trap{"line-end-as-text", "read as the end of a line"}
 	trapLeftOut             = trap{"corpus-file-left-out", "not written: documents are files that end in .md"}
 	trapDateAlone           = trap{"date-without-session", "not used"}
 	trapEmptySession        = trap{"empty-session", "left out: it has no text"}
@@ -31,8 +32,13 @@ var (
 	trapISODate             = trap{"other-date-format", "read as UTC and written as the other dates"}
 	trapNoDate              = trap{"question-without-date", "asked without a date"}
 	trapNoGold              = trap{"question-without-gold", "asked and judged; no retrieval metrics"}
+	trapNotJudged           = trap{"query-without-qrels", "not asked: the qrels do not name it"}
+	trapNothingRelevant     = trap{"query-without-relevant-document", "not asked: no document is relevant to it"}
 	trapOwnConversation     = trap{"conversation-of-a-question", "added to those of the file"}
 	trapPlanMark            = trap{"plan-mark-in-text", "removed: it says where the message was planned"}
+	trapPoint               = trap{"point-without-score", "left out: it is worth nothing"}
+	trapQuestionImage       = trap{"question-with-image", "not asked: the image cannot be sent"}
+	trapScreenshot          = trap{"screenshot", "not sent: the text of the page is"}
 	trapAfter               = trap{"session-after-question", "kept, as the file has it"}
 	trapGoldID              = trap{"session-id-names-gold", "not sent: sessions are numbered by date"}
 	trapRepeatedID          = trap{"session-id-repeated", "each is a session; if the id is gold, all are gold"}
@@ -41,9 +47,11 @@ var (
 	trapGoldMark            = trap{"turn-marked-as-gold", "the mark is not sent"}
 	trapUnknownKey          = trap{"unknown-key", "not used"}
 	trapUnknownType         = trap{"unknown-question-type", "judged as standard"}
+	trapTags                = trap{"tags-without-type", "all questions are one stratum: a type is a tag type:X or category:X"}
 	trapRole                = trap{"unknown-role", "sent as a user's turn that names the role"}
 	trapSpeaker             = trap{"unknown-speaker", "sent as a user's turn that has the name"}
 	trapUnreadable          = trap{"unreadable-evidence", "not gold: it names no turn"}
+	trapTimeGap             = trap{"unreadable-time-gap", "no time: the dialogue is dated as the question, as its authors do"}
 	trapWeekday             = trap{"wrong-weekday", "the date counts, and is written with its weekday"}
 )
 

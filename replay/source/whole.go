@@ -1,10 +1,13 @@
 package source
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -27,16 +30,28 @@ var wholes = map[dataset.Format]func(in wholeFile) (whole, error){
 	dataset.PersonaMem: readPersonaMem,
 
 	dataset.MemoryAgentBench: readMemoryAgentBench,
+	dataset.PrefEval:         readPrefEval,
+	dataset.LettaFacts:       readLettaFacts,
+	dataset.AgentMemory:      readAgentMemory,
+	dataset.BEIR:             readBEIR,
+	dataset.HaluMem:          readHaluMem,
+	dataset.LoCoMoPlus:       readLoCoMoPlus,
+	dataset.LongMemEval2:     readLongMemEval2,
+	dataset.LifeBench:        readLifeBench,
 }
 
 // wholeFile is a file to be read.
 type wholeFile struct {
-	path  string
-	data  []byte
-	seed  uint64 // of the order of options
-	traps *traps
+	path string
+	data []byte
+	seed uint64 // of the order of options
+	// fileOrder is that of Options.
+	fileOrder bool
+	traps     *traps
 	// beside reads another file that belongs to it, whose digest becomes part of the benchmark's.
 	beside func(path string) ([]byte, error)
+	// lines reads such a file of JSON lines a line at a time, of any size.
+	lines func(path string, read func(line []byte) error) error
 }
 
 // whole is what a file has.
@@ -54,7 +69,7 @@ func filesOf(path string) ([]string, error) {
 	if err != nil || !info.IsDir() {
 		return []string{path}, nil // openFile reports what is wrong
 	}
-	for _, pattern := range []string{"chat.json", "*/chat.json", "*.json"} {
+	for _, pattern := range []string{beirQueries, "chat.json", "*/chat.json", "*.json"} {
 		found, err := globIn(path, pattern)
 		if err != nil {
 			return nil, err
@@ -63,7 +78,7 @@ func filesOf(path string) ([]string, error) {
 			return found, nil
 		}
 	}
-	return nil, fmt.Errorf("%s is a folder without chat.json, of BEAM, and without files in JSON", path)
+	return nil, fmt.Errorf("%s is a folder without chat.json, of BEAM, without queries.jsonl, of BEIR, and without files in JSON", path)
 }
 
 // globIn returns the files of a folder that match a pattern. The folder's own name is no pattern.
@@ -116,12 +131,23 @@ func (b *Benchmark) loadWhole(ctx context.Context, read func(wholeFile) (whole, 
 			digests.add(path, data)
 		}
 		w, err := read(wholeFile{
-			path: path, data: []byte(strings.TrimPrefix(string(data), byteOrderMark)), seed: o.OptionSeed, traps: traps,
+			path: path, data: inputfile.Text(data), seed: o.OptionSeed, fileOrder: o.FileOrder, traps: traps,
 			beside: func(path string) ([]byte, error) {
 				data, err := readWhole(path)
 				digests.add(path, data)
 				b.file.size += int64(len(data))
 				return data, err
+			},
+			lines: func(path string, read func([]byte) error) error {
+				sum, size, err := readLines(path, func(line []byte) error {
+					if ctx.Err() != nil {
+						return context.Cause(ctx)
+					}
+					return read(line)
+				})
+				digests = append(digests, digestLine(sum, path))
+				b.file.size += size
+				return err
 			},
 		})
 		if err == nil {
@@ -144,6 +170,32 @@ func readWhole(path string) ([]byte, error) {
 	return inputfile.Read(path, maxWhole)
 }
 
+// readLines calls read for each line of a file that is not blank. It returns the file's digest and size.
+func readLines(path string, read func([]byte) error) (digest string, size int64, err error) {
+	f, err := inputfile.Open(path, inputfile.Streamed)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	hash := sha256.New()
+	from := bufio.NewReaderSize(io.TeeReader(f, hash), 1<<20)
+	for n := 1; ; n++ {
+		line, err := from.ReadBytes('\n')
+		size += int64(len(line))
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			if err := read(line); err != nil {
+				return "", size, fmt.Errorf("%s:%d: %w", path, n, err)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return hex.EncodeToString(hash.Sum(nil)), size, nil
+		case err != nil:
+			return "", size, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+}
+
 // digestLines are the digests of several files, as sha256sum prints them.
 type digestLines []string
 
@@ -163,10 +215,13 @@ func (d digestLines) sum() string {
 func (b *Benchmark) addWhole(w whole, ids map[string]bool, traps *traps) error {
 	haystacks := map[string]Haystack{}
 	for _, h := range w.haystacks {
-		if len(h.Sessions) == 0 {
+		info := HaystackInfo{ID: h.ID, Brain: h.Brain, Sessions: len(h.Sessions) + len(h.Docs)}
+		if info.Sessions == 0 {
 			return fmt.Errorf("haystack %q: %w", h.ID, errNoSessions)
 		}
-		info := HaystackInfo{ID: h.ID, Brain: h.Brain, Sessions: len(h.Sessions)}
+		for _, d := range h.Docs {
+			info.TextBytes += int64(len(d.Data))
+		}
 		for _, s := range h.Sessions {
 			size := 0
 			for _, t := range s.Turns {
@@ -190,7 +245,7 @@ func (b *Benchmark) addWhole(w whole, ids map[string]bool, traps *traps) error {
 			return fmt.Errorf("the question id %q occurs twice; ids must be unique", q.ID)
 		case strings.TrimSpace(q.Text) == "":
 			return fmt.Errorf("question %q has no text", q.ID)
-		case strings.TrimSpace(q.Answer) == "":
+		case strings.TrimSpace(q.Answer) == "" && b.Format != dataset.BEIR:
 			return fmt.Errorf("question %q has no answer", q.ID)
 		case len(q.Gold) == 0 && !q.Abstention && q.Checks == nil:
 			traps.add(trapNoGold, q.ID)
@@ -198,7 +253,7 @@ func (b *Benchmark) addWhole(w whole, ids map[string]bool, traps *traps) error {
 		ids[q.ID] = true
 		h := haystacks[q.Haystack]
 		q.Brain = h.Brain
-		if err := b.Errata.apply(&q, h.evidencePaths); err != nil {
+		if err := b.Errata.apply(&q, h.evidencePaths, h.evidenceTexts); err != nil {
 			return err
 		}
 		b.Questions = append(b.Questions, q)

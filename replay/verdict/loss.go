@@ -44,8 +44,12 @@ func (s Scorer) cause(r *result.Record, abstention bool) result.Cause {
 	return result.CauseReader
 }
 
-// allRetrieved reports whether all gold is among the first topK documents, or none is known.
+// allRetrieved reports whether all evidence was returned and all gold is among the first topK
+// documents, or none is known.
 func allRetrieved(r *result.Record, topK int) bool {
+	if r.LacksEvidence() {
+		return false
+	}
 	return r.Retrieval == nil || !slices.ContainsFunc(r.Retrieval.Gold, func(g scorer.Gold) bool {
 		return g.Rank < 1 || g.Rank > topK
 	})

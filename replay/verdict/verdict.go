@@ -25,7 +25,9 @@ type Scorer struct {
 	Reads, Judged, Retrieves bool
 	// Gold is set if what was retrieved is scored, and no answer. Documents then finds the documents
 	// of chunks.
-	Gold      bool
+	Gold bool
+	// Evidence is set if retrieval is scored by evidence where a question has some.
+	Evidence  bool
 	Documents harness.Documents
 }
 
@@ -64,7 +66,14 @@ func (s Scorer) originalRetrieval(rec *result.Record, q *source.Question) *resul
 		len(e.OriginalGold) == 0 || slices.Equal(e.OriginalGold, q.Gold) {
 		return nil
 	}
-	gold, asked := result.Gold(e.OriginalGold), q.Dataset()
+	if s.Evidence && len(rec.ExpectedEvidence) > 0 && len(e.OriginalEvidence) > 0 {
+		was := *rec
+		was.ExpectedEvidence = e.OriginalEvidence
+		was.CompareEvidence(s.TopK)
+		v := scorer.Verdict{Scored: true, Score: was.Evidence.Recall}
+		return &result.Original{Score: &v.Score, Passed: v.Passed()}
+	}
+	gold, asked := result.Gold(e.OriginalGold, q.Grades), q.Dataset()
 	found := result.CompareWithGold(gold, rec.Retrieved, s.TopK, func(c result.Chunk) []string {
 		return s.Documents.Documents(asked, c, gold)
 	})
@@ -118,6 +127,7 @@ func setAside(r result.Record, abstention bool) result.Record {
 	}
 	r.Outcome, r.Score, r.Passed, r.Error = result.NoGold, nil, false, nil
 	r.Reason, r.JudgeVerdict, r.Cause = "excluded by errata", "", ""
-	r.ExpectedPaths, r.Retrieval, r.DeepRank, r.Panel = nil, nil, nil, nil
+	r.ExpectedPaths, r.ExpectedGrades, r.Retrieval, r.DeepRank, r.Panel = nil, nil, nil, nil, nil
+	r.ExpectedEvidence, r.Evidence, r.Returned = nil, nil, nil
 	return r
 }

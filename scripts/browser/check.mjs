@@ -3,26 +3,25 @@
 // try to run scripts. SHOTS=FOLDER keeps screenshots.
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { accessible, check, done, equal, launch, narrow, openPage, shot } from './browser.mjs';
+import { accessible, check, done, equal, first, launch, narrow, openPage, shot, widths } from './browser.mjs';
 
 const open = (browser, file, options) => openPage(browser, pathToFileURL(resolve(file)).href, options);
 
-// looks checks each width and colour scheme, with some questions open.
+// looks checks each width and colour scheme, as it opens and with all that is folded open.
 async function looks(browser, file) {
   for (const scheme of ['light', 'dark']) {
-    for (const width of [390, 1440]) {
+    for (const width of widths) {
       const page = await open(browser, file, { width, scheme });
       const what = `${basename(file)} ${scheme} ${width}`;
       await shot(page, what);
-      await page.evaluate(() => [...document.querySelectorAll('#list details')].slice(0, 4).forEach((d) => { d.open = true; }));
+      if (width === 1280) await first(page, what);
       await narrow(page, what);
-      if ((scheme === 'dark') === (width === 390)) await accessible(page, what); // each scheme and width once
-      if (process.env.SHOTS) {
-        const list = await page.$('#questions');
-        if (list) await list.evaluate((e) => e.scrollIntoView());
-        await shot(page, `${what} questions`);
-        await shot(page, `${what} full`, true);
-      }
+      if (process.env.SHOTS) await shot(page, `${what} full`, true);
+      await page.evaluate(() => [...document.querySelectorAll('.fold, #list > li:nth-child(-n+4) details')].forEach((d) => { d.open = true; }));
+      await narrow(page, `${what} open`);
+      await accessible(page, what);
+      await page.emulateMediaType('print');
+      await narrow(page, `${what} printed`);
       await page.close();
     }
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the HTML pages of evalctl in a real browser, with check.mjs: pages of a run whose dataset
-# and documents try to run scripts, of a comparison and of a conformance report. With view.mjs it
-# checks those of evalctl view over a folder of such results.
+# and documents try to run scripts, of a comparison, a replay, a board, benches and a conformance
+# report. With view.mjs it checks those of evalctl view over a folder of such results.
 #
 # It needs Go, Node and npm, and Chromium, which it installs if it can. Without a browser it prints
 # SKIPPED. The packages are installed into a cache folder, in the versions of the lock file.
@@ -87,9 +87,17 @@ for _ in $(seq 600); do
   sleep 0.1
 done
 quietly conformance --endpoint "$url" --only brains --html conformance.html
+quietly replay --sdk go --without-memory oracle --without-memory no-memory --dataset hostile.jsonl \
+  --corpus hostile.corpus --model fake --judge fake --output replay --html replay.html
+quietly board replay --html board.html
+quietly sweep --sdk go --dataset hostile.jsonl --top-k 1,5 --output sweep
+quietly report sweep/*/go.sweep.json --html sweep.html
+quietly bench --target memory='SVC_STORE=memory go' --target go --rate 40/s --duration 4s \
+  --require 'p99<50ms,errors<0.1%' --output bench --html bench.html
+quietly bench --target go --grow 50,100,200 --duration 3s --output grow --html grow.html
 begin "the pages in Chromium"
-HOSTILE=1 node check.mjs hostile.html comparison.html
-node check.mjs conformance.html
+HOSTILE=1 node check.mjs hostile.html comparison.html replay.html replay.go.html
+node check.mjs conformance.html board.html sweep.html bench.html grow.html
 
 # The documents have lost their numbers in the last of 40 nights, and a run has not finished.
 begin "a folder of results"

@@ -2,7 +2,7 @@
 // has results of many nights, and one run with a journal and a partial result. This adds a question to
 // the journal, and then removes it, as a run does at its end.
 import { appendFileSync, readFileSync, rmSync } from 'node:fs';
-import { accessible, check, done, equal, launch, narrow, openPage, shot } from './browser.mjs';
+import { accessible, check, done, equal, launch, narrow, openPage, shot, widths } from './browser.mjs';
 
 const [url, journal] = process.argv.slice(2);
 const origin = new URL(url).origin;
@@ -10,13 +10,13 @@ const browser = await launch();
 const open = (path, options = {}) => openPage(browser, new URL(path, url).href, { origin, ...options });
 const links = (page, prefix) => page.$$eval(`a[href^="${prefix}"]`, (all) => all.map((a) => a.getAttribute('href')));
 
-// looks checks a page in light and dark, and on a small and a large screen.
+// looks checks a page in light and dark, and in each width.
 async function looks(name, path) {
-  for (const [width, scheme] of [[390, 'light'], [1440, 'light'], [390, 'dark'], [1440, 'dark']]) {
+  for (const [width, scheme] of widths.flatMap((w) => [[w, 'light'], [w, 'dark']])) {
     const page = await open(path, { width, scheme });
     const what = `view ${name} ${scheme} ${width}`;
     await narrow(page, what);
-    if ((scheme === 'dark') === (width === 390)) await accessible(page, what); // each scheme and width once
+    await accessible(page, what);
     const hostile = await page.evaluate(() => [document.querySelectorAll('img, iframe, object, embed, [onerror], [onload]').length, globalThis.hostile]);
     equal(`${what}: hostile text`, hostile, [0, null]);
     await shot(page, what, true);

@@ -30,16 +30,16 @@ def same(what, got, want):
         sys.exit(f"FAIL {what}: {got!r}, want {want!r}")
 
 
-def read(result, csv, parquet, schema):
+def read(result, csv, jsonl, schema):
     with open(result) as f:
         questions = json.load(f)["questions"]
     with open(schema) as f:
         columns = list(json.load(f)["properties"])
     same("questions", len(questions), len(TEXTS))
     tables = {
-        "pandas parquet": pandas.read_parquet(parquet),
+        "pandas jsonl": pandas.read_json(jsonl, lines=True, dtype=False, precise_float=True),
         "pandas csv": pandas.read_csv(csv, keep_default_na=False, lineterminator="\n", dtype={"reference_answer": str}),
-        "duckdb parquet": duckdb.sql(f"select * from '{parquet}'").df(),
+        "duckdb jsonl": duckdb.sql(f"select * from '{jsonl}'").df(),
         "duckdb csv": duckdb.sql(f"select * from read_csv('{csv}', header=true, quote='\"', escape='\"', delim=',')").df(),
     }
     for name, table in tables.items():
@@ -55,7 +55,7 @@ def read(result, csv, parquet, schema):
             same(f"{name} {q['id']} score", float(row["score"]), q["score"])
             same(f"{name} {q['id']} latency", float(row["latency_ms"]), q["latency_ms"])
         print(f"ok  {name}: {len(table)} rows of {len(columns)} columns")
-    rate = duckdb.sql(f"select avg(passed::int), median(latency_ms) > 0 from '{parquet}' where outcome = 'scored'").fetchone()
+    rate = duckdb.sql(f"select avg(passed::int), median(latency_ms) > 0 from '{jsonl}' where outcome = 'scored'").fetchone()
     same("the pass rate in SQL", rate, (1.0, True))
     print("ok  SQL on the table")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that pandas and DuckDB read what evalctl report writes as --csv and --parquet: the columns, the
+# Checks that pandas and DuckDB read what evalctl report writes as --csv and --jsonl: the columns, the
 # types and every text, of answers that look like formulas and like rows.
 #
 # It needs Go and Python 3 with venv. The packages are installed into a cache folder.
@@ -25,7 +25,7 @@ cp scorer.sh "$temp"
 cd "$temp"
 ./evalctl run --sdk go --dataset q.jsonl --corpus q.corpus --scorer 'cmd:sh scorer.sh' --floor 0 --quiet --output out >summary
 result=$(sed -n 's/.* -> //p' summary)
-./evalctl report "$result" --csv q.csv --parquet q.parquet
+./evalctl report "$result" --csv q.csv --jsonl rows.jsonl
 ./evalctl dataset schema table >table.schema.json
 begin "pandas and DuckDB"
-"$venv/bin/python" "$OLDPWD/check.py" read "$result" q.csv q.parquet table.schema.json
+"$venv/bin/python" "$OLDPWD/check.py" read "$result" q.csv rows.jsonl table.schema.json

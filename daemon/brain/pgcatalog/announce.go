@@ -146,8 +146,8 @@ func (l *Leases) Watch(ctx context.Context, resume func(ctx context.Context, ten
 	})
 }
 
-// abandoned is an announcement of a process that has vanished.
-type abandoned struct {
+// orphan is an announcement of a process that has vanished.
+type orphan struct {
 	uid              int64
 	name, tenant, id string
 }
@@ -171,7 +171,7 @@ func (l *Leases) takeOver(ctx context.Context, resume func(ctx context.Context, 
 }
 
 // abandoned returns the announcements that have expired.
-func (l *Leases) abandoned(ctx context.Context) ([]abandoned, error) {
+func (l *Leases) abandoned(ctx context.Context) ([]orphan, error) {
 	ctx, cancel := limit(ctx)
 	defer cancel()
 	rows, err := l.pool.Query(ctx, `SELECT uid, name, tenant, id FROM evalctl.leases JOIN evalctl.brains ON uid = brain
@@ -179,13 +179,13 @@ func (l *Leases) abandoned(ctx context.Context) ([]abandoned, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (a abandoned, err error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (a orphan, err error) {
 		return a, row.Scan(&a.uid, &a.name, &a.tenant, &a.id)
 	})
 }
 
 // clear removes an announcement that has expired.
-func (l *Leases) clear(ctx context.Context, a abandoned) error {
+func (l *Leases) clear(ctx context.Context, a orphan) error {
 	ctx, cancel := limit(ctx)
 	defer cancel()
 	_, err := l.pool.Exec(ctx, "DELETE FROM evalctl.leases WHERE brain = $1 AND name = $2 AND expires < now()", a.uid, a.name)

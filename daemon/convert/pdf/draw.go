@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"math"
+	"strings"
 
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
@@ -41,12 +42,12 @@ type drawer struct {
 	layout layout
 	state  state
 	saved  []state
-	marked []marked
+	marked []markedContent
 	held   int // lines of the layout that are counted
 }
 
-// marked is content between BDC or BMC and EMC.
-type marked struct {
+// markedContent is content between BDC or BMC and EMC.
+type markedContent struct {
 	replaced bool   // text of it is not shown, because
 	text     string // this is its text, until it is shown
 }
@@ -73,6 +74,8 @@ func (d *drawer) draw(content []byte, resources types.Dict, level int) {
 			d.form(name(operands), resources, level)
 		case "Tf":
 			d.setFont(operands, resources)
+		case "gs":
+			d.setState(d.r.dict(d.r.dict(resources["ExtGState"])[name(operands)]))
 		case "BDC", "BMC":
 			d.beginMarked(operands, resources)
 		default:
@@ -169,6 +172,17 @@ func (d *drawer) setFont(operands []token, resources types.Dict) {
 	d.state.size = operand(operands, 1)
 }
 
+// setState takes the font and its size from a dictionary of the graphics state, if it has them
+// (ISO 32000-2, 8.4.5).
+func (d *drawer) setState(parameters types.Dict) {
+	font := d.r.array(parameters["Font"])
+	if len(font) != 2 {
+		return
+	}
+	d.state.font = d.r.font(font[0])
+	d.state.size, _ = d.r.number(font[1])
+}
+
 // show shows strings. Numbers between them move the text to the left, in thousandths of the size.
 func (d *drawer) show(operands []token) {
 	s := &d.state
@@ -194,7 +208,8 @@ func (d *drawer) count() bool {
 	return d.r.err == nil
 }
 
-// glyph shows a glyph and moves the text by its width.
+// glyph shows a glyph and moves the text by its width. A blank that word spacing closes is not shown:
+// some files write one within a word (ISO 32000-2, 9.3.3).
 func (d *drawer) glyph(g glyph) {
 	if !d.count() {
 		return
@@ -211,10 +226,6 @@ func (d *drawer) glyph(g glyph) {
 			break
 		}
 	}
-	size := math.Hypot(m.c, m.d)
-	if shown != "" && size > 0 && !math.IsInf(size, 0) && !math.IsNaN(size) {
-		d.layout.add(shown, m, g.width/1000, size)
-	}
 	by := g.width / 1000 * s.size
 	if s.font.vertical {
 		by = -by
@@ -222,6 +233,11 @@ func (d *drawer) glyph(g glyph) {
 	by += s.charSpace
 	if g.space {
 		by += s.wordSpace
+	}
+	size := math.Hypot(m.c, m.d)
+	closed := g.space && s.wordSpace < 0 && by/s.size < wordGap && strings.TrimSpace(shown) == ""
+	if shown != "" && !closed && size > 0 && !math.IsInf(size, 0) && !math.IsNaN(size) {
+		d.layout.add(shown, m, g.width/1000, size)
 	}
 	s.advance(by)
 }
@@ -263,45 +279,21 @@ func (d *drawer) drawForm(o types.Object, resources types.Dict, level int) {
 	d.state, d.saved = outer, saved
 }
 
-// annotation draws what an annotation shows, at its place.
-func (d *drawer) annotation(annotation types.Dict) {
-	const hidden, noView = 1 << 1, 1 << 5
-	flags, _ := d.r.number(annotation["F"])
-	if int(flags)&(hidden|noView) != 0 || d.r.name(annotation["Subtype"]) == "Popup" {
-		return
-	}
-	normal := d.r.dict(annotation["AP"])["N"]
-	if _, ok := d.r.get(normal).(types.Dict); ok {
-		// One appearance for each state, as that of a check box.
-		normal = d.r.dict(normal)[d.r.name(annotation["AS"])]
-	}
-	form := d.r.dict(normal)
-	if form == nil {
-		return
-	}
-	d.state = newState()
-	place, box := d.r.numbers(annotation["Rect"]), d.r.numbers(form["BBox"])
-	if len(place) == 4 && len(box) == 4 {
-		d.state.ctm = matrix{1, 0, 0, 1, min(place[0], place[2]) - min(box[0], box[2]), min(place[1], place[3]) - min(box[1], box[3])}
-	}
-	d.drawForm(normal, nil, 0)
-}
-
 // beginMarked begins marked content, which may say what its text is.
 func (d *drawer) beginMarked(operands []token, resources types.Dict) {
 	if len(d.marked) > 1024 {
 		return
 	}
-	var m marked
+	var m markedContent
 	for i, t := range operands {
 		switch {
 		case t.kind == tokenName && string(t.text) == "ActualText" && i+1 < len(operands) && operands[i+1].kind == tokenString:
-			m = marked{replaced: true, text: textString(operands[i+1].text)}
+			m = markedContent{replaced: true, text: textString(operands[i+1].text)}
 		case i == 1 && t.kind == tokenName && operands[0].kind == tokenName:
 			properties := d.r.dict(d.r.dict(resources["Properties"])[string(t.text)])
 			if o := properties["ActualText"]; o != nil {
 				if text, err := d.r.file.DereferenceText(o); err == nil {
-					m = marked{replaced: true, text: text}
+					m = markedContent{replaced: true, text: text}
 				}
 			}
 		}

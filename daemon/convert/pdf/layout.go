@@ -34,12 +34,12 @@ type layout struct {
 	text  strings.Builder // of the line that is open
 	open  line
 	words int // spaces in it
-	seen  map[shown]bool
+	seen  map[placedGlyph]bool
 }
 
-// shown is a glyph at a place, in twentieths of its size. Some files draw a glyph twice to make it
+// placedGlyph is a glyph at a place, in twentieths of its size. Some files draw a glyph twice to make it
 // bold.
-type shown struct {
+type placedGlyph struct {
 	text string
 	x, y int32
 }
@@ -58,7 +58,10 @@ const (
 // add adds a glyph. The matrix maps a square of the font size.
 func (l *layout) add(text string, m matrix, width, size float64) {
 	blank := strings.TrimSpace(text) == ""
-	if !blank && l.repeats(shown{text, int32(math.Round(m.e / size * 20)), int32(math.Round(m.f / size * 20))}) {
+	if !blank && strings.TrimFunc(text, unicode.IsControl) == "" {
+		return // a sign without text, such as an arrow mapped to U+0000, leaves a gap
+	}
+	if !blank && l.repeats(placedGlyph{text, int32(math.Round(m.e / size * 20)), int32(math.Round(m.f / size * 20))}) {
 		return
 	}
 	length := math.Hypot(m.a, m.b)
@@ -109,12 +112,12 @@ const maxSeen = 4096
 
 // repeats reports whether the same glyph was drawn at the same place before, within a tenth of its
 // size.
-func (l *layout) repeats(g shown) bool {
+func (l *layout) repeats(g placedGlyph) bool {
 	if l.seen == nil || len(l.seen) >= maxSeen {
-		l.seen = map[shown]bool{}
+		l.seen = map[placedGlyph]bool{}
 	}
 	for x := g.x - 1; x <= g.x+1; x++ {
-		if l.seen[shown{g.text, x, g.y}] {
+		if l.seen[placedGlyph{g.text, x, g.y}] {
 			return true
 		}
 	}
@@ -154,6 +157,9 @@ func (l *layout) space(at float64) {
 
 func (l *layout) write(text string, g line) {
 	for _, r := range text {
+		if r == '\u00ad' { // what a page draws is seen: a hyphen
+			r = '-'
+		}
 		switch {
 		case unicode.IsSpace(r):
 			l.space(g.start)

@@ -62,8 +62,11 @@ type reader struct {
 	file     *model.XRefTable
 	fonts    map[uintptr]*textFont // by the dictionary of the font
 	opened   map[int]bool          // streams of objects, by their number
-	defaults types.Dict            // resources of the fields of forms
-	err      error                 // ends the reading
+	form     types.Dict            // the interactive form
+	defaults types.Dict            // resources of its fields
+	// needsAppearances says that the appearances of fields are to be made from their values.
+	needsAppearances bool
+	err              error // ends the reading
 }
 
 // Read reads a PDF. An encrypted file must have an empty user password.
@@ -152,7 +155,10 @@ func (r *reader) title() string {
 // pages returns the lines of every page.
 func (r *reader) pages() [][]line {
 	root := r.dict(*r.file.Root)
-	r.defaults = r.dict(r.dict(root["AcroForm"])["DR"])
+	r.form = r.dict(root["AcroForm"])
+	r.defaults = r.dict(r.form["DR"])
+	needs, _ := r.get(r.form["NeedAppearances"]).(types.Boolean)
+	r.needsAppearances = bool(needs)
 	var (
 		pages [][]line
 		seen  = map[int]bool{}

@@ -91,6 +91,10 @@ func TestLayout(t *testing.T) {
 			[]string{column(72, 700, 12, "The harbour clock has been re-", "paired by the Northern Town-", "Hall.")},
 			[]pdf.Block{{Lines: lines{"The harbour clock has been repaired by the Northern Town-Hall."}}},
 		}, {
+			"a soft hyphen that is drawn is a hyphen", helvetica,
+			[]string{column(72, 700, 12, "Order 07\xadQRT of 2025\xad03\xad14, pages 12\xad16, re\xad", "paired.")},
+			[]pdf.Block{{Lines: lines{"Order 07-QRT of 2025-03-14, pages 12-16, repaired."}}},
+		}, {
 			"large text is a heading", helvetica,
 			[]string{column(72, 760, 24, "Report") + column(72, 720, 16, "Summary") + column(72, 700, 12, long...)},
 			[]pdf.Block{{Lines: lines{"Report"}, Level: 1}, {Lines: lines{"Summary"}, Level: 3}, {Lines: lines{strings.Join(long, " ")}}},
@@ -152,6 +156,19 @@ func TestLayout(t *testing.T) {
 			"a blank below a glyph is none", helvetica,
 			[]string{"BT /F1 12 Tf 72 700 Td (Inn) Tj 10.008 0 Td [( ) -278 (er)] TJ ET"},
 			[]pdf.Block{{Lines: lines{"Inner"}}},
+		}, {
+			"a blank that word spacing closes is none", helvetica,
+			[]string{"BT /F1 12 Tf 72 700 Td -3.3 Tw (fun ction of) Tj -1 Tw ( two) Tj 2 Tw ( words) Tj ET"},
+			[]pdf.Block{{Lines: lines{"functionof two words"}}},
+		}, {
+			"a graphics state has a font", "/ExtGState <</G <</Font [<</Type /Font /Subtype /Type1 /BaseFont /Helvetica>> 12]>> /W <</LW 2>>>>",
+			[]string{"/G gs BT 72 700 Td (Of the state,) Tj /W gs ( and kept.) Tj ET"},
+			[]pdf.Block{{Lines: lines{"Of the state, and kept."}}},
+		}, {
+			"a sign that is mapped to a control character divides words", "/Font <</F1 <</Type /Font /Subtype /Type1 " +
+				"/BaseFont /Helvetica /Encoding /WinAnsiEncoding /ToUnicode 3 0 R>>>>",
+			[]string{"1 beginbfchar <2d> <0000> endbfchar", "BT /F1 12 Tf 72 700 Td (non-empty) Tj ET"},
+			[]pdf.Block{{Lines: lines{"non empty"}}},
 		}, {
 			"marked content says what its text is", helvetica,
 			[]string{"BT /F1 12 Tf 72 700 Td /Span <</ActualText (offer)>> BDC (xyz) Tj EMC ( two ) Tj /Span <</ActualText <feff0416>>> BDC (q) Tj EMC ET"},

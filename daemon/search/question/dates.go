@@ -14,8 +14,10 @@ type Period struct {
 	From, To time.Time
 }
 
-// Contains reports whether an instant is in the period.
+// Contains reports whether a time is in the period, by its day and time of day as they are written,
+// whatever its zone is.
 func (p Period) Contains(t time.Time) bool {
+	t = time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), p.From.Location())
 	return !t.Before(p.From) && t.Before(p.To)
 }
 
@@ -40,6 +42,24 @@ func Periods(question string, asOf time.Time) (periods []Period) {
 		}
 	}
 	return periods
+}
+
+// aboutTime are English words that say nothing about what is asked for beside a time.
+var aboutTime = strings.Fields("ago last past previous this today yesterday happen happened day days week weeks weekend weekends month months year years since during until before after early mid late go went going on")
+
+// OnlyTime reports whether a question has no English words with a meaning but those of a time, as in
+// "What happened on 5 March 2023?".
+func OnlyTime(question string) bool {
+	for start, end := range language.Words(question) {
+		word := strings.ToLower(question[start:end])
+		_, month := language.Months[word]
+		_, weekday := language.Weekdays[word]
+		if !month && !weekday && language.Day(word) == 0 && language.Year(word) == 0 && numberOf(word) == 0 &&
+			!slices.Contains(aboutTime, word) && language.English.Term(word) != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // dateReader reads a question word by word.

@@ -41,16 +41,26 @@ const maxTypedWords = 32
 // operators as they were read; none means that the words are the text as it is.
 //
 // Prose has no operators: a text that ends like a sentence, that asks something, of several lines,
-// or of more than 32 words. Nor has anything else a meaning that people write in plain text, see
-// docs/retrieval.md.
+// or of more than 32 words. A phrase among other words is a quotation, unless another operator is
+// there, which nobody writes in a sentence. Nor has anything else a meaning that people write in plain
+// text, see docs/retrieval.md.
 func ParseOperators(text string) (words string, c Conditions, operators []string) {
 	if strings.ContainsAny(strings.TrimSpace(text), "\n\r\u2028\u2029") || len(strings.Fields(text)) > maxTypedWords {
 		return text, Conditions{}, nil
 	}
 	tokens := readTokens(text)
-	if len(tokens) == 0 || isProse(tokens) {
+	if len(tokens) == 0 || isProse(tokens) || quotes(tokens) {
 		return text, Conditions{}, nil
 	}
+	return read(text, tokens)
+}
+
+// GivenOperators is ParseOperators for a text that is said to have operators, whatever else it is.
+func GivenOperators(text string) (words string, c Conditions, operators []string) {
+	return read(text, readTokens(text))
+}
+
+func read(text string, tokens []token) (words string, c Conditions, operators []string) {
 	var ranked []string
 	for i := 0; i < len(tokens); {
 		end := alternatives(tokens, i)
@@ -242,6 +252,18 @@ func (t token) isOperand() bool {
 // isShouted reports whether a token is a word in capitals.
 func (t token) isShouted() bool {
 	return !t.written && strings.ToUpper(t.words) == t.words && strings.ToLower(t.words) != t.words
+}
+
+// quotes reports whether the only operators are phrases, among other words.
+func quotes(tokens []token) bool {
+	words := false
+	for i, t := range tokens {
+		if t.excluded || t.prefix || alternatives(tokens, i) > i+1 {
+			return false
+		}
+		words = words || !t.written
+	}
+	return words
 }
 
 const (

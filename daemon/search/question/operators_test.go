@@ -17,9 +17,9 @@ func TestParseOperators(t *testing.T) {
 		operators   []string
 	}{
 		{`"red car"`, `red car`, []string{`"red car"`}},
-		{`the "red car" in town`, `the red car in town`, []string{`"red car"`}},
+		{`the "red car" in town -blue`, `the red car in town`, []string{`"red car"`, `-blue`}},
 		{`“red car”`, `red car`, []string{`“red car”`}},
-		{`"red car", blue`, `red car blue`, []string{`"red car"`}},
+		{`"red car", "blue"`, `red car blue`, []string{`"red car"`, `"blue"`}},
 		{`"Who is there?"`, `Who is there?`, []string{`"Who is there?"`}},
 		{`red -car`, `red`, []string{`-car`}},
 		{`red −car`, `red`, []string{`−car`}},
@@ -54,6 +54,7 @@ func TestPlainText(t *testing.T) {
 		`*`, `**`, `a * b`, `2*3`, `*word*`, `**bold**`, `C* algebra`, `A* search`, `f**k`, `*.go`, `foo/*`,
 		`tea or coffee`, `Or else`, `OR`, `OR tea`, `tea OR`, `tea OR OR coffee`, `-5`, `-5 degrees`, `--flag`, `run --flag`,
 		`TCP OR UDP`, `BAGUE EN OR BLANC`, `Portland, OR`, `C++`, `C# -c++`, `ls -rw-r--r--`, `-DKEY=value`, `-foo/bar`, `-`, `--`, `-"`, `a -`,
+		`the "red car" in town`, `Anna said "see you soon" at the pier`, `"see you soon", said Anna`, `I read "Dune" yesterday`,
 		`Who wrote "War and Peace"?`, `I read "Dune". Who wrote it? Thanks`, `Did he say "no -never" OR "yes"?`,
 		`What did he mean by "happy place."`, `He sang "Help!"`, `Τι είναι το "Φως";`, `「東京」とは何ですか？ -大阪`, `ما معنى "سلام"؟`,
 		`jet interference -dash experimental papers .`, "- milk\n- eggs", "-milk\n-eggs", "\"red\ncar\"",
@@ -61,6 +62,16 @@ func TestPlainText(t *testing.T) {
 	} {
 		if words, c, operators := ParseOperators(text); words != text || !isEmpty(c) || len(operators) > 0 {
 			t.Errorf("%q is read as %q with %q, want no operators", text, words, operators)
+		}
+	}
+}
+
+func TestGivenOperators(t *testing.T) {
+	for text, want := range map[string][]string{
+		`the "red car" in town`: {`"red car"`}, `Who wrote "War and Peace"?`: {`"War and Peace"`}, "a\n-b": {"-b"}, "plain words": nil,
+	} {
+		if _, _, operators := GivenOperators(text); !slices.Equal(operators, want) {
+			t.Errorf("%q has the operators %q, want %q", text, operators, want)
 		}
 	}
 }

@@ -71,9 +71,9 @@ func (b *backend) log(c store.Commit) error {
 		return err
 	}
 	b.number++
-	docs := make([]*logged, len(ops))
+	docs := make([]*logEntry, len(ops))
 	for i, op := range ops {
-		docs[i] = &logged{loggedOp: op, log: b.active, when: c.When}
+		docs[i] = &logEntry{loggedOp: op, log: b.active, when: c.When}
 	}
 	b.files.Lock()
 	first := len(b.pending.Docs) == 0

@@ -98,7 +98,7 @@ type backend struct {
 	folder os.FileInfo
 
 	// pending has the documents of the logs. The lock of files guards it.
-	pending store.Overlay[*logged]
+	pending store.Overlay[*logEntry]
 
 	// settling holds a token while a log is being emptied. laying is held while documents are written
 	// to their files. The order of locks is settling, mu, laying, that of files.

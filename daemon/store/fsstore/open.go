@@ -29,7 +29,7 @@ func open(ctx context.Context, dir string, opts *store.Options, wrap func(disk) 
 	b := &backend{
 		logger: o.Logger.With("store", root.Name()), now: o.Now,
 		home: root, lock: flock.New(filepath.Join(root.Name(), lockFile)),
-		pending: store.NewOverlay[*logged](), writable: map[string]bool{}, settling: make(chan struct{}, 1),
+		pending: store.NewOverlay[*logEntry](), writable: map[string]bool{}, settling: make(chan struct{}, 1),
 	}
 	b.disk = &realDisk{home: root, docs: &b.files}
 	if wrap != nil {

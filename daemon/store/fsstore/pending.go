@@ -9,8 +9,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// logged is a document, or a deletion, in a log.
-type logged struct {
+// logEntry is a document, or a deletion, in a log.
+type logEntry struct {
 	loggedOp
 	log  *log
 	when time.Time
@@ -18,12 +18,12 @@ type logged struct {
 }
 
 // Now implements store.Change.
-func (d *logged) Now() (info store.FileInfo, deleted bool) {
+func (d *logEntry) Now() (info store.FileInfo, deleted bool) {
 	return store.FileInfo{Path: d.path, Size: d.size, ModTime: d.when}, d.deleted
 }
 
 // content reads the document.
-func (d *logged) content() ([]byte, error) {
+func (d *logEntry) content() ([]byte, error) {
 	if d.log == nil {
 		return d.data, nil
 	}

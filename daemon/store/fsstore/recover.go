@@ -45,12 +45,12 @@ func (b *backend) openLogs(closed bool) (err error) {
 
 // replay completes the files of the documents that logs have, and empties the logs.
 func (b *backend) replay(logs []logContent) error {
-	history := map[string][]*logged{}
+	history := map[string][]*logEntry{}
 	for _, c := range logs {
 		b.report(c)
 		for _, r := range c.records {
 			for _, op := range r.ops {
-				doc := &logged{loggedOp: op, log: c.log, when: r.when}
+				doc := &logEntry{loggedOp: op, log: c.log, when: r.when}
 				history[op.path] = append(history[op.path], doc)
 			}
 		}
@@ -99,7 +99,7 @@ func (b *backend) report(c logContent) {
 
 // restore makes the files of the documents what the history of the logs says. A file that somebody
 // else has changed is kept. After a stuckError all other documents are in their files.
-func (b *backend) restore(history map[string][]*logged, where keeper) error {
+func (b *backend) restore(history map[string][]*logEntry, where keeper) error {
 	if len(history) == 0 {
 		return nil
 	}
@@ -142,8 +142,8 @@ func (b *backend) restore(history map[string][]*logged, where keeper) error {
 }
 
 // waitingFor returns what is pending: deletions or writes.
-func (b *backend) waitingFor(deletions bool) []*logged {
-	return slices.DeleteFunc(b.waiting(), func(doc *logged) bool { return doc.deleted != deletions })
+func (b *backend) waitingFor(deletions bool) []*logEntry {
+	return slices.DeleteFunc(b.waiting(), func(doc *logEntry) bool { return doc.deleted != deletions })
 }
 
 // fileCondition says what a crash has left of a document.
@@ -158,7 +158,7 @@ const (
 	foreignFile fileCondition = "the file was changed by hand"
 )
 
-func (b *backend) logRestored(doc *logged, state fileCondition) {
+func (b *backend) logRestored(doc *logEntry, state fileCondition) {
 	what := "document restored from the log"
 	if doc.deleted {
 		what = "deletion of a document completed"
@@ -168,7 +168,7 @@ func (b *backend) logRestored(doc *logged, state fileCondition) {
 
 // compare compares the file of a document with all that the logs have of it. last is the last of the
 // versions. No times decide, because clocks can be set, and files be restored.
-func (b *backend) compare(file string, last *logged, versions []*logged) (fileCondition, error) {
+func (b *backend) compare(file string, last *logEntry, versions []*logEntry) (fileCondition, error) {
 	info, err := b.files.Root.Lstat(cmp.Or(file, last.path))
 	switch {
 	case err != nil && !store.IsNotFound(store.NoFile(err)) && b.obstacle(last.path) == "":
@@ -218,7 +218,7 @@ func (b *backend) compare(file string, last *logged, versions []*logged) (fileCo
 }
 
 // largest returns the size of the largest version.
-func largest(versions []*logged) (size int64) {
+func largest(versions []*logEntry) (size int64) {
 	for _, v := range versions {
 		size = max(size, v.size)
 	}

@@ -23,8 +23,8 @@ const (
 	olderFiles = "files"
 )
 
-// Salvaged says what Salvage has found.
-type Salvaged struct {
+// SalvageReport says what Salvage has found.
+type SalvageReport struct {
 	Documents int      // that were copied
 	FromLogs  int      // those of them that no file had
 	Older     int      // versions
@@ -35,34 +35,34 @@ type Salvaged struct {
 // Open takes for a new store with these documents. Of each document it takes what the logs have last,
 // otherwise its file; other versions are in the folder older of out. It changes nothing in dir, and does
 // not lock it: no program may have it open.
-func Salvage(ctx context.Context, dir, out string) (Salvaged, error) {
+func Salvage(ctx context.Context, dir, out string) (SalvageReport, error) {
 	s := &salvager{docs: map[string]version{}}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return s.Salvaged, err
+		return s.SalvageReport, err
 	}
 	defer root.Close()
 	if err := s.readLogs(root); err != nil {
-		return s.Salvaged, err
+		return s.SalvageReport, err
 	}
 	if s.out, err = store.OpenDir(ctx, out); err != nil {
-		return s.Salvaged, err
+		return s.SalvageReport, err
 	}
 	defer s.out.Close()
 	if err := s.out.Mkdir(documentsDir, dirMode); err != nil {
-		return s.Salvaged, err
+		return s.SalvageReport, err
 	}
 	if err := s.writeVersions(); err != nil {
-		return s.Salvaged, err
+		return s.SalvageReport, err
 	}
 	if err := s.copyFiles(ctx, root); err != nil {
-		return s.Salvaged, err
+		return s.SalvageReport, err
 	}
-	return s.Salvaged, nil
+	return s.SalvageReport, nil
 }
 
 type salvager struct {
-	Salvaged
+	SalvageReport
 	out      *os.Root
 	versions []version          // in the order of their numbers
 	docs     map[string]version // the last version that the logs have, of those that may not be in files

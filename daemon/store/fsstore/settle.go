@@ -124,16 +124,16 @@ func (b *backend) settleLog(l *log) error {
 }
 
 // waiting returns what is pending.
-func (b *backend) waiting() []*logged {
+func (b *backend) waiting() []*logEntry {
 	b.files.RLock()
 	defer b.files.RUnlock()
-	return slices.AppendSeq(make([]*logged, 0, len(b.pending.Docs)), maps.Values(b.pending.Docs))
+	return slices.AppendSeq(make([]*logEntry, 0, len(b.pending.Docs)), maps.Values(b.pending.Docs))
 }
 
 // sortDocs puts deletions first, because a document can be below one that was deleted, and documents
 // of a directory next to each other.
-func sortDocs(docs []*logged) {
-	slices.SortFunc(docs, func(a, b *logged) int {
+func sortDocs(docs []*logEntry) {
+	slices.SortFunc(docs, func(a, b *logEntry) int {
 		if a.deleted != b.deleted {
 			if a.deleted {
 				return -1
@@ -147,14 +147,14 @@ func sortDocs(docs []*logged) {
 // layOut writes documents to their files. It can be repeated after an error or a crash. The contents
 // are read from the logs, unless ops has the operations with them. After an error that is due to one
 // document it goes on with the others, and returns a stuckError. It requires laying.
-func (b *backend) layOut(docs []*logged, ops []store.Op) (err error) {
+func (b *backend) layOut(docs []*logEntry, ops []store.Op) (err error) {
 	defer b.disk.release()
 	contents := make(map[string][]byte, len(ops))
 	for _, op := range ops {
 		contents[op.Path] = op.Data
 	}
 	sortDocs(docs)
-	var done []*logged
+	var done []*logEntry
 	var stuck error
 	for _, doc := range docs {
 		data, ok := contents[doc.path]
@@ -181,13 +181,13 @@ func (b *backend) layOut(docs []*logged, ops []store.Op) (err error) {
 		}
 	}
 	if len(b.pending.Docs) == 0 {
-		b.pending = store.NewOverlay[*logged]() // maps keep the memory of their largest size
+		b.pending = store.NewOverlay[*logEntry]() // maps keep the memory of their largest size
 	}
 	return err
 }
 
 // layOutOne writes a document to its file, or removes the file.
-func (b *backend) layOutOne(doc *logged, data []byte) (err error) {
+func (b *backend) layOutOne(doc *logEntry, data []byte) (err error) {
 	if doc.deleted {
 		err = b.removeFile(doc.path)
 	} else {
@@ -230,7 +230,7 @@ func (b *backend) removeFile(path string) error {
 
 // writeFile creates or replaces the file of a document. If the file system does not take a name that
 // it should have taken, the names are encoded.
-func (b *backend) writeFile(doc *logged, data []byte) error {
+func (b *backend) writeFile(doc *logEntry, data []byte) error {
 	file, err := b.files.Place(doc.path, true)
 	if err != nil {
 		return err

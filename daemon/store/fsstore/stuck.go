@@ -59,7 +59,7 @@ func (b *backend) carry(l *log) error {
 		}
 		b.number++
 		b.files.Lock()
-		b.pending.Put(doc.path, &logged{loggedOp: ops[0], log: b.active, when: doc.when})
+		b.pending.Put(doc.path, &logEntry{loggedOp: ops[0], log: b.active, when: doc.when})
 		b.files.Unlock()
 	}
 	return nil

@@ -42,7 +42,7 @@ type oldOp struct {
 // upgrade completes the files of the documents that the logs of an older layout have, and creates new
 // logs. Until the new version is written, an interrupted upgrade is repeated.
 func (b *backend) upgrade() (err error) {
-	history := map[string][]*logged{}
+	history := map[string][]*logEntry{}
 	var logs []*log // the older one first
 	for i, l := range []**log{&b.active, &b.spare} {
 		if *l, err = newLog(b.disk, logFiles[i]); err != nil {
@@ -78,8 +78,8 @@ func (b *backend) upgrade() (err error) {
 }
 
 // readOldLogs returns what the logs of an older layout have, in the order in which it was committed.
-func (b *backend) readOldLogs(logs []*log) ([]*logged, error) {
-	var docs []*logged
+func (b *backend) readOldLogs(logs []*log) ([]*logEntry, error) {
+	var docs []*logEntry
 	type numbered struct {
 		record
 		log *log
@@ -113,7 +113,7 @@ func (b *backend) readOldLogs(logs []*log) ([]*logged, error) {
 	})
 	for _, r := range all {
 		for _, op := range r.ops {
-			docs = append(docs, &logged{loggedOp: op, log: r.log, when: r.when})
+			docs = append(docs, &logEntry{loggedOp: op, log: r.log, when: r.when})
 		}
 	}
 	return docs, nil
@@ -121,7 +121,7 @@ func (b *backend) readOldLogs(logs []*log) ([]*logged, error) {
 
 // decodeOldBatch returns the operations of a batch. ok is false if there is no complete one: then it
 // was not committed.
-func decodeOldBatch(data []byte) (docs []*logged, ok bool, err error) {
+func decodeOldBatch(data []byte) (docs []*logEntry, ok bool, err error) {
 	if len(data) < oldBatchHeader || string(data[:len(oldBatchMagic)]) != oldBatchMagic {
 		return nil, false, nil
 	}
@@ -142,7 +142,7 @@ func decodeOldBatch(data []byte) (docs []*logged, ok bool, err error) {
 		if op.Kind != oldBatchWritten && op.Kind != oldBatchDeleted {
 			return nil, false, errOperation
 		}
-		docs = append(docs, &logged{when: batch.When, data: op.Data, loggedOp: loggedOp{
+		docs = append(docs, &logEntry{when: batch.When, data: op.Data, loggedOp: loggedOp{
 			path: op.Path, deleted: op.Kind == oldBatchDeleted, size: int64(len(op.Data)),
 		}})
 	}

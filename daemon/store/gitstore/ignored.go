@@ -9,20 +9,20 @@ import (
 	"evalctl/daemon/store"
 )
 
-// ignored tells which files git ignores, from the files .gitignore of the worktree and .git/info/exclude.
-type ignored struct {
+// ignoreRules tells which files git ignores, from the files .gitignore of the worktree and .git/info/exclude.
+type ignoreRules struct {
 	b  *backend
 	mu sync.Mutex
 	// patterns are those of a directory and its parents.
 	patterns map[string][]gitignore.Pattern
 }
 
-func (b *backend) newIgnored() *ignored {
-	return &ignored{b: b, patterns: map[string][]gitignore.Pattern{}}
+func (b *backend) newIgnored() *ignoreRules {
+	return &ignoreRules{b: b, patterns: map[string][]gitignore.Pattern{}}
 }
 
 // match reports whether git ignores a file, or a directory above it.
-func (g *ignored) match(path string) bool {
+func (g *ignoreRules) match(path string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	segments := strings.Split(path, "/")
@@ -36,7 +36,7 @@ func (g *ignored) match(path string) bool {
 }
 
 // in returns the patterns that apply in a directory.
-func (g *ignored) in(dir string) []gitignore.Pattern {
+func (g *ignoreRules) in(dir string) []gitignore.Pattern {
 	if found, ok := g.patterns[dir]; ok {
 		return found
 	}
@@ -59,7 +59,7 @@ func (g *ignored) in(dir string) []gitignore.Pattern {
 const maxIgnore = 1 << 20
 
 // read appends the patterns of a file, if there is one that can be read.
-func (g *ignored) read(name string, domain []string, found []gitignore.Pattern) []gitignore.Pattern {
+func (g *ignoreRules) read(name string, domain []string, found []gitignore.Pattern) []gitignore.Pattern {
 	info, err := g.b.Root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxIgnore {
 		return found

@@ -24,8 +24,8 @@ func (b *backend) mutated(ctx context.Context, m *mutation, cause error) (store.
 	return event(m.op.Path, found.seq, found.kind, m.when), true, nil
 }
 
-// committed is a commit that happened.
-type committed struct {
+// commitRecord is a commit that happened.
+type commitRecord struct {
 	seq  uint64
 	kind store.ChangeKind // of its first event
 }
@@ -33,7 +33,7 @@ type committed struct {
 // outcome returns the commit with an id, after an error that leaves open whether it happened. If it
 // did not happen, it never will, and the error says that nothing was changed. If that cannot be
 // found out in time, the error says that the outcome is unknown.
-func (b *backend) outcome(ctx context.Context, id commitID, cause error) (committed, error) {
+func (b *backend) outcome(ctx context.Context, id commitID, cause error) (commitRecord, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveWithin)
 	defer cancel()
 	for delay := 20 * time.Millisecond; ; delay = min(2*delay, time.Second) {
@@ -60,7 +60,7 @@ func (b *backend) outcome(ctx context.Context, id commitID, cause error) (commit
 // find looks for a commit. If it returns pgx.ErrNoRows, the commit will not happen later either: a
 // transaction that held the lock of the brain has ended before, and a statement that arrives later
 // has an old fence.
-func (b *backend) find(ctx context.Context, id commitID) (found committed, err error) {
+func (b *backend) find(ctx context.Context, id commitID) (found commitRecord, err error) {
 	var fence int64
 	var missing error
 	err = pgx.BeginFunc(ctx, b.db.pool, func(tx pgx.Tx) error {

@@ -11,7 +11,7 @@ import (
 
 // MutateTogether implements an optional method of store.Backend. It is one round trip and one
 // transaction, which waits for the lock of the brain.
-func (b *backend) MutateTogether(ctx context.Context, ops []store.Op, when time.Time) ([]store.Mutated, error) {
+func (b *backend) MutateTogether(ctx context.Context, ops []store.Op, when time.Time) ([]store.Mutation, error) {
 	all := make([]*mutation, len(ops))
 	for i, op := range ops {
 		if op.Data == nil {
@@ -24,7 +24,7 @@ func (b *backend) MutateTogether(ctx context.Context, ops []store.Op, when time.
 	if err != nil && !lost {
 		return nil, failure(context.WithoutCancel(ctx), err)
 	}
-	outcomes := make([]store.Mutated, len(ops))
+	outcomes := make([]store.Mutation, len(ops))
 	for i, m := range all {
 		if lost {
 			outcomes[i].Event, outcomes[i].OK, outcomes[i].Err = b.mutated(ctx, m, err)

@@ -71,6 +71,8 @@ func TestUndone(t *testing.T) {
 			if !s[1].Broken() {
 				t.Error("the store is not broken")
 			}
+			// A replica that only looks is broken before it says so.
+			awaittest.Until(t, "the end of the events", func() bool { return len(events()) >= 6 })
 			got := events()
 			if last := got[len(got)-1]; last.Kind != store.Missed || len(got) != 6 {
 				t.Errorf("%d events, the last one %+v, want 5 and Missed", len(got), last)

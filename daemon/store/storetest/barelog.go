@@ -14,11 +14,11 @@ type BareLog struct {
 	turn chan struct{} // holds a token while somebody writes and syncs
 
 	mu      sync.Mutex
-	waiting *appended
+	waiting *appendedBatch
 }
 
-// appended is what is written together.
-type appended struct {
+// appendedBatch is what is written together.
+type appendedBatch struct {
 	data []byte
 	done chan struct{} // closed when it is durable
 	err  error
@@ -39,7 +39,7 @@ func NewBareLog(t testing.TB) *BareLog {
 func (l *BareLog) Append(data []byte) error {
 	l.mu.Lock()
 	if l.waiting == nil {
-		l.waiting = &appended{done: make(chan struct{})}
+		l.waiting = &appendedBatch{done: make(chan struct{})}
 	}
 	mine := l.waiting
 	mine.data = append(mine.data, data...)

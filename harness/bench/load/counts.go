@@ -17,8 +17,8 @@ func solve(rate, slope, n float64) float64 {
 	return 2 * n / (rate + math.Sqrt(max(0, rate*rate+2*slope*n)))
 }
 
-// timed is an outcome with its times.
-type timed struct {
+// timedOutcome is an outcome with its times.
+type timedOutcome struct {
 	Outcome
 	latency, service time.Duration
 }
@@ -32,6 +32,8 @@ type counts struct {
 	left int64 // out, before the first block
 	by   []map[string]*record.OpBlock
 	busy []time.Duration // of all clients, by block
+
+	backlog backlog
 }
 
 func newCounts(blocks, clients int) *counts {
@@ -84,7 +86,7 @@ func (c *counts) drop(name string, block int) {
 }
 
 // add counts a request that should have begun in a block, and ended in that or a later one.
-func (c *counts) add(name string, block, ended int, t timed) {
+func (c *counts) add(name string, block, ended int, t timedOutcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o := c.op(name, ended); o != nil && t.Err == nil {
@@ -150,6 +152,9 @@ func (c *counts) blocks(s Span, n int) []record.Block {
 	}
 	if len(out) > 0 {
 		out[0].LeftOut = c.left
+		if c.backlog.every > 0 {
+			out[0].Backlog = c.backlog.at(int(s.Block / c.backlog.every))
+		}
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -106,7 +107,7 @@ func TestQuantilesOfExponentialLatencies(t *testing.T) {
 	for _, arrival := range []string{record.Constant, record.Poisson} {
 		p := constant(2000)
 		p.Arrival = arrival
-		o := run(t, p, load.Span{Block: 10 * time.Second, Blocks: 10}, stub(exponential(20*time.Millisecond, 3)))
+		o := run(t, p, load.Span{Block: 3 * time.Second, Blocks: 40}, stub(exponential(20*time.Millisecond, 3)))
 		for _, q := range []struct {
 			p     float64
 			found *record.Quantity
@@ -115,7 +116,7 @@ func TestQuantilesOfExponentialLatencies(t *testing.T) {
 			if math.Abs(q.found.Value/want-1) > 0.02 {
 				t.Errorf("%s: quantile %v is %.2f ms, want %.2f ms within 2 %%", arrival, q.p, q.found.Value, want)
 			}
-			if q.found.Low == nil || !(*q.found.Low <= q.found.Value && q.found.Value <= *q.found.High) {
+			if q.found.Low == nil || *q.found.Low > q.found.Value || q.found.High != nil && q.found.Value > *q.found.High {
 				t.Errorf("%s: quantile %v lies outside its interval", arrival, q.p)
 			}
 		}
@@ -272,5 +273,34 @@ func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
 	}
 	if o.Service.Max > 6 {
 		t.Errorf("the service time is at most %.0f ms, want 5 ms", o.Service.Max)
+	}
+}
+
+// The backlog is how many requests should have begun and have not ended. Those of a load that is
+// ended early belong to a block that is as long as the load was.
+func TestBacklog(t *testing.T) {
+	for _, c := range []struct {
+		enough func([]int64) bool
+		blocks float64 // seconds
+		want   []int64
+	}{
+		{func([]int64) bool { return false }, 4, []int64{20, 29, 29, 29}},
+		{func(b []int64) bool { return len(b) == 2 }, 2, []int64{20, 29}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := load.Span{Lead: time.Second, Block: 4 * time.Second, Blocks: 1, Every: time.Second, Enough: c.enough}
+			blocks, err := load.Run(t.Context(), constant(10), s, stub(always(2950*time.Millisecond)), new(atomic.Uint64), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := blocks[0]
+			if n := int64(c.blocks * 10); b.Seconds != c.blocks || b.LeftOut != 10 || b.Ops[0].Offered != n || b.Ops[0].OK != n {
+				t.Errorf("a block of %v s with %+v", b.Seconds, b.Ops[0])
+			}
+
+			if !slices.Equal(b.Backlog, c.want) { // a second of lead and one of the block have begun at first
+				t.Errorf("the backlog is %d, want %d", b.Backlog, c.want)
+			}
+		})
 	}
 }

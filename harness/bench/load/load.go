@@ -62,6 +62,10 @@ type Profile struct {
 type Span struct {
 	Lead, Block time.Duration
 	Blocks      int
+	// Every is how often the backlog of an open model is counted, 0 for never. Enough is called with
+	// the counts so far. If it returns true, the load ends, and its only block is shorter.
+	Every  time.Duration
+	Enough func(backlog []int64) bool
 }
 
 func (s Span) whole() time.Duration { return s.Lead + time.Duration(s.Blocks)*s.Block }
@@ -115,6 +119,8 @@ type Load struct {
 	number   *atomic.Uint64 // of the next request
 	start    time.Time
 	counts   *counts
+	ends     atomic.Int64 // of the last block, in nanoseconds since the first one began
+	looked   int          // how many counts of the backlog Enough has seen
 	inFlight atomic.Int64
 	requests sync.WaitGroup
 }
@@ -135,6 +141,8 @@ func Run(ctx context.Context, p Profile, span Span, work Work, number *atomic.Ui
 		clients = p.Concurrency
 	}
 	l.counts = newCounts(span.Blocks, clients)
+	l.counts.backlog.every = span.Every
+	l.ends.Store(int64(span.Block) * int64(span.Blocks))
 	live.load.Store(l)
 	if clients > 0 {
 		l.closed(ctx)
@@ -144,6 +152,9 @@ func Run(ctx context.Context, p Profile, span Span, work Work, number *atomic.Ui
 	l.requests.Wait()
 	if ctx.Err() != nil {
 		return l.counts.blocks(span, l.over()), context.Cause(ctx)
+	}
+	if span.Every > 0 {
+		span.Block = time.Duration(l.ends.Load())
 	}
 	return l.counts.blocks(span, span.Blocks), nil
 }
@@ -178,7 +189,7 @@ func (l *Load) open(ctx context.Context) {
 	arrivals := newArrivals(l.profile, l.span)
 	for {
 		offset, ok := arrivals.next()
-		if !ok {
+		if !ok || l.enough(offset-l.span.Lead) {
 			return
 		}
 		intended := l.start.Add(offset)
@@ -199,6 +210,7 @@ func (l *Load) open(ctx context.Context) {
 			continue
 		}
 		l.inFlight.Add(1)
+		l.counts.mark(l.since(intended), 1)
 		l.requests.Go(func() {
 			defer l.inFlight.Add(-1)
 			l.send(ctx, r, intended)
@@ -206,13 +218,32 @@ func (l *Load) open(ctx context.Context) {
 	}
 }
 
+// enough reports whether Enough ends the load before an arrival, so long after the first block began.
+func (l *Load) enough(since time.Duration) bool {
+	if l.span.Every == 0 || int(since/l.span.Every) <= l.looked {
+		return false
+	}
+	l.looked = int(since / l.span.Every)
+	if !l.span.Enough(l.counts.backlogs(l.looked)) {
+		return false
+	}
+	l.ends.Store(int64(since))
+	return true
+}
+
+// since returns the time from the beginning of the first block, negative before it.
+func (l *Load) since(at time.Time) time.Duration { return at.Sub(l.start) - l.span.Lead }
+
 // block returns the index of the block that a time is in, negative before the first one.
 func (l *Load) block(at time.Time) int {
-	since := at.Sub(l.start) - l.span.Lead
-	if since < 0 {
+	switch since := l.since(at); {
+	case since < 0:
 		return -1
+	case since >= time.Duration(l.ends.Load()):
+		return l.span.Blocks
+	default:
+		return int(since / l.span.Block)
 	}
-	return int(since / l.span.Block)
 }
 
 // send sends one request that should have begun at a time.
@@ -228,6 +259,7 @@ func (l *Load) send(ctx context.Context, r Request, intended time.Time) {
 		ended = time.Now()
 	}
 	cancel()
+	l.counts.mark(l.since(ended), -1)
 	if ctx.Err() != nil && o.Err != nil {
 		return // it was cut off, which says nothing about the target
 	}
@@ -237,7 +269,7 @@ func (l *Load) send(ctx context.Context, r Request, intended time.Time) {
 		l.live.ok.Add(1)
 		l.live.add(ended.Sub(intended))
 	}
-	l.counts.add(r.Op, l.block(intended), l.block(ended), timed{o, ended.Sub(intended), ended.Sub(began)})
+	l.counts.add(r.Op, l.block(intended), l.block(ended), timedOutcome{o, ended.Sub(intended), ended.Sub(began)})
 }
 
 // arrivals are the times at which requests should begin, since the start, of an open model.

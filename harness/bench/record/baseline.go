@@ -3,9 +3,13 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"evalctl/harness/key"
+	"evalctl/internal/stats"
 )
 
 // NewBaseline returns the blocks of an earlier bench with which one is compared. The caller has found
@@ -40,12 +44,43 @@ func (f *File) compareBaseline() {
 	changes := func(null bool) []Change {
 		out, t := []Change{}, f.first(null)
 		found := f.sided(f.Baseline.Blocks, t, f.Blocks, t)
+		times := 1.0
+		for _, s := range found {
+			times = max(times, inflation(s.logs(), 0))
+		}
 		for i, d := range differences(found, 1) {
+			d.inOrder(found[i], times)
 			out = append(out, Change{found[i], d})
 		}
 		return out
 	}
 	f.Baseline.Series, f.Baseline.Null = changes(false), changes(true)
+}
+
+// inOrder widens a difference to what a t test of the logarithms finds whose variance is so many times
+// as large as of independent ones. No chance decided which of two benches was measured when: what
+// slows down some rounds in a row may do so in one of them only.
+func (d *Difference) inOrder(s Series, times float64) {
+	logs := s.logs()
+	mean, variance := stats.Moments(logs)
+	n := float64(len(logs))
+	low, high, p := math.Inf(-1), math.Inf(1), 1.0
+	if effective := n / times; effective > 2 {
+		t := distuv.StudentsT{Sigma: math.Sqrt(variance / n * times), Nu: effective - 1}
+		reach := t.Quantile((1 + confidence) / 2)
+		low, high, p = mean-reach, mean+reach, 2*t.CDF(-math.Abs(mean))
+	}
+	if variance == 0 {
+		return // all are the same, which a test of signs judges alone
+	}
+	d.P, d.Adjusted = max(d.P, p), max(d.Adjusted, p)
+	if d.Low != nil {
+		d.Low = finite(math.Exp(min(math.Log(*d.Low), low)))
+	}
+	if d.High != nil {
+		d.High = finite(math.Exp(max(math.Log(*d.High), high)))
+	}
+	d.Verdict = verdict(*d, s.Figure == "rate")
 }
 
 // Settings returns what was asked for and how requests were sent, by their keys such as plan.top_k.

@@ -84,11 +84,12 @@ func (f *File) sided(before []Block, x int, now []Block, y int) []Series {
 		for _, size := range f.Plan.Sizes {
 			a, b := paired(blocksOf(before, x, stage, size), blocksOf(now, y, stage, size))
 			ops := names(slices.Concat(a, b))
+			longest := f.longest(slices.Concat(a, b))
 			for _, op := range ops {
 				for _, figure := range f.comparable(op, op == ops[len(ops)-1]) {
 					s := Series{Stage: stage, Size: size, Op: op, Figure: figure}
-					for i, v := range series(a, op, figure) {
-						if w := series(b[i:i+1], op, figure)[0]; finite(v) != nil && finite(w) != nil && finite(math.Log(w/v)) != nil {
+					for i, v := range series(a, op, figure, longest) {
+						if w := series(b[i:i+1], op, figure, longest)[0]; finite(v) != nil && finite(w) != nil && finite(math.Log(w/v)) != nil {
 							s.Rounds, s.Before, s.Now = append(s.Rounds, a[i].Round), append(s.Before, v), append(s.Now, w)
 						}
 					}
@@ -109,14 +110,13 @@ func differences(found []Series, families int) []Difference {
 	units := map[pair]int{}
 	out, tests := make([]Difference, len(found)), make([]stats.Flips, len(found))
 	for i, s := range found {
-		logs := make([]float64, len(s.Now))
-		own := make([]int, len(s.Now))
+		logs, own := s.logs(), make([]int, len(s.Now))
 		for j := range s.Now {
 			p := pair{s.Stage, s.Size, s.Rounds[j]}
 			if _, ok := units[p]; !ok {
 				units[p] = len(units)
 			}
-			logs[j], own[j] = math.Log(s.Now[j]/s.Before[j]), units[p]
+			own[j] = units[p]
 		}
 		tests[i] = stats.Flips{Values: logs, Units: own}
 		out[i] = difference(tests[i])
@@ -126,6 +126,15 @@ func differences(found []Series, families int) []Difference {
 		out[i].Verdict = verdict(out[i], found[i].Figure == "rate")
 	}
 	return out
+}
+
+// logs returns the logarithms of the ratios of both sides.
+func (s Series) logs() []float64 {
+	logs := make([]float64, len(s.Now))
+	for i := range logs {
+		logs[i] = math.Log(s.Now[i] / s.Before[i])
+	}
+	return logs
 }
 
 // difference returns that of one figure on its own.
@@ -160,22 +169,36 @@ func paired(a, b []Block) (x, y []Block) {
 	return x, y
 }
 
-// series returns a figure of each block: NaN where it has too few requests.
-func series(blocks []Block, op, figure string) []float64 {
+// longest returns the time in milliseconds that a request counts as which did not succeed, if blocks
+// are compared: it is slower than any of them, and at least as slow as one that timed out.
+func (f *File) longest(blocks []Block) float64 {
+	ms := 1000 * f.Plan.TimeoutSeconds
+	for _, b := range blocks {
+		ms = max(ms, milliseconds(int64(Slowest(b))))
+	}
+	return ms
+}
+
+// series returns a figure of each block: NaN where it has too few requests. Requests that did not
+// succeed took longest.
+func series(blocks []Block, op, figure string, longest float64) []float64 {
 	p := map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99}[figure]
 	out := make([]float64, len(blocks))
 	for i, b := range blocks {
 		o, _ := b.op(op)
+		all := o.Latency.N() + o.lost()
 		switch {
 		case figure == "rate":
 			n, seconds := b.done(o)
 			out[i] = n / seconds
-		case figure == "mean" && o.Latency.N() > 0:
-			out[i] = o.Latency.h.Mean() / 1e6
-		case o.Latency.N() < int64(stats.QuantileCIMin(p, confidence)):
+		case figure == "mean" && all > 0:
+			out[i] = (o.Latency.sum() + float64(o.lost())*longest) / float64(all)
+		case all < int64(stats.QuantileCIMin(p, confidence)):
 			out[i] = math.NaN()
 		default:
-			out[i] = milliseconds(o.Latency.Quantile(p))
+			if out[i] = inMilliseconds(o.Latency.among(p, all)); math.IsInf(out[i], 1) {
+				out[i] = longest
+			}
 		}
 		if out[i] <= 0 {
 			out[i] = math.NaN() // it has no logarithm

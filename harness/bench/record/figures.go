@@ -9,15 +9,15 @@ import (
 
 const (
 	confidence = 0.95
-	resamples  = 1000
 	seed       = 1
-	// fewestBlocks have an interval by resampling: with fewer, it would be far too narrow.
+	// fewestBlocks are those with which a mean has an interval: with fewer, it says nothing.
 	fewestBlocks = 5
 	// near is how many times the limit of the generator a figure must be to be the target's own.
 	near = 2
 )
 
-// Quantity is a figure with its interval at confidence 0.95, nil if there are too few blocks.
+// Quantity is a figure with its interval at confidence 0.95, nil if there are too few blocks. Of a
+// quantile that may be any time above Low, High alone is nil.
 type Quantity struct {
 	Value float64  `json:"value"`
 	Low   *float64 `json:"low"`
@@ -26,8 +26,9 @@ type Quantity struct {
 	Near bool `json:"near_limit,omitempty"`
 }
 
-// Times are the quantiles of a time in milliseconds. One is nil if there are too few requests for
-// an interval of it to exist, whatever their distribution (stats.QuantileCIMin).
+// Times are the quantiles of a time in milliseconds. Requests that did not succeed count as slower
+// than any, but in N, Mean and Max. A quantile is nil if it is one of them, or if there are too few
+// requests for an interval of it to exist, whatever their distribution (stats.QuantileCIMin).
 type Times struct {
 	N    int64     `json:"n"`
 	Mean float64   `json:"mean_ms"`
@@ -221,7 +222,7 @@ func opFigures(name string, blocks []Block, whole float64) OpFigures {
 		OfferedRate: float64(sum.Offered) / whole, Rate: meanOf(ratios(done, seconds)), FirstError: sum.FirstError,
 	}
 	if sum.Offered > 0 {
-		f.ErrorShare = float64(sum.failed()+sum.Dropped) / float64(sum.Offered)
+		f.ErrorShare = float64(sum.lost()) / float64(sum.Offered)
 	}
 	if sum.OK > 0 {
 		f.BytesMean = float64(sum.Bytes) / float64(sum.OK)
@@ -230,19 +231,21 @@ func opFigures(name string, blocks []Block, whole float64) OpFigures {
 		usd := float64(sum.CostNanoUSD) / 1e9 / float64(sum.Priced) * 1000
 		f.CostPer1000 = &usd
 	}
-	times := func(of func(OpBlock) *Histogram) *Times {
-		hs := make([]*Histogram, len(parts))
+	times := func(of func(OpBlock) *Histogram, counted bool) *Times {
+		hs, lost := make([]*Histogram, len(parts)), make([]int64, len(parts))
 		for i, p := range parts {
-			hs[i] = of(p)
+			if hs[i] = of(p); counted {
+				lost[i] = p.lost()
+			}
 		}
-		return timesOf(hs)
+		return timesOf(hs, lost)
 	}
-	f.Latency = times(func(o OpBlock) *Histogram { return o.Latency })
-	f.Service = times(func(o OpBlock) *Histogram { return o.Service })
+	f.Latency = times(func(o OpBlock) *Histogram { return o.Latency }, true)
+	f.Service = times(func(o OpBlock) *Histogram { return o.Service }, true)
 	if name != All {
-		f.FirstDelta = times(func(o OpBlock) *Histogram { return o.FirstDelta })
-		f.Gap = times(func(o OpBlock) *Histogram { return o.Gap })
-		f.Stream = times(func(o OpBlock) *Histogram { return o.Stream })
+		f.FirstDelta = times(func(o OpBlock) *Histogram { return o.FirstDelta }, true)
+		f.Gap = times(func(o OpBlock) *Histogram { return o.Gap }, false) // a reply has any number of these
+		f.Stream = times(func(o OpBlock) *Histogram { return o.Stream }, true)
 	}
 	return f
 }
@@ -288,23 +291,30 @@ func ratios(n, seconds []float64) []float64 {
 // milliseconds converts a time in nanoseconds.
 func milliseconds(ns int64) float64 { return float64(ns) / 1e6 }
 
-// timesOf returns the quantiles of the histograms of blocks, nil without values.
-func timesOf(blocks []*Histogram) *Times {
+// timesOf returns the quantiles of the histograms of blocks, nil without values. lost are the requests
+// of each block that did not succeed: they count as slower than any.
+func timesOf(blocks []*Histogram, lost []int64) *Times {
 	sum := merge(blocks...)
 	n := sum.N()
 	if n == 0 {
 		return nil
 	}
+	all := n
+	for _, l := range lost {
+		all += l
+	}
 	t := &Times{N: n, Mean: sum.h.Mean() / 1e6, Max: milliseconds(sum.h.Max())}
-	lows, highs := resampled(blocks)
+	b := newBars(blocks)
 	for i, to := range []**Quantity{&t.P50, &t.P90, &t.P99, &t.P999} {
-		if n < int64(stats.QuantileCIMin(quantiles[i], confidence)) {
+		p := quantiles[i]
+		v := sum.among(p, all)
+		if all < int64(stats.QuantileCIMin(p, confidence)) || v == never {
 			continue
 		}
-		q := &Quantity{Value: milliseconds(sum.Quantile(quantiles[i]))}
-		if lows != nil {
-			lo, hi := min(lows[i], q.Value), max(highs[i], q.Value)
-			q.Low, q.High = &lo, &hi
+		q := &Quantity{Value: milliseconds(v)}
+		if lo, hi, ok := b.interval(p, v, lost); ok {
+			lo, hi = min(lo, q.Value), max(hi, q.Value)
+			q.Low, q.High = &lo, finite(hi)
 		}
 		*to = q
 	}

@@ -163,7 +163,8 @@ type WarmUp struct {
 	Method   string  `json:"method"`
 	Seconds  float64 `json:"seconds"`
 	Requests int64   `json:"requests"`
-	// Steady is false if the latency was still changing when the time for it was over.
+	// Steady is false if the latency was still changing when the time for it was over, or so few
+	// requests or seconds do not show that it was not.
 	Steady bool `json:"steady"`
 }
 
@@ -197,6 +198,9 @@ type Block struct {
 	LeftOut   int64     `json:"left_out"`
 	Ops       []OpBlock `json:"ops"`
 	Resources *Usage    `json:"resources"`
+	// Backlog is how many requests should have begun and had not ended, at equal distances up to the
+	// end of the block. Only the blocks of probes have it.
+	Backlog []int64 `json:"backlog,omitempty"`
 }
 
 // Usage is what a started daemon used during a block. OpenFiles and RSSBytes are the most seen.
@@ -252,6 +256,9 @@ func (o OpBlock) failed() (n int64) {
 	}
 	return n
 }
+
+// lost returns the number of requests that did not succeed.
+func (o OpBlock) lost() int64 { return o.failed() + o.Dropped }
 
 // Fault is one that was caused on purpose.
 type Fault struct {

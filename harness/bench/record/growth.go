@@ -7,7 +7,8 @@ import (
 	"evalctl/internal/stats"
 )
 
-// Growth is how a figure of a target grows with the number of documents: as documents^Exponent.
+// Growth is how a figure of a target grows with the number of documents: as documents^Exponent, or as
+// Constant and something that does, or in Steps.
 type Growth struct {
 	Target int    `json:"target"`
 	Op     string `json:"op,omitempty"` // empty for what the daemon holds
@@ -20,6 +21,12 @@ type Growth struct {
 	Exponent float64  `json:"exponent"`
 	Low      *float64 `json:"low"`
 	High     *float64 `json:"high"`
+	// Constant is the part of the values that does not grow, nil if nothing speaks for one. The interval
+	// of Exponent is then that of a jackknife over rounds.
+	Constant *float64 `json:"constant,omitempty"`
+	// Steps are the exponents between neighbouring sizes if no single one fits, with a constant or
+	// without. Exponent is then that of the whole, and has no interval.
+	Steps []float64 `json:"steps,omitempty"`
 }
 
 // grow sets Growth, if there are several sizes.
@@ -64,7 +71,7 @@ func (f *File) growOp(target int, op, figure string) {
 	for _, size := range f.Plan.Sizes {
 		blocks := f.blocks(target, 0, size)
 		var known []float64
-		for i, v := range series(blocks, op, figure) {
+		for i, v := range series(blocks, op, figure, math.NaN()) {
 			if r := blocks[i].Round; r >= 0 && r < len(rounds) {
 				rounds[r] = append(rounds[r], math.Log(v))
 			}
@@ -77,15 +84,15 @@ func (f *File) growOp(target int, op, figure string) {
 		}
 		g.Sizes, g.Values = append(g.Sizes, size), append(g.Values, math.Exp(stats.Mean(known)))
 	}
-	var slopes []float64
-	for _, ys := range rounds {
-		if len(ys) == len(g.Sizes) && !slices.ContainsFunc(ys, math.IsNaN) {
-			slope, _ := regress(logs(g.Sizes), ys)
-			slopes = append(slopes, slope)
-		}
-	}
-	if len(slopes) == 0 {
+	rounds = slices.DeleteFunc(rounds, func(ys []float64) bool {
+		return len(ys) != len(g.Sizes) || slices.ContainsFunc(ys, math.IsNaN)
+	})
+	if len(rounds) == 0 {
 		return
+	}
+	slopes := make([]float64, len(rounds))
+	for i, ys := range rounds {
+		slopes[i], _, _ = stats.Slope(logs(g.Sizes), ys, confidence)
 	}
 	var variance float64
 	g.Exponent, variance = stats.Moments(slopes)
@@ -93,6 +100,7 @@ func (f *File) growOp(target int, op, figure string) {
 		lo, hi := stats.MeanCI(len(slopes), g.Exponent, variance, confidence)
 		g.Low, g.High = finite(lo), finite(hi)
 	}
+	g.shape(rounds)
 	f.Growth = append(f.Growth, g)
 }
 
@@ -112,13 +120,9 @@ func (f *File) growHeld(target int, figure string, value func(Fill) *int64) {
 		g.Sizes, g.Values = append(g.Sizes, size), append(g.Values, float64(*v))
 		ys = append(ys, math.Log(float64(*v)))
 	}
-	slope, se := regress(logs(g.Sizes), ys)
-	g.Exponent = slope
-	if n := len(ys); n > 2 {
-		// The t interval of a slope has a degree of freedom less than that of a mean.
-		lo, hi := stats.MeanCI(n-1, slope, se*se*float64(n-1), confidence)
-		g.Low, g.High = finite(lo), finite(hi)
-	}
+	slope, low, high := stats.Slope(logs(g.Sizes), ys, confidence)
+	g.Exponent, g.Low, g.High = slope, finite(low), finite(high)
+	g.shape([][]float64{ys})
 	f.Growth = append(f.Growth, g)
 }
 
@@ -128,22 +132,4 @@ func logs(sizes []int) []float64 {
 		out[i] = math.Log(float64(n))
 	}
 	return out
-}
-
-// regress returns the slope of ys over xs by least squares, with its standard error, which needs
-// three values.
-func regress(xs, ys []float64) (slope, se float64) {
-	mx, my := stats.Mean(xs), stats.Mean(ys)
-	sxx, sxy := 0.0, 0.0
-	for i := range xs {
-		sxx += (xs[i] - mx) * (xs[i] - mx)
-		sxy += (xs[i] - mx) * (ys[i] - my)
-	}
-	slope = sxy / sxx
-	rest := 0.0
-	for i := range xs {
-		r := ys[i] - my - slope*(xs[i]-mx)
-		rest += r * r
-	}
-	return slope, math.Sqrt(rest / float64(len(xs)-2) / sxx)
 }

@@ -59,6 +59,27 @@ func (h *Histogram) Quantile(p float64) int64 {
 	return h.h.ValueAtPercentile(100 * p)
 }
 
+// sum returns the sum of all values in milliseconds.
+func (h *Histogram) sum() float64 {
+	if h == nil {
+		return 0
+	}
+	return h.h.Mean() / 1e6 * float64(h.N())
+}
+
+// rankOf returns the rank of quantile p of n values, as the library counts.
+func rankOf(p float64, n int64) int64 { return int64(p*float64(n) + 0.5) }
+
+// among returns the quantile p of all requests, of which those without a value are slower than any: it
+// is never if it is one of these.
+func (h *Histogram) among(p float64, all int64) int64 {
+	n := h.N()
+	if n == 0 || rankOf(p, all) > n {
+		return never
+	}
+	return h.Quantile(p * float64(all) / float64(n))
+}
+
 // MarshalJSON implements json.Marshaler.
 func (h *Histogram) MarshalJSON() ([]byte, error) {
 	data, err := h.h.EncodeV2()
@@ -102,6 +123,12 @@ func Median(b Block) float64 {
 		return math.NaN()
 	}
 	return float64(o.Latency.Quantile(0.5))
+}
+
+// Slowest returns the longest latency of the requests of a block that succeeded, 0 without any.
+func Slowest(b Block) time.Duration {
+	o, _ := b.op(All)
+	return time.Duration(o.Latency.Quantile(1))
 }
 
 // Offered returns how many requests of a block should have begun, with those that were left out.

@@ -43,32 +43,37 @@ func (f *File) limits() {
 	}
 }
 
-// limit returns that of one target: the highest rate that was confirmed, or else kept.
+// limit returns that of one target: the highest rate that was confirmed, or else kept. What a rate
+// was tried last decides.
 func (f *File) limit(target int) Limit {
 	l := Limit{Target: target}
-	kept, lost := map[float64]int{}, map[float64]int{}
-	best := 0.0
+	confirmed, lost := map[float64]int{}, map[float64]bool{} // confirmed in a row
 	for _, p := range f.Probes {
-		switch {
-		case p.Target != target:
+		if p.Target != target {
+			continue
+		}
+		switch lost[p.Rate] = !p.Kept; {
 		case !p.Kept:
-			lost[p.Rate]++
+			confirmed[p.Rate] = 0
 		case p.Confirm:
-			kept[p.Rate]++
-		default:
-			best = max(best, p.Rate)
+			confirmed[p.Rate]++
 		}
 	}
-	for rate, n := range kept {
-		if n >= Confirmations && lost[rate] == 0 && rate > l.Rate {
-			l.Rate, l.Confirmed = rate, true
+	best := 0.0
+	for rate := range lost {
+		switch {
+		case lost[rate]:
+		case confirmed[rate] >= Confirmations:
+			l.Rate, l.Confirmed = max(l.Rate, rate), true
+		default:
+			best = max(best, rate)
 		}
 	}
 	if !l.Confirmed {
 		l.Rate = best
 	}
 	for rate := range lost {
-		if rate > l.Rate && (l.Above == 0 || rate < l.Above) {
+		if lost[rate] && rate > l.Rate && (l.Above == 0 || rate < l.Above) {
 			l.Above = rate
 		}
 	}

@@ -20,6 +20,10 @@ type Objective struct {
 	More   bool   // the figure must be above Limit, not below
 	Limit  float64
 	text   string
+	// except are operations that the objective is not about, since another one is.
+	except []string
+	// implied is set if nobody has written the objective.
+	implied bool
 }
 
 func (o Objective) String() string { return o.text }
@@ -79,17 +83,51 @@ func parseObjective(text string) (Objective, error) {
 	return o, nil
 }
 
-// value returns the figure of an operation, NaN if there are too few requests to know it.
+// Served is the share of errors from which on an operation is not served, unless an objective says
+// another one: a service that answers a few requests fast does not keep the rate of those that failed.
+const Served = 0.01
+
+// withErrors adds the share of errors that objectives allow, for operations whose errors none is
+// about.
+func withErrors(objectives []Objective) []Objective {
+	implied := Objective{Figure: "errors", Limit: Served, text: fmt.Sprintf("errors<%g%%", 100*Served), implied: true}
+	for _, o := range objectives {
+		switch {
+		case o.Figure != "errors":
+		case o.Op == "" || o.Op == All:
+			return objectives
+		default:
+			implied.except = append(implied.except, o.Op)
+		}
+	}
+	return append(slices.Clip(objectives), implied)
+}
+
+// value returns the figure of an operation: +Inf if it is the time of a request that did not succeed,
+// which counts as slower than any, and NaN if there are too few requests to know it. A mean is one of
+// those if the operation is not served.
 func (o Objective) value(f OpFigures) float64 {
-	if o.Figure == "errors" {
-		return f.ErrorShare
-	}
-	if o.Figure == "rate" {
-		return f.Rate.Value
-	}
 	t := f.Latency
-	if o.Figure == "first-delta" {
+	switch o.Figure {
+	case "errors":
+		return f.ErrorShare
+	case "rate":
+		return f.Rate.Value
+	case "max":
+		if f.OK < f.Offered {
+			return math.Inf(1)
+		}
+	case "mean":
+		if f.ErrorShare >= Served {
+			return math.Inf(1)
+		}
+	case "first-delta":
 		t = f.FirstDelta
+		fallthrough
+	default:
+		if f.Never(o.quantile()) {
+			return math.Inf(1)
+		}
 	}
 	if t == nil {
 		return math.NaN()
@@ -100,11 +138,21 @@ func (o Objective) value(f OpFigures) float64 {
 	case "mean":
 		return t.Mean
 	}
-	q := map[string]*Quantity{"p50": t.P50, "p90": t.P90, "p99": t.P99, "first-delta": t.P99, "p99.9": t.P999}[o.Figure]
-	if q == nil {
-		return math.NaN()
+	if q := t.list()[slices.Index(quantiles, o.quantile())]; q != nil {
+		return q.Value
 	}
-	return q.Value
+	return math.NaN()
+}
+
+// quantile returns which quantile the figure is, 0 for none.
+func (o Objective) quantile() float64 {
+	return map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "first-delta": 0.99, "p99.9": 0.999}[o.Figure]
+}
+
+// Never reports whether a quantile is the time of a request that did not succeed, as far as there are
+// enough to know it.
+func (f OpFigures) Never(p float64) bool {
+	return f.Offered >= int64(stats.QuantileCIMin(p, confidence)) && rankOf(p, f.Offered) > f.OK
 }
 
 // held reports whether a value keeps the objective. One that is not known does not.
@@ -119,6 +167,8 @@ func (o Objective) held(v float64) bool {
 // operations; of a first delta, only operations that stream have one.
 func (o Objective) applies(f OpFigures, ops int) bool {
 	switch {
+	case slices.Contains(o.except, f.Op):
+		return false
 	case o.Op != "":
 		return f.Op == o.Op
 	case o.Figure == "rate":
@@ -148,6 +198,9 @@ type Verdict struct {
 // judge sets Verdicts.
 func (f *File) judge() {
 	objectives, _ := ParseObjectives(f.Plan.Objectives) // checked before the bench
+	if len(objectives) > 0 {
+		objectives = withErrors(objectives)
+	}
 	for _, s := range f.Summaries {
 		if f.Targets[s.Target].Null {
 			continue
@@ -180,11 +233,11 @@ func (f *File) judgeObjective(s Summary, o Objective) {
 		value := o.value(op)
 		v := Verdict{
 			Require: o.text, Target: s.Target, Stage: s.Stage, Size: s.Size, Op: op.Op, Value: finite(value), Held: o.held(value),
-			Sentence: fmt.Sprintf("%s %s: %s", f.Targets[s.Target].Name, op.Op, o.describe(value)),
+			Sentence: fmt.Sprintf("%s %s: %s", f.Targets[s.Target].Name, op.Op, o.describe(value, op.ErrorShare)),
 		}
 		f.Verdicts = append(f.Verdicts, v)
 	}
-	if !found {
+	if !found && !o.implied {
 		f.Verdicts = append(f.Verdicts, Verdict{
 			Require: o.text, Target: s.Target, Stage: s.Stage, Size: s.Size,
 			Sentence: fmt.Sprintf("%s: %s is about nothing that was measured", f.Targets[s.Target].Name, o.text),
@@ -192,10 +245,13 @@ func (f *File) judgeObjective(s Summary, o Objective) {
 	}
 }
 
-// describe says what was found and what is required.
-func (o Objective) describe(v float64) string {
-	if math.IsNaN(v) {
+// describe says what was found and what is required, with the share of errors.
+func (o Objective) describe(v, errors float64) string {
+	switch {
+	case math.IsNaN(v):
 		return fmt.Sprintf("%s is not known from so few requests (required: %s)", o.Figure, o.text)
+	case math.IsInf(v, 1):
+		return fmt.Sprintf("%s is not known: %.3g %% of the requests failed, which count as slower than any (required: %s)", o.Figure, 100*errors, o.text)
 	}
 	shown := fmt.Sprintf("%.4g ms", v)
 	switch o.Figure {
@@ -204,22 +260,19 @@ func (o Objective) describe(v float64) string {
 	case "rate":
 		shown = fmt.Sprintf("%.4g/s", v)
 	}
+	if o.implied {
+		return fmt.Sprintf("errors is %s (allowed: %s, unless an objective says another share)", shown, o.text)
+	}
 	return fmt.Sprintf("%s is %s (required: %s)", o.Figure, shown, o.text)
 }
 
-// served is the share of errors from which on a rate is not kept, unless an objective says another
-// one: a service that answers a few requests fast does not keep the rate of those that were dropped.
-const served = 0.01
-
-// Keeps reports whether a block keeps objectives. An operation with too few requests for a figure
+// Keeps reports whether a block keeps objectives. None is kept while the queue grows: it would not be
+// for longer. An operation with too few requests for a figure
 // does not count, but one must have enough.
 func Keeps(objectives []Objective, b Block) bool {
-	if !slices.ContainsFunc(objectives, func(o Objective) bool { return o.Figure == "errors" }) {
-		objectives = append(slices.Clip(objectives), Objective{Figure: "errors", Limit: served})
-	}
 	s := summarise([]Block{b})
-	return len(objectives) > 0 && !slices.ContainsFunc(objectives, func(o Objective) bool {
-		known, kept := false, true
+	return len(objectives) > 0 && !b.Grows() && !slices.ContainsFunc(withErrors(objectives), func(o Objective) bool {
+		known, kept := o.implied, true
 		for _, op := range s.Ops {
 			if v := o.value(op); o.applies(op, len(s.Ops)) && !math.IsNaN(v) {
 				known, kept = true, kept && o.held(v)
@@ -232,8 +285,7 @@ func Keeps(objectives []Objective, b Block) bool {
 // Need returns how many requests must succeed for all objectives to be known.
 func Need(objectives []Objective) (n int) {
 	for _, o := range objectives {
-		p := map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "first-delta": 0.99, "p99.9": 0.999}[o.Figure]
-		if p > 0 {
+		if p := o.quantile(); p > 0 {
 			n = max(n, stats.QuantileCIMin(p, confidence))
 		}
 	}

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -70,42 +69,5 @@ func TestSameStubsAreRarelyCalledDifferent(t *testing.T) {
 func TestTenPercentSlowerIsFound(t *testing.T) {
 	if n := claims(t, 200, 1.1); n < 180 {
 		t.Errorf("10 %% slower is found in %d of 200 benches, want 90 %%", n)
-	}
-}
-
-// TestIntervalsCover draws blocks that are fast or slow as a whole, and counts how often the interval of
-// the median has the true one. An interval for independent requests would be far too narrow.
-func TestIntervalsCover(t *testing.T) {
-	const runs, blocks, requests = 100, 20, 50
-	fast, slow := 0.7, 1.4 // the means of exponential latencies
-	low, high := 0.0, 2.0
-	for range 60 {
-		if m := (low + high) / 2; (math.Exp(-m/fast)+math.Exp(-m/slow))/2 > 0.5 {
-			low = m
-		} else {
-			high = m
-		}
-	}
-	covered := 0
-	for seed := range uint64(runs) {
-		random := rand.New(rand.NewPCG(seed, 9))
-		hs := make([]*Histogram, blocks)
-		for i := range hs {
-			hs[i] = NewHistogram()
-			mean := fast
-			if random.IntN(2) == 1 {
-				mean = slow
-			}
-			for range requests {
-				hs[i].Add(int64(random.ExpFloat64() * mean * float64(time.Millisecond)))
-			}
-		}
-		if q := timesOf(hs).P50; *q.Low <= low && low <= *q.High {
-			covered++
-		}
-	}
-	t.Logf("the interval of the median covers in %d of %d simulations", covered, runs)
-	if covered < 90 || covered > 99 {
-		t.Errorf("the interval of the median covers in %d of %d simulations, want about 95 %%", covered, runs)
 	}
 }

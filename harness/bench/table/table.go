@@ -68,15 +68,22 @@ func key(f *record.File, target, stage, size int) []string {
 
 func (t *Table) add(first []string, more ...string) { t.Rows = append(t.Rows, append(first, more...)) }
 
+// never is the time of a request that did not succeed.
+const never = "∞"
+
 // Quantity returns a figure with its interval, "-" if it is not known.
 func Quantity(q *record.Quantity) string {
 	if q == nil {
 		return "-"
 	}
-	if q.Low == nil || q.High == nil {
+	if q.Low == nil {
 		return plain(q)
 	}
-	return plain(q) + fmt.Sprintf(" [%s, %s]", number(*q.Low), number(*q.High))
+	high := never
+	if q.High != nil {
+		high = number(*q.High)
+	}
+	return plain(q) + fmt.Sprintf(" [%s, %s]", number(*q.Low), high)
 }
 
 // plain returns a figure without its interval.
@@ -111,14 +118,25 @@ func latency(f *record.File) Table {
 	for _, s := range f.Summaries {
 		for _, o := range s.Ops {
 			row := append(key(f, s.Target, s.Stage, s.Size), o.Op, Quantity(o.Rate), errorsOf(o), fmt.Sprint(o.Dropped))
-			row = append(row, quantiles(o.Latency)...)
+			row = append(row, quantiles(o, o.Latency)...)
 			if open {
 				row = append(row, plain(times(o.Service).P50), plain(times(o.Service).P99))
 			}
 			t.add(row)
 		}
 	}
+	t.Below = infinite(t)
 	return t
+}
+
+// infinite says what the mark of a time that never ends means, if a table has one.
+func infinite(t Table) []string {
+	for _, row := range t.Rows {
+		if slices.ContainsFunc(row, func(cell string) bool { return strings.Contains(cell, never) }) {
+			return []string{never + ": requests that failed or were dropped count as slower than any"}
+		}
+	}
+	return nil
 }
 
 // times returns t, or one without quantiles.
@@ -129,11 +147,20 @@ func times(t *record.Times) *record.Times {
 	return t
 }
 
-func quantiles(t *record.Times) []string {
-	if t == nil {
-		return []string{"-", "-", "-", "-", "-"}
+// quantiles returns p50, p90, p99, p99.9 and the maximum of a time of an operation. One is infinite if
+// it is the time of a request that did not succeed.
+func quantiles(o record.OpFigures, t *record.Times) []string {
+	own := times(t)
+	cells := []string{Quantity(own.P50), plain(own.P90), Quantity(own.P99), plain(own.P999), "-"}
+	for i, p := range []float64{0.5, 0.9, 0.99, 0.999} {
+		if cells[i] == "-" && o.Never(p) {
+			cells[i] = never
+		}
 	}
-	return []string{Quantity(t.P50), plain(t.P90), Quantity(t.P99), plain(t.P999), number(t.Max)}
+	if t != nil {
+		cells[4] = number(t.Max)
+	}
+	return cells
 }
 
 // errorsOf returns the number of errors with their share of what was offered.
@@ -237,7 +264,18 @@ func grownRow(f *record.File, g record.Growth) []string {
 	if g.Low != nil && g.High != nil {
 		interval = fmt.Sprintf("%.2f to %.2f", *g.Low, *g.High)
 	}
-	return append(row, fmt.Sprintf("%.2f", g.Exponent), interval)
+	exponent := fmt.Sprintf("%.2f", g.Exponent)
+	switch {
+	case g.Constant != nil:
+		exponent += " above " + grown(g.Figure, *g.Constant)
+	case g.Steps != nil:
+		steps := make([]string, len(g.Steps))
+		for i, s := range g.Steps {
+			steps[i] = fmt.Sprintf("%.2f", s)
+		}
+		exponent, interval = strings.Join(steps, ", then "), "no single one fits"
+	}
+	return append(row, exponent, interval)
 }
 
 // unknownRow returns the row of what a daemon holds if it is not known of each size, or is nothing.
@@ -274,13 +312,17 @@ func limits(f *record.File) Table {
 			continue
 		}
 		o := s.Ops[len(s.Ops)-1] // all together, if there are several
-		q := quantiles(o.Latency)
+		q := quantiles(o, o.Latency)
 		kept := map[bool]string{true: "yes", false: "no"}[p.Kept]
+		if p.Block.Grows() {
+			kept += ", its queue grows"
+		}
 		if p.Confirm {
 			kept += " (confirming)"
 		}
 		t.add([]string{f.Targets[p.Target].Name}, number(p.Rate), number(o.Rate.Value), fmt.Sprintf("%.3g %%", 100*o.ErrorShare), q[0], q[2], q[4], kept)
 	}
+	t.Below = infinite(t)
 	for _, l := range f.Limits {
 		t.Below = append(t.Below, limit(f, l))
 	}
@@ -305,9 +347,38 @@ func limit(f *record.File, l record.Limit) string {
 	case !l.Confirmed:
 		return fmt.Sprintf("%s kept %s at %s once, and not each time again", name, f.Plan.Search, rate)
 	case l.Above == 0:
-		return fmt.Sprintf("%s keeps %s at %s, the highest rate that was tried, confirmed %d times", name, f.Plan.Search, rate, record.Confirmations)
+		return fmt.Sprintf("%s keeps %s at %s%s, the highest rate that was tried, confirmed %d times", name, f.Plan.Search, rate, done(f, l), record.Confirmations)
 	}
-	return fmt.Sprintf("%s keeps %s up to %s, confirmed %d times; not at %s/s", name, f.Plan.Search, rate, record.Confirmations, number(l.Above))
+	return fmt.Sprintf("%s keeps %s up to %s%s, confirmed %d times; not at %s/s%s",
+		name, f.Plan.Search, rate, done(f, l), record.Confirmations, number(l.Above), dropped(f, l))
+}
+
+// last returns the last try of a rate at a target.
+func last(f *record.File, l record.Limit, rate float64) (s record.OpFigures) {
+	for _, p := range f.Probes {
+		if p.Target == l.Target && p.Rate == rate {
+			if ops := f.Summarise(p).Ops; len(ops) > 0 {
+				s = ops[len(ops)-1] // all together, if there are several
+			}
+		}
+	}
+	return s
+}
+
+// done says how many requests succeed at a limit whose objectives allow errors.
+func done(f *record.File, l record.Limit) string {
+	if o := last(f, l, l.Rate); o.ErrorShare >= record.Served {
+		return fmt.Sprintf(", of which %s/s succeed", number(o.OfferedRate*(1-o.ErrorShare)))
+	}
+	return ""
+}
+
+// dropped says that the rate above a limit may have been lost by the bench's own limit.
+func dropped(f *record.File, l record.Limit) string {
+	if o := last(f, l, l.Above); o.Dropped > 0 {
+		return fmt.Sprintf(", where %d requests were dropped because %d were in flight (--max-in-flight)", o.Dropped, f.Plan.MaxInFlight)
+	}
+	return ""
 }
 
 // shown says what a search that was stopped has shown.

@@ -58,3 +58,20 @@ func TestGrowthOfWhatIsNotKnown(t *testing.T) {
 		t.Errorf("%d rows: %v", len(got), got)
 	}
 }
+
+// TestGrowthThatIsNoPower has a constant, and a figure that one exponent does not fit.
+func TestGrowthThatIsNoPower(t *testing.T) {
+	constant := 5.0
+	f := &record.File{Plan: record.Plan{Stages: []record.Stage{{}}, Sizes: []int{10, 100, 1000}}, Targets: []record.Target{{Name: "a"}}}
+	f.Growth = []record.Growth{
+		{Op: "search", Figure: "p50", Exponent: 1, Constant: &constant},
+		{Op: "search", Figure: "p99", Exponent: 0.5, Steps: []float64{0.9, 0.1}},
+	}
+	rows := growth(f).Rows[1:]
+	if got := rows[0][5:]; !slices.Equal(got, []string{"1.00 above 5.0 ms", "-"}) {
+		t.Errorf("with a constant: %q", got)
+	}
+	if got := rows[1][5:]; !slices.Equal(got, []string{"0.90, then 0.10", "no single one fits"}) {
+		t.Errorf("with steps: %q", got)
+	}
+}

@@ -42,6 +42,7 @@ type wire struct {
 	mu          sync.Mutex
 	requests    []string
 	connections int
+	open        int // of the connections
 	served      sync.WaitGroup
 }
 
@@ -61,8 +62,14 @@ func newWire(t *testing.T, network, address string, answer func(net.Conn, int, i
 			w.mu.Lock()
 			n := w.connections
 			w.connections++
+			w.open++
 			w.mu.Unlock()
-			w.served.Go(func() { w.serve(c, n) })
+			w.served.Go(func() {
+				w.serve(c, n)
+				w.mu.Lock()
+				w.open--
+				w.mu.Unlock()
+			})
 		}
 	})
 	return w
@@ -122,13 +129,28 @@ func (w *wire) sent(t *testing.T, client, token string, c work.Config, timeout t
 		cancel()
 		s.Outcomes = append(s.Outcomes, said(o))
 		if w.settle {
-			time.Sleep(100 * time.Millisecond)
+			w.settled()
 		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s.Requests, s.Connections = w.requests, w.connections
 	return s
+}
+
+// settled returns once one side has closed the connection and net/http has had time to see it. A
+// client that looks at what follows a reply only before its next request leaves it open.
+func (w *wire) settled() {
+	for range 100 {
+		w.mu.Lock()
+		open := w.open
+		w.mu.Unlock()
+		if open == 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(200 * time.Millisecond)
 }
 
 // spelled spells errors of net/http as this package does, and leaves out the port of the client.

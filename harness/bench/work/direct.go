@@ -176,14 +176,14 @@ func newConn(tcp net.Conn) (*conn, error) {
 		return nil, errors.Join(err, tcp.Close())
 	}
 	c := &conn{Conn: tcp, alive: alive}
-	c.in = bufio.NewReaderSize(limited{c}, readSize)
+	c.in = bufio.NewReaderSize(limitedConn{c}, readSize)
 	return c, nil
 }
 
-// limited reads what a connection may still read.
-type limited struct{ *conn }
+// limitedConn reads what a connection may still read.
+type limitedConn struct{ *conn }
 
-func (l limited) Read(p []byte) (int, error) {
+func (l limitedConn) Read(p []byte) (int, error) {
 	if l.left <= 0 {
 		return 0, errHeader
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonobj"
 )
 
 // askStream is an ask stream that was read to its end.
@@ -139,12 +140,15 @@ func (s *askStream) errorEvent() error {
 // answer joins the deltas. It ignores malformed ones, which other checks are about.
 func (s *askStream) answer() string {
 	var b strings.Builder
-	deltas, _ := s.payloads(protocol.EventDelta)
-	for _, d := range deltas {
-		text, _ := d["delta"].(string)
-		b.WriteString(text)
+	var pieces jsonobj.Pieces
+	for _, f := range s.frames {
+		if f.name != protocol.EventDelta {
+			continue
+		}
+		o, _ := jsonobj.Parse([]byte(f.data))
+		b.WriteString(pieces.Next(o.First("delta")))
 	}
-	return b.String()
+	return b.String() + pieces.Rest()
 }
 
 // payloadField matches a field in all events with a name, of which there must be at least one.

@@ -48,7 +48,7 @@ func isErrorStatus(r *response) error {
 func given(status int) assertion {
 	return func(r *response) error {
 		if r.status != status {
-			return unjudged{ReasonSetup, r.wantStatus(fmt.Sprint(status),
+			return unjudgedError{ReasonSetup, r.wantStatus(fmt.Sprint(status),
 				fmt.Errorf("the check is about a response with status %d, but %s", status, r))}
 		}
 		return nil
@@ -58,7 +58,7 @@ func given(status int) assertion {
 // given2xx is given for the statuses from 200 to 299.
 func given2xx(r *response) error {
 	if err := isSuccess(r); err != nil {
-		return unjudged{ReasonSetup, fmt.Errorf("prepare the check: %w", err)}
+		return unjudgedError{ReasonSetup, fmt.Errorf("prepare the check: %w", err)}
 	}
 	return nil
 }
@@ -66,11 +66,11 @@ func given2xx(r *response) error {
 // givenError is given for the statuses from 400 to 499. A daemon that fails rejects nothing.
 func givenError(r *response) error {
 	if r.status >= 500 {
-		return unjudged{ReasonSetup, r.wantStatus("an error",
+		return unjudgedError{ReasonSetup, r.wantStatus("an error",
 			fmt.Errorf("the check is about a rejected request, but %s", r))}
 	}
 	if err := isErrorStatus(r); err != nil {
-		return unjudged{ReasonSetup, err}
+		return unjudgedError{ReasonSetup, err}
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func noField(name string) assertion {
 func bodyInSnakeCase(r *response) error {
 	o, err := r.object()
 	if err != nil {
-		return unjudged{ReasonObserve, err} // it has no keys
+		return unjudgedError{ReasonObserve, err} // it has no keys
 	}
 	return snakeCase(o)
 }

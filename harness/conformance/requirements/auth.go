@@ -25,7 +25,7 @@ func (o operation) rejectedWith(status int) []assertion {
 // endpointExists leaves a check not judged if the daemon may not have the endpoint.
 func endpointExists(r *response) error {
 	if slices.Contains([]int{404, 405, 501}, r.status) {
-		return unjudged{ReasonObserve, r.wantStatus("401 or 403", fmt.Errorf("there may be no such endpoint: %s", r))}
+		return unjudgedError{ReasonObserve, r.wantStatus("401 or 403", fmt.Errorf("there may be no such endpoint: %s", r))}
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func expectRolledBack(rejected assertion, ops ...object) []step {
 // a request is what other checks are about.
 func givenFailure(r *response) error {
 	if r.status < 400 {
-		return unjudged{ReasonSetup, r.wantStatus("an error", fmt.Errorf("the check is about a batch that fails, but %s", r))}
+		return unjudgedError{ReasonSetup, r.wantStatus("an error", fmt.Errorf("the check is about a batch that fails, but %s", r))}
 	}
 	return nil
 }

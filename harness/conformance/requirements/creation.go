@@ -42,7 +42,7 @@ func notCreated(res *response) error {
 	if err := res.withinRate(); err != nil {
 		return err
 	}
-	return unjudged{ReasonSetup, res.wantStatus("2xx", fmt.Errorf("create a brain: %s", res))}
+	return unjudgedError{ReasonSetup, res.wantStatus("2xx", fmt.Errorf("create a brain: %s", res))}
 }
 
 // createByPut creates an empty brain with a document that is deleted again.

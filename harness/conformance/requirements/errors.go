@@ -163,7 +163,7 @@ func statusInBody(r *response) error {
 	o, err := r.object()
 	switch {
 	case err != nil:
-		return unjudged{ReasonObserve, err}
+		return unjudgedError{ReasonObserve, err}
 	case o["status"] == nil:
 		return optional("a status in the body of an error")
 	}

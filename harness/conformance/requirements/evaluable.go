@@ -121,7 +121,7 @@ func awaitTolerantly(ctx context.Context, c *client) error {
 	done, err := poll(ctx, c.target.patience(limit), func() (bool, error) {
 		_, err := c.get(ctx, tolerantSearch, 0, given2xx, func(r *response) (err error) {
 			if chunks, err = r.tolerantChunks(); err != nil {
-				err = unjudged{ReasonObserve, err}
+				err = unjudgedError{ReasonObserve, err}
 			}
 			return err
 		})
@@ -165,7 +165,7 @@ func firstText(o object, keys ...string) string {
 func hasTolerantText(r *response) error {
 	chunks, err := r.tolerantChunks()
 	if err != nil {
-		return unjudged{ReasonObserve, err}
+		return unjudgedError{ReasonObserve, err}
 	}
 	for _, chunk := range chunks {
 		if isKettle(chunk) && firstText(chunk, "text", "preview", "content", "summary") == "" {

@@ -153,7 +153,7 @@ func expectEventsBut(during []step, isWrong func(heard) bool, want ...string) st
 		case h.silence != nil:
 			return h.silence
 		}
-		return unjudged{ReasonObserve, h.differs()}
+		return unjudgedError{ReasonObserve, h.differs()}
 	})
 }
 

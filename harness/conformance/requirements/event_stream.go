@@ -159,14 +159,14 @@ func expectEachEvent(during []step, n int, judge func(object) error) step {
 		for _, f := range frames {
 			o, err := f.object()
 			if err != nil {
-				return unjudged{ReasonObserve, err}
+				return unjudgedError{ReasonObserve, err}
 			}
 			if err := judge(o); err != nil {
 				return fmt.Errorf("%s: %w", f.data, err)
 			}
 		}
 		if len(frames) != n {
-			return unjudged{ReasonObserve, fmt.Errorf("want %d events, got %q", n, summaries(frames))}
+			return unjudgedError{ReasonObserve, fmt.Errorf("want %d events, got %q", n, summaries(frames))}
 		}
 		return nil
 	})
@@ -176,7 +176,7 @@ func expectEachEvent(during []step, n int, judge func(object) error) step {
 func ofRenames(judge func(object) error) func(object) error {
 	return func(o object) error {
 		if o["kind"] != "renamed" {
-			return unjudged{ReasonObserve, fmt.Errorf("want a renamed event, got %v", o["kind"])}
+			return unjudgedError{ReasonObserve, fmt.Errorf("want a renamed event, got %v", o["kind"])}
 		}
 		return judge(o)
 	}

@@ -32,7 +32,7 @@ func eventStreamChecks() []check {
 	ofReady := func(judge func(frame) error) func(frame) error {
 		return func(f frame) error {
 			if f.name != protocol.EventReady {
-				return unjudged{ReasonObserve, fmt.Errorf("the first frame is %q, not ready", f.name)}
+				return unjudgedError{ReasonObserve, fmt.Errorf("the first frame is %q, not ready", f.name)}
 			}
 			return judge(f)
 		}
@@ -254,7 +254,7 @@ func sameOrderOnBothStreams(ctx context.Context, c *client) error {
 		return brokenf("want 20 events in the same order, got %q and %q", a, b)
 	}
 	if len(a) != 20 {
-		return unjudged{ReasonObserve, fmt.Errorf("want 20 events, got %q", a)}
+		return unjudgedError{ReasonObserve, fmt.Errorf("want 20 events, got %q", a)}
 	}
 	return nil
 }
@@ -273,13 +273,13 @@ func readableWhenReported() step {
 					f, err = s.nextWithin(ctx, s.patience(s.silence))
 				}
 				if errors.Is(err, errSilence) {
-					return unjudged{ReasonObserve, errors.New(err.Error())} // without the contradiction in it
+					return unjudgedError{ReasonObserve, errors.New(err.Error())} // without the contradiction in it
 				}
 				if err != nil {
 					return err
 				}
 				if got := summaries([]frame{f}); got[0] != "created a.md" {
-					return unjudged{ReasonObserve, fmt.Errorf("want the event created a.md, got %q", got)}
+					return unjudgedError{ReasonObserve, fmt.Errorf("want the event created a.md, got %q", got)}
 				}
 				early = expectContent("a.md", text)(ctx, c)
 				return nil

@@ -124,7 +124,7 @@ func ingestDone(ctx context.Context, c *client, r request) (object, error) {
 	result, ok := job["result"].(object)
 	if err == nil && (!done || !ok) {
 		// The specification does not say where a queued file is found when it is done.
-		err = unjudged{ReasonObserve, fmt.Errorf("job %s: want a result in %v, got %s",
+		err = unjudgedError{ReasonObserve, fmt.Errorf("job %s: want a result in %v, got %s",
 			id, c.target.within(ingestedWithin), excerpt(encode(job)))}
 	}
 	return result, err
@@ -193,7 +193,10 @@ func ingestKindChecks() []check {
 				return expect(readOf(p), 200, bodyContains("The samovar is made of copper."))
 			})),
 		should("ingest-as", "4.1", "as takes precedence over the extension.",
-			send(plainFile), expectIngested(ingestOf("notes.bin", "The heron waits.", "as", "text")), awaitAnyPath("heron")),
+			ingestThen(ingestOf("notes.txt", "<p>The <b>heron</b> waits.</p>", "as", "html"), func(o object) step {
+				p, _ := o["path"].(string)
+				return expect(readOf(p), 200, bodyLacks("<b>"))
+			})),
 		should("ingest-same-name", "4.1", "Two files with the same name and other bytes do not lose text without a word.",
 			setup(expectIngested(plainFile), expectIngested(ingestOf("samovar.md", "# Samovar\n\nThe teapot is blue.\n"))),
 			awaitAnyPath("teapot")),

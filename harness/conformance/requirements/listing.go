@@ -58,7 +58,7 @@ func entryAsStat(ctx context.Context, c *client) error {
 	}
 	stat, err := res.object()
 	if err != nil {
-		return unjudged{ReasonSetup, err}
+		return unjudgedError{ReasonSetup, err}
 	}
 	return expectEntries(flat, func(entries []object) error {
 		if err := entryCount(entries, 1); err != nil {

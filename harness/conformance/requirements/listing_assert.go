@@ -10,7 +10,7 @@ import (
 func entriesMatch(judge func([]object) error) []assertion {
 	return []assertion{func(r *response) error {
 		if err := jsonField("items", isArray)(r); err != nil {
-			return unjudged{ReasonObserve, err}
+			return unjudgedError{ReasonObserve, err}
 		}
 		return nil
 	}, ofObject(func(o object) error {
@@ -31,7 +31,7 @@ func expectEntries(query []string, judge func([]object) error) step {
 // checks of the paths are about.
 func entryCount(entries []object, n int) error {
 	if len(entries) != n {
-		return unjudged{ReasonObserve, fmt.Errorf("the check is about %d items, got %q", n, pathsOf(entries))}
+		return unjudgedError{ReasonObserve, fmt.Errorf("the check is about %d items, got %q", n, pathsOf(entries))}
 	}
 	return nil
 }

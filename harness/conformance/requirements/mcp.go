@@ -38,7 +38,7 @@ func createToolBrain(ctx context.Context, m *mcpclient.Client) (string, error) {
 	}
 	id, _ := r.payload["id"].(string)
 	if id == "" {
-		return "", unjudged{ReasonSetup, fmt.Errorf("%s: want an id, got %s", r, excerpt(encode(r.payload)))}
+		return "", unjudgedError{ReasonSetup, fmt.Errorf("%s: want an id, got %s", r, excerpt(encode(r.payload)))}
 	}
 	return id, nil
 }
@@ -85,7 +85,7 @@ func (r *reply) isError() bool { return r.Failure != nil || r.rejected != nil }
 // about.
 func (r *reply) given() error {
 	if r.isError() {
-		return unjudged{ReasonSetup, errors.New(r.String())}
+		return unjudgedError{ReasonSetup, errors.New(r.String())}
 	}
 	return nil
 }

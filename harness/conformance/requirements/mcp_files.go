@@ -16,13 +16,13 @@ func mcpFileChecks() []check {
 		return func(ctx context.Context, c *client) error {
 			dir, err := os.MkdirTemp("", "evalctl-conformance-*")
 			if err != nil {
-				return unjudged{ReasonSetup, err}
+				return unjudgedError{ReasonSetup, err}
 			}
 			defer func() { _ = os.RemoveAll(dir) }()
 			sent := maps.Clone(args)
 			sent["path"] = filepath.Join(dir, "gazelle.md")
 			if err := writeSparse(filepath.Join(dir, "gazelle.md"), "# Gazelle\n\nThe gazelle outruns the train.\n", int64(size)); err != nil {
-				return unjudged{ReasonSetup, err}
+				return unjudgedError{ReasonSetup, err}
 			}
 			return calling("memory_ingest_file", sent, readingFiles(judge))(ctx, c)
 		}
@@ -50,7 +50,7 @@ func mcpFileChecks() []check {
 func readingFiles(judge func(*reply) error) func(*reply) error {
 	return func(r *reply) error {
 		if r.hasCode(protocol.CodeLocalFiles) {
-			return unjudged{ReasonNeed, fmt.Errorf("the server reads no files of its machine (%s): "+
+			return unjudgedError{ReasonNeed, fmt.Errorf("the server reads no files of its machine (%s): "+
 				"start it so that it reads those of %s", protocol.CodeLocalFiles, os.TempDir())}
 		}
 		return judge(r)

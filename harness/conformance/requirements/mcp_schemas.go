@@ -57,7 +57,7 @@ func listingTools(judge func([]mcpclient.Tool) error) step {
 func (t toolSchema) compare(all []mcpclient.Tool) error {
 	i := slices.IndexFunc(all, func(tool mcpclient.Tool) bool { return tool.Name == t.Name })
 	if i < 0 {
-		return unjudged{ReasonSetup, fmt.Errorf("there is no tool %s", t.Name)}
+		return unjudgedError{ReasonSetup, fmt.Errorf("there is no tool %s", t.Name)}
 	}
 	var schema object
 	if err := json.Unmarshal(all[i].InputSchema, &schema); err != nil || schema == nil {
@@ -74,8 +74,7 @@ func (t toolSchema) compare(all []mcpclient.Tool) error {
 		return fmt.Errorf("%s: %w", t.Name, err)
 	}
 	for name, rules := range t.Properties {
-		got, _ := properties[name].(object)
-		if err := hasRules(got, rules); err != nil {
+		if err := hasRules(plain(properties[name], schema), rules, schema); err != nil {
 			return fmt.Errorf("%s: %s: %w", t.Name, name, err)
 		}
 	}
@@ -101,9 +100,57 @@ func sameSet(what string, got, want []string) error {
 	return nil
 }
 
+// plain returns a schema without the forms that say the same in another way: a reference into the
+// schema of the tool, a single alternative, and null as a further type, with which an argument may also
+// be left out.
+func plain(value any, root object) object {
+	s, _ := value.(object)
+	for range 8 { // references may be circular
+		others := []object{}
+		if ref, ok := s["$ref"].(string); ok {
+			name, _ := strings.CutPrefix(ref, "#/$defs/")
+			defs, _ := root["$defs"].(object)
+			target, _ := defs[name].(object)
+			others = append(others, target)
+		}
+		for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
+			alternatives, _ := s[keyword].([]any)
+			alternatives = slices.DeleteFunc(slices.Clone(alternatives), isNull)
+			if len(alternatives) == 1 {
+				only, _ := alternatives[0].(object)
+				others = append(others, only)
+			}
+		}
+		if len(others) == 0 {
+			break
+		}
+		joined := maps.Clone(s)
+		for _, keyword := range []string{"$ref", "anyOf", "oneOf", "allOf"} {
+			delete(joined, keyword)
+		}
+		for _, other := range others {
+			maps.Copy(joined, other)
+		}
+		s = joined
+	}
+	if types, ok := s["type"].([]any); ok {
+		types = slices.DeleteFunc(slices.Clone(types), func(t any) bool { return t == "null" })
+		if len(types) == 1 {
+			s = maps.Clone(s)
+			s["type"] = types[0]
+		}
+	}
+	return s
+}
+
+func isNull(alternative any) bool {
+	s, _ := alternative.(object)
+	return s["type"] == "null"
+}
+
 // hasRules compares JSON values. A default may be missing: then the tool's description has it. The
-// order of an enum is open.
-func hasRules(got, want object) error {
+// order of an enum is open. The root is the schema of the tool.
+func hasRules(got, want, root object) error {
 	for rule, v := range want {
 		actual, ok := got[rule]
 		switch rule {
@@ -117,16 +164,14 @@ func hasRules(got, want object) error {
 			}
 			continue
 		case "items":
-			inner, _ := actual.(object)
-			if err := hasRules(inner, v.(object)); err != nil {
+			if err := hasRules(plain(actual, root), v.(object), root); err != nil {
 				return fmt.Errorf("items: %w", err)
 			}
 			continue
 		case "properties":
 			inner, _ := actual.(object)
 			for name, rules := range v.(object) {
-				of, _ := inner[name].(object)
-				if err := hasRules(of, rules.(object)); err != nil {
+				if err := hasRules(plain(inner[name], root), rules.(object), root); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
 			}

@@ -19,9 +19,10 @@ type tools struct {
 	env     []string // of a process
 	local   bool     // the server is a process on this machine, which can read its files
 
-	mu     sync.Mutex
-	shared *mcpclient.Client
-	brain  string
+	mu      sync.Mutex
+	shared  *mcpclient.Client
+	version string // of MCP, of the connection that was shared last
+	brain   string
 }
 
 func newTools(c Config) *tools {
@@ -46,8 +47,19 @@ func (t *tools) client(ctx context.Context) (*mcpclient.Client, error) {
 	shared, err := t.connect(ctx)
 	if err == nil {
 		t.shared = shared
+		_, _, t.version = shared.Server()
 	}
 	return shared, err
+}
+
+// agreed returns the version of MCP that the server agreed to, "" for none.
+func (t *tools) agreed() string {
+	if t == nil {
+		return ""
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.version
 }
 
 func (t *tools) close() {

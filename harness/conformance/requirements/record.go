@@ -46,7 +46,7 @@ func createJudged(fields object, about []assertion, then func(record) step) step
 		}
 		r, err := res.record()
 		if err != nil {
-			return unjudged{ReasonSetup, fmt.Errorf("%s: %w", res.request, err)}
+			return unjudgedError{ReasonSetup, fmt.Errorf("%s: %w", res.request, err)}
 		}
 		return then(r)(ctx, c)
 	}

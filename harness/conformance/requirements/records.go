@@ -72,6 +72,15 @@ func bodyContains(text string) assertion {
 	}
 }
 
+func bodyLacks(text string) assertion {
+	return func(r *response) error {
+		if strings.Contains(string(r.body), text) {
+			return fmt.Errorf("want a document without %q, got %s", text, excerpt(r.body))
+		}
+		return nil
+	}
+}
+
 func recordContentChecks() []check {
 	const text = "# Tea\n\nGreen – every line\r\nof it.\n"
 	everyType := object{"s": "täxt, \"quoted\": yes", "n": 2.5, "i": 3.0, "b": true, "z": nil}

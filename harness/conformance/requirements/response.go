@@ -112,7 +112,7 @@ func (r *response) withinRate() error {
 	if r.status != http.StatusTooManyRequests {
 		return nil
 	}
-	return unjudged{ReasonRateLimit, r.wantStatus("2xx",
+	return unjudgedError{ReasonRateLimit, r.wantStatus("2xx",
 		errors.New("the daemon's rate limit was reached: run fewer checks in parallel"))}
 }
 
@@ -120,7 +120,7 @@ func (r *response) withinRate() error {
 // for another reason than the one that the check is about.
 func unobservable(r *response) error {
 	if r.status >= 500 || slices.Contains([]int{401, 403, 405}, r.status) {
-		return unjudged{ReasonObserve, r.wantStatus("2xx", fmt.Errorf("the effect cannot be observed: %s", r))}
+		return unjudgedError{ReasonObserve, r.wantStatus("2xx", fmt.Errorf("the effect cannot be observed: %s", r))}
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (r *response) chunks() ([]object, error) {
 	}
 	list, ok := o["chunks"].([]any)
 	if !ok {
-		return nil, unjudged{ReasonObserve, because(`has no field "chunks"`, "want an array of chunks, got %s", excerpt(r.body))}
+		return nil, unjudgedError{ReasonObserve, because(`has no field "chunks"`, "want an array of chunks, got %s", excerpt(r.body))}
 	}
 	return objects(list)
 }

@@ -87,7 +87,7 @@ func differentMessageIDs(ctx context.Context, c *client) error {
 		o, err := r.object()
 		switch {
 		case err != nil || o["id"] == nil:
-			return unjudged{ReasonSetup, fmt.Errorf("the record has no id: %s", excerpt(r.body))}
+			return unjudgedError{ReasonSetup, fmt.Errorf("the record has no id: %s", excerpt(r.body))}
 		case o["id"] == first:
 			return fmt.Errorf("want different ids for two messages, got %v for both", first)
 		}

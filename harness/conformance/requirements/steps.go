@@ -18,7 +18,7 @@ func withoutVerdict(reason Reason, what string, steps []step) step {
 			// Without the chain: a contradiction in it would be a verdict.
 			f, _ := errors.AsType[failure](err)
 			f.error = fmt.Errorf("%s: %s", what, err.Error())
-			return unjudged{reason, f}
+			return unjudgedError{reason, f}
 		}
 		return err
 	}

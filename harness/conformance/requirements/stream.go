@@ -93,7 +93,7 @@ func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
 // without the endpoint, or one that fails, says nothing about its events.
 func (s *stream) verifyOpen() error {
 	if s.status == http.StatusNotFound {
-		return unjudged{ReasonObserve, fmt.Errorf("there is no event stream: %s", s)}
+		return unjudgedError{ReasonObserve, fmt.Errorf("there is no event stream: %s", s)}
 	}
 	return s.verify(0, unobservable, hasStatus(http.StatusOK))
 }

@@ -79,6 +79,9 @@ func (d *Target) Close() {
 // Endpoint returns the base URL of the daemon, or "" if there is only a server of tools.
 func (d *Target) Endpoint() string { return d.base }
 
+// MCPVersion returns the version of MCP that the server of tools agreed to last, "" for none.
+func (d *Target) MCPVersion() string { return d.tools.agreed() }
+
 // Redact returns a text without the tokens, for a report.
 func (d *Target) Redact(text string) string { return d.redactor.Text(text) }
 

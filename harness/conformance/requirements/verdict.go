@@ -49,14 +49,14 @@ func (e contradiction) Unwrap() error { return e.error }
 // brokenf returns a contradiction.
 func brokenf(format string, args ...any) error { return contradiction{fmt.Errorf(format, args...)} }
 
-// unjudged is the error of a step after which the check cannot be judged.
-type unjudged struct {
+// unjudgedError is the error of a step after which the check cannot be judged.
+type unjudgedError struct {
 	reason Reason
 	err    error
 }
 
-func (e unjudged) Error() string { return e.err.Error() }
-func (e unjudged) Unwrap() error { return e.err }
+func (e unjudgedError) Error() string { return e.err.Error() }
+func (e unjudgedError) Unwrap() error { return e.err }
 
 // belongs is in the error of a step for what contradicts the requirement of one check, whichever
 // check saw it: it breaks that check, and leaves the others not judged.
@@ -70,12 +70,12 @@ func (e belongs) Unwrap() error { return e.err }
 
 // elsewhere returns the error for a contradiction of the requirement of a check.
 func elsewhere(check string, err error) error {
-	return unjudged{ReasonObserve, belongs{check, err}}
+	return unjudgedError{ReasonObserve, belongs{check, err}}
 }
 
 // optional returns the error for optional behaviour that the daemon does not show.
 func optional(what string) error {
-	return unjudged{ReasonOptional, failure{error: errors.New(what), cause: Cause{What: what, Wide: true, Whole: true}}}
+	return unjudgedError{ReasonOptional, failure{error: errors.New(what), cause: Cause{What: what, Wide: true, Whole: true}}}
 }
 
 // errSilence means that something that the daemon must do by itself, such as sending an event, did
@@ -94,7 +94,7 @@ var errCheckTimeout = errors.New("the check timed out")
 
 // against marks the error of an assertion as a contradiction. An error that is not judged remains.
 func against(err error) error {
-	if err == nil || errors.As(err, new(unjudged)) || errors.As(err, new(contradiction)) {
+	if err == nil || errors.As(err, new(unjudgedError)) || errors.As(err, new(contradiction)) {
 		return err
 	}
 	return contradiction{err}
@@ -102,7 +102,7 @@ func against(err error) error {
 
 // verdict reports whether err, of the steps of a check, breaks it, or else why it is not judged.
 func verdict(err error) (broken bool, reason Reason) {
-	u, isUnjudged := errors.AsType[unjudged](err)
+	u, isUnjudged := errors.AsType[unjudgedError](err)
 	switch {
 	case err == nil:
 		return false, ""

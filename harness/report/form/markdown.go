@@ -192,15 +192,16 @@ func (l List) write(w io.Writer, space int) {
 	fmt.Fprint(w, b.String())
 }
 
+// markdown returns an item on one line, so that a page with many of them can be read as it is.
 func (i Item) markdown() string {
-	text := "- " + i.Head.With(inMarkdown) + "\n"
+	text := "- " + i.Head.With(inMarkdown)
 	for _, f := range i.Below {
 		if f.Name != "" {
 			f.Value = F("%s: %s", f.Name, f.Value)
 		}
-		text += "  - " + f.Value.With(inMarkdown) + "\n"
+		text += " · " + f.Value.With(inMarkdown)
 	}
-	return text
+	return text + "\n"
 }
 
 // plain returns a text for the title of a folded list, which is HTML. Letters, digits and a few

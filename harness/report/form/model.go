@@ -41,17 +41,29 @@ type Verdict struct {
 	Sentences []Text
 }
 
+// FirstSentences is how many sentences of a verdict an HTML page shows, the others are folded.
+const FirstSentences = 3
+
 // Section is a part of a report with a heading.
 type Section struct {
 	ID, Title string
 	Place     Place
-	Blocks    []Block
+	// Folded hides the section of an HTML page until it is opened.
+	Folded bool
+	Blocks []Block
 }
 
 // Add adds the blocks that are not empty.
 func (s *Section) Add(blocks ...Block) {
 	for _, b := range blocks {
-		if t, ok := b.Content.(*Table); !ok || len(t.Rows) > 0 {
+		empty := false
+		switch c := b.Content.(type) {
+		case *Table:
+			empty = len(c.Rows) == 0
+		case Plot:
+			empty = len(c.Rows) == 0
+		}
+		if !empty {
 			s.Blocks = append(s.Blocks, b)
 		}
 	}
@@ -133,8 +145,8 @@ const (
 	Pages      = Markdown | HTML
 )
 
-// Block is content for some of the forms: Facts, Note, Warning, *Table, List, Chart, Sentences, Gap
-// or Print.
+// Block is content for some of the forms: Facts, Note, Warning, *Table, List, Chart, Plot, Fold,
+// Sentences, Gap or Print.
 type Block struct {
 	In      Forms
 	Content any
@@ -166,7 +178,27 @@ type (
 		SVG     func() template.HTML
 		Caption string
 	}
+	// Plot has values with their intervals on one scale, a row each.
+	Plot struct {
+		Caption string
+		Rows    []PlotRow
+		Axis    func() template.HTML
+	}
+	// Fold has what an HTML page hides until it is opened, under a title.
+	Fold struct {
+		Title   string
+		Content any
+	}
 )
+
+// PlotRow is a value of a Plot with its name and its figure. A row without Draw is a heading.
+type PlotRow struct {
+	Name, Value Text
+	Tone        Tone
+	// Mark is a sign that Value says in words.
+	Mark string
+	Draw func() template.HTML
+}
 
 // Fact is a name with its value.
 type Fact struct {

@@ -135,7 +135,7 @@ func (table *Table) text(t *terminal.Terminal) {
 		}
 		rows = append(rows, texts)
 	}
-	for line := range strings.Lines(terminal.Aligned(rows, align)) {
+	for line := range strings.Lines(t.Fit(rows, align)) {
 		fmt.Fprint(t, " "+line)
 	}
 	t.Blank()

@@ -113,6 +113,15 @@ func detailOf(q *result.Record, l limits) *detail {
 		d.Failed = append(d.Failed, fmt.Sprintf("attempt %d: %s: %s", i+1, name(string(f.Kind)), line(f.Message, l.quote)))
 	}
 	d.addTimeline(q)
+	if q.Evidence != nil && len(q.Evidence.Ranks) == len(q.ExpectedEvidence) {
+		for i, rank := range q.Evidence.Ranks {
+			place := "not returned"
+			if rank > 0 {
+				place = fmt.Sprintf("passage %d", rank)
+			}
+			d.fact("Evidence", "%s: %s", place, form.Data(line(q.ExpectedEvidence[i], l.quote)))
+		}
+	}
 	for _, leak := range q.Leaks {
 		d.fact("Came back in "+string(leak.Place), "%s", form.Data(line(fmt.Sprintf("%q: %s", leak.Text, leak.At), l.quote)))
 	}

@@ -37,6 +37,9 @@ const (
 // functions are what the templates call.
 var functions = template.FuncMap{
 	"name": name, "capital": capital, "kind": kind, "items": items, "rows": rows,
+	"fits": fits, "parts": figureParts,
+	"first":    func(list []form.Text) []form.Text { return list[:min(len(list), form.FirstSentences)] },
+	"rest":     func(list []form.Text) []form.Text { return list[min(len(list), form.FirstSentences):] },
 	"text":     func(t form.Text) string { return t.With(inHTML) },
 	"note":     func(n form.Note) string { return sentence(form.Text(n)) },
 	"warning":  func(w form.Warning) string { return sentence(form.Text(w)) },
@@ -59,6 +62,10 @@ func kind(content any) string {
 		return "list"
 	case form.Chart:
 		return "chart"
+	case form.Plot:
+		return "plot"
+	case form.Fold:
+		return "fold"
 	case []file:
 		return "files"
 	case *questions:

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 	"sync"
 
 	"evalctl/harness/report/form"
@@ -61,6 +62,7 @@ var shared = sync.OnceValue(func() layout {
 	if err := errors.Join(errStyle, errScript); err != nil {
 		panic(err) // the files are part of the program
 	}
+	style = append(style, Stacked()...)
 	return layout{
 		templates: template.Must(template.New("").Funcs(functions).ParseFS(files, "*.html")),
 		Style:     template.CSS(style), Script: template.JS(script),
@@ -80,6 +82,11 @@ func Write(w io.Writer, c Content) error {
 	doc := &document{layout: shared(), Report: c.Report}
 	for _, s := range c.Report.Sections {
 		s.Blocks = s.For(form.HTML)
+		for _, b := range s.Blocks {
+			if t, ok := b.Content.(*form.Table); ok && strings.EqualFold(t.Caption.String(), s.Title) {
+				t.Caption = form.Text{} // For has made a copy
+			}
+		}
 		if c.Result != nil && s.ID == "ran" {
 			s.Show(form.HTML, runFiles(c))
 		}

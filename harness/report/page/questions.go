@@ -62,6 +62,7 @@ var outcomes = []status{
 	{Class: "none", Mark: "–", Word: "no gold"},
 	{Class: "pass", Mark: "✓", Word: "passed"},
 	{Class: "none", Mark: "∅", Word: "not measurable"},
+	{Class: "none", Mark: "·", Word: "unjudged"},
 }
 
 func statusOf(q *result.Record) int {
@@ -76,6 +77,8 @@ func statusOf(q *result.Record) int {
 		return 3
 	case q.Outcome == result.NotMeasurable:
 		return 5
+	case q.Outcome == result.Unjudged:
+		return 6
 	}
 	return 0
 }

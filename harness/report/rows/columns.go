@@ -1,9 +1,6 @@
 package rows
 
-import (
-	"reflect"
-	"strings"
-)
+import "reflect"
 
 // Column is a column of the table.
 type Column struct {
@@ -21,9 +18,9 @@ func Columns() []Column {
 	t := reflect.TypeFor[Row]()
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, option, _ := strings.Cut(f.Tag.Get("parquet"), ",")
 		of := f.Type
-		if of.Kind() == reflect.Pointer {
+		optional := of.Kind() == reflect.Pointer
+		if optional {
 			of = of.Elem()
 		}
 		kind := of.String()
@@ -33,7 +30,7 @@ func Columns() []Column {
 		case reflect.Bool:
 			kind = "boolean"
 		}
-		out = append(out, Column{Name: name, Type: kind, Optional: option == "optional", Doc: f.Tag.Get("doc")})
+		out = append(out, Column{Name: f.Tag.Get("json"), Type: kind, Optional: optional, Doc: f.Tag.Get("doc")})
 	}
 	return out
 }

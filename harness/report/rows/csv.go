@@ -1,25 +1,28 @@
 package rows
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"evalctl/harness/result"
+	"evalctl/internal/visible"
 )
 
-// formulas are the characters with which a spreadsheet takes a cell for a formula, and the apostrophe
-// that marks one that is not.
-const formulas = "=+-@\t\r\n'"
+// formulas are the characters with which a spreadsheet takes a cell for a formula, also the wide
+// ones of East Asian keyboards, and the apostrophe that marks one that is not.
+const formulas = "=+-@＝＋－＠\t\r\n'"
 
 // Text returns foreign text for a cell of CSV. A spreadsheet would run what begins with one of some
-// characters as a formula, also within quotes; after an apostrophe it is text. A text that begins with
-// an apostrophe gets another one, so that a reader can remove the first of any.
+// characters as a formula, also within quotes and after spaces; after an apostrophe it is text. A
+// text that begins with an apostrophe gets another one, so that a reader can remove the first of
+// any.
 func Text(s string) string {
-	if s != "" && strings.ContainsRune(formulas, rune(s[0])) {
+	first := strings.TrimLeftFunc(s, func(r rune) bool { return r == ' ' || visible.IsHidden(r) })
+	if r, size := utf8.DecodeRuneInString(first); size > 0 && strings.ContainsRune(formulas, r) {
 		return "'" + s
 	}
 	return s
@@ -28,12 +31,12 @@ func Text(s string) string {
 // CSV writes the questions of a result with a header. Cells are quoted as in RFC 4180, with line feeds
 // as they are in the texts; rows end with a line feed, since a CRLF would change those.
 func CSV(w io.Writer, r *result.Reader) error {
-	out := csv.NewWriter(w)
+	out := NewTable(w, "\n")
 	var header []string
 	for _, c := range Columns() {
 		header = append(header, c.Name)
 	}
-	_ = out.Write(header) // Error reports it
+	out.Row(header...)
 	res, cells := r.Result(), make([]string, len(header))
 	for rec, err := range r.Questions() {
 		if err != nil {
@@ -43,12 +46,9 @@ func CSV(w io.Writer, r *result.Reader) error {
 		for i := range cells {
 			cells[i] = cell(row.Field(i))
 		}
-		if err := out.Write(cells); err != nil {
-			return err
-		}
+		out.Row(cells...)
 	}
-	out.Flush()
-	return out.Error()
+	return out.Flush()
 }
 
 // cell returns the text of a value, empty for nil.

@@ -1,4 +1,4 @@
-// Package rows writes the questions of a result as a table for other programs: as CSV and as Parquet,
+// Package rows writes the questions of a result as a table for other programs: as CSV and as JSON Lines,
 // one row for each question and repeat.
 package rows
 
@@ -13,46 +13,48 @@ import (
 // A column may be added, and is never renamed, removed or given another meaning. A pointer is nil, and a
 // cell empty, where there is no value.
 type Row struct {
-	SDK        string   `parquet:"sdk" doc:"The target, as in the result."`
-	ID         string   `parquet:"id" doc:"The id of the question."`
-	Repeat     int64    `parquet:"repeat" doc:"Which time it is that the question was asked, from 1."`
-	Line       int64    `parquet:"line" doc:"Line of the question in the dataset, from 1; 0 if it is no file of lines."`
-	Brain      string   `parquet:"brain" doc:"The brain that was asked."`
-	Type       *string  `parquet:"question_type,optional" doc:"The stratum of the question in a replay."`
-	Question   string   `parquet:"question" doc:"The text that was asked."`
-	AsOf       *string  `parquet:"question_date,optional" doc:"When the question is asked, as the dataset has it."`
-	Tags       string   `parquet:"tags" doc:"The tags, as a JSON list."`
-	Outcome    string   `parquet:"outcome" doc:"scored, error, unscored, no_gold or not_measurable."`
-	Passed     bool     `parquet:"passed" doc:"Whether the question passed; false for what is not scored."`
-	Score      *float64 `parquet:"score,optional" doc:"From 0 to 1; none unless the outcome is scored."`
-	Reason     *string  `parquet:"reason,optional" doc:"The scorer's explanation."`
-	Loss       *string  `parquet:"loss,optional" doc:"What lost the question, in a replay."`
-	ErrorKind  *string  `parquet:"error_kind,optional" doc:"The kind of the failure, if there is no answer."`
-	Error      *string  `parquet:"error,optional" doc:"The message of the failure."`
-	Answer     string   `parquet:"answer" doc:"The answer, or the part that arrived before a failure."`
-	Reference  *string  `parquet:"reference_answer,optional" doc:"The reference answer of the dataset."`
-	Expected   string   `parquet:"expected_substrings" doc:"The expected substrings of the dataset, as a JSON list."`
-	Gold       string   `parquet:"expected_paths" doc:"The expected paths of the dataset, as a JSON list."`
-	Checks     int64    `parquet:"checks" doc:"Number of checks of the question."`
-	ChecksHeld *int64   `parquet:"checks_held,optional" doc:"Number of checks that hold; none if they were not applied."`
-	CheckList  string   `parquet:"check_results" doc:"The checks with their outcomes, as a JSON list of objects."`
-	LatencyMS  *float64 `parquet:"latency_ms,optional" doc:"Time of the answering attempt to the complete answer, in milliseconds; none if it was not recorded or the question was not asked."`
-	FeltMS     *float64 `parquet:"felt_ms,optional" doc:"Time as the caller felt it, with failed attempts and waits, in milliseconds; none where latency_ms is."`
-	FirstMS    *float64 `parquet:"first_delta_ms,optional" doc:"Time to the first text, in milliseconds; none if none was streamed."`
-	SearchMS   *float64 `parquet:"search_ms,optional" doc:"The part of latency_ms that the search took, if evalctl's reader answered."`
-	Attempts   int64    `parquet:"attempts" doc:"How often the question was sent."`
-	Mode       *string  `parquet:"effective_mode,optional" doc:"The retrieval mode that ran, as the daemon reported it."`
-	Model      *string  `parquet:"model,optional" doc:"The model that answered, as the daemon reported it."`
-	In         *int64   `parquet:"input_tokens,optional" doc:"Tokens that the daemon reported as read by its model."`
-	Out        *int64   `parquet:"output_tokens,optional" doc:"Tokens that the daemon reported as written by its model."`
-	Citations  int64    `parquet:"citations" doc:"Number of citations."`
-	Retrieved  int64    `parquet:"retrieved" doc:"Number of retrieved passages."`
-	GoldRank   *int64   `parquet:"gold_rank,optional" doc:"Rank of the first expected document, from 1; 0 if it was not retrieved. None without expected paths."`
-	Recall     *float64 `parquet:"recall,optional" doc:"Recall at top-k of the expected documents."`
-	NDCG       *float64 `parquet:"ndcg,optional" doc:"NDCG at top-k of the expected documents."`
-	RR         *float64 `parquet:"reciprocal_rank,optional" doc:"Reciprocal rank of the first expected document."`
-	JudgeCalls int64    `parquet:"judge_attempts" doc:"Number of HTTP requests that judged the answer."`
-	JudgeUSD   float64  `parquet:"judge_usd" doc:"What judging the answer was charged, in US dollars."`
+	SDK        string   `json:"sdk" doc:"The target, as in the result."`
+	ID         string   `json:"id" doc:"The id of the question."`
+	Repeat     int64    `json:"repeat" doc:"Which time it is that the question was asked, from 1."`
+	Line       int64    `json:"line" doc:"Line of the question in the dataset, from 1; 0 if it is no file of lines."`
+	Brain      string   `json:"brain" doc:"The brain that was asked."`
+	Type       *string  `json:"question_type" doc:"The stratum of the question in a replay."`
+	Question   string   `json:"question" doc:"The text that was asked."`
+	AsOf       *string  `json:"question_date" doc:"When the question is asked, as the dataset has it."`
+	Tags       string   `json:"tags" doc:"The tags, as a JSON list."`
+	Outcome    string   `json:"outcome" doc:"scored, error, unscored, no_gold, not_measurable or unjudged."`
+	Passed     bool     `json:"passed" doc:"Whether the question passed; false for what is not scored."`
+	Score      *float64 `json:"score" doc:"From 0 to 1; none unless the outcome is scored."`
+	Reason     *string  `json:"reason" doc:"The scorer's explanation."`
+	Loss       *string  `json:"loss" doc:"What lost the question, in a replay."`
+	ErrorKind  *string  `json:"error_kind" doc:"The kind of the failure, if there is no answer."`
+	Error      *string  `json:"error" doc:"The message of the failure."`
+	Answer     string   `json:"answer" doc:"The answer, or the part that arrived before a failure."`
+	Reference  *string  `json:"reference_answer" doc:"The reference answer of the dataset."`
+	Expected   string   `json:"expected_substrings" doc:"The expected substrings of the dataset, as a JSON list."`
+	Gold       string   `json:"expected_paths" doc:"The expected paths of the dataset, as a JSON list."`
+	Checks     int64    `json:"checks" doc:"Number of checks of the question."`
+	ChecksHeld *int64   `json:"checks_held" doc:"Number of checks that hold; none if they were not applied."`
+	CheckList  string   `json:"check_results" doc:"The checks with their outcomes, as a JSON list of objects."`
+	LatencyMS  *float64 `json:"latency_ms" doc:"Time of the answering attempt to the complete answer, in milliseconds; none if it was not recorded or the question was not asked."`
+	FeltMS     *float64 `json:"felt_ms" doc:"Time as the caller felt it, with failed attempts and waits, in milliseconds; none where latency_ms is."`
+	FirstMS    *float64 `json:"first_delta_ms" doc:"Time to the first text, in milliseconds; none if none was streamed."`
+	SearchMS   *float64 `json:"search_ms" doc:"The part of latency_ms that the search took, if evalctl's reader answered."`
+	Attempts   int64    `json:"attempts" doc:"How often the question was sent."`
+	Mode       *string  `json:"effective_mode" doc:"The retrieval mode that ran, as the daemon reported it."`
+	Model      *string  `json:"model" doc:"The model that answered, as the daemon reported it."`
+	In         *int64   `json:"input_tokens" doc:"Tokens that the daemon reported as read by its model."`
+	Out        *int64   `json:"output_tokens" doc:"Tokens that the daemon reported as written by its model."`
+	Citations  int64    `json:"citations" doc:"Number of citations."`
+	Retrieved  int64    `json:"retrieved" doc:"Number of retrieved passages."`
+	Evidence   *float64 `json:"evidence_recall" doc:"Share of the expected evidence that the first top-k passages have. None without expected evidence."`
+	Tokens     *int64   `json:"returned_tokens" doc:"Tokens of the first top-k passages, estimated at four bytes each. None without expected paths or evidence."`
+	GoldRank   *int64   `json:"gold_rank" doc:"Rank of the first expected document, from 1; 0 if it was not retrieved. None without expected paths."`
+	Recall     *float64 `json:"recall" doc:"Recall at top-k of the expected documents."`
+	NDCG       *float64 `json:"ndcg" doc:"NDCG at top-k of the expected documents."`
+	RR         *float64 `json:"reciprocal_rank" doc:"Reciprocal rank of the first expected document."`
+	JudgeCalls int64    `json:"judge_attempts" doc:"Number of HTTP requests that judged the answer."`
+	JudgeUSD   float64  `json:"judge_usd" doc:"What judging the answer was charged, in US dollars."`
 }
 
 // rowOf returns the row of a question.
@@ -76,6 +78,12 @@ func rowOf(res *result.Result, r *result.Record) Row {
 	}
 	if u := r.Usage; u != nil {
 		row.In, row.Out = new(int64(u.InputTokens)), new(int64(u.OutputTokens))
+	}
+	if e := r.Evidence; e != nil {
+		row.Evidence = &e.Recall
+	}
+	if s := r.Returned; s != nil {
+		row.Tokens = new(int64(s.Tokens))
 	}
 	if q := r.Retrieval; q != nil {
 		row.GoldRank = new(int64(r.GoldRank()))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/parquet-go/parquet-go"
 
 	"evalctl/harness/report/rows"
 	"evalctl/harness/result"
@@ -112,19 +112,16 @@ func TestUntimed(t *testing.T) {
 		q[1].LatencyMS, q[1].FeltMS = 5, nil
 		q[2].LatencyMS, q[2].FeltMS = 5, new(9.0)
 	})
-	var table, packed bytes.Buffer
-	if err := errors.Join(rows.CSV(&table, reader(t, path)), rows.Parquet(&packed, reader(t, path))); err != nil {
+	var table, lines bytes.Buffer
+	if err := errors.Join(rows.CSV(&table, reader(t, path)), rows.JSONLines(&lines, reader(t, path))); err != nil {
 		t.Fatal(err)
 	}
-	lines, err := csv.NewReader(&table).ReadAll()
+	cells, err := csv.NewReader(&table).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := parquet.Read[rows.Row](bytes.NewReader(packed.Bytes()), int64(packed.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	took, felt := slices.Index(lines[0], "latency_ms"), slices.Index(lines[0], "felt_ms")
+	got := decode(t, &lines)
+	took, felt := slices.Index(cells[0], "latency_ms"), slices.Index(cells[0], "felt_ms")
 	for i, want := range [][2]*float64{{nil, nil}, {new(5.0), new(5.0)}, {new(5.0), new(9.0)}} {
 		cell := func(v *float64) string {
 			if v == nil {
@@ -132,23 +129,43 @@ func TestUntimed(t *testing.T) {
 			}
 			return fmt.Sprint(*v)
 		}
-		if line := lines[i+1]; line[took] != cell(want[0]) || line[felt] != cell(want[1]) {
+		if line := cells[i+1]; line[took] != cell(want[0]) || line[felt] != cell(want[1]) {
 			t.Errorf("row %d of CSV: %q %q", i, line[took], line[felt])
 		}
 		if diff := cmp.Diff(want, [2]*float64{got[i].LatencyMS, got[i].FeltMS}); diff != "" {
-			t.Errorf("row %d of Parquet: %s", i, diff)
+			t.Errorf("row %d of JSON Lines: %s", i, diff)
 		}
 	}
 }
 
-func TestParquet(t *testing.T) {
+// decode reads JSON Lines.
+func decode(t *testing.T, lines io.Reader) []rows.Row {
+	t.Helper()
+	var got []rows.Row
+	d := json.NewDecoder(lines)
+	d.DisallowUnknownFields()
+	for {
+		var row rows.Row
+		err := d.Decode(&row)
+		if errors.Is(err, io.EOF) {
+			return got
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, row)
+	}
+}
+
+func TestJSONLines(t *testing.T) {
 	var out bytes.Buffer
-	if err := rows.Parquet(&out, open(t)); err != nil {
+	if err := rows.JSONLines(&out, open(t)); err != nil {
 		t.Fatal(err)
 	}
-	got, err := parquet.Read[rows.Row](bytes.NewReader(out.Bytes()), int64(out.Len()))
-	if err != nil || len(got) != len(hostile) {
-		t.Fatalf("%d rows, %v", len(got), err)
+	first, _, _ := bytes.Cut(out.Bytes(), []byte("\n"))
+	got := decode(t, &out)
+	if len(got) != len(hostile) {
+		t.Fatalf("%d rows", len(got))
 	}
 	for i, want := range hostile {
 		var tags []string
@@ -159,19 +176,43 @@ func TestParquet(t *testing.T) {
 			t.Errorf("%+v", got[i])
 		}
 	}
-	file, err := parquet.OpenFile(bytes.NewReader(out.Bytes()), int64(out.Len()))
-	if err != nil {
+	var object map[string]any
+	if err := json.Unmarshal(first, &object); err != nil {
 		t.Fatal(err)
 	}
-	var names, want []string
-	for _, f := range file.Schema().Fields() {
-		names = append(names, f.Name())
-	}
+	at := -1
 	for _, c := range rows.Columns() {
-		want = append(want, c.Name)
+		if i := bytes.Index(first, []byte(`"`+c.Name+`":`)); i <= at {
+			t.Errorf("%s: not in order", c.Name)
+		} else {
+			at = i
+		}
+		if _, ok := object[c.Name]; !ok || object[c.Name] == nil && !c.Optional {
+			t.Errorf("%s: %v", c.Name, object[c.Name])
+		}
 	}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Error(diff)
+	if len(object) != len(rows.Columns()) {
+		t.Errorf("%d columns, want %d", len(object), len(rows.Columns()))
+	}
+}
+
+// TestReplaceable: a dataset that ends in .jsonl is not replaced by a table.
+func TestReplaceable(t *testing.T) {
+	var table bytes.Buffer
+	if err := rows.JSONLines(&table, open(t)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "q.jsonl")
+	if !rows.Replaceable(path) {
+		t.Error("a file that does not exist")
+	}
+	for content, want := range map[string]bool{"": true, table.String(): true, "{": false, `{"id":"q1","question":"?"}`: false} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := rows.Replaceable(path); got != want {
+			t.Errorf("%.20q: %v", content, got)
+		}
 	}
 }
 
@@ -187,7 +228,7 @@ func TestDamagedResult(t *testing.T) {
 	}
 	for _, write := range []func(*bytes.Buffer, *result.Reader) error{
 		func(b *bytes.Buffer, r *result.Reader) error { return rows.CSV(b, r) },
-		func(b *bytes.Buffer, r *result.Reader) error { return rows.Parquet(b, r) },
+		func(b *bytes.Buffer, r *result.Reader) error { return rows.JSONLines(b, r) },
 	} {
 		r, err := result.Open(path)
 		if err == nil {
@@ -205,7 +246,7 @@ func TestSchema(t *testing.T) {
 	b.WriteString(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:evalctl:table:1",
-  "title": "A row of evalctl report --csv and --parquet",
+  "title": "A row of evalctl report --csv and --jsonl",
   "description": "A question of a result and one of its repeats. The columns are in this order; more may be added at the end or between them, and none is renamed or removed. In CSV, no value is an empty cell, and a text that begins with = + - @ ' or a control character has an apostrophe before it.",
   "type": "object",
   "additionalProperties": false,

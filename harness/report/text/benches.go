@@ -14,7 +14,7 @@ import (
 
 // Benches returns the table of what the benches among the entries of a folder found, empty without
 // any.
-func Benches(f *history.Folder) string {
+func Benches(t *terminal.Terminal, f *history.Folder) string {
 	rows := [][]string{{"started (UTC)", "kind", "target", "operation", "load", "documents", "done/s", "p50 ms", "p99 ms", "file"}}
 	for _, e := range f.Entries {
 		if e.Kind != history.Bench {
@@ -35,7 +35,7 @@ func Benches(f *history.Folder) string {
 	if len(rows) == 1 {
 		return ""
 	}
-	return terminal.Aligned(rows, "lllllrrrrl")
+	return t.Fit(rows, "lllllrrrrl")
 }
 
 // BenchTrend prints a line of benches that did the same work.
@@ -51,7 +51,7 @@ func BenchTrend(t *terminal.Terminal, l *history.BenchLine) {
 		}
 		rows = append(rows, []string{n.Date, table.Quantity(n.Rate), table.Quantity(n.P50), table.Quantity(n.P99), null, terminal.Short(n.Daemon, 32)})
 	}
-	for row := range strings.Lines(terminal.Aligned(rows, "lrrrrl")) {
+	for row := range strings.Lines(t.Fit(rows, "lrrrrl")) {
 		fmt.Fprint(t, " "+row)
 	}
 	if l.Older > 0 {

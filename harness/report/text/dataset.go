@@ -19,7 +19,7 @@ func Description(t *terminal.Terminal, s dataset.Description, in dataset.Input) 
 	t.Field("dataset", "%s  %s  sha256 %s", terminal.Line(s.Dataset), figure.Count(s.Questions, "question"),
 		terminal.Short(s.SHA256, 9))
 	var has []string
-	for _, k := range scorer.Kinds() {
+	for _, k := range scorer.ByNeed() {
 		has = append(has, fmt.Sprintf("%s %d", k.Needs, s.Has[k.Needs]))
 	}
 	t.Field("have", "%s", strings.Join(has, "  "))

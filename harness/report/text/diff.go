@@ -25,7 +25,7 @@ type side struct {
 }
 
 // Diff prints what became of a question in each file.
-func Diff(t *terminal.Terminal, found []*compare.Found) {
+func Diff(t *terminal.Terminal, found []*compare.FoundQuestion) {
 	sides, missing := sidesOf(found)
 	first := sides[0].rec
 	t.Field("question", "%s  %s", terminal.Short(first.ID, 80), terminal.Short(strings.Join(first.Tags, ", "), 120))
@@ -50,7 +50,7 @@ func Diff(t *terminal.Terminal, found []*compare.Found) {
 }
 
 // sidesOf returns the records to show, and the names of files without the question.
-func sidesOf(found []*compare.Found) (sides []side, missing []string) {
+func sidesOf(found []*compare.FoundQuestion) (sides []side, missing []string) {
 	paths, sdks := make([]string, len(found)), make([]string, len(found))
 	for i, f := range found {
 		paths[i] = f.Path
@@ -132,6 +132,8 @@ func outcomeOf(t *terminal.Terminal, r *result.Record) string {
 		return "not asked"
 	case r.Outcome == result.NotMeasurable:
 		return "not measurable"
+	case r.Outcome == result.Unjudged:
+		return "unjudged"
 	case r.Passed:
 		return t.Tint(true, "pass")
 	}

@@ -29,6 +29,16 @@ func Imported(t *terminal.Terminal, res *result.Result) {
 			t.Field("left out", "%s", terminal.Line(strings.Join(counted(f.LeftOut), ", ")))
 		}
 	}
+	disagreements(t, im.Stated)
+	if c := im.StatedCost; c != nil {
+		t.Field("cost", "%s by the files, stated of %s; nothing was paid here", c.USD, figure.Count(c.Answers, "answer"))
+	}
+	if res.Votes != nil {
+		t.Field("votes", "%s", res.Votes.Text())
+		if !slices.ContainsFunc(im.Stated, func(s result.StatedTotal) bool { return s.Agrees && (s.Figure == "rate" || s.Figure == "correct") }) {
+			t.Field("", "no total in the files tells the rule; votes in a mapping file says another one")
+		}
+	}
 	t.Field("questions", "%s found: %s", figure.Count(res.Planned, "question"), strings.Join(counted(im.MatchedBy), ", "))
 	if len(im.Conversations) > 0 {
 		t.Field("talks", "%s", terminal.Line(pairs(im.Conversations, " is ", ", ")))
@@ -41,6 +51,11 @@ func Imported(t *terminal.Terminal, res *result.Result) {
 		t.Field("gold", "%s with another gold than the dataset, which counts; %s: %.60q, in the dataset %.60q",
 			figure.Count(n, "question"), terminal.Line(first.ID), first.InFile, first.Dataset)
 	}
+	for _, r := range im.Renamed {
+		t.Field("type", "%s of the benchmark's type %s are called %s, the name of another type", figure.Count(r.Answers, "answer"),
+			terminal.Line(r.Benchmark), terminal.Line(r.InFile))
+	}
+	errata(t, im.Errata)
 	missing := key.Missing(key.Compare, &key.File{Result: res})
 	for i, name := range missing {
 		if flag := map[string]string{"judge": "--judge-id", "judge_prompt": "--judge-id", "reader": "--reader-id", "dataset": "--dataset"}[name]; flag != "" {
@@ -59,6 +74,50 @@ func Imported(t *terminal.Terminal, res *result.Result) {
 		if n > listedUnmatched {
 			t.Field("", "… and %d more, all in the result", n-listedUnmatched)
 		}
+	}
+}
+
+// disagreements lists the totals that files state and their answers do not add up to.
+func disagreements(t *terminal.Terminal, stated []result.StatedTotal) {
+	agree := 0
+	for _, s := range stated {
+		if s.Agrees {
+			agree++
+			continue
+		}
+		t.Field("STATED", "%s: %s is %v, and the answers in the file give %.6g", terminal.Line(s.Path), terminal.Line(s.Place), s.InFile, s.Counted)
+	}
+	if agree > 0 {
+		t.Field("stated", "%s of the files follow from their answers", figure.Count(agree, "total"))
+	}
+}
+
+// errata says what errata do to verdicts that were made before them.
+func errata(t *terminal.Terminal, e *result.ImportedErrata) {
+	if e == nil {
+		return
+	}
+	t.Field("errata", "%s judged by the old key, %d by an unknown one, %d excluded", figure.Count(len(e.OldKey), "question"),
+		len(e.Unknown), len(e.Excluded))
+	t.Field("", "all answers %s, without these questions %s", share(e.All), share(e.Without))
+}
+
+// share is a pass rate with its counts.
+func share(n result.Counts) string {
+	return fmt.Sprintf("%d/%d %s", n.Passed, n.Total, figure.Rate(n.PassRate()))
+}
+
+// ImportedVerdicts says what the verdicts of imported answers lack, and their mean over the types
+// of questions.
+func ImportedVerdicts(t *terminal.Terminal, res *result.Result) {
+	switch n := res.Counts.Unjudged; {
+	case n > 0 && res.Total == 0:
+		t.Field("unjudged", "the files have no verdict: evalctl rescore judges the answers")
+	case n > 0:
+		t.Field("unjudged", "%s of %d have no verdict and do not count; evalctl rescore judges them", figure.Count(n, "answer"), n+res.Total)
+	}
+	if mean := res.TypeMeanText(); mean != "" {
+		t.Field("type mean", "%s", mean)
 	}
 }
 

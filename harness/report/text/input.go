@@ -42,6 +42,7 @@ func Inputs(t *terminal.Terminal, path string, p dataset.Input) {
 	}
 	printBrains(t, p.Brains)
 	printIgnored(t, p)
+	Warnings(t, p.Doubts)
 	Warnings(t, p.Gold.Warnings)
 }
 
@@ -63,7 +64,7 @@ func Scorer(t *terminal.Terminal, id *result.ExternalScorer) {
 // Usable prints for each scorer how many questions it can score.
 func Usable(t *terminal.Terminal, needs dataset.Needs) {
 	var parts []string
-	for _, k := range scorer.Kinds() {
+	for _, k := range scorer.ByNeed() {
 		parts = append(parts, fmt.Sprintf("%s %d of %d", k.Name, needs.Has[k.Needs], needs.Total))
 	}
 	t.Field("scorers", "%s", strings.Join(parts, "  "))

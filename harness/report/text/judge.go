@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -51,6 +52,19 @@ func Judge(c *judging.Check) string {
 	return b.String()
 }
 
+// GivenJudge returns the report on the judge of another harness for people.
+func GivenJudge(c *judging.Check) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-13s"+format+"\n", append([]any{name}, args...)...)
+	}
+	line("judge", "%s", cmp.Or(terminal.Line(c.Judge.Model), "not named by the files"))
+	line("specificity", "%s  %d of %s that are wrong on purpose were judged wrong", c.Specificity, c.WrongFailed,
+		figure.Count(c.Labels, "answer"))
+	writeCorrection(c, line)
+	return b.String()
+}
+
 func writeCorrection(c *judging.Check, line func(name, format string, args ...any)) {
 	if c.Correction == nil {
 		return
@@ -62,6 +76,10 @@ func writeCorrection(c *judging.Check, line func(name, format string, args ...an
 	line("pass rate", "%s  of %s in %s", raw, figure.Count(c.Correction.Judged, "judged answer"), terminal.Line(c.Result))
 	if c.Correction.Corrected == nil {
 		line("corrected", "not possible: %s", c.Correction.Impossible)
+		return
+	}
+	if c.Correction.Least {
+		line("at least", "%s  if the judge passes every right answer; above it if not", c.Correction.Corrected)
 		return
 	}
 	line("corrected", "%s  without the errors of the judge", c.Correction.Corrected)

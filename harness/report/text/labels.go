@@ -39,6 +39,9 @@ func Estimated(t *terminal.Terminal, e *labels.Estimate) {
 	if e.Skipped > 0 {
 		t.Field("warning", "%s skipped: the interval assumes that they are right as often as the others", was(e.Skipped))
 	}
+	if e.Sparse > 0 {
+		t.Field("warning", "%d of %d strata have fewer than two labels: a random draw of as many gives no wider an interval", e.Sparse, e.Strata)
+	}
 	t.Field("judged", "%.3f  by the scorer of the result", e.Judged)
 	t.Field("estimate", "%s  by labels and scorer, weight of the scorer %.2f", interval(e.Rate), e.Weight)
 	t.Field("alone", "%s  by the labels alone", interval(e.Alone))

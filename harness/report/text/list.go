@@ -13,7 +13,7 @@ import (
 )
 
 // Entries returns the table of the entries of a folder but for benches, empty without any.
-func Entries(f *history.Folder) string {
+func Entries(t *terminal.Terminal, f *history.Folder) string {
 	benches := func(e *history.Entry) bool { return e.Kind == history.Bench }
 	if !slices.ContainsFunc(f.Entries, func(e *history.Entry) bool { return !benches(e) }) {
 		return ""
@@ -45,7 +45,7 @@ func Entries(f *history.Folder) string {
 		}
 		rows = append(rows, row)
 	}
-	return terminal.Aligned(rows, "lllllrrllrll"[:len(header)])
+	return t.Fit(rows, "lllllrrllrll"[:len(header)])
 }
 
 // maxUnreadable is the number of files that could not be read that are named.
@@ -78,6 +78,22 @@ func NotListed(t *terminal.Terminal, f *history.Folder, older int, target, kind 
 		t.Field("not listed", "%s", strings.Join(others, ", "))
 	}
 	unreadable(t, f.Unreadable)
+}
+
+// Newest prints the verdict on the newest result of a folder, its reason, and the command that shows
+// it, nothing without a result of a run or a replay.
+func Newest(t *terminal.Terminal, f *history.Folder) {
+	i := slices.IndexFunc(f.Entries, func(e *history.Entry) bool { return e.Result != nil })
+	if i < 0 {
+		return
+	}
+	e := f.Entries[i]
+	t.Blank()
+	t.Field("verdict", "%s  %s of %s, the newest", terminal.Line(e.VerdictText()), terminal.Short(e.Name, 32), e.StartedAt.UTC().Format("2006-01-02 15:04"))
+	if g := e.Result.Gate; g != nil && g.Sentence != "" {
+		t.Field("reason", "%s", terminal.Short(g.Sentence, 400))
+	}
+	t.Field("next", "%s", terminal.CommandLine("evalctl", "show", e.Path))
 }
 
 // unreadable prints the first files that could not be read.

@@ -23,11 +23,11 @@ func BenchNotes(t *terminal.Terminal, f *record.File) {
 	for _, x := range f.Targets {
 		w, name := x.WarmUp, terminal.Line(x.Name)
 		if w.Method == "none" {
-			t.Field("warm-up", "%s: not looked for (--warm-up 0)", name)
+			t.Field("warning", "%s: what is slow at first is part of the figures (--warm-up 0)", name)
 		} else if w.Method != "" {
-			t.Field("warm-up", "%s: %s in %.1f s left out (%s)", name, figure.Count(int(w.Requests), "request"), w.Seconds, strings.ToUpper(w.Method))
+			t.Field("warm-up", "%s: %s in %.1f s left out", name, figure.Count(int(w.Requests), "request"), w.Seconds)
 			if !w.Steady {
-				t.Field("warning", "%s: the latency was still changing when the warm-up ended; allow more with --warm-up", name)
+				t.Field("warning", "%s: the latency was not shown to be steady when the warm-up ended; allow more with --warm-up, at least 2s", name)
 			}
 		}
 		if x.Started || x.Escaped != nil {

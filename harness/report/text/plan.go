@@ -44,12 +44,26 @@ func Plan(w io.Writer, o aggregate.GatePlan) error {
 	if o.N == 1 {
 		at += "s"
 	}
-	if d.Detectable == nil {
-		_, err := fmt.Fprintf(w, "        %s no difference with that power\n", at)
-		return err
+	shown := "no difference with that power"
+	if d.Detectable != nil {
+		shown = fmt.Sprintf("a difference of %s points or more", strconv.FormatFloat(100**d.Detectable, 'f', 1, 64))
 	}
-	_, err := fmt.Fprintf(w, "        %s a difference of %s points or more\n", at, strconv.FormatFloat(100**d.Detectable, 'f', 1, 64))
+	_, err := fmt.Fprintf(w, "        %s %s\n%s", at, shown, marginText(o.Margin, o.N))
 	return err
+}
+
+// marginText says how often an unchanged daemon passes the gate of a baseline.
+func marginText(m aggregate.MarginDesign, n int) string {
+	rows := [][]string{{"outcomes that change from run to run", fmt.Sprintf("passes with %d", n), fmt.Sprintf("passes %s of the time with", percent(m.Power))}}
+	for _, r := range m.Rows {
+		questions := "more than 100,000 questions"
+		if r.Questions != nil {
+			questions = figure.Count(*r.Questions, "question")
+		}
+		rows = append(rows, []string{percent(r.Discordant), percent(r.Passes), questions})
+	}
+	return fmt.Sprintf("\nmargin  --margin %v, and how often an unchanged daemon with the pass rate %v passes it\n\n%s\n",
+		m.Margin, m.Rate, terminal.Table(rows, 0))
 }
 
 // percent formats a probability, with more decimals where it is close to 0 or 1.

@@ -43,8 +43,8 @@ func Unchained(t *terminal.Terminal, path string, unchained bool) {
 
 // PassedOn warns before anything is asked of what a started daemon may pay with.
 func PassedOn(t *terminal.Terminal, e *result.DaemonEnv) {
-	if e != nil && len(e.Passed) > 0 {
-		printDaemonEnv(t, &result.DaemonEnv{Passed: e.Passed})
+	if e != nil {
+		printDaemonEnv(t, &result.DaemonEnv{Passed: e.Passed, HomeOfUser: e.HomeOfUser})
 	}
 }
 

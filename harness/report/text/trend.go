@@ -33,7 +33,14 @@ func Trend(t *terminal.Terminal, l *history.Line) {
 	fmt.Fprintln(t, t.Wrap("", title))
 	bars := l.Sparkline()
 	fmt.Fprintf(t, "  %s  %s\n\n", bars.Signs, bars.Scale())
-	for row := range strings.Lines(terminal.Aligned(nightRows(l), "lrlrlll")) {
+	rows, columns := nightRows(l), "lrlrlll"
+	if !t.Fits(rows) { // the bands say the same as the intervals
+		for i, row := range rows {
+			rows[i] = slices.Delete(row, bandColumn, bandColumn+1)
+		}
+		columns = "lrlrll"
+	}
+	for row := range strings.Lines(t.Fit(rows, columns)) {
 		fmt.Fprint(t, " "+row)
 	}
 	t.Blank()
@@ -49,8 +56,38 @@ func Trend(t *terminal.Terminal, l *history.Line) {
 	t.Blank()
 }
 
-// bandWidth is the number of columns of an interval.
-const bandWidth = 24
+// Trends prints last what the lines of a folder show together: how many changed, the newest change, and
+// the command that compares the nights before and after it.
+func Trends(t *terminal.Terminal, lines []*history.Line) {
+	if len(lines) == 0 {
+		return
+	}
+	changed, newest, of := 0, history.Change{}, lines[0]
+	for _, l := range lines {
+		if n := len(l.Changes); n > 0 {
+			if changed++; l.Changes[n-1].Date > newest.Date {
+				newest, of = l.Changes[n-1], l
+			}
+		}
+	}
+	t.Field("verdict", "the pass rate changed in %d of %s", changed, figure.Count(len(lines), "line"))
+	night := slices.IndexFunc(of.Nights, func(n history.Night) bool { return n.Date == newest.Date })
+	if changed == 0 {
+		t.Field("reason", "no line has a change that lasts and is clearer than chance")
+		t.Field("next", "%s", terminal.CommandLine("evalctl", "show", of.Last().Path))
+		return
+	}
+	t.Field("reason", "%s: %.3f → %.3f on %s, p=%.3f", terminal.Short(of.Last().Name, 32), newest.Before, newest.After, newest.Date, newest.P)
+	if night > 0 {
+		t.Field("next", "%s", terminal.CommandLine("evalctl", "compare", of.Nights[night-1].Entry.Path, of.Nights[night].Entry.Path))
+	}
+}
+
+// bandWidth is the number of columns of an interval, bandColumn where the table has it.
+const (
+	bandWidth  = 24
+	bandColumn = 5
+)
 
 // nightRows returns the table of the nights of a line.
 func nightRows(l *history.Line) [][]string {

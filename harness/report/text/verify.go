@@ -37,7 +37,7 @@ func writeDifferences(b *strings.Builder, rep *verify.Report) {
 }
 
 // Verified returns what the recomputation of a result file found, and the check of its signature.
-func Verified(v signing.Verified) string {
+func Verified(v signing.Verification) string {
 	var b strings.Builder
 	what := fmt.Sprintf("%s of %s", figure.Count(v.Figures, "figure"), figure.Count(v.Questions, "question"))
 	switch v.Kind {

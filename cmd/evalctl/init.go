@@ -1,0 +1,69 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"evalctl/harness/starter"
+	"evalctl/internal/figure"
+	"evalctl/internal/terminal"
+)
+
+type initCmd struct {
+	Dir   string  `arg:"" optional:"" default:"." name:"dir" help:"Folder to write to (the current one)."`
+	From  string  `placeholder:"FOLDER" help:"Make questions about the documents in this folder, without a model. Default: an example."`
+	Size  int     `name:"questions" default:"100" placeholder:"N" help:"With --from, at most N questions about the documents (${default})."`
+	Facts int     `default:"4" placeholder:"N" help:"With --from, N planted facts of each kind (${default})."`
+	Seed  *uint64 `placeholder:"N" help:"${about_seed}"`
+}
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *initCmd) Validate() error {
+	switch {
+	case c.Size < 1:
+		return fmt.Errorf("--questions %d: must be at least 1", c.Size)
+	case c.Facts < 0 || c.Facts > 99:
+		return fmt.Errorf("--facts %d: must be from 0 to 99", c.Facts)
+	case c.Seed != nil && c.From == "":
+		return errors.New("--seed draws questions about documents: give --from FOLDER, or leave --seed out")
+	}
+	return nil
+}
+
+// Run writes the project.
+func (c *initCmd) Run(p *process) error {
+	o := starter.Options{Dir: c.Dir, From: c.From, Size: c.Size, Facts: c.Facts}
+	if c.Seed != nil {
+		o.Seed = *c.Seed
+	} else {
+		var seed [4]byte
+		_, _ = rand.Read(seed[:]) // never fails
+		o.Seed = uint64(binary.LittleEndian.Uint32(seed[:]))
+	}
+	project, err := starter.Write(o)
+	if err != nil {
+		return err
+	}
+	t := newTerminal(p, false)
+	for i, file := range project.Files {
+		t.Field([]string{"wrote", "", "", ""}[i], "%s", terminal.Line(file))
+	}
+	if c.From != "" {
+		t.Field("documents", "%s", figure.Count(project.Documents, "document"))
+		if n := len(project.LeftOut); n > 0 {
+			t.Field("", "%s left out, no text, such as %s", figure.Count(n, "file"), terminal.Line(project.LeftOut[0]))
+		}
+		t.Field("questions", "%d about gaps in sentences, %d about planted facts, seed %d", project.Found, project.Planted, o.Seed)
+		t.Field("shows", "%s", "whether a memory finds what it was given, keeps what is newest and forgets what was deleted; "+
+			"not how well it finds what people ask in other words")
+	}
+	command := terminal.CommandLine("evalctl", "run")
+	if c.Dir != "." {
+		command = terminal.CommandLine("cd", c.Dir) + " && " + command
+	}
+	_, err = fmt.Fprintln(p.stdout, strings.TrimSpace(command))
+	return err
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// TestInitWorkflow runs the workflow of evalctl init as GitHub does: a pull request that changes
+// nothing passes. So does one whose base has no project. One whose service does not start fails.
+func TestInitWorkflow(t *testing.T) {
+	t.Parallel()
+	if raceDetector {
+		t.Skip("it runs other processes only, one at a time")
+	}
+	dir, empty := t.TempDir(), t.TempDir()
+	repo := filepath.Join(dir, "repo")
+	must := func(name string, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+		}
+	}
+	commit := func() {
+		must("git", "-C", repo, "add", "--all")
+		must("git", "-C", repo, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--allow-empty", "--message", "x")
+	}
+	must("git", "init", "--quiet", "--initial-branch=main", repo)
+	commit()
+	must("git", "-C", repo, "tag", "bare")
+	must("evalctl", "init", filepath.Join(repo, "memory"))
+	commit()
+	must("git", "-C", repo, "remote", "add", "origin", repo)
+	pull := func(base, temp string) (int, string) {
+		var all strings.Builder
+		for _, step := range workflowSteps(t, filepath.Join(repo, "memory", ".github/workflows/evalctl.yml")) {
+			code, out := gate(t, repo, step, "BASE="+base, "RUNNER_TEMP="+temp, "PROJECT=memory", "BUILD=true", "EVALCTL_URL=", "GITHUB_PATH="+os.DevNull)
+			if all.WriteString(out); code != 0 {
+				return code, all.String()
+			}
+		}
+		return 0, all.String()
+	}
+	code, out := pull("main", t.TempDir())
+	if results, _ := filepath.Glob(filepath.Join(repo, "memory/results/*/*/service.json")); code != 0 || len(results) != 2 {
+		t.Errorf("an unchanged service: exit code %d, %q\n%s", code, results, out)
+	}
+	if err := os.RemoveAll(filepath.Join(repo, "memory/results")); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := pull("bare", empty); code != 0 {
+		t.Errorf("a base without a project: exit code %d\n%s", code, out)
+	}
+	project := filepath.Join(repo, "memory/evalctl.yaml")
+	data, err := os.ReadFile(project)
+	if err == nil {
+		err = errors.Join(os.RemoveAll(filepath.Join(repo, "memory/results")), os.WriteFile(project, []byte(strings.Replace(string(data), "service: go", "service: 'false'", 1)), 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, out := pull("main", t.TempDir()); code != exitDaemon {
+		t.Errorf("a service that does not start: exit code %d\n%s", code, out)
+	}
+}
+
+// workflowSteps returns the scripts of a workflow. None may have an expression of GitHub in it.
+func workflowSteps(t *testing.T, path string) (scripts []string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w workflow
+	if err := yaml.Unmarshal(data, &w); err != nil {
+		t.Fatal(err)
+	}
+	for _, job := range w.Jobs {
+		for _, step := range job.Steps {
+			if strings.Contains(step.Run, "${{") {
+				t.Errorf("an expression in the script of %q", step.Name)
+			}
+			if step.Run != "" {
+				scripts = append(scripts, step.Run)
+			}
+		}
+	}
+	if len(scripts) != 4 || w.Permissions["contents"] != "read" {
+		t.Fatalf("%d scripts, permissions %v", len(scripts), w.Permissions)
+	}
+	return scripts
+}

@@ -1,0 +1,168 @@
+package convert_test
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/unicode"
+
+	"evalctl/daemon/convert"
+)
+
+// TestHTMLElements: what survives of each element of the HTML standard's sections on grouping content
+// (4.4), text-level semantics (4.5), edits (4.7) and tabular data (4.9).
+func TestHTMLElements(t *testing.T) {
+	for _, c := range []struct{ elements, page, want string }{
+		// 4.4
+		{"p", "<p>One.<p>Two.", "One.\n\nTwo.\n"},
+		{"hr", "<p>One.<hr><p>Two.", "One.\n\n* * *\n\nTwo.\n"},
+		{"pre", "<pre>a  b\n c</pre>", "```\na  b\n c\n```\n"},
+		{"blockquote", "<blockquote><p>Said.</blockquote>", "> Said.\n"},
+		{"ol li", "<ol><li>A<li>B</ol>", "1. A\n2. B\n"},
+		{"ol start", "<ol start=5><li>A<li>B</ol>", "5. A\n6. B\n"},
+		{"ol reversed", "<ol reversed><li>A<li>B<li>C</ol>", "3. A\n2. B\n1. C\n"},
+		{"li value", "<ol><li>A<li value=7>B<li>C</ol>", "1. A\n7. B\n8. C\n"},
+		{"ol type", "<ol type=a><li>A<li>B</ol><p>x<ol type=I start=4><li>C</ol>", "- a. A\n- b. B\n\nx\n\n- IV. C\n"},
+		{"ul", "<ul><li>A<ul><li>B</ul></ul>", "- A\n  - B\n"},
+		{"menu", "<menu><li>A<li>B</menu>", "- A\n- B\n"},
+		{"dl dt dd", "<dl><dt>Tide<dd>Water that rises<dt>Ebb<dd>Water that falls</dl>", "Tide\n\nWater that rises\n\nEbb\n\nWater that falls\n"},
+		{"figure figcaption", "<figure><img alt='A boat' src=x><figcaption>In May</figcaption></figure>", "A boat\n\nIn May\n"},
+		{"main search div address", "<main><div>A</div><address>Pier 1</address></main><search>B</search>", "A\n\nPier 1\n\nB\n"},
+		{"task list", "<ul><li><input type=checkbox checked> Done<li><input type=checkbox> Open</ul>", "- [x] Done\n- [ ] Open\n"},
+		// 4.5
+		{"a", "<p>See <a href='https://example.org/x'>the page</a>.", "See [the page](https://example.org/x).\n"},
+		{"em strong", "<p><em>A</em> and <strong>B</strong>", "*A* and **B**\n"},
+		{"small", "<p>A <small>B</small>", "A B\n"},
+		{"s", "<p>Was <s>5 €</s> 4 €", "Was ~~5 €~~ 4 €\n"},
+		{"cite", "<p><cite>Dune</cite>", "*Dune*\n"},
+		{"q", "<p>He: <q>She: <q>no</q>.</q>", "He: “She: ‘no’.”\n"},
+		{"dfn", "<p>A <dfn>tide</dfn> is", "A *tide* is\n"},
+		{"abbr", "<p><abbr title='World Health Organization'>WHO</abbr>, <abbr title='World Health Organization'>WHO</abbr>", "WHO (World Health Organization), WHO\n"},
+		{"ruby rt rp", "<p><ruby>漢<rp>[</rp><rt>かん</rt><rp>]</rp></ruby>字", "漢(かん)字\n"},
+		{"data", "<p><data value=8>eight</data>", "eight\n"},
+		{"time", "<p>On <time datetime='2024-05-08T10:00'>Wednesday</time>, <time datetime='2024-05-08'>8 May 2024</time>", "On Wednesday (2024-05-08), 8 May 2024\n"},
+		{"code var samp kbd", "<p><code>a</code> <var>x</var> <samp>b</samp> <kbd>C</kbd>", "`a` *x* `b` `C`\n"},
+		{"sub", "<p>H<sub>2</sub>O, 101<sub>2</sub>, x<sub>i</sub>, log<sub>10</sub>", "H2O, 101_2, x_i, log10\n"},
+		{"sup", "<p>10<sup>6</sup> m<sup>2</sup> x<sup>n</sup> 10<sup>-3</sup> 1<sup>st</sup> M<sup>me</sup> 1<sup>o</sup>", "10^6 m^2 x^n 10^-3 1st Mme 1o\n"},
+		{"sup with a note", "<p>In 2024<sup><a href='#n1'>1</a></sup> and 2025<sup><a href='#n2'>[2]</a></sup>", "In 2024\\[1] and 2025[2\\]\n"},
+		{"i b u mark", "<p><i>A</i> <b>B</b> <u>C</u> <mark>D</mark>", "*A* **B** C D\n"},
+		{"bdi bdo span", "<p><bdi>A</bdi> <bdo dir=rtl>B</bdo> <span>C</span>", "A B C\n"},
+		{"br wbr", "<p>A<br>B super<wbr>market", "A  \nB supermarket\n"},
+		// 4.7
+		{"ins del", "<p>Old <del>5</del> <ins>6</ins>", "Old ~~5~~ 6\n"},
+		// 4.9
+		{"table tr th td", "<table><tr><th>A<th>B<tr><td>1<td>2</table>", "| A | B |\n| --- | --- |\n| 1 | 2 |\n"},
+		{"caption thead tbody tfoot", "<table><caption>T</caption><thead><tr><th>A<th>B<tbody><tr><td>1<td>2<tfoot><tr><td>3<td>4</table>", "T\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |\n"},
+		{"colgroup col", "<table><colgroup><col><col span=2></colgroup><tr><th>A<th>B<tr><td>1<td>2</table>", "| A | B |\n| --- | --- |\n| 1 | 2 |\n"},
+		{"colspan", "<table><tr><th>A<th>B<th>C<tr><td colspan=2>1<td>2</table>", "| A | B | C |\n| --- | --- | --- |\n| 1 | | 2 |\n"},
+		{"rowspan", "<table><tr><th>Pier<th>Boat<th>Places<tr><td rowspan=2>North<td>Gull<td>6<tr><td>Tern<td>4</table>", "| Pier | Boat | Places |\n| --- | --- | --- |\n| North | Gull | 6 |\n| North | Tern | 4 |\n"},
+		{"rowspan at the end", "<table><tr><td>A<td>B<td rowspan=3>C<tr><td>D<tr><td>E<td>F</table>", "| A | B | C |\n| --- | --- | --- |\n| D | | C |\n| E | F | C |\n"},
+		{"rowspan and colspan", "<table><tr><td rowspan=2 colspan=2>A<td>B<tr><td>C<tr><td>D<td>E<td>F</table>", "| A | | B |\n| --- | --- | --- |\n| A | | C |\n| D | E | F |\n"},
+		{"rowspan 0, to the end of the group", "<table><tbody><tr><td rowspan=0>A<td>B<tr><td>C<tbody><tr><td>D<td>E</table>", "| A | B |\n| --- | --- |\n| A | C |\n| D | E |\n"},
+		{"rowspan beyond the group", "<table><tbody><tr><td rowspan=9>A<td>B<tbody><tr><td>D<td>E</table>", "| A | B |\n| --- | --- |\n| D | E |\n"},
+	} {
+		doc, err := convert.Convert(t.Context(), convert.HTML, "page", []byte("<!doctype html><body>"+c.page))
+		if err != nil || doc.Markdown != c.want {
+			t.Errorf("%s: %s\nbecomes %q (%v)\nwant    %q", c.elements, c.page, doc.Markdown, err, c.want)
+		}
+	}
+}
+
+// TestHTMLEncodings: the encoding of a page is determined as section 13.2.3 of the HTML standard says.
+func TestHTMLEncodings(t *testing.T) {
+	const word = "Лодка"
+	xml := func(label string) string {
+		return `<?xml version="1.0" encoding="` + label + `"?><html><body><p>` + word
+	}
+	meta := func(label string) string { return `<meta charset="` + label + `"><p>` + word }
+	utf16le := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	utf16be := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+	for _, c := range []struct {
+		name, page string
+		in         encoding.Encoding
+	}{
+		{"a byte order mark of UTF-8 before a meta element", "\ufeff" + meta("windows-1251"), encoding.Nop},
+		{"a byte order mark of UTF-16", "\ufeff" + meta("utf-8"), utf16le},
+		{"a byte order mark of UTF-16, big end", "\ufeff" + meta("utf-8"), utf16be},
+		{"UTF-16 that an XML declaration shows", xml("utf-16"), utf16le},
+		{"UTF-16 that an XML declaration shows, big end", xml("utf-16"), utf16be},
+		{"meta charset", meta("windows-1251"), charmap.Windows1251},
+		{"meta charset in quotes of one", "<meta charset='koi8-r'><p>" + word, charmap.KOI8R},
+		{"meta http-equiv", `<meta http-equiv="Content-Type" content="text/html; charset=iso-8859-5"><p>` + word, charmap.ISO8859_5},
+		{"meta that says UTF-16 in bytes", meta("utf-16"), encoding.Nop},
+		{"an XML declaration", xml("windows-1251"), charmap.Windows1251},
+		{"an XML declaration in other quotes", `<?xml version='1.0' encoding = 'KOI8-R' ?><p>` + word, charmap.KOI8R},
+		{"an XML declaration that says UTF-16 in bytes", xml("UTF-16"), encoding.Nop},
+		{"meta before an XML declaration", `<?xml version="1.0" encoding="koi8-r"?>` + meta("windows-1251"), charmap.Windows1251},
+		{"ISO-2022-JP, whose bytes are ASCII", `<meta charset="iso-2022-jp"><p>` + word, japanese.ISO2022JP},
+		{"an unknown label", xml("martian"), encoding.Nop},
+		{"nothing but UTF-8", "<p>" + word, encoding.Nop},
+	} {
+		data, err := c.in.NewEncoder().String(c.page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := convert.Convert(t.Context(), convert.HTML, "page", []byte(data))
+		if err != nil || strings.TrimSpace(doc.Markdown) != word {
+			t.Errorf("%s: %q, %v", c.name, doc.Markdown, err)
+		}
+	}
+	data, err := japanese.ShiftJIS.NewEncoder().String(`<?xml version="1.0" encoding="shift_jis"?><p>舟は港`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doc, err := convert.Convert(t.Context(), convert.HTML, "page", []byte(data)); err != nil || doc.Markdown != "舟は港\n" {
+		t.Errorf("Shift JIS: %q, %v", doc.Markdown, err)
+	}
+	doc, err := convert.Convert(t.Context(), convert.HTML, "page", []byte("<p>caf\xe9 \x80"))
+	if err != nil || doc.Markdown != "café €\n" {
+		t.Errorf("windows-1252 where nothing is declared: %q, %v", doc.Markdown, err)
+	}
+}
+
+// All articles of a page are its main text, but for teasers of other pages.
+func TestSeveralArticles(t *testing.T) {
+	long := strings.Repeat("The net has a hole, as wide as a hand, and two lines are cut. ", 6)
+	page := "<!doctype html><title>Nets</title><nav>Home</nav><h1>Nets</h1>" +
+		"<article><h2>Question</h2><p>" + long + "</article>" +
+		"<article><h2>Answer</h2><p>Cut the hole to a clean shape first. " + long + "</article>" +
+		"<article><p>A flat stick keeps all new meshes the same size.</article>" +
+		"<article><h3><a href='/other'>Ropes</a></h3><p>How ropes are made, and from what they are made.</article>" +
+		"<footer>2024</footer>"
+	doc, err := convert.Page(t.Context(), nil, []byte(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{"Question": true, "clean shape": true, "flat stick": true, "ropes are made": false, "Home": false} {
+		if strings.Contains(doc.Markdown, text) != want {
+			t.Errorf("%q is kept: %t, want %t, in\n%s", text, !want, want, doc.Markdown)
+		}
+	}
+}
+
+// TestNamesOfMainText has blocks named like a part of the frame. The main element may not be in one
+// (HTML standard, 4.4.14), and a heading of the first level is of the page.
+func TestNamesOfMainText(t *testing.T) {
+	text := strings.Repeat("The harbour clock stood still, and nobody knew why. ", 6)
+	frame := "<div class=list>" + strings.Repeat("<p>An older story, also of the harbour, with its date.</p>", 12) + "</div>"
+	for block, want := range map[string]bool{
+		"<div class=content-sidebar-wrap><main><p>%s</p></main></div>":                      true,
+		"<div class='layout right-sidebar'><h1>The clock</h1><p>%s</p></div>":               true,
+		"<div class='layout right-sidebar'><div itemprop=articleBody><p>%s</p></div></div>": true,
+		"<div class='sidebar'><h2>The clock</h2><p>%s</p></div>":                            false,
+		"<div class='sidebar'><h1 hidden>The clock</h1><p>%s</p></div>":                     false,
+		"<aside><h1>The clock</h1><p>%s</p></aside>":                                        false,
+	} {
+		page := "<body>" + strings.ReplaceAll(block, "%s", text) + frame
+		doc, err := convert.Page(t.Context(), nil, []byte(page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(doc.Markdown, "nobody knew why"); got != want {
+			t.Errorf("%s: %t, want %t", block, got, want)
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"evalctl/daemon/brain"
+	"evalctl/daemon/frontmatter"
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+)
+
+// What was made from a session or a transcript leaves with it: facts, episodes, and the notes,
+// summaries and records of consolidations that were made from these. They are deleted before what
+// they were made from, so that a request that fails can be repeated.
+
+// DeleteSession deletes a session with its messages and with what was made from them, or fails with
+// store.ErrNotFound. A note that another session states as well stays. Documents that users have
+// changed stay, unless they are facts or episodes of the session.
+func (s *Service) DeleteSession(ctx context.Context, h brain.Handle, session string) error {
+	if err := checkSessionID(session); err != nil {
+		return err
+	}
+	defer h.Acquire()()
+	st, err := h.Store(ctx)
+	if err != nil {
+		return err
+	}
+	return st.Batch(ctx, store.BatchOptions{Reason: "delete a session"}, func(b *store.Batch) error {
+		if _, err := readSession(ctx, b, session); err != nil {
+			return err
+		}
+		key := sessionKey(session)
+		files, err := b.List(ctx, path.Join(sessionsDir, key), store.ListOptions{Recursive: true, IncludeGenerated: true})
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if f.IsDir {
+				continue
+			}
+			if err := deleteAll(ctx, b, f.Path); err != nil {
+				return err
+			}
+		}
+		return forgetMade(ctx, b, madeFromSession(key))
+	})
+}
+
+// Delete deletes the document at a path, and what was made from it if it is a transcript.
+func (s *Service) Delete(ctx context.Context, h brain.Handle, name string) error {
+	defer h.Acquire()()
+	st, err := h.Store(ctx)
+	if err != nil {
+		return err
+	}
+	return deleteDocument(ctx, st, name)
+}
+
+func deleteDocument(ctx context.Context, st *store.Store, name string) error {
+	facts := documentFactsPath(name)
+	made, err := st.Exists(ctx, facts)
+	if err != nil {
+		return err
+	}
+	if made {
+		err := st.Batch(ctx, store.BatchOptions{Reason: "delete what was made from a document"}, func(b *store.Batch) error {
+			return forgetMade(ctx, b, func(p string) bool { return p == facts })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return st.Delete(ctx, name)
+}
+
+// numberedName is what may follow a key in the name of a document: nothing, or its number.
+var numberedName = regexp.MustCompile(`^(?:=\d+)?\.md$`)
+
+// madeFromSession returns which paths are facts and episodes of the session with a key.
+func madeFromSession(key string) func(string) bool {
+	return func(p string) bool {
+		rest, ok := strings.CutPrefix(p, factsFolder)
+		if episode, is := strings.CutPrefix(p, episodesFolder); is {
+			const day = len("2006-01-02-")
+			rest, ok = episode[min(day, len(episode)):], true
+		}
+		rest, isOf := strings.CutPrefix(rest, key)
+		return ok && isOf && numberedName.MatchString(rest)
+	}
+}
+
+// forgetMade deletes the documents below memory that are made, and what was made from them in turn.
+func forgetMade(ctx context.Context, b *store.Batch, made func(path string) bool) error {
+	var gone []string
+	for _, folder := range []string{factsFolder, episodesFolder} {
+		files, err := b.List(ctx, strings.TrimSuffix(folder, "/"), store.ListOptions{Recursive: true})
+		if err != nil && !store.IsNotFound(err) {
+			return err
+		}
+		for _, f := range files {
+			if !f.IsDir && made(f.Path) {
+				gone = append(gone, f.Path)
+			}
+		}
+	}
+	notes, err := forgetNotes(ctx, b, made)
+	if err != nil {
+		return err
+	}
+	gone = append(gone, notes...)
+	summaries, err := forgetSummaries(ctx, b, func(p string) bool { return made(p) || slices.Contains(notes, p) })
+	if err != nil {
+		return err
+	}
+	gone = append(gone, summaries...)
+	if err := deleteAll(ctx, b, gone...); err != nil {
+		return err
+	}
+	return forgetRecords(ctx, b, func(p string) bool { return made(p) || slices.Contains(gone, p) })
+}
+
+// forgetNotes returns the notes that only documents that are made state. Others lose these among
+// their sources.
+func forgetNotes(ctx context.Context, b *store.Batch, made func(string) bool) (gone []string, err error) {
+	var h holdings
+	h.taken = map[string]bool{}
+	notes, err := h.readFolder(ctx, b, notesFolder)
+	if err != nil && !store.IsNotFound(err) {
+		return nil, err
+	}
+	for _, d := range notes {
+		sources := parseSources(d.doc)
+		left := slices.DeleteFunc(slices.Clone(sources), made)
+		switch {
+		case !d.isNote() || len(left) == len(sources):
+		case len(left) == 0:
+			gone = append(gone, d.path)
+		default:
+			text, err := noteDocument(d.facts, d.doc.Date, left)
+			if err == nil {
+				err = b.Write(ctx, d.path, []byte(text))
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", d.path, err)
+			}
+		}
+	}
+	return gone, nil
+}
+
+// forgetSummaries returns the summaries that have something of documents that are made.
+func forgetSummaries(ctx context.Context, b *store.Batch, made func(string) bool) (gone []string, err error) {
+	var h holdings
+	h.taken = map[string]bool{}
+	summaries, err := h.readFolder(ctx, b, summariesFolder)
+	if err != nil && !store.IsNotFound(err) {
+		return nil, err
+	}
+	for _, d := range summaries {
+		if !edited(d) && slices.ContainsFunc(parseSources(d.doc), made) {
+			gone = append(gone, d.path)
+		}
+	}
+	return gone, nil
+}
+
+// forgetRecords deletes the records of consolidations that have the text of documents that are
+// made.
+func forgetRecords(ctx context.Context, b *store.Batch, made func(string) bool) error {
+	files, err := b.List(ctx, strings.TrimSuffix(consolidationsFolder, "/"), store.ListOptions{Recursive: true, IncludeGenerated: true})
+	if err != nil {
+		if store.IsNotFound(err) {
+			return nil
+		}
+		return err
+	}
+	files = slices.DeleteFunc(files, func(f store.FileInfo) bool { return f.IsDir || f.Path == consolidationState })
+	var gone []string
+	err = readEach(ctx, b, files, func(d store.Document) error {
+		if d.Exists && slices.ContainsFunc(namedPaths(d.Content), made) {
+			gone = append(gone, d.Path)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return deleteAll(ctx, b, gone...)
+}
+
+// memoryPath is the path of a document of the daemon's own, in any text.
+var memoryPath = regexp.MustCompile(`memory/[^\s"'` + "`" + `<>|\\\])]+\.md`)
+
+// namedPaths returns the paths that a record of a consolidation names.
+func namedPaths(text string) []string { return memoryPath.FindAllString(text, -1) }
+
+// transcripts knows whether a brain has facts of transcripts that are documents. Most brains have
+// none, and then their writes need not look for them.
+type transcripts struct {
+	mu      sync.Mutex
+	watched bool
+	store   *store.Store // in which the folder was looked for
+	any     atomic.Bool
+}
+
+// transcriptFacts contains the facts of documents.
+const transcriptFacts = factsFolder + "documents/"
+
+// haveFacts reports whether the brain may have facts of documents.
+func (s *Service) haveFacts(ctx context.Context, h brain.Handle, st *store.Store) (bool, error) {
+	t := s.transcripts.of(h)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.watched {
+		t.watched = true
+		h.Subscribe(func(e store.ChangeEvent) {
+			if strings.HasPrefix(e.Path, transcriptFacts) {
+				t.any.Store(true)
+			}
+		})
+	}
+	if t.store != st { // other processes may have written while no store was open here
+		files, err := st.List(ctx, strings.TrimSuffix(transcriptFacts, "/"), store.ListOptions{})
+		if err != nil && !store.IsNotFound(err) {
+			return false, err
+		}
+		if slices.ContainsFunc(files, func(f store.FileInfo) bool { return strings.HasPrefix(f.Path, transcriptFacts) }) {
+			t.any.Store(true)
+		}
+		t.store = st
+	}
+	return t.any.Load(), nil
+}
+
+// Changed is called after documents at some paths were replaced, renamed or deleted. It deletes
+// what was made from transcripts that were there, and has the facts of those that are there now
+// extracted.
+func (s *Service) Changed(ctx context.Context, h brain.Handle, paths ...string) error {
+	defer h.Acquire()()
+	st, err := h.Store(ctx)
+	if err != nil {
+		return err
+	}
+	if have, err := s.haveFacts(ctx, h, st); err != nil || !have {
+		return err
+	}
+	stale := map[string]bool{}
+	for _, name := range paths {
+		facts := documentFactsPath(name)
+		if there, err := st.Exists(ctx, facts); err != nil {
+			return err
+		} else if there {
+			stale[facts] = true
+		}
+	}
+	if len(stale) == 0 {
+		return nil
+	}
+	return s.addingJobs(ctx, h, func() error {
+		return st.Batch(ctx, store.BatchOptions{Reason: "delete what was made from a document"}, func(b *store.Batch) error {
+			if err := forgetMade(ctx, b, func(p string) bool { return stale[p] }); err != nil {
+				return err
+			}
+			return readEach(ctx, b, filesAt(paths...), func(d store.Document) error {
+				if !d.Exists || frontmatter.Parse(d.Content).Source != protocol.SourceExtract {
+					return nil
+				}
+				_, err := s.addJob(ctx, b, protocol.JobExtract, extractPayload{Path: d.Path})
+				return err
+			})
+		})
+	})
+}

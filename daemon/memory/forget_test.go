@@ -1,0 +1,149 @@
+package memory
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
+	"evalctl/internal/awaittest"
+)
+
+// holds returns the paths of the documents of a brain, generated ones included, that have a text.
+func (f *fixture) holds(t testing.TB, text string) (paths []string) {
+	for path, content := range f.all(t) {
+		if strings.Contains(content, text) && path != "notes/mine.md" {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// TestDeleteSession checks that nothing is left of a session but what another one states as well.
+func TestDeleteSession(t *testing.T) {
+	for kind, cfg := range everyStore(t) {
+		t.Run(kind, func(t *testing.T) {
+			s := openWith(t, cfg, Config{})
+			s.putExample(t)
+			for _, id := range []string{"s1", "s2", "s10"} {
+				s.say(t, id, user("The sail was expensive, says "+id+"."))
+			}
+			s.putFacts(t, "s10", mayDay(2), said("Ben: I keep bees.")...)
+			s.consolidate(t, false)
+			const note = "memory/global/notes/ana-i-have-a-brother-in-lima.md"
+			for _, text := range []string{"was expensive", "Boat Clara", "brother in Lima"} {
+				if len(s.holds(t, text)) == 0 {
+					t.Fatalf("nothing has %q before", text)
+				}
+			}
+			if err := s.DeleteSession(t.Context(), s.brain, "s1"); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.holds(t, "was expensive"); !slices.Equal(got, []string{"sessions/s10/_messages-0001.jsonl", "sessions/s10/transcript-0001.md", "sessions/s2/_messages-0001.jsonl", "sessions/s2/transcript-0001.md"}) {
+				t.Errorf("what only the session said is in %q", got)
+			}
+			if got := s.holds(t, "brother in Lima"); !slices.Equal(got, []string{note}) {
+				t.Errorf("what another session says too is in %q", got)
+			}
+			if text := s.read(t, note); strings.Contains(text, "facts/s1.md") || !strings.Contains(text, "facts/s2.md") || !isSealed(text) {
+				t.Errorf("the note is now\n%s", text)
+			}
+			if got := s.holds(t, "keep bees"); len(got) == 0 {
+				t.Error("the facts of a session whose id begins alike are gone")
+			}
+			if err := s.DeleteSession(t.Context(), s.brain, "s1"); !store.IsNotFound(err) {
+				t.Errorf("once more: %v", err)
+			}
+			if err := s.DeleteSession(t.Context(), s.brain, "s2"); err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{"Clara", "Lima", "says s2"} {
+				if got := s.holds(t, text); len(got) > 0 {
+					t.Errorf("%q is in %q", text, got)
+				}
+			}
+			s.consolidate(t, false)
+			if err := s.DeleteSession(t.Context(), s.brain, "bad\n"); !isArgument(err, "session_id") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestDeleteTranscript checks that the facts of a transcript leave with it.
+func TestDeleteTranscript(t *testing.T) {
+	s := open(t)
+	create := func(path, text string) {
+		t.Helper()
+		_, err := s.CreateDocument(t.Context(), s.brain, protocol.CreateDocument{Path: path, Content: text, Source: protocol.SourceExtract})
+		if err != nil {
+			t.Fatal(err)
+		}
+		awaittest.Until(t, "the facts are extracted", func() bool { return s.isThere(t, documentFactsPath(path)) })
+	}
+	for _, del := range []func() error{
+		func() error { return s.Delete(t.Context(), s.brain, "talk.md") },
+		func() error { return s.DeleteDocument(t.Context(), s.brain, "talk.md") },
+	} {
+		create("talk.md", "I have a brother in Lima.")
+		if err := del(); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.holds(t, "Lima"); len(got) > 0 {
+			t.Errorf("it is still in %q", got)
+		}
+	}
+	if err := s.Delete(t.Context(), s.brain, "talk.md"); !store.IsNotFound(err) {
+		t.Error(err)
+	}
+	if err := s.Delete(t.Context(), s.brain, "../x"); !errors.Is(err, store.ErrInvalidPath) {
+		t.Error(err)
+	}
+}
+
+// TestChangedTranscript checks that the facts of a transcript leave when it is replaced, and follow
+// it when it is renamed.
+func TestChangedTranscript(t *testing.T) {
+	s := open(t)
+	changed := func(paths ...string) {
+		t.Helper()
+		if err := s.Changed(t.Context(), s.brain, paths...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.put(t, "plain.md", "I have a brother in Lima.")
+	changed("plain.md")
+	if got := s.holds(t, "Lima"); !slices.Equal(got, []string{"plain.md"}) {
+		t.Errorf("a document that is no transcript made %q", got)
+	}
+	s.put(t, "plain.md", "nothing")
+	_, err := s.CreateDocument(t.Context(), s.brain, protocol.CreateDocument{Path: "talk.md", Content: "I have a brother in Lima.", Source: protocol.SourceExtract})
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaittest.Until(t, "the facts are extracted", func() bool { return s.isThere(t, documentFactsPath("talk.md")) })
+	if err := s.store(t).Rename(t.Context(), "talk.md", "moved.md"); err != nil {
+		t.Fatal(err)
+	}
+	changed("talk.md", "moved.md")
+	awaittest.Until(t, "the facts have followed", func() bool { return s.isThere(t, documentFactsPath("moved.md")) })
+	if s.isThere(t, documentFactsPath("talk.md")) {
+		t.Error("the facts of the earlier name are still there")
+	}
+	s.put(t, "moved.md", "I have a sister in Oslo.")
+	changed("moved.md")
+	if got := s.holds(t, "Lima"); len(got) > 0 {
+		t.Errorf("what was replaced is in %q", got)
+	}
+}
+
+func (f *fixture) isThere(t testing.TB, path string) bool {
+	there, err := f.store(t).Exists(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return there
+}

@@ -1,0 +1,202 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"evalctl/harness/judging"
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+	"evalctl/internal/stats"
+	"evalctl/internal/visible"
+	"evalctl/scorer"
+)
+
+// lenient: the judge passes wrong answers.
+func (a *Audit) lenient() Finding {
+	f := Finding{
+		Command: "evalctl judge check --result FILE --wrong WRONG",
+		Cannot:  "How many right answers the judge fails. The corrected rate is the least that the truth can be, if the answers are as hard to see as wrong as those of the systems.",
+	}
+	if a.wrong == nil {
+		f.Cannot = "Without --wrong, a result of answers that are wrong on purpose with the verdicts of the same judge, the errors of the judge are not known."
+		return f
+	}
+	passed := share{a.wrong.Result.Passed, a.wrong.Result.Counts.Scored}
+	says := NotShown
+	if passed.hits > 0 {
+		says = Shown
+	}
+	f.found(says, "The judge of %s passes %s of answers that are wrong on purpose.", a.wrong.Name, passed)
+	for _, s := range a.Subjects {
+		if !s.Result.GivenVerdicts() {
+			f.found(Unknown, "%s was judged by evalctl: its judge is measured with labels, by evalctl judge check --labels.", s.Name)
+			continue
+		}
+		c, note, err := judging.CheckGiven(a.wrong.Path, s.Path)
+		switch {
+		case err != nil:
+			f.found(Unknown, "%s: %v.", s.Name, err)
+			continue
+		case c.Correction.Corrected == nil:
+			f.found(says, "%s: no correction: %s.", s.Name, c.Correction.Impossible)
+			continue
+		}
+		text := fmt.Sprintf("%s: %s as published, at least %s without the wrong answers that such a judge passes.", s.Name, &c.Correction.Raw, c.Correction.Corrected)
+		if note != "" {
+			text += " But " + note + "."
+		}
+		f.found(says, "%s", text)
+	}
+	return f
+}
+
+// prompts: the same answers score otherwise by another prompt.
+func (a *Audit) prompts() Finding {
+	f := Finding{
+		Header:  []string{"file", "as stored", "contains the gold", "token F1 of 0.5", "mean token F1", "panel"},
+		Command: "evalctl rescore FILE --scorer judge --judge MODEL --judge-panel benchmark,strict,generous --max-cost-usd 5",
+		Cannot:  "The two rules of words here are not judges: they fail a right answer in other words. Only a panel of judges says how far judges disagree.",
+	}
+	for _, s := range a.Subjects {
+		var stored, contains, f1 share
+		sum := 0.0
+		for _, r := range s.Records {
+			if !r.Outcome.Answered() || r.Reference == "" || r.Repeat > 1 {
+				continue
+			}
+			if r.Outcome == result.Scored {
+				stored.add(r.Passed)
+			}
+			contains.add(strings.Contains(visible.Words(r.Answer), visible.Words(r.Reference)))
+			v, err := scorer.TokenF1().Score(context.Background(), r.Item())
+			if err != nil {
+				continue
+			}
+			f1.add(v.Passed())
+			sum += v.Score
+		}
+		if contains.n == 0 {
+			f.found(Unknown, "%s has no golds.", s.Name)
+			continue
+		}
+		panel := "none"
+		if p := s.Result.Panel; p != nil && p.Low != nil {
+			panel = fmt.Sprintf("%.3f to %.3f", *p.Low, *p.High)
+			if *p.High-*p.Low > 0 {
+				f.found(Shown, "%s: %s over %s.", s.Name, panel, figure.Count(len(p.Recipes), "recipe"))
+			}
+		}
+		f.Rows = append(f.Rows, []string{s.Name, stored.String(), contains.String(), f1.String(), fmt.Sprintf("%.3f", sum/float64(f1.n)), panel})
+		if v := s.Result.Votes; v != nil {
+			f.found(Shown, "%s: %s.", s.Name, v.Text())
+		}
+		if d, ok := stored.less(contains); ok && d.shown() {
+			f.found(Shown, "%s: the stored verdicts differ from the rule \"contains the gold\" by %s.", s.Name, d)
+		} else if ok {
+			f.found(NotShown, "%s: the stored verdicts and the rule \"contains the gold\" differ by %s.", s.Name, d)
+		}
+	}
+	return f
+}
+
+// stratum is answers whose overlap with the gold is alike.
+type stratum struct{ long, short share }
+
+// length: long answers please the judge.
+func (a *Audit) length() Finding {
+	f := Finding{
+		Header:  []string{"file", "words, median", "passed when longer", "passed when not", "difference at equal truth"},
+		Command: "evalctl audit FILE --wrong WRONG",
+		Cannot:  "Truth is taken as equal among answers with the same share of the gold's words: all, some or none. A long answer may be right in other words. Among answers that are wrong on purpose, truth is equal.",
+	}
+	for _, s := range a.subjectsAndWrong() {
+		var lengths []float64
+		for _, r := range s.Records {
+			if r.Outcome == result.Scored {
+				lengths = append(lengths, float64(len(strings.Fields(r.Answer))))
+			}
+		}
+		if len(lengths) == 0 {
+			f.found(Unknown, "%s has no verdicts.", s.Name)
+			continue
+		}
+		slices.Sort(lengths)
+		median := stats.Median(lengths)
+		strata := map[int]*stratum{}
+		var long, short share
+		for _, r := range s.Records {
+			if r.Outcome != result.Scored {
+				continue
+			}
+			of := 0
+			if recall := scorer.Recall(r.Answer, r.Reference); !a.isWrong(s) && recall > 0 {
+				of = 1
+				if recall == 1 {
+					of = 2
+				}
+			}
+			if strata[of] == nil {
+				strata[of] = &stratum{}
+			}
+			if float64(len(strings.Fields(r.Answer))) > median {
+				strata[of].long.add(r.Passed)
+				long.add(r.Passed)
+			} else {
+				strata[of].short.add(r.Passed)
+				short.add(r.Passed)
+			}
+		}
+		d, ok := adjusted(strata)
+		if !ok {
+			f.found(Unknown, "%s: no answers of the same truth differ in length.", s.Name)
+			continue
+		}
+		f.Rows = append(f.Rows, []string{s.Name, fmt.Sprintf("%.0f", median), long.String(), short.String(), d.String()})
+		says := NotShown
+		if d.low > 0 {
+			says = Shown
+		}
+		f.found(says, "%s: answers longer than the median pass %s more often at equal truth.", s.Name, d)
+	}
+	return f
+}
+
+// adjusted returns the difference of long and short answers over strata, weighted as by Mantel and
+// Haenszel.
+func adjusted(strata map[int]*stratum) (d difference, ok bool) {
+	weight, variance := 0.0, 0.0
+	for of := range 3 {
+		s := strata[of]
+		if s == nil || s.long.n == 0 || s.short.n == 0 {
+			continue
+		}
+		n1, n0 := float64(s.long.n), float64(s.short.n)
+		p1, p0 := s.long.rate(), s.short.rate()
+		w := n1 * n0 / (n1 + n0)
+		weight += w
+		d.value += w * (p1 - p0)
+		variance += w * w * (p1*(1-p1)/n1 + p0*(1-p0)/n0)
+	}
+	if weight == 0 {
+		return d, false
+	}
+	const z = 1.959964
+	d.value /= weight
+	half := z * math.Sqrt(variance) / weight
+	d.low, d.high = d.value-half, d.value+half
+	return d, true
+}
+
+func (a *Audit) subjectsAndWrong() []Subject {
+	all := slices.Clone(a.Subjects)
+	if a.wrong != nil {
+		all = append(all, *a.wrong)
+	}
+	return all
+}
+
+func (a *Audit) isWrong(s Subject) bool { return a.wrong != nil && s.Path == a.wrong.Path }

@@ -1,0 +1,128 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+)
+
+// Claim is what is said of a figure of a pair that has a test.
+type Claim struct {
+	// Measure is one of Measures.
+	Measure string
+	Primary bool
+	Verdict Verdict
+	// Text has the difference, its interval and the adjusted p-value.
+	Text string
+}
+
+// Shown reports whether the claim is that the runs differ.
+func (k Claim) Shown() bool { return k.Verdict == Better || k.Verdict == Worse }
+
+// Words returns the verdict as people read it.
+func (k Claim) Words() string {
+	if slices.Contains(measureNames[measureTotal:], k.Measure) {
+		return k.Verdict.Speed()
+	}
+	return k.Verdict.Words()
+}
+
+// MeasureName returns the name of a measure for people. ok is false for one that is not known,
+// whose name it is then: content of a file.
+func MeasureName(measure string) (name string, ok bool) {
+	switch latency, isLatency := LatencyName(measure); {
+	case isLatency:
+		return "latency, " + latency, true
+	case slices.Contains(Measures(), measure):
+		return strings.ReplaceAll(measure, "_", " "), true
+	}
+	return measure, false
+}
+
+// Claims returns what is said of the tested figures of a pair over all questions: first of the
+// primary ones.
+func (c *Comparison) Claims(p *Pair) []Claim {
+	var out []Claim
+	add := func(measure string, v Verdict, text string) {
+		out = append(out, Claim{Measure: measure, Primary: slices.Contains(c.Primary, measure), Verdict: v, Text: text})
+	}
+	if p.Difference != nil && p.P != nil {
+		add(passRate, p.Verdict, figures(figure.Points(*p.Difference)+" pp", p.Interval, figure.Points, p.Adjusted))
+	}
+	for _, m := range p.Measures {
+		add(m.Name, m.Verdict, figures(signed(m.Difference), m.Interval, signed, &m.Adjusted))
+	}
+	for _, l := range p.Latencies {
+		if l.P != nil {
+			add(l.Name, l.Verdict, figures(times(l.Ratio), l.Interval, times, l.Adjusted))
+		}
+	}
+	slices.SortStableFunc(out, func(x, y Claim) int {
+		switch {
+		case x.Primary == y.Primary:
+			return 0
+		case x.Primary:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// PrimaryClaims are those of Claims that are of primary measures.
+func (c *Comparison) PrimaryClaims(p *Pair) []Claim {
+	return slices.DeleteFunc(c.Claims(p), func(k Claim) bool { return !k.Primary })
+}
+
+// PrimaryText names the primary measures.
+func (c *Comparison) PrimaryText() string {
+	names := make([]string, len(c.Primary))
+	for i, measure := range c.Primary {
+		names[i], _ = MeasureName(measure)
+	}
+	return strings.Join(names, ", ")
+}
+
+func signed(v float64) string { return fmt.Sprintf("%+.3f", v) }
+
+func times(v float64) string { return fmt.Sprintf("×%.2f", v) }
+
+// figures has a difference, with how certain it is.
+func figures(difference string, within *result.Interval, end func(float64) string, adjusted *float64) string {
+	if within != nil {
+		difference += fmt.Sprintf(" (%s interval %s to %s)", within.Level(), end(within.Low), end(within.High))
+	}
+	if adjusted != nil {
+		difference += ", p " + figure.Probability(*adjusted) + " adjusted"
+	}
+	return difference
+}
+
+// Regression returns an error that names the runs that are worse than the baseline, nil if none is:
+// by a primary measure, or by more than the margin.
+func (c *Comparison) Regression() error {
+	var worse []string
+	for i := range c.Pairs {
+		if c.Worsens(&c.Pairs[i]) {
+			worse = append(worse, c.Runs[c.Pairs[i].Run].Name)
+		}
+	}
+	are := "are"
+	switch len(worse) {
+	case 0:
+		return nil
+	case 1:
+		are = "is"
+	}
+	return fmt.Errorf("regression: %s %s worse than %s", strings.Join(worse, ", "), are, c.Baseline)
+}
+
+// Worsens reports whether the run of a pair is worse than its reference by a primary measure, or by
+// more than the margin.
+func (c *Comparison) Worsens(p *Pair) bool {
+	return p.Margin != nil && p.Margin.Verdict == result.Worse ||
+		slices.ContainsFunc(c.PrimaryClaims(p), func(k Claim) bool { return k.Verdict == Worse })
+}

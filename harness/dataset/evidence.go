@@ -1,0 +1,109 @@
+package dataset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"evalctl/scorer"
+)
+
+// checkEvidence checks the evidence of a line.
+func (q Question) checkEvidence() error {
+	for i, text := range q.ExpectedEvidence {
+		if !scorer.HasWords(text) {
+			return fmt.Errorf("expected_evidence[%d] has no words: write the sentence of the document that answers the question", i)
+		}
+	}
+	return nil
+}
+
+// checkGrades checks the grades of a line.
+func (q Question) checkGrades() error {
+	for _, path := range slices.Sorted(maps.Keys(q.ExpectedGrades)) {
+		switch grade := q.ExpectedGrades[path]; {
+		case !slices.Contains(q.ExpectedPaths, path):
+			return fmt.Errorf("expected_grades has %q, which is not one of expected_paths", path)
+		case !(grade > 0):
+			return fmt.Errorf("expected_grades has %v for %q: a grade must be above 0; leave documents that are not relevant out of expected_paths",
+				grade, path)
+		}
+	}
+	return nil
+}
+
+// CheckEvidence returns an error with file:line for evidence that the documents do not have. It reads
+// the selected questions of d.
+func CheckEvidence(d Dataset, brains []Brain) error {
+	quotes, paths := newQuotations(d, brains), PathsByBrain(brains)
+	var bad []error
+	for q, err := range d.Questions() {
+		if err != nil {
+			return err
+		}
+		if err := quotes.check(q, paths[q.Brain]); err != nil {
+			bad = append(bad, &LineError{File: d.Path, Line: q.Line, Err: err})
+		}
+	}
+	return JoinLines(bad)
+}
+
+// quotations finds evidence in what brains contain at any time.
+type quotations struct {
+	dataset Dataset
+	docs    map[string][]Doc // of the corpus, by brain
+	texts   map[string][]Doc // once they were needed
+}
+
+func newQuotations(d Dataset, brains []Brain) *quotations {
+	k := &quotations{dataset: d, docs: map[string][]Doc{}, texts: map[string][]Doc{}}
+	for _, b := range brains {
+		k.docs[b.Name] = b.Docs
+	}
+	return k
+}
+
+// check returns an error for evidence that no expected document of a question has. Of a question
+// without expected paths, any text of its brain may have it. known are the paths of the brain, nil if
+// its documents are not known.
+func (k *quotations) check(q Question, known *Paths) error {
+	if known == nil || len(q.ExpectedEvidence) == 0 {
+		return nil
+	}
+	texts, where := k.in(q.Brain), "brain "+q.Brain
+	if len(q.ExpectedPaths) > 0 {
+		var gold []string
+		for _, path := range q.ExpectedPaths {
+			gold = append(gold, known.Gold(path))
+		}
+		texts = slices.DeleteFunc(slices.Clone(texts), func(d Doc) bool { return !slices.Contains(gold, d.Path) })
+		where = "expected_paths"
+	}
+	for i, text := range q.ExpectedEvidence {
+		if !slices.ContainsFunc(texts, func(d Doc) bool { return scorer.Quotes(string(d.Data), text) }) {
+			return fmt.Errorf("question %q: expected_evidence[%d]: no document of %s has the words %.80q: copy them from the document", q.ID, i, where, text)
+		}
+	}
+	return nil
+}
+
+// in returns the documents of a brain at any time, and what was said in it as documents without a
+// path.
+func (k *quotations) in(brain string) []Doc {
+	texts, ok := k.texts[brain]
+	if ok {
+		return texts
+	}
+	texts = slices.Clone(k.dataset.Versions(brain, k.docs[brain]))
+	if k.dataset.lifecycle != nil {
+		for _, s := range k.dataset.lifecycle.steps {
+			for _, o := range s.Before {
+				if o.In(s.Brain) == brain && o.Path == "" {
+					texts = append(texts, Doc{Data: []byte(o.Text)})
+				}
+			}
+		}
+	}
+	k.texts[brain] = texts
+	return texts
+}

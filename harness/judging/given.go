@@ -1,0 +1,92 @@
+package judging
+
+import (
+	"fmt"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/internal/stats"
+)
+
+// perfect is the number of labels of right answers that leaves the sensitivity without doubt.
+const perfect = 1 << 40
+
+// CheckGiven measures the judge of another harness by its verdicts on answers that are wrong on
+// purpose, and corrects the pass rate of a result of the same judge. Its verdicts on right answers
+// are not known, so that the corrected rate is the least: it takes every right answer as passed. note
+// says what the files do not, empty for nothing.
+func CheckGiven(wrongPath, resultPath string) (c *Check, note string, err error) {
+	wrong, err := openGiven("--wrong", wrongPath)
+	if err != nil {
+		return nil, "", err
+	}
+	of, err := openGiven("--result", resultPath)
+	if err != nil {
+		return nil, "", err
+	}
+	a, b := givenJudge(wrong), givenJudge(of)
+	switch {
+	case a != "" && b != "" && a != b:
+		return nil, "", fmt.Errorf("--wrong %s was judged by %s, and --result %s by %s: the errors of one judge say nothing about another",
+			wrongPath, a, resultPath, b)
+	case a == "" || b == "":
+		note = "the files do not say that one judge, with one prompt, gave both verdicts: import them with --judge-id"
+	}
+	c = &Check{Judge: result.JudgeModel{Model: a}, Result: resultPath}
+	n := wrong.Counts
+	c.Accuracy = Accuracy{Labels: n.Scored, WrongPassed: n.Passed, WrongFailed: n.Scored - n.Passed, Wrong: []Misjudgement{}}
+	c.rate()
+	c.Correction = new(c.least(of.Counts))
+	return c, note, nil
+}
+
+// least corrects a pass rate as Correct does, with a sensitivity of 1.
+func (a *Accuracy) least(counts result.Counts) Correction {
+	c := Correction{Judged: counts.Scored, Passed: counts.Passed, Least: true}
+	raw := rateOf(counts.Passed, counts.Scored-counts.Passed)
+	if raw == nil || a.Specificity == nil {
+		c.Impossible = "no answer has a verdict"
+		return c
+	}
+	c.Raw = *raw
+	corrected, ok := stats.JudgeCorrected(raw.Rate, counts.Scored, stats.JudgeAccuracy{
+		Sensitivity: 1, Right: perfect, Specificity: a.Specificity.Rate, Wrong: a.WrongPassed + a.WrongFailed,
+	}, confidence)
+	if !ok {
+		c.Impossible = "the judge passes every answer that is wrong on purpose"
+		return c
+	}
+	c.Corrected = &Rate{corrected.Rate, interval(judgeMethod, corrected.Lo, corrected.Hi)}
+	c.Clamped = corrected.Clamped
+	return c
+}
+
+// openGiven reads the result of a flag, whose verdicts must be those of another harness.
+func openGiven(flag, path string) (*result.Result, error) {
+	r, err := result.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	defer r.Close()
+	res := r.Result()
+	if !res.GivenVerdicts() {
+		return nil, fmt.Errorf("%s %s: its verdicts are by the scorer %s, and not imported; leave out --wrong, and give --labels and --judge",
+			flag, path, res.Identity.Scorer)
+	}
+	return &res, nil
+}
+
+// givenJudge names the judge of imported verdicts, empty if it is not known.
+func givenJudge(res *result.Result) string {
+	id := res.Identity.Imported
+	if id == nil {
+		return ""
+	}
+	if id.JudgeID != "" {
+		return id.JudgeID
+	}
+	if len(id.JudgeModels) == 0 || id.JudgePrompt == "" {
+		return ""
+	}
+	return strings.Join(id.JudgeModels, ", ") + ", prompt " + id.JudgePrompt
+}

@@ -1,0 +1,47 @@
+package judging
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"evalctl/harness/result"
+	"evalctl/harness/resulttest"
+)
+
+// given saves a result with imported verdicts, + passed and - failed.
+func given(t *testing.T, judge, outcomes string) string {
+	t.Helper()
+	f := resulttest.New("x", time.Date(2026, 9, 1, 3, 0, 4, 0, time.UTC), outcomes)
+	f.Identity.Scorer, f.ScorerName = result.ScorerImported, result.ScorerImported
+	f.Identity.Imported = &result.ImportedID{Formats: []string{"zep"}, JudgeID: judge}
+	f.Fill()
+	return f.Save(t, t.TempDir(), "x.json")
+}
+
+// TestCheckGiven corrects a headline of 37 of 40 by a judge that fails 3 of 8 wrong answers.
+func TestCheckGiven(t *testing.T) {
+	of := given(t, "j", strings.Repeat("+", 37)+"---")
+	c, note, err := CheckGiven(given(t, "j", "+++++---"), of)
+	if err != nil || note != "" {
+		t.Fatal(note, err)
+	}
+	if got := fmt.Sprintf("%.3f %.3f", c.Specificity.Rate, c.Correction.Corrected.Rate); got != "0.375 0.800" || c.Sensitivity != nil || !c.Correction.Least {
+		t.Errorf("specificity and least rate %s: %+v", got, c.Correction)
+	}
+	if _, note, err = CheckGiven(given(t, "", "+-"), of); err != nil || !strings.Contains(note, "--judge-id") {
+		t.Errorf("an unknown judge: %q, %v", note, err)
+	}
+	if _, _, err = CheckGiven(given(t, "other", "+-"), of); err == nil || !strings.Contains(err.Error(), "the errors of one judge") {
+		t.Errorf("another judge: %v", err)
+	}
+	if c, _, err = CheckGiven(given(t, "j", "++"), of); err != nil || c.Correction.Corrected != nil {
+		t.Errorf("a judge that passes all: %+v, %v", c, err)
+	}
+	own := resulttest.New("own", time.Now(), "+-")
+	own.Fill()
+	if _, _, err = CheckGiven(own.Save(t, t.TempDir(), "own.json"), of); err == nil || !strings.Contains(err.Error(), "and not imported") {
+		t.Errorf("verdicts of our own: %v", err)
+	}
+}

@@ -1,0 +1,113 @@
+package mapping
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// byID returns the calls that may do something with the text of an id.
+func (t *trial) byID(words []string, methods string, roles ...role) (calls []*Call) {
+	f := filling{roles: t.within(append(roles, idRole)...), required: []role{spaceRole}, must: "{id}"}
+	for _, o := range ranked(t.offers, words) {
+		if o.method != "" && !strings.Contains(methods, o.method) || o == t.p.Remember.offer || t.p.Search != nil && o == t.p.Search.offer || len(calls) > 2*mostTried {
+			continue
+		}
+		if len(roles) == 0 && !o.whole && slices.ContainsFunc(o.schema.Required, func(name string) bool { return slices.Contains(textArguments, folded(name)) }) {
+			continue // it writes
+		}
+		forms := o.forms([]filling{f}, fullerOptions)
+		calls = append(calls, forms[:min(len(forms), 4)]...)
+	}
+	return calls
+}
+
+// tryGet finds a call that reads a text by its id.
+func (t *trial) tryGet(ctx context.Context) {
+	s := t.samples[0]
+	for _, c := range t.byID(getWords, "GET POST") {
+		for _, id := range s.ids() {
+			values := s.values(t.brainOf())
+			values["id"], values["name"] = id, nameOf(id)
+			a, err := t.call(ctx, t.one, "get", c, values)
+			if err != nil {
+				continue
+			}
+			if place := locate(a, t.samples[:1]); place != nil && !place.cut {
+				t.p.Get, t.p.gotten = c, place
+				place.id, place.score, place.date, place.title = "", "", "", ""
+				return
+			}
+		}
+	}
+}
+
+// tryUpdate finds a call that replaces a text by its id.
+func (t *trial) tryUpdate(ctx context.Context) {
+	s := t.samples[1]
+	changed := &sample{mark: s.mark, id: s.id, title: s.title, given: s.given, text: strings.Replace(t.samples[2].text, t.samples[2].mark, s.mark+"x", 1)}
+	for _, c := range t.byID(updateWords, "PUT PATCH POST", textRole) {
+		if !uses(c.Arguments, "{text}") || !uses(c.Arguments, "{id}") {
+			continue
+		}
+		for _, id := range s.ids() {
+			values := changed.values(t.brainOf())
+			values["id"], values["name"] = id, nameOf(id)
+			if _, err := t.call(ctx, t.one, "update", c, values); err != nil {
+				continue
+			}
+			if t.finds(ctx, changed.mark+"x", changed) && !t.finds(ctx, s.mark, s) {
+				t.p.Update = c
+				return
+			}
+		}
+	}
+}
+
+// finds reports whether a search for a word finds a sample, after the call that finishes writes.
+func (t *trial) finds(ctx context.Context, word string, s *sample) bool {
+	if t.p.Finish != nil {
+		if _, err := t.call(ctx, t.one, "finish", t.p.Finish, map[string]any{"brain": t.brainOf()}); err != nil {
+			return false
+		}
+	}
+	if t.query != t.mark { // words alone find nothing
+		word = s.text[:strings.Index(s.text, ".")]
+	}
+	a, err := t.call(ctx, t.one, "search", t.p.Search, t.asked(word))
+	return err == nil && locate(a, []*sample{s}) != nil
+}
+
+// tryDelete finds a call that deletes by an id, and deletes the samples with it.
+func (t *trial) tryDelete(ctx context.Context) {
+	s := t.samples[0]
+	for _, c := range t.byID(deleteWords, "DELETE POST") {
+		for _, id := range s.ids() {
+			if !t.deletes(ctx, c, s, id) || t.p.Search != nil && t.finds(ctx, s.mark, s) {
+				continue
+			}
+			t.p.Delete = c
+			at := slices.Index(s.ids(), id)
+			for _, other := range t.samples[1:] {
+				if ids := other.ids(); at < len(ids) {
+					t.deletes(ctx, c, other, ids[at])
+				}
+			}
+			return
+		}
+	}
+}
+
+// noteLeft notes that samples may be left in a service that goes on.
+func (t *trial) noteLeft() {
+	if !t.starts() && t.p.Delete == nil {
+		t.p.note("nothing was found that deletes: what was written with the word %s is still there", t.mark)
+	}
+}
+
+func (t *trial) deletes(ctx context.Context, c *Call, s *sample, id string) bool {
+	values := s.values(t.brainOf())
+	values["id"], values["name"] = id, nameOf(id)
+	_, err := t.call(ctx, t.one, "delete", c, values)
+	return err == nil
+}

@@ -1,0 +1,66 @@
+package mapping
+
+import (
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// clock knows the dates that a service has from its own clock: those near now of documents with
+// another date or none. They say when a text was written to the service, not when it is from.
+type clock struct {
+	opened time.Time
+	seen   atomic.Bool
+}
+
+// nearNow is how far from now a date may be that a clock wrote: clocks have zones that a date may not
+// name.
+const nearNow = 25 * time.Hour
+
+// wrote reports whether the date of a passage is the service's own. documents is the date that its
+// document was written with, "" if it has none or is not known.
+func (c *clock) wrote(date, document string) bool {
+	at, ok := parseDate(date)
+	if !ok || at.Before(c.opened.Add(-nearNow)) || at.After(time.Now().Add(nearNow)) {
+		return false
+	}
+	if of, ok := parseDate(document); ok && at.Sub(of).Abs() < nearNow {
+		return false
+	}
+	c.seen.Store(true)
+	return true
+}
+
+// text says why dates are not measurable, "" if none was the service's own.
+func (c *clock) text() string {
+	if !c.seen.Load() {
+		return ""
+	}
+	return "the dates in its replies are when the texts were written to it, by its own clock"
+}
+
+// parseDate returns the time that a text means: a date, a time, or seconds or milliseconds since 1970.
+func parseDate(text string) (time.Time, bool) {
+	text = strings.TrimSpace(text)
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, true
+		}
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || seconds < 1e9 || seconds > 1e14:
+		return time.Time{}, false
+	case seconds > 1e11:
+		seconds /= 1000
+	}
+	return time.Unix(0, int64(seconds*1e9)), true
+}
+
+// dateOf returns the date that a document was written with, "" if it is not known.
+func (b *brain) dateOf(path string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.dates[path]
+}

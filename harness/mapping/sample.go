@@ -1,0 +1,81 @@
+package mapping
+
+import (
+	"fmt"
+	"strings"
+)
+
+// sample is a text that is written to a service to find out what its replies have.
+type sample struct {
+	mark, id, title, text string
+	given                 []string // ids that the service may have given to it
+}
+
+// sampleDate is the date that samples are written with. No clock has it.
+const sampleDate = "2025-01-31"
+
+// sampleTexts are what samples are about: long enough to notice a text that is cut, and different enough
+// not to be taken for one another.
+var sampleTexts = [3]string{
+	"The harbour master of %[1]s keeps three lanterns by the window of the pilot house. Every evening she writes the name " +
+		"of each ship that passed into a blue ledger, with the wind and the tide beside it. In the autumn storms she lights all " +
+		"three, and the fishermen of %[2]s say that they can be seen from the far side of the bay. When the ledger is full, she " +
+		"carries it to the archive on the hill and begins a new one on the same day, because a day without a page is a day lost.",
+	"The baker of %[1]s gets up long before dawn to heat a stone oven that his grandmother built. He mixes rye flour with " +
+		"buttermilk and caraway, and lets the dough rest while he sweeps the yard. By six o'clock the first loaves stand on the " +
+		"shelf, and half of %[2]s queues at his door with paper bags. On Fridays he also makes small cakes with plums, which are " +
+		"gone within an hour, and he has never told anybody how much cinnamon he puts into them.",
+	"The clockmaker of %[1]s works in a cellar that is lit by a single lamp. She repairs pendulums, springs and tiny brass " +
+		"wheels, and hangs finished clocks on the long wall, where each of them shows another time. Children from %[2]s come after " +
+		"school to listen to the ticking and to guess which clock will strike first. She gives the winner a polished gear on a " +
+		"string, and notes the name in chalk above the door until the rain washes it away again.",
+}
+
+// newSamples returns three samples. All have the word mark, and each has one of its own.
+func newSamples(mark string) (all []*sample) {
+	for i, text := range sampleTexts {
+		s := &sample{mark: fmt.Sprintf("%s%c", mark, 'a'+i)}
+		s.id, s.title = "evalctl-"+s.mark, "A walk through "+s.mark
+		s.text = fmt.Sprintf(text, s.mark, mark)
+		all = append(all, s)
+	}
+	return all
+}
+
+// question asks for the first sample, with words that its text has and others.
+func question(samples []*sample) string {
+	return "How many lanterns does somebody keep who is the harbour master of " + samples[0].mark + "?"
+}
+
+// beginning is the part of a text by which one that was cut is known.
+func (s *sample) beginning() string { return s.text[:60] }
+
+// values returns the placeholders of a sample in a brain.
+func (s *sample) values(brain string) map[string]any {
+	return map[string]any{
+		"brain": brain, "id": s.id, "name": nameOf(s.id), "title": s.title, "date": sampleDate, "text": s.text, "document": s.text,
+	}
+}
+
+// ids returns the ids by which a sample may be known: those that the service has given, then its own.
+func (s *sample) ids() []string { return append(append([]string{}, s.given...), s.id) }
+
+// in reports whether a text has the whole sample.
+func (s *sample) in(text string) bool { return strings.Contains(text, s.text) }
+
+// shownIn returns how much of the sample a text has from its beginning, "" for nothing that could be it.
+func (s *sample) shownIn(text string) string {
+	if !strings.Contains(text, s.beginning()) {
+		return ""
+	}
+	n := len(s.text)
+	for n > 0 && !strings.Contains(text, s.text[:n]) {
+		n--
+	}
+	for _, mark := range []string{"...", "…"} { // of a text that is cut, which is a part of what is shown
+		if n < len(s.text) && strings.Contains(text, s.text[:n]+mark) {
+			return s.text[:n] + mark
+		}
+	}
+	return s.text[:n]
+}

@@ -1,0 +1,54 @@
+package mapping
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/theory/jsonpath"
+	"github.com/theory/jsonpath/spec"
+
+	"evalctl/internal/printable"
+)
+
+// shaped reports whether a value has the place where a path selects. Its lists and objects must be
+// there, but may be empty.
+func shaped(p *jsonpath.Path, v any) bool {
+	segments := p.Query().Segments()
+	for i, s := range segments {
+		if !slices.ContainsFunc(s.Selectors(), selectsAny) {
+			continue
+		}
+		if len(jsonpath.New(spec.Query(true, segments[:i]...)).Select(v)) == 0 {
+			return false
+		}
+		if len(jsonpath.New(spec.Query(true, segments[:i+1]...)).Select(v)) == 0 {
+			return true
+		}
+	}
+	return len(p.Select(v)) > 0
+}
+
+// selectsAny reports whether a selector selects whatever is there, not a member of a name or an index.
+func selectsAny(s spec.Selector) bool {
+	switch s.(type) {
+	case spec.Name, spec.Index:
+		return false
+	}
+	return true
+}
+
+// keysOf says in an error what a value is.
+func keysOf(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		return "it has the keys " + listed(slices.Sorted(maps.Keys(v)))
+	case []any:
+		return fmt.Sprintf("it is a list of %d values", len(v))
+	case nil:
+		return "it is null"
+	case string:
+		return "it is the text " + printable.Line(v, 80)
+	}
+	return fmt.Sprintf("it is %v", v)
+}

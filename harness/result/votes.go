@@ -1,0 +1,81 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+
+	"evalctl/internal/figure"
+	"evalctl/scorer"
+)
+
+// VoteRule says how several judgements of one imported answer make its verdict.
+type VoteRule string
+
+// The rules. The zero value means one judgement an answer.
+const (
+	VotesMean     VoteRule = "mean"     // the score is the share of the judgements that passed it
+	VotesMajority VoteRule = "majority" // more than half of the judgements; a tie has no verdict
+	VotesFirst    VoteRule = "first"    // the first judgement alone
+)
+
+// VoteRules returns the rules in the order in which they are tried on the total that a file states.
+func VoteRules() []VoteRule { return []VoteRule{VotesMajority, VotesMean, VotesFirst} }
+
+// Score returns the score of an answer with these judgements, each from 0 to 1. ok is false if they
+// do not decide.
+func (r VoteRule) Score(votes []float64) (score float64, ok bool) {
+	if len(votes) == 0 {
+		return 0, false
+	}
+	if r == VotesFirst || len(votes) == 1 {
+		return votes[0], true
+	}
+	passed, sum := 0, 0.0
+	for _, v := range votes {
+		sum += v
+		if v >= scorer.PassMark {
+			passed++
+		}
+	}
+	switch {
+	case r == VotesMean:
+		return sum / float64(len(votes)), true
+	case 2*passed == len(votes):
+		return 0, false
+	case 2*passed > len(votes):
+		return 1, true
+	}
+	return 0, true
+}
+
+// Text says how many judgements make a verdict, and how: "the mean of 3".
+func (r VoteRule) Text(votes int) string {
+	if votes <= 1 {
+		return "1"
+	}
+	return fmt.Sprintf("the %s of %d", r, votes)
+}
+
+// VoteFigures are the rates of imported answers that were judged several times.
+type VoteFigures struct {
+	Rule VoteRule `json:"rule"`
+	// Rate is the pass rate by the rule. Mean, Majority and First are the pass rates by each rule,
+	// over the answers with a judgement. An answer with a tie fails by majority.
+	Rate     float64 `json:"rate"`
+	Mean     float64 `json:"mean"`
+	Majority float64 `json:"majority"`
+	First    float64 `json:"first"`
+	// Answers have several judgements. On Split of them the judgements disagree.
+	Answers int `json:"answers"`
+	Split   int `json:"split"`
+	// Rates are the pass rates of the first judgements, of the second ones, and so on.
+	Rates []float64 `json:"rates"`
+}
+
+// Text says the rate and how far the judge disagrees with itself.
+func (v *VoteFigures) Text() string {
+	low, high := slices.Min(v.Rates), slices.Max(v.Rates)
+	return fmt.Sprintf("%.4f by the %s of %d; mean %.4f, majority %.4f, first %.4f; the judge alone moves the rate "+
+		"from %.4f to %.4f, and contradicts itself on %d of %s", v.Rate, v.Rule, len(v.Rates), v.Mean, v.Majority, v.First, low, high,
+		v.Split, figure.Count(v.Answers, "answer"))
+}

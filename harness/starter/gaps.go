@@ -1,0 +1,195 @@
+package starter
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"evalctl/harness/dataset"
+	"evalctl/internal/prose"
+	"evalctl/internal/visible"
+	"evalctl/scorer"
+)
+
+// How long a sentence with a gap may be, in words. A shorter one says too little to be found, and a
+// longer one is rarely a sentence.
+const (
+	minWords = 6
+	maxWords = 40
+)
+
+// minAnswer is the length of the shortest answer, in characters: a shorter one is part of many.
+const minAnswer = 3
+
+// gap is a sentence of a document without a part that occurs once in all documents.
+type gap struct {
+	path, sentence string
+	kind, answer   string
+	question       string // the sentence with the gap
+}
+
+// kinds are what may be left out of a sentence, in the order in which they are looked for.
+var kinds = []struct {
+	name string
+	in   *regexp.Regexp
+}{
+	{"date", regexp.MustCompile(`\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b`)},
+	{"code", regexp.MustCompile(`\b(?:\pL+[-_.]?\d|\d+[-_.]?\pL)[\pL\d]*(?:[-_.:][\pL\d]+)*\b`)},
+	{"number", regexp.MustCompile(`\b\d+(?:[.,:]\d+)*\b`)},
+	{"name", regexp.MustCompile(`\p{Lu}[\pL'’-]+(?: \p{Lu}[\pL'’-]+)*`)},
+}
+
+// ask returns at most o.Size questions about the documents, in turn from each of them.
+func ask(docs []dataset.Doc, o Options) []dataset.Question {
+	random := rand.New(rand.NewPCG(o.Seed, 1))
+	all, queues, alike := newCorpus(docs), make([][]gap, len(docs)), map[string]int{}
+	for i, d := range docs {
+		queues[i] = all.gaps(d)
+		for _, g := range queues[i] {
+			alike[g.shape()]++
+		}
+		random.Shuffle(len(queues[i]), func(a, b int) { queues[i][a], queues[i][b] = queues[i][b], queues[i][a] })
+	}
+	random.Shuffle(len(queues), func(a, b int) { queues[a], queues[b] = queues[b], queues[a] })
+	var questions []dataset.Question
+	for len(queues) > 0 && len(questions) < o.Size {
+		for i := range queues {
+			clear := func(g gap) bool { return alike[g.shape()] == 1 && all.once(g.answer) }
+			at := slices.IndexFunc(queues[i], clear)
+			if at < 0 {
+				queues[i] = nil
+				continue
+			}
+			if len(questions) < o.Size {
+				questions = append(questions, queues[i][at].ask(len(questions)+1))
+			}
+			queues[i] = queues[i][at+1:]
+		}
+		queues = slices.DeleteFunc(queues, func(q []gap) bool { return len(q) == 0 })
+	}
+	return questions
+}
+
+// shape returns what sentences of one form have in common, such as lines of a log: none of them can be
+// told from the others without its numbers.
+func (g *gap) shape() string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return '0'
+		}
+		return r
+	}, visible.Words(g.question))
+}
+
+// ask returns the question of a gap.
+func (g *gap) ask(number int) dataset.Question {
+	return dataset.Question{
+		ID:                 fmt.Sprintf("gap-%03d", number),
+		Question:           fmt.Sprintf("Which %s belongs in the gap of this sentence? %s", g.kind, g.question),
+		ExpectedSubstrings: []string{g.answer}, ReferenceAnswer: g.answer,
+		ExpectedPaths: []string{g.path}, ExpectedEvidence: []string{g.sentence}, Tags: []string{g.kind},
+	}
+}
+
+// corpus is what all documents together have.
+type corpus struct {
+	text  string          // folded
+	words map[string]int  // how often each folded word occurs
+	small map[string]bool // words that occur with a small first letter
+}
+
+func newCorpus(docs []dataset.Doc) *corpus {
+	c := &corpus{words: map[string]int{}, small: map[string]bool{}}
+	var text strings.Builder
+	for _, d := range docs {
+		text.WriteString(visible.Words(string(d.Data)) + "\n")
+		for _, w := range wordsOf(string(d.Data)) {
+			folded := visible.Folded(w)
+			c.words[folded]++
+			if first, _ := utf8.DecodeRuneInString(w); unicode.IsLower(first) {
+				c.small[folded] = true
+			}
+		}
+	}
+	c.text = text.String()
+	return c
+}
+
+// wordsOf returns the runs of letters and digits.
+func wordsOf(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+}
+
+// once reports whether a text occurs once in all documents.
+func (c *corpus) once(text string) bool { return strings.Count(c.text, visible.Words(text)) == 1 }
+
+// gaps returns the sentences of a document with a gap each, in order.
+func (c *corpus) gaps(d dataset.Doc) []gap {
+	var out []gap
+	for s := range prose.Sentences(withoutCode(string(d.Data))) {
+		n := len(strings.Fields(s))
+		if n < minWords || n > maxWords || strings.ContainsAny(s, "|`<>{}\\") || strings.Contains(s, "](") || strings.Contains(s, "://") {
+			continue
+		}
+		if g, ok := c.gap(s); ok && scorer.Quotes(string(d.Data), s) {
+			g.path = d.Path
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// withoutCode returns a document without its fenced blocks, whose lines are no sentences.
+func withoutCode(text string) string {
+	var b strings.Builder
+	fenced := false
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
+			fenced, line = !fenced, "\n"
+		}
+		if !fenced {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// gap leaves the first part out of a sentence that may be unique.
+func (c *corpus) gap(sentence string) (gap, bool) {
+	for _, kind := range kinds {
+		for _, at := range kind.in.FindAllStringIndex(sentence, -1) {
+			start, end := at[0], at[1]
+			if kind.name == "name" {
+				start += c.ordinary(sentence[start:end], start == 0)
+			}
+			if answer := sentence[start:end]; utf8.RuneCountInString(answer) >= minAnswer && c.rare(answer) {
+				question := strings.TrimSpace(sentence[:start]) + " ___ " + strings.TrimSpace(sentence[end:])
+				return gap{sentence: sentence, kind: kind.name, answer: answer, question: strings.TrimSpace(question)}, true
+			}
+		}
+	}
+	return gap{}, false
+}
+
+// ordinary returns the length of the words at the start of a name that are no part of it: the first of
+// a sentence, and such as occur with a small letter too.
+func (c *corpus) ordinary(name string, first bool) int {
+	length := 0
+	for word := range strings.SplitAfterSeq(name, " ") {
+		if leading := first && length == 0; !leading && !c.small[visible.Words(word)] {
+			break
+		}
+		length += len(word)
+	}
+	return length
+}
+
+// rare reports whether a word of a text occurs once in all documents.
+func (c *corpus) rare(text string) bool {
+	return slices.ContainsFunc(wordsOf(text), func(w string) bool { return c.words[visible.Folded(w)] == 1 })
+}

@@ -1,0 +1,162 @@
+// Package starter writes a project: questions, documents, a project file, and a workflow that gates
+// pull requests. The questions are an example, or are made from the user's own documents without a
+// model.
+package starter
+
+import (
+	"bufio"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"evalctl/harness/dataset"
+	"evalctl/internal/atomicfile"
+	"evalctl/internal/figure"
+)
+
+// The files of a project, relative to its folder.
+const (
+	questionsFile = "questions.jsonl"
+	corpusFolder  = "questions.corpus"
+	projectFile   = "evalctl.yaml"
+	workflowFile  = ".github/workflows/evalctl.yml"
+)
+
+//go:embed example evalctl.yaml workflow.yml
+var files embed.FS
+
+// Options say what Write writes.
+type Options struct {
+	// Dir is the folder of the project, which need not exist.
+	Dir string
+	// From is a folder with documents that the questions are about. Empty is the example.
+	From string
+	// Size is the largest number of questions about the documents, and Facts that of planted facts of
+	// each kind.
+	Size, Facts int
+	// Seed draws both.
+	Seed uint64
+}
+
+// Project is what Write has written.
+type Project struct {
+	// Files are the paths of the files and folders.
+	Files []string
+	// Documents is the number of documents that were copied, and LeftOut has the paths of files that
+	// are no documents.
+	Documents int
+	LeftOut   []string
+	// Found is the number of questions about the documents, and Planted that of planted facts.
+	Found, Planted int
+}
+
+// Write writes a project. It replaces nothing: the error names every file that exists. A folder without
+// documents, or without a sentence to ask about, is an error before anything is written.
+func Write(o Options) (*Project, error) {
+	p, paths := &Project{}, map[string]string{}
+	var exist []error
+	for _, name := range []string{questionsFile, corpusFolder, projectFile, workflowFile} {
+		paths[name] = filepath.Join(o.Dir, filepath.FromSlash(name))
+		if _, err := os.Stat(filepath.Dir(paths[name])); !errors.Is(err, fs.ErrNotExist) {
+			exist = append(exist, atomicfile.CheckNew(paths[name]))
+		}
+		p.Files = append(p.Files, paths[name])
+	}
+	if err := errors.Join(exist...); err != nil {
+		return nil, err
+	}
+	var content func() error
+	if o.From == "" {
+		content = func() error { return copyExample(o.Dir) }
+	} else {
+		docs, questions, err := p.make(o)
+		if err != nil {
+			return nil, err
+		}
+		content = func() error { return write(paths, docs, header(o), questions) }
+	}
+	if err := os.MkdirAll(filepath.Dir(paths[workflowFile]), 0o755); err != nil {
+		return nil, err
+	}
+	if err := content(); err != nil {
+		return nil, err
+	}
+	return p, errors.Join(copyFile("evalctl.yaml", paths[projectFile]), copyFile("workflow.yml", paths[workflowFile]))
+}
+
+// make draws the questions.
+func (p *Project) make(o Options) ([]dataset.Doc, []dataset.Question, error) {
+	docs, leftOut, err := documents(o.From)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := ask(docs, o)
+	if len(found) == 0 {
+		return nil, nil, fmt.Errorf("%s: no sentence has a name, number, date or code that occurs once in %s: "+
+			"write the questions yourself, beginning with evalctl init", o.From, figure.Count(len(docs), "document"))
+	}
+	planted := plant(docs, o)
+	p.Documents, p.LeftOut, p.Found, p.Planted = len(docs), leftOut, len(found), len(planted)
+	return docs, append(found, planted...), nil
+}
+
+func copyExample(dir string) error {
+	example, err := fs.Sub(files, "example")
+	if err == nil {
+		err = os.CopyFS(dir, example)
+	}
+	if err != nil {
+		return fmt.Errorf("write the example: %w", err)
+	}
+	return nil
+}
+
+func copyFile(name, path string) error {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteData(path, 0o644, data)
+}
+
+// write writes the documents and then the questions.
+func write(paths map[string]string, docs []dataset.Doc, header string, questions []dataset.Question) error {
+	for _, d := range docs {
+		path := filepath.Join(paths[corpusFolder], filepath.FromSlash(d.Path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := atomicfile.WriteData(path, 0o644, d.Data); err != nil {
+			return err
+		}
+	}
+	return atomicfile.Write(paths[questionsFile], 0o644, func(w io.Writer) error {
+		out := bufio.NewWriter(w)
+		enc := json.NewEncoder(out)
+		enc.SetEscapeHTML(false)
+		if _, err := out.WriteString(header); err != nil {
+			return err
+		}
+		for _, q := range questions {
+			if err := enc.Encode(q); err != nil {
+				return err
+			}
+		}
+		return out.Flush()
+	})
+}
+
+// header returns the comment at the start of the questions.
+func header(o Options) string {
+	return fmt.Sprintf(`# Questions about the documents in %s, and planted facts, made by evalctl init --from with --seed %d.
+#
+# They show whether a memory finds what it was given, keeps what is newest, and forgets what was
+# deleted. The gaps have the words of the documents, so they do not show how well it finds what people
+# ask in other words: add questions of your users.
+`, corpusFolder, o.Seed)
+}

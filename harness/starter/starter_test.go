@@ -1,0 +1,92 @@
+package starter_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/starter"
+	"evalctl/internal/visible"
+	"evalctl/scorer"
+)
+
+// words are what the documents of the tests consist of. Some are alike on purpose.
+var words = []string{"the", "boat", "Rye", "Ottoline", "Farrow", "Farrows", "148", "1489", "21", "KX-4821", "2021-04-17", "red", "old.", "It", "ships!", "naïve", "Straße", "小李", "`x`", "|", "- ", "\n", "\n\n", "# ", "x1", "1.5", "saw", "keeps"}
+
+// read writes a project about documents and reads its questions and documents. It is nil if there is
+// nothing to ask.
+func read(t *rapid.T, from, dir string) ([]dataset.Question, dataset.Corpus) {
+	if _, err := starter.Write(starter.Options{Dir: dir, From: from, Size: 50, Facts: 2, Seed: rapid.Uint64().Draw(t, "seed")}); err != nil {
+		if !strings.Contains(err.Error(), "no sentence has") && !strings.Contains(err.Error(), "has no document") {
+			t.Fatal(err)
+		}
+		return nil, dataset.Corpus{}
+	}
+	path := filepath.Join(dir, "questions.jsonl")
+	spec := dataset.Spec{Path: path, Corpus: dataset.CorpusFor(path)}
+	in, err := dataset.Validate(spec, "exact", 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var questions []dataset.Question
+	for q, err := range in.Dataset.Questions() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		questions = append(questions, q)
+	}
+	corpus, err := dataset.LoadCorpus(dataset.CorpusFor(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return questions, corpus
+}
+
+// TestGaps: whatever the documents are, the answer of a gap occurs once in all of them, in the document
+// that is gold, the gold sentence is there, and the question does not have the answer. A planted code
+// is in no document and in one question.
+func TestGaps(t *testing.T) {
+	dir, run := t.TempDir(), 0
+	rapid.Check(t, func(t *rapid.T) {
+		run++
+		root := filepath.Join(dir, fmt.Sprint(run))
+		from := filepath.Join(root, "from")
+		if err := os.MkdirAll(from, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a.md", "b.txt", "c.md"} {
+			text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 60).Draw(t, name), " ")
+			if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		questions, corpus := read(t, from, filepath.Join(root, "project"))
+		all, codes := "", map[string]bool{}
+		texts := map[string]string{}
+		for _, d := range corpus.Docs {
+			texts[d.Path] = string(d.Data)
+			all += visible.Words(string(d.Data)) + "\n"
+		}
+		for _, q := range questions {
+			answer := visible.Words(q.ExpectedSubstrings[0])
+			if len(q.Before) > 0 {
+				if codes[answer] || strings.Contains(all, answer) {
+					t.Fatalf("%s: the code %s is elsewhere too", q.ID, answer)
+				}
+				codes[answer] = true
+				continue
+			}
+			if strings.Count(all, answer) != 1 || !strings.Contains(visible.Words(texts[q.ExpectedPaths[0]]), answer) {
+				t.Fatalf("%s: %q is not once in %s: %q", q.ID, answer, q.ExpectedPaths[0], texts)
+			}
+			if !scorer.Quotes(texts[q.ExpectedPaths[0]], q.ExpectedEvidence[0]) || strings.Contains(visible.Words(q.Question), answer) {
+				t.Fatalf("%s: %+v", q.ID, q)
+			}
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+
+	"evalctl/harness/result"
+	"evalctl/internal/inputfile"
+)
+
+// sources compares the files of imported answers with their digests. It returns the paths of those
+// that cannot be read here.
+func sources(res *result.Result, rep *Report) (absent []string) {
+	if res.Imported == nil || res.Identity.Imported == nil {
+		return nil
+	}
+	var sums []string
+	for i, file := range res.Imported.Files {
+		sums = append(sums, file.SHA256)
+		sum, err := digest(file.Path)
+		path := fmt.Sprintf(".imported.files[%d].sha256", i)
+		switch {
+		case err != nil:
+			absent = append(absent, file.Path)
+		case sum != file.SHA256:
+			rep.add(Difference{Path: path, InFile: text(file.SHA256), Recomputed: text(sum), Problem: text(file.Path) + " has changed"})
+		}
+	}
+	if id := res.Identity.Imported; !slices.Equal(id.SHA256, sums) {
+		rep.add(Difference{Path: ".identity.imported.sha256", InFile: text(id.SHA256), Recomputed: text(sums)})
+	}
+	return absent
+}
+
+// digest returns the SHA-256 of a file.
+func digest(path string) (string, error) {
+	f, err := inputfile.Open(path, inputfile.Streamed)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// votes checks the score of an imported answer that was judged several times.
+func (c *checker) votes(r *result.Record, add reporter) {
+	if len(r.Votes) == 0 {
+		return
+	}
+	score, known := c.rule.Score(r.Votes)
+	switch {
+	case known != (r.Score != nil):
+		add(Difference{Path: ".score", InFile: text(r.Score), Problem: "the votes decide by their rule: " + text(known)})
+	case known && !near(*r.Score, score):
+		add.differ(".score", *r.Score, score)
+	}
+}

@@ -1,0 +1,108 @@
+package environ
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// folders are the variables that say where the files of a user are, each with its place in a home.
+// The folder tmp is for temporary files.
+var folders = []struct{ name, in string }{
+	{"HOME", ""},
+	{"USERPROFILE", ""},
+	{"APPDATA", "AppData/Roaming"},
+	{"LOCALAPPDATA", "AppData/Local"},
+	{"XDG_CONFIG_HOME", ".config"},
+	{"XDG_DATA_HOME", ".local/share"},
+	{"XDG_STATE_HOME", ".local/state"},
+	{"XDG_CACHE_HOME", ".cache"},
+	{"XDG_RUNTIME_DIR", ".run"},
+	{"TMPDIR", "tmp"},
+	{"TMP", "tmp"},
+	{"TEMP", "tmp"},
+}
+
+// tools are the variables by which package managers and language runtimes find what the user has
+// installed and downloaded, each with its usual place below the home, or below the folder of caches,
+// configurations or data. These places have programs and packages, not what programs remember.
+var tools = []struct{ name, below, in string }{
+	{"npm_config_cache", "HOME", ".npm"},
+	{"npm_config_userconfig", "HOME", ".npmrc"},
+	{"COREPACK_HOME", "XDG_CACHE_HOME", "node/corepack"},
+	{"PNPM_HOME", "XDG_DATA_HOME", "pnpm"},
+	{"VOLTA_HOME", "HOME", ".volta"},
+	{"NVM_DIR", "HOME", ".nvm"},
+	{"BUN_INSTALL", "HOME", ".bun"},
+	{"DENO_DIR", "XDG_CACHE_HOME", "deno"},
+	{"ASDF_DATA_DIR", "HOME", ".asdf"},
+	{"MISE_DATA_DIR", "XDG_DATA_HOME", "mise"},
+	{"MISE_CONFIG_DIR", "XDG_CONFIG_HOME", "mise"},
+	{"PYENV_ROOT", "HOME", ".pyenv"},
+	{"PYTHONUSERBASE", "HOME", ".local"},
+	{"PIP_CACHE_DIR", "XDG_CACHE_HOME", "pip"},
+	{"PIP_CONFIG_FILE", "XDG_CONFIG_HOME", "pip/pip.conf"},
+	{"PIPX_HOME", "XDG_DATA_HOME", "pipx"},
+	{"UV_CACHE_DIR", "XDG_CACHE_HOME", "uv"},
+	{"UV_CONFIG_FILE", "XDG_CONFIG_HOME", "uv/uv.toml"},
+	{"UV_TOOL_DIR", "XDG_DATA_HOME", "uv/tools"},
+	{"UV_PYTHON_INSTALL_DIR", "XDG_DATA_HOME", "uv/python"},
+	{"HF_HUB_CACHE", "XDG_CACHE_HOME", "huggingface/hub"},
+	{"GOPATH", "HOME", "go"},
+	{"GOCACHE", "XDG_CACHE_HOME", "go-build"},
+	{"CARGO_HOME", "HOME", ".cargo"},
+	{"RUSTUP_HOME", "HOME", ".rustup"},
+	{"NUGET_PACKAGES", "HOME", ".nuget/packages"},
+}
+
+// Home returns the variables of a program whose user has the home dir, and the folders that it must
+// create before it starts the program. The tools that the user of parent has installed stay within
+// reach: their variables are those of parent, or the usual places if they are there.
+func Home(dir string, parent []string) (env, create []string) {
+	for _, f := range folders {
+		at := filepath.Join(dir, filepath.FromSlash(f.in))
+		env = append(env, f.name+"="+at)
+		if !slices.Contains(create, at) && !strings.HasPrefix(f.in, "AppData") {
+			create = append(create, at)
+		}
+	}
+	for _, t := range tools {
+		at := lookup(parent, t.name)
+		if at == "" {
+			base := lookup(parent, t.below)
+			if base == "" {
+				base = usual(parent, t.below)
+			}
+			if base == "" {
+				continue
+			}
+			at = filepath.Join(base, filepath.FromSlash(t.in))
+			if _, err := os.Stat(at); err != nil {
+				continue
+			}
+		}
+		env = append(env, t.name+"="+at)
+	}
+	return env, create
+}
+
+// usual returns the place of a folder in the home of the user of parent, "" without a home.
+func usual(parent []string, name string) string {
+	home := lookup(parent, "HOME")
+	i := slices.IndexFunc(folders, func(f struct{ name, in string }) bool { return f.name == name })
+	if home == "" || i < 0 {
+		return ""
+	}
+	return filepath.Join(home, filepath.FromSlash(folders[i].in))
+}
+
+// lookup returns the last value of a variable in a list of NAME=VALUE.
+func lookup(env []string, name string) string {
+	for _, variable := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(variable, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,31 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Slope returns the slope of ys over xs by least squares, with its t interval at confidence conf. It
+// is for errors that are independent and about equally large. The ends are NaN for fewer than three
+// values. No slope is finite of fewer than two values or of equal xs.
+func Slope(xs, ys []float64, conf float64) (slope, low, high float64) {
+	n := float64(len(xs))
+	mx, my := Mean(xs), Mean(ys)
+	sxx, sxy := 0.0, 0.0
+	for i := range xs {
+		sxx += (xs[i] - mx) * (xs[i] - mx)
+		sxy += (xs[i] - mx) * (ys[i] - my)
+	}
+	slope = sxy / sxx
+	if n < 3 {
+		return slope, math.NaN(), math.NaN()
+	}
+	rest := 0.0
+	for i := range xs {
+		r := ys[i] - my - slope*(xs[i]-mx)
+		rest += r * r
+	}
+	reach := math.Sqrt(rest/(n-2)/sxx) * distuv.StudentsT{Sigma: 1, Nu: n - 2}.Quantile((1+conf)/2)
+	return slope, slope - reach, slope + reach
+}

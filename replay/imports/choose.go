@@ -1,0 +1,93 @@
+package imports
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/theory/jsonpath"
+)
+
+// choose returns the layout for one scorer and one system of a file. wanted names one of them, empty
+// if the file has one of each.
+func (l layout) choose(c *content, wanted string) (layout, error) {
+	var scorers, systems []string
+	if l.several != "" {
+		scorers = l.names(c, l.several, func(v any) []string {
+			object, _ := v.(map[string]any)
+			return slices.Collect(maps.Keys(object))
+		})
+	}
+	if l.systems != "" {
+		systems = l.names(c, l.systems, func(v any) []string { return []string{textOf(v)} })
+	}
+	if wanted != "" && !slices.Contains(scorers, wanted) && !slices.Contains(systems, wanted) {
+		if len(scorers)+len(systems) == 0 {
+			return l, fmt.Errorf("%s has no answers of several systems: leave out --system", c.path)
+		}
+		return l, fmt.Errorf("%s has no answers or scores of %q; it has those of %s", c.path, wanted, strings.Join(append(scorers, systems...), ", "))
+	}
+	scorer, err := one(c.path, "scorers", scorers, wanted)
+	if err == nil {
+		l.system, err = one(c.path, "systems", systems, wanted)
+	}
+	if err != nil || l.several == "" {
+		return l, err
+	}
+	l.fields = maps.Clone(l.fields)
+	key := strings.TrimSuffix(strings.TrimPrefix(pathOf(scorer), "$["), "]")
+	for name, paths := range l.fields {
+		l.fields[name] = slices.Clone(paths)
+		for i := range paths {
+			l.fields[name][i] = strings.ReplaceAll(paths[i], "%s", key)
+		}
+	}
+	l.fields[fieldVerdict] = []string{strings.ReplaceAll(l.verdictOf, "%s", key)}
+	return l, nil
+}
+
+// one returns the name that is wanted, or else the only one.
+func one(path, what string, names []string, wanted string) (string, error) {
+	switch {
+	case slices.Contains(names, wanted):
+		return wanted, nil
+	case len(names) == 0:
+		return "", nil
+	case len(names) == 1:
+		return names[0], nil
+	}
+	return "", fmt.Errorf("%s has %d %s; choose one with --system: %s", path, len(names), what, strings.Join(names, ", "))
+}
+
+// names returns the names that the answers of a file have at a path, in order.
+func (l layout) names(c *content, path string, of func(any) []string) []string {
+	found := map[string]bool{}
+	rows, err := l.rows(c.value)
+	if err != nil {
+		return nil
+	}
+	p := jsonpath.MustParse(path)
+	for _, r := range rows {
+		for _, v := range p.Select(r.value) {
+			for _, name := range of(v) {
+				found[name] = true
+			}
+		}
+	}
+	delete(found, "")
+	return slices.Sorted(maps.Keys(found))
+}
+
+// of reports whether an answer is of the system that is read.
+func (l layout) of(r row) bool {
+	if l.systems == "" || l.system == "" {
+		return true
+	}
+	for _, v := range jsonpath.MustParse(l.systems).Select(r.value) {
+		if textOf(v) == l.system {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,173 @@
+package imports
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"evalctl/internal/sharedtest"
+)
+
+// TestPublishedLayouts imports the first entries of published files, each in the layout of its
+// project. The counts are those of the verdicts, golds, types and durations that a reader finds in the
+// entries of the file; the totals that the files state are of all their entries, and do not match.
+func TestPublishedLayouts(t *testing.T) {
+	for _, tt := range []struct {
+		name                    string
+		format                  Format
+		passed, total, unjudged int
+		rate                    float64 // of votes, 0 without
+		timed, golds, types     int
+	}{
+		{"amb-result.json", Queries, 3, 4, 0, 0, 0, 4, 3},
+		{"backboard.json", ByType, 19, 20, 0, 0, 0, 20, 4},
+		{"deltamemory.json", ByType, 12, 16, 0, 0, 16, 16, 4},
+		{"evermemos-judged.json", Zep, 37, 40, 0, 112.0 / 120, 40, 40, 4},
+		{"ironmem.json", PerQuestion, 3, 4, 0, 0, 0, 4, 3},
+		{"memorybench-report.json", MemoryBench, 0, 0, 1, 0, 0, 1, 1},
+		{"openclaw.json", JudgeResult, 3, 4, 0, 0, 0, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			im := read(t, Spec{Files: []string{sharedtest.Path(t, "layouts/"+tt.name)}})
+			res := writes(t, im)
+			if res.Passed != tt.passed || res.Total != tt.total || res.Counts.Unjudged != tt.unjudged || im.Report.Files[0].Format != string(tt.format) {
+				t.Errorf("%s: %d of %d passed, %d unjudged", im.Report.Files[0].Format, res.Passed, res.Total, res.Counts.Unjudged)
+			}
+			if v := res.Votes; (v != nil) != (tt.rate > 0) || v != nil && (v.Rate < tt.rate-1e-6 || v.Rate > tt.rate+1e-6) {
+				t.Errorf("votes %+v", v)
+			}
+			golds, types := 0, map[string]bool{}
+			for _, r := range im.Records {
+				if r.Reference != "" {
+					golds++
+				}
+				if r.Type != "" {
+					types[r.Type] = true
+				}
+			}
+			if res.Latency.N != tt.timed || golds != tt.golds || len(types) != tt.types {
+				t.Errorf("%d timed, %d golds, types %v", res.Latency.N, golds, types)
+			}
+		})
+	}
+	for _, name := range []string{"amb-external.json", "amb-queries.json", "letta.jsonl", "lifebench-qa.json", "locomo-plus.json", "prefeval-mcq.json"} {
+		if _, err := Read(Spec{Files: []string{sharedtest.Path(t, "layouts/"+name)}}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s has no answers and is imported: %v", name, err)
+		}
+	}
+}
+
+const inspectLog = `{"version": 2, "eval": {"task": "mem", "model": "m/x"}, "samples": [
+ {"id": 1, "epoch": 1, "input": "Q1?", "target": "a", "output": {"model": "m/x", "completion": "a", "usage": {"input_tokens": 7, "output_tokens": 2}}, "scores": {"match": {"value": "C"}}, "total_time": 1.5},
+ {"id": 1, "epoch": 2, "input": "Q1?", "target": "a", "output": {"model": "m/x", "completion": "x"}, "scores": {"match": {"value": "I"}}},
+ {"id": 2, "epoch": 1, "input": [{"role": "system", "content": "S"}, {"role": "user", "content": "Q2?"}], "target": ["b", "c"], "output": {"model": "m/x", "completion": "b"}, "scores": {"match": {"value": "C"}}},
+ {"id": 2, "epoch": 2, "input": [{"role": "system", "content": "S"}, {"role": "user", "content": "Q2?"}], "target": ["b", "c"], "output": {"model": "m/x", "completion": "?"}, "scores": {"match": {"value": "N"}}}]}`
+
+// evalFile is inspectLog in the format .eval, compressed by a method.
+func evalFile(t *testing.T, method uint16) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	z.RegisterCompressor(zipZstandard, func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) })
+	add := func(name, text string) {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: method})
+		if err == nil {
+			_, err = w.Write([]byte(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("header.json", `{"version": 2, "eval": {"task": "mem", "model": "m/x"}}`)
+	_, samples, _ := strings.Cut(inspectLog, `"samples": [`)
+	for i, s := range strings.Split(strings.TrimSuffix(strings.TrimSpace(samples), "]}"), ",\n ") {
+		add("samples/"+string(rune('a'+i))+".json", s)
+	}
+	add("summaries.json", "[]")
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file(t, "log.eval", b.String())
+}
+
+// TestHarnesses imports results of evaluation harnesses.
+func TestHarnesses(t *testing.T) {
+	letta := `{"sample_id": 1, "agent_id": "x", "model_handle": "m/x", "submissions": {"quality": "a"}, "grades": {"quality": {"score": 1.0, "rationale": "same"}}, "usage": {"prompt_tokens": 5, "completion_tokens": 1}, "timing": {"total": 3.0, "target": 2.0}}
+{"sample_id": 2, "agent_id": "y", "model_handle": "m/x", "submissions": {}, "grades": {}, "timing": {"total": 3.0, "target": 2.0}, "error": {"message": "m"}}
+{"sample_id": 3, "agent_id": "z", "model_handle": "m/x", "submissions": {"quality": "b"}, "grades": {"quality": {"score": 0.0}}, "timing": {"total": 3.0, "target": 2.0}}
+`
+	suite := `{"suite": "s", "samples": [{"id": 1, "input": "Q1?", "ground_truth": "a"}, {"id": 2, "input": "Q2?", "ground_truth": "b"}, {"id": 3, "input": "Q3?", "ground_truth": "c"}]}`
+	promptfoo := `{"evalId": "e", "results": {"version": 3, "stats": {"successes": 1, "failures": 1}, "results": [
+		{"promptIdx": 0, "testIdx": 0, "vars": {"question": "Q1?", "expected": "a"}, "success": true, "provider": {"id": "p:a"}, "response": {"output": "a", "tokenUsage": {"prompt": 9, "completion": 1}}, "latencyMs": 12, "gradingResult": {"pass": true, "reason": "same"}, "testCase": {"vars": {"question": "Q1?"}, "provider": "p:a"}},
+		{"promptIdx": 0, "testIdx": 1, "vars": {"question": "Q2?", "expected": "b"}, "success": false, "provider": {"id": "p:a"}, "response": {"output": "x"}, "latencyMs": 12}]}}`
+	for name, c := range map[string]struct {
+		files                   []string
+		format                  Format
+		passed, total, unjudged int
+		first                   string // question, gold, answer, model
+		timed                   int
+		tokens                  bool
+	}{
+		"inspect":           {[]string{file(t, "a.json", inspectLog)}, Inspect, 2, 4, 0, "Q1?|a|a|m/x", 1, true},
+		"eval":              {[]string{evalFile(t, zip.Deflate)}, Inspect, 2, 4, 0, "Q1?|a|a|m/x", 1, true},
+		"eval by zstandard": {[]string{evalFile(t, zipZstandard)}, Inspect, 2, 4, 0, "Q1?|a|a|m/x", 1, true},
+		"letta":             {[]string{file(t, "r.jsonl", letta), file(t, "suite.json", suite)}, Letta, 1, 2, 1, "Q1?|a|a|m/x", 3, true},
+		"letta lines": {[]string{file(t, "r.jsonl", `{"type": "result", "result": {"sample": {"id": 0, "input": "Q1?", "ground_truth": "a"}, "submission": "a", "grade": {"score": 1.0}, "model_name": "m/x"}}
+{"type": "result", "result": {"sample": {"id": 1, "input": "Q2?", "ground_truth": "b"}, "submission": "c", "grade": {"score": 0.0}, "model_name": "m/x"}}`)}, Letta, 1, 2, 0, "Q1?|a|a|m/x", 0, false},
+		"promptfoo": {[]string{file(t, "p.json", promptfoo)}, Promptfoo, 1, 2, 0, "Q1?|a|a|p:a", 2, true},
+		"langsmith": {[]string{file(t, "l.jsonl", `{"id": "r1", "reference_example_id": "e1", "inputs": {"question": "Q1?"}, "outputs": {"answer": "a"}, "reference_outputs": {"answer": "a"}, "feedback_stats": {"correctness": {"n": 1, "avg": 1.0}}, "latency": 1.5}
+{"id": "r2", "reference_example_id": "e2", "inputs": {"question": "Q2?"}, "outputs": {"answer": "b"}, "reference_outputs": {"answer": "c"}, "feedback_stats": {}}`)}, LangSmith, 1, 1, 1, "Q1?|a|a|", 1, false},
+		"langsmith table": {[]string{file(t, "l.csv", "id,inputs,outputs,reference_outputs,latency,correctness\nr1,\"{\"\"question\"\": \"\"Q1?\"\"}\",\"{\"\"output\"\": \"\"a\"\"}\",\"{\"\"answer\"\": \"\"a\"\"}\",0.5,1\nr2,\"{\"\"question\"\": \"\"Q2?\"\"}\",\"{\"\"output\"\": \"\"x\"\"}\",\"{\"\"answer\"\": \"\"a\"\"}\",0.5,0\n")},
+			LangSmith, 1, 2, 0, "Q1?|a|a|", 2, false},
+		"memorybench": {[]string{file(t, "m.json", `{"provider": "p", "benchmark": "locomo", "judge": "j", "answeringModel": "m/x", "summary": {"totalQuestions": 2, "correctCount": 1, "accuracy": 0.5}, "evaluations": [
+			{"questionId": "q1", "questionType": "t", "question": "Q1?", "score": 1, "label": "correct", "hypothesis": "a", "groundTruth": "a", "totalDurationMs": 5},
+			{"questionId": "q2", "questionType": "t", "question": "Q2?", "score": 0, "label": "incorrect", "hypothesis": "x", "groundTruth": "b", "totalDurationMs": 5}]}`)},
+			MemoryBench, 1, 2, 0, "Q1?|a|a|m/x", 2, false},
+		"mirix": {[]string{file(t, "m.json", `{"detailed_results": [{"question": "Q1?", "answer": "a", "response": "a", "llm_score": 1, "bleu_score": 0.5}, {"question": "Q1?", "answer": "b", "response": "x", "llm_score": 0}, {"question": "Q3?", "answer": "b", "response": "b", "llm_score": 1}],
+			"overall_summary": {"total_questions": 3, "overall_avg_llm_score": 0.6666666666666666}}`)}, Memobase, 2, 3, 0, "Q1?|a|a|", 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			im := read(t, Spec{Files: c.files})
+			res := writes(t, im)
+			if n := res.Counts; n.Passed != c.passed || n.Total != c.total || n.Unjudged != c.unjudged || im.Report.Files[0].Format != string(c.format) {
+				t.Errorf("%s: %+v", im.Report.Files[0].Format, n)
+			}
+			r := im.Records[0]
+			if got := strings.Join([]string{r.Question, r.Reference, r.Answer, r.Model}, "|"); got != c.first {
+				t.Errorf("the first answer is %q", got)
+			}
+			if res.Latency.N != c.timed || (r.Usage != nil) != c.tokens {
+				t.Errorf("%d timed, tokens %v", res.Latency.N, r.Usage)
+			}
+			for _, s := range im.Report.Stated {
+				if !s.Agrees {
+					t.Errorf("%+v", s)
+				}
+			}
+			if len(im.Report.Unmatched) > 0 {
+				t.Errorf("%+v", im.Report.Unmatched)
+			}
+		})
+	}
+	if res := writes(t, read(t, Spec{Files: []string{evalFile(t, zip.Deflate)}})); res.Identity.Dataset.Repeats != 2 || res.Repeats.Stable+res.Repeats.Never != 0 {
+		t.Errorf("epochs are %d repeats: %+v", res.Identity.Dataset.Repeats, res.Repeats)
+	}
+	two := strings.Replace(promptfoo, `"provider": {"id": "p:a"}, "response": {"output": "x"}`, `"provider": {"id": "p:b"}, "response": {"output": "x"}`, 1)
+	path := file(t, "two.json", two)
+	if _, err := Read(Spec{Files: []string{path}}); err == nil || !strings.Contains(err.Error(), "--system: p:a, p:b") {
+		t.Errorf("two providers: %v", err)
+	}
+	if im := read(t, Spec{Files: []string{path}, System: "p:b"}); len(im.Records) != 1 || im.Records[0].Question != "Q2?" {
+		t.Errorf("one of two providers: %+v", im.Records)
+	}
+	if _, err := Read(Spec{Files: []string{file(t, "suite.json", suite)}}); err == nil || !strings.Contains(err.Error(), "questions and no answers") {
+		t.Errorf("a suite alone: %v", err)
+	}
+	if _, err := Read(Spec{Files: []string{file(t, "x.zip", "PK\x03\x04broken")}}); err == nil || !strings.Contains(err.Error(), "x.zip") {
+		t.Errorf("a broken archive: %v", err)
+	}
+}

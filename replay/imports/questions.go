@@ -1,0 +1,121 @@
+package imports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/replay/source"
+)
+
+// fileAnswers are the answers of a file.
+type fileAnswers struct {
+	*content
+	layout  layout
+	answers []answer
+	stated  []result.StatedTotal
+	report  result.ImportedFile
+}
+
+// shareQuestions gives the answers of files without questions those that other files have for their
+// ids. Files that have questions and no answers are left with none.
+func shareQuestions(files []fileAnswers) ([]fileAnswers, error) {
+	asked, answers := map[string]*answer{}, 0
+	for i := range files {
+		if f := &files[i]; f.layout.fields[fieldAnswer] == nil {
+			for j := range f.answers {
+				asked[f.answers[j].id] = &f.answers[j]
+			}
+			f.answers = nil
+		}
+		answers += len(files[i].answers)
+	}
+	if answers == 0 {
+		return nil, fmt.Errorf("%s has questions and no answers; name the file with the answers too", files[0].path)
+	}
+	for _, f := range files {
+		for i := range f.answers {
+			if a := &f.answers[i]; asked[a.id] != nil && a.question == "" {
+				a.question, a.gold = asked[a.id].question, asked[a.id].gold
+			}
+		}
+	}
+	return files, nil
+}
+
+// number tells answers of one file to the same question apart. If the file answers each of its
+// questions the same number of times, above 1, they are the repeats of that question, from 1, and it
+// returns how many. An error names a question whose answers are of several models.
+func number(f fileAnswers) (repeats int, err error) {
+	seen, first := map[string]int{}, map[string]*answer{}
+	for i := range f.answers {
+		a := &f.answers[i]
+		key := a.key()
+		seen[key]++
+		a.occurrence = seen[key]
+		if was := first[key]; was == nil {
+			first[key] = a
+		} else if was.model != a.model {
+			return 0, fmt.Errorf("%s: the answers at %s and %s are to the same question and of different models, %.80q and %.80q; "+
+				"divide the file, so that each has one system", f.path, was.place, a.place, was.model, a.model)
+		}
+	}
+	for _, n := range seen {
+		if repeats == 0 {
+			repeats = n
+		}
+		if n != repeats {
+			return 1, nil
+		}
+	}
+	return repeats, nil
+}
+
+// key is the same for answers of one file to the same question.
+func (a *answer) key() string {
+	return strings.Join([]string{a.id, a.conversation, fold(a.question), a.position}, "\x00")
+}
+
+// ownQuestions returns the questions in files that are imported without a dataset, and gives each
+// answer the id of its question. Answers of several files belong together if they have the same id,
+// conversation and text. Questions whose ids occur already are numbered.
+func ownQuestions(files []fileAnswers, repeats int) (*matcher, error) {
+	var questions []source.Question
+	next, ids := map[string]int{}, map[string]string{} // ids are those of the keys
+	used := map[string]bool{}
+	for _, f := range files {
+		for i := range f.answers {
+			a := &f.answers[i]
+			if a.question == "" {
+				return nil, fmt.Errorf("%s: the answer at %s has no question; name the dataset that has it with --dataset", f.path, a.place)
+			}
+			key := a.key()
+			if repeats == 1 {
+				key = fmt.Sprintf("%s\x00%d", key, a.occurrence)
+			}
+			if id, ok := ids[key]; ok {
+				a.id, a.numbered = id, a.id != id
+				continue
+			}
+			wanted := a.id
+			if wanted == "" {
+				wanted = strings.TrimPrefix(fmt.Sprintf("%s-q%03d", a.conversation, next[a.conversation]), "-")
+			} else if used[wanted] && a.conversation != "" {
+				wanted = a.conversation + "-" + wanted
+			}
+			next[a.conversation]++
+			id := wanted
+			for n := 2; used[id]; n++ {
+				id = fmt.Sprintf("%s-%d", wanted, n)
+			}
+			used[id], ids[key], a.id, a.numbered = true, id, id, a.id != id
+			questions = append(questions, source.Question{
+				ID: id, Text: a.question, Answer: a.gold, Haystack: a.conversation, Line: len(questions) + 1,
+				Type: cmp.Or(source.LoCoMoCategory(a.category), a.kind),
+			})
+		}
+	}
+	return newMatcher(slices.Clip(questions)), nil
+}

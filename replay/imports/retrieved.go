@@ -1,0 +1,78 @@
+package imports
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"evalctl/harness/result"
+	"evalctl/replay/source"
+)
+
+var (
+	// sessionNumber matches how LoCoMo's outputs name a session that was retrieved.
+	sessionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^S(\d{1,6})$`) })
+	// turnNumber matches what follows the id of a session in the id of one of its turns.
+	turnNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_\d{1,6}$`) })
+)
+
+// ranking has the documents of a benchmark that imported answers say were retrieved.
+type ranking struct {
+	benchmark *source.Benchmark
+	haystack  source.Haystack // the last one that was read
+}
+
+// chunks returns what was retrieved for an answer, in its order: documents of the question's haystack
+// by the ids of the file. Ids that are not of the haystack are kept as they are.
+func (r *ranking) chunks(q source.Question, a *answer) ([]result.Chunk, error) {
+	if r.benchmark != nil && r.haystack.ID != q.Haystack && len(a.retrieved) > 0 {
+		h, err := r.benchmark.Haystack(q.Haystack)
+		if err != nil {
+			return nil, err
+		}
+		r.haystack = h
+	}
+	var out []result.Chunk
+	for _, id := range a.retrieved {
+		if strings.ContainsAny(strings.TrimSpace(id), " \n") {
+			out = append(out, result.Chunk{Text: id})
+			continue
+		}
+		c := result.Chunk{DocumentID: id}
+		if paths := r.paths(id); len(paths) > 0 {
+			c.Path = paths[0]
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// paths returns the documents that an id of a session or of a turn names.
+func (r *ranking) paths(id string) []string {
+	if r.benchmark == nil {
+		return nil
+	}
+	if m := sessionNumber().FindStringSubmatch(id); m != nil {
+		return r.haystack.EvidencePaths(fmt.Sprintf("session_%s", m[1]))
+	}
+	if paths := r.haystack.EvidencePaths(id); len(paths) > 0 {
+		return paths
+	}
+	return r.haystack.EvidencePaths(turnNumber().ReplaceAllString(id, ""))
+}
+
+// compare sets the retrieval of a record, whose question has gold.
+func compare(r *result.Record, q source.Question, topK int) {
+	if len(q.Gold) == 0 || q.Topical || len(r.Retrieved) == 0 {
+		return
+	}
+	r.ExpectedPaths, r.ExpectedGrades = q.Gold, q.Grades
+	r.Retrieval = result.CompareWithGold(result.Gold(q.Gold, q.Grades), r.Retrieved, topK, func(c result.Chunk) []string {
+		if name := cmp.Or(c.Path, c.DocumentID); name != "" {
+			return []string{name}
+		}
+		return nil
+	})
+}

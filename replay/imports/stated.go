@@ -1,0 +1,158 @@
+package imports
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+
+	"evalctl/harness/result"
+	"evalctl/internal/decimal"
+	"evalctl/scorer"
+)
+
+// statedKeys are the keys by which files call totals of their answers, by figure.
+var statedKeys = map[string][]string{
+	statedTotal:   {"total", "total_questions", "total_queries", "question_count", "totalQuestions"},
+	statedJudged:  {"evaluated_count"},
+	statedCorrect: {"correct", "correct_count", "correctCount", "correct_answers", "successes"},
+	statedRate:    {"accuracy", "accuracy_percentage", "overall", "overall_accuracy", "overall_avg_llm_score"},
+}
+
+// The figures that files state.
+const (
+	statedTotal   = "total"
+	statedJudged  = "judged"
+	statedCorrect = "correct"
+	statedRate    = "rate"
+)
+
+// statedParts are the keys of objects in a file that have its totals.
+var statedParts = []string{"results", "summary", "metrics", "overall", "overall_summary", "stats"}
+
+// statedIn returns the totals that a file states, in order of their places. Those of parts of its
+// answers are left out.
+func statedIn(c *content) (out []result.StatedTotal) {
+	root, ok := c.value.(map[string]any)
+	if !ok {
+		return nil
+	}
+	look := func(object map[string]any, prefix string) {
+		for figure, keys := range statedKeys {
+			for _, key := range keys {
+				n, ok := object[key].(json.Number)
+				if !ok {
+					continue
+				}
+				if v, err := decimal.Parse(n.String()); err == nil {
+					out = append(out, result.StatedTotal{Path: c.path, Place: prefix + key, Figure: figure, InFile: v})
+				}
+			}
+		}
+	}
+	look(root, "$.")
+	for _, key := range statedParts {
+		part, ok := root[key].(map[string]any)
+		if !ok {
+			continue
+		}
+		look(part, "$."+key+".")
+		if stats, ok := part["stats"].(map[string]any); ok {
+			look(stats, "$."+key+".stats.")
+		}
+	}
+	slices.SortFunc(out, func(a, b result.StatedTotal) int { return strings.Compare(a.Place, b.Place) })
+	return out
+}
+
+// count fills in what the answers of the file add up to by a rule.
+func count(stated []result.StatedTotal, answers []answer, rule result.VoteRule) []result.StatedTotal {
+	out := slices.Clone(stated)
+	judged, passed, sum := 0, 0, 0.0
+	for i := range answers {
+		a := &answers[i]
+		if len(a.votes) == 0 {
+			continue
+		}
+		judged++
+		score, _ := rule.Score(a.votes)
+		sum += score
+		if score >= scorer.PassMark {
+			passed++
+		}
+	}
+	for i := range out {
+		s := &out[i]
+		switch s.Figure {
+		case statedTotal:
+			// Some count the questions that they asked, others those that count.
+			s.Counted = float64(len(answers))
+			if s.InFile == float64(judged) {
+				s.Counted = s.InFile
+			}
+		case statedJudged:
+			s.Counted = float64(judged)
+		case statedCorrect:
+			s.Counted = float64(passed)
+		case statedRate:
+			if judged > 0 {
+				s.Counted = float64(passed) / float64(judged)
+			}
+			mean := sum / float64(max(1, judged))
+			scale := 1.0
+			if s.InFile > 1 {
+				scale = 100
+			}
+			s.Counted *= scale
+			// Of scores between 0 and 1, some publish the share that passes, others the mean.
+			if rule == result.VotesMean || rule == "" && math.Abs(mean*scale-s.InFile) <= resolution(s.InFile) {
+				s.Counted = mean * scale
+			}
+		}
+		s.Agrees = math.Abs(s.Counted-s.InFile) <= resolution(s.InFile)
+	}
+	return out
+}
+
+// resolution is half a unit of the last digit of a number, and never less than the noise of sums.
+func resolution(v float64) float64 {
+	const least, most = 1e-9, 8
+	unit := 1.0
+	for range most {
+		if math.Abs(v/unit-math.Round(v/unit)) < 1e-6 {
+			return max(least, unit/2*(1+1e-6))
+		}
+		unit /= 10
+	}
+	return 1e-7
+}
+
+// voteRule returns the rule by which the votes of the files make verdicts: the one wanted, or else
+// the one by which the totals of the files agree, or else the mean, which most authors publish.
+func voteRule(files []fileAnswers, wanted result.VoteRule) result.VoteRule {
+	several := false
+	for _, f := range files {
+		several = several || slices.ContainsFunc(f.answers, func(a answer) bool { return len(a.votes) > 1 })
+	}
+	switch {
+	case !several:
+		return ""
+	case wanted != "":
+		return wanted
+	}
+	for _, rule := range result.VoteRules() {
+		decided := false
+		agrees := true
+		for _, f := range files {
+			for _, s := range count(f.stated, f.answers, rule) {
+				if s.Figure == statedRate || s.Figure == statedCorrect {
+					decided, agrees = true, agrees && s.Agrees
+				}
+			}
+		}
+		if decided && agrees {
+			return rule
+		}
+	}
+	return result.VotesMean
+}

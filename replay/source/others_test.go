@@ -1,0 +1,81 @@
+package source
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evalctl/harness/dataset"
+	"evalctl/internal/sharedtest"
+	"evalctl/scorer"
+)
+
+// TestPrefEval reads tasks whose first option is right, in every order.
+func TestPrefEval(t *testing.T) {
+	path := sharedtest.Path(t, "layouts/prefeval-mcq.json")
+	b := open(t, path, Options{OptionSeed: 5})
+	if b.Format != dataset.PrefEval || len(b.Questions) != 4 {
+		t.Fatalf("%s, %d questions", b.Format, len(b.Questions))
+	}
+	q := b.Questions[0]
+	letter := q.Checks[0].Choice
+	if !strings.Contains(q.Text, "\n("+letter+") The Vdara Hotel & Spa") || !strings.HasPrefix(q.Text, "Can you suggest some great hotels") {
+		t.Errorf("the right option is (%s):\n%s", letter, q.Text)
+	}
+	if text := haystack(t, b, q.Haystack).Sessions[0].Text(); !strings.Contains(text, "I absolutely avoid hotels with a bustling nightlife") {
+		t.Errorf("the haystack is %s", text)
+	}
+	if got := open(t, path, Options{FileOrder: true}).Questions[3].Checks[0].Choice; got != "a" {
+		t.Errorf("in the order of the file the right option is (%s)", got)
+	}
+	v, err := scorer.Checks{}.Score(t.Context(), scorer.Item{ID: q.ID, Question: q.Text, Answer: "(" + letter + ")", Checks: q.Checks})
+	if err != nil || !v.Passed() {
+		t.Errorf("the right letter: %+v, %v", v, err)
+	}
+}
+
+// TestLettaFacts reads questions about facts, with the facts that answer them.
+func TestLettaFacts(t *testing.T) {
+	b := open(t, sharedtest.Path(t, "layouts/letta.jsonl"), Options{})
+	if b.Format != dataset.LettaFacts {
+		t.Fatalf("the format is %s", b.Format)
+	}
+	q := b.Questions[0]
+	if q.Answer != "Nora Fishel" || len(haystack(t, b, q.Haystack).Sessions) != 4 || q.Text != "Which person collaborated with Eliza Woodley on a charity event that combined music and literature?" {
+		t.Errorf("%+v", q)
+	}
+}
+
+// TestAgentMemory reads queries with the documents of each user beside them.
+func TestAgentMemory(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("queries.json", `[{"id": "q1", "query": "What degree?", "gold_answers": ["BA", 7], "gold_ids": ["d2", "none"], "user_id": "u1", "meta": {"question_type": "t", "query_timestamp": "2023-05-30T00:00:00+00:00"}},
+		{"id": "q2", "query": "Which?", "gold_answers": ["x"], "gold_ids": [], "user_id": "u2", "meta": {}}]`)
+	path := filepath.Join(dir, "queries.json")
+	if _, err := Open(t.Context(), path, Options{}); err == nil || !strings.Contains(err.Error(), "documents.json") {
+		t.Fatalf("without documents: %v", err)
+	}
+	write("documents.json", `[{"id": "d2", "content": "I took my degree.", "user_id": "u1", "timestamp": "2023-05-02T10:00:00Z"},
+		{"id": "d1", "content": "Hello.", "user_id": "u1", "timestamp": "2023-05-01T10:00:00Z"}, {"id": "d3", "content": "Other.", "user_id": "u2"}]`)
+	b := open(t, path, Options{})
+	q := b.Questions[0]
+	h := haystack(t, b, q.Haystack)
+	if b.Format != dataset.AgentMemory || q.Answer != "BA or 7" || q.Type != "t" || q.Date != "2023-05-30T00:00:00Z" || len(h.Sessions) != 2 ||
+		len(q.Gold) != 1 || q.Gold[0] != h.Sessions[1].Path {
+		t.Errorf("%+v in %+v", q, h)
+	}
+	if got := fmt.Sprint(b.Report.Traps); !strings.Contains(got, "gold-not-in-haystack") {
+		t.Errorf("the traps are %s", got)
+	}
+	write("documents.json", `[{"id": "d1", "content": "Hello.", "user_id": "u9"}]`)
+	if _, err := Open(t.Context(), path, Options{}); err == nil || !strings.Contains(err.Error(), `user "u1"`) {
+		t.Errorf("documents of others: %v", err)
+	}
+}

@@ -1,0 +1,105 @@
+package replay
+
+import (
+	"fmt"
+
+	"evalctl/harness/result"
+	"evalctl/internal/figure"
+	"evalctl/replay/source"
+	"evalctl/scorer"
+)
+
+// Trivial says which questions of an arm can be passed with little or no retrieval: those whose
+// haystack top-k covers, or is all gold, and those whose gold answer stands in the haystack.
+func (p *Plan) Trivial(a Arm) ([]result.Warning, error) {
+	keys, err := p.keys()
+	if err != nil {
+		return nil, err
+	}
+	infos := p.infos()
+	covered := result.Warning{Kind: result.TopKCoversBrain, IDs: []string{}}
+	gold := result.Warning{Kind: result.AllGold, IDs: []string{}}
+	for i := range p.Questions {
+		q := &p.Questions[i]
+		size := p.documents(infos[q.Haystack])
+		if a.hasDaemon() && size > 0 && p.TopK >= size {
+			covered.AddID(q.ID)
+		}
+		if size > 0 && len(q.Gold) >= size {
+			gold.AddID(q.ID)
+		}
+	}
+	n := figure.Count(len(p.Questions), "question")
+	covered.Message = fmt.Sprintf("top-k %d is not smaller than the haystack of %d of %s: recall cannot fail there; "+
+		"lower --top-k, or use larger haystacks", p.TopK, covered.Count, n)
+	gold.Message = fmt.Sprintf("every document of the haystack is gold for %d of %s: whatever is found is right; "+
+		"use a file with other sessions as well", gold.Count, n)
+	var out []result.Warning
+	for _, w := range []result.Warning{covered, gold, keys} {
+		if w.Count > 0 {
+			out = append(out, w)
+		}
+	}
+	return out, nil
+}
+
+// documents returns how many documents a question about a haystack is searched for in.
+func (p *Plan) documents(h source.HaystackInfo) int {
+	if !p.Shared {
+		return h.Sessions
+	}
+	sessions, _ := p.written()
+	return sessions
+}
+
+// longKey is the number of words from which a gold answer does not stand in a text by chance. The
+// audit of results has the same.
+const longKey = 5
+
+// keyInMemory counts the questions whose gold answer stands in their haystack word for word. It reads
+// the haystacks. Where an answer has to decline, the gold is not one that could stand there.
+func (p *Plan) keyInMemory() (result.Warning, error) {
+	w := result.Warning{Kind: result.KeyInMemory, IDs: []string{}}
+	about := map[string][]*source.Question{}
+	for i := range p.Questions {
+		q := &p.Questions[i]
+		about[q.Haystack] = append(about[q.Haystack], q)
+	}
+	stands, long, beside := map[string]bool{}, 0, 0
+	for _, info := range p.Haystacks {
+		h, err := p.Benchmark.Haystack(info.ID)
+		if err != nil {
+			return w, err
+		}
+		var documents []scorer.Words
+		for _, d := range h.Documents() {
+			documents = append(documents, scorer.WordsOf(string(d.Data)))
+		}
+		for _, q := range about[info.ID] {
+			key, question, with := scorer.WordsOf(q.Answer), scorer.WordsOf(q.Text), false
+			if q.Abstention {
+				continue
+			}
+			for _, d := range documents {
+				if d.Quote(key) {
+					stands[q.ID] = true
+					with = with || d.Quote(question)
+				}
+			}
+			if stands[q.ID] && key.Len() >= longKey {
+				long++
+			}
+			if with {
+				beside++
+			}
+		}
+	}
+	for i := range p.Questions {
+		if stands[p.Questions[i].ID] {
+			w.AddID(p.Questions[i].ID)
+		}
+	}
+	w.Message = fmt.Sprintf("%d of %d gold answers stand word for word in their haystack, %d of them longer than four words, "+
+		"%d beside their question", w.Count, len(p.Questions), long, beside)
+	return w, nil
+}

@@ -1,0 +1,230 @@
+package scorer
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"evalctl/internal/visible"
+)
+
+// The rule by which a returned text has a piece of evidence. Three words are the fewest that say who
+// did what to whom: the same words about another fact have other sequences of three. One word that
+// differs within the evidence breaks three sequences, one at its end breaks one. So with nine in ten,
+// evidence of up to 11 words must be there word for word, one word at an end may differ from 12 words
+// on, and one within it from 32 words on.
+const (
+	evidenceWords   = 3 // of a sequence
+	evidenceShare   = 9 // the sequences that must be there, of
+	evidenceShareOf = 10
+)
+
+// Passage is a returned text. Passages of one document have the same Document. If it is empty, the
+// document is not known.
+type Passage struct{ Document, Text string }
+
+// EvidenceRanks returns for each of the texts, which are pieces of evidence, the number of the passage, from 1, with which it
+// is complete, and 0 if the passages do not have it. A passage completes what earlier passages of
+// its document have of a piece, so that a piece may be split over several chunks.
+//
+// A piece is there if nine in ten of its sequences of three words are. Every number must be in one of
+// them. A piece of fewer words is one sequence. Words are compared as visible.Folded writes them,
+// without what is between them; in scripts without spaces each character is a word.
+func EvidenceRanks(texts []string, passages []Passage) []int {
+	ranks := make([]int, len(texts))
+	pieces := make([]evidence, len(texts))
+	for i, text := range texts {
+		pieces[i] = evidenceOf(text)
+	}
+	documents := map[string]*document{}
+	for at, p := range passages {
+		d := documents[p.Document]
+		if d == nil || p.Document == "" {
+			d = &document{has: make([]map[string]bool, len(pieces))}
+			documents[p.Document] = d
+		}
+		d.add(p.Text, pieces)
+		for i := range pieces {
+			if ranks[i] == 0 && pieces[i].completeIn(d.has[i]) {
+				ranks[i] = at + 1
+			}
+		}
+	}
+	return ranks
+}
+
+// Quotes reports whether a text has all words of a piece of evidence, one after the other.
+func Quotes(text, evidence string) bool { return WordsOf(text).Quote(WordsOf(evidence)) }
+
+// Words are the words of a text as they are compared, for a text that is compared several times.
+type Words string
+
+// WordsOf returns the words of a text, empty for a text without any.
+func WordsOf(text string) Words {
+	if words := wordsOf(text); len(words) > 0 {
+		return Words(between(words))
+	}
+	return ""
+}
+
+// Quote reports whether w has all words of a piece, which are not none, one after the other.
+func (w Words) Quote(piece Words) bool {
+	return piece != "" && strings.Contains(string(w), string(piece))
+}
+
+// Len is the number of words.
+func (w Words) Len() int { return max(0, strings.Count(string(w), " ")-1) }
+
+// between returns words, each between two spaces.
+func between(words []string) string { return " " + strings.Join(words, " ") + " " }
+
+// HasWords reports whether a text has a word, without which it cannot be evidence.
+func HasWords(text string) bool { return len(wordsOf(text)) > 0 }
+
+// evidence is a piece of evidence as sequences of words.
+type evidence struct {
+	words     []string
+	n         int // words of a sequence
+	sequences map[string]bool
+}
+
+func evidenceOf(text string) evidence {
+	p := evidence{words: wordsOf(text), sequences: map[string]bool{}}
+	p.n = min(evidenceWords, len(p.words))
+	for _, s := range sequences(p.words, p.n) {
+		p.sequences[s] = true
+	}
+	return p
+}
+
+// completeIn reports whether the sequences that were found are enough.
+func (p evidence) completeIn(found map[string]bool) bool {
+	if len(p.words) == 0 || len(found)*evidenceShareOf < len(p.sequences)*evidenceShare {
+		return false
+	}
+	covered := make([]bool, len(p.words))
+	for i, s := range sequences(p.words, p.n) {
+		for k := range p.n {
+			covered[i+k] = covered[i+k] || found[s]
+		}
+	}
+	for i, word := range p.words {
+		if !covered[i] && strings.ContainsFunc(word, unicode.IsNumber) {
+			return false
+		}
+	}
+	return true
+}
+
+// document has the sequences of each piece that the passages of a document have so far.
+type document struct {
+	has   []map[string]bool
+	texts [][]string // the words of the passages
+}
+
+func (d *document) add(text string, pieces []evidence) {
+	words := wordsOf(text)
+	d.find(words, pieces)
+	if plain := unescaped(text); plain != text {
+		d.find(wordsOf(plain), pieces)
+	}
+	const seam = evidenceWords - 1
+	for _, other := range d.texts { // either may be the one that comes first in the document
+		d.find(append(last(other, seam), first(words, seam)...), pieces)
+		d.find(append(last(words, seam), first(other, seam)...), pieces)
+	}
+	d.texts = append(d.texts, words)
+}
+
+// find notes the sequences of words that are those of a piece.
+func (d *document) find(words []string, pieces []evidence) {
+	for n := 1; n <= evidenceWords; n++ {
+		if !slices.ContainsFunc(pieces, func(p evidence) bool { return p.n == n }) {
+			continue
+		}
+		for _, s := range sequences(words, n) {
+			for i, p := range pieces {
+				if p.n != n || !p.sequences[s] {
+					continue
+				}
+				if d.has[i] == nil {
+					d.has[i] = map[string]bool{}
+				}
+				d.has[i][s] = true
+			}
+		}
+	}
+}
+
+// sequences returns the sequences of n words.
+func sequences(words []string, n int) []string {
+	var out []string
+	for i := 0; n > 0 && i+n <= len(words); i++ {
+		out = append(out, strings.Join(words[i:i+n], " "))
+	}
+	return out
+}
+
+func first(words []string, n int) []string { return words[:min(n, len(words))] }
+
+// last returns a copy of the last n words.
+func last(words []string, n int) []string {
+	return append([]string{}, words[max(0, len(words)-n):]...)
+}
+
+// wordsOf returns the words of a text as they are compared.
+func wordsOf(text string) (words []string) {
+	start := -1
+	folded := visible.Folded(text)
+	end := func(at int) {
+		if start >= 0 {
+			words = append(words, folded[start:at])
+			start = -1
+		}
+	}
+	for i, r := range folded {
+		switch {
+		case unicode.In(r, unspaced...):
+			end(i)
+			words = append(words, string(r))
+		case unicode.IsLetter(r) || unicode.IsNumber(r):
+			if start < 0 {
+				start = i
+			}
+		case unicode.IsMark(r): // of a letter
+		default:
+			end(i)
+		}
+	}
+	end(len(folded))
+	return words
+}
+
+// unspaced are the scripts that have no spaces between words.
+var unspaced = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
+
+// unescaped returns a text in which JSON was quoted as text, without its escapes.
+func unescaped(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for rest := text; rest != ""; {
+		r, _, tail, err := strconv.UnquoteChar(rest, 0)
+		switch {
+		case strings.HasPrefix(rest, `\"`), strings.HasPrefix(rest, `\/`), strings.HasPrefix(rest, `\'`):
+			b.WriteByte(rest[1])
+			rest = rest[2:]
+		case err != nil:
+			b.WriteByte(rest[0])
+			rest = rest[1:]
+		default:
+			b.WriteRune(r)
+			rest = tail
+		}
+	}
+	return b.String()
+}
