@@ -135,7 +135,7 @@ func (r *moneyRig) page(t *testing.T, sdk string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), evalctl, "report", "out/"+sdk+".json", "--html=page.html")
+	cmd := exec.CommandContext(t.Context(), evalctl, "show", "out/"+sdk+".json", "--html=page.html")
 	cmd.Dir, cmd.Env = r.dir, r.env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

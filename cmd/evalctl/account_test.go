@@ -61,7 +61,7 @@ func TestAccount(t *testing.T) {
 		"run, before":        {args: "run " + strings.Replace(asks, "q.jsonl", "life.jsonl", 1) + " --scorer=exact --mode=hybrid", file: "results/*/go-*.json", env: embeds},
 		"run, repeats":       {args: "run " + asks + " --judge=openai/gpt-4o --repeats=2 --isolated", file: "results/*/go-*.json"},
 		"run, of a key":      {args: "run " + asks + " --scorer=exact --daemon-env=OPENAI_API_KEY", file: "results/*/go-*.json"},
-		"sweep":              {args: "sweep --target=go --dataset=q.jsonl --corpus=notes --mode=hybrid --top-k=1,2", file: "results/*/go.sweep-*.json", env: embeds},
+		"sweep":              {args: "run sweep --target=go --dataset=q.jsonl --corpus=notes --mode=hybrid --top-k=1,2", file: "results/*/go.sweep-*.json", env: embeds},
 		"bench":              {args: "bench --target=go --mix=ask --documents=5 --duration=300ms --rounds=1 --warm-up=0 --concurrency=1", file: "results/*/go.bench-*.json", model: true},
 		"replay":             {args: "replay --target=go --dataset=lanterns.json --model=openai/gpt-4o-mini --output=r/a.json --cache=off", file: "r/a.json"},
 		"replay, of daemons": {args: "replay --target=go --baseline=oracle --dataset=lanterns.json --model=openai/gpt-4o-mini --actor-style=full --ingest-mode=replay --output=r --cache=off", file: "r/*-2*Z-*.json", env: embeds},

@@ -181,7 +181,7 @@ func TestSuspect(t *testing.T) {
 	if code, text := a.exec("verify", files[0]); code != 0 {
 		t.Errorf("verify: exit code %d: %s", code, text)
 	}
-	if _, text := a.exec("board", "results"); !strings.Contains(text, "suspect") {
+	if _, text := a.exec("show", "board", "results"); !strings.Contains(text, "suspect") {
 		t.Errorf("the board says %s", text)
 	}
 	if code, _, res = a.run("--floor=0"); code != 0 || res.Gate.Verdict != result.Pass {

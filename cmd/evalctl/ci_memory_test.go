@@ -83,7 +83,7 @@ func TestMemoryGate(t *testing.T) {
 		}
 		return files[0], readResult(t, files[0])
 	}
-	for i, target := range []string{"mcp:evalctl mcp", "mcp:evalctl mcp", "evalctl serve --addr {addr}"} {
+	for i, target := range []string{"mcp:evalctl serve mcp", "mcp:evalctl serve mcp", "evalctl serve --addr {addr}"} {
 		output := []string{"first", "again", "daemon"}[i]
 		code, out := memoryGate(t, dir, "TARGET="+target, "BASELINE="+baseline, "KEY=key", "OUTPUT="+output)
 		path, res := read(output)
@@ -114,7 +114,7 @@ func TestMemoryGate(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "forgetful.yaml"), []byte(forgetful), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, out := memoryGate(t, dir, "TARGET=mcp: --mapping forgetful.yaml evalctl mcp", "BASELINE="+baseline, "OUTPUT=forgetful")
+	code, out := memoryGate(t, dir, "TARGET=mcp: --mapping forgetful.yaml evalctl serve mcp", "BASELINE="+baseline, "OUTPUT=forgetful")
 	if code == 0 {
 		t.Errorf("a memory that forgets passes:\n%s", out)
 	}

@@ -22,6 +22,7 @@ type compareCmd struct {
 	Tag       string   `help:"Compare only the questions with this tag."`
 	Primary   []string `placeholder:"MEASURE,…" help:"${about_primary}"`
 	Cluster   string   `placeholder:"TAG" help:"${about_cluster}"`
+	Question  string   `placeholder:"ID" help:"Show only this question: the answers, verdicts, passages, times and cost of each result, also of results that are not comparable."`
 	Intersect bool     `help:"Compare only the questions that all results have, also of runs that stopped."`
 	Accept    []string `placeholder:"KEY" help:"${about_accept}"`
 	Format    string   `enum:"text,markdown,json,csv" default:"text" help:"${about_format}: ${enum} (${default})."`
@@ -34,6 +35,9 @@ func (c *compareCmd) Run(p *process) error {
 	given, err := compare.ParseFiles(c.Files)
 	if err != nil {
 		return err
+	}
+	if c.Question != "" {
+		return c.showQuestion(p, compare.PathsOf(given))
 	}
 	if c.Baseline == "" && (c.Margin != nil || c.FailOn != "") {
 		return errors.New("--margin and --fail-on compare with a baseline: name it with --baseline, for example " +
@@ -111,17 +115,22 @@ func (c *compareCmd) regression(t *terminal.Terminal, comparison *compare.Compar
 	return nil
 }
 
-type diffCmd struct {
-	ID    string   `arg:"" name:"qid" help:"Id of the question."`
-	Files []string `arg:"" name:"file" help:"Result files, or runs in JSON lines."`
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *compareCmd) Validate() error {
+	others := c.Baseline != "" || c.Margin != nil || c.FailOn != "" || c.Tag != "" || c.Cluster != "" || c.Intersect ||
+		len(c.Primary)+len(c.Accept) > 0 || c.Format != "text" || c.wanted()
+	if c.Question != "" && others {
+		return errors.New("--question shows one question and compares nothing: give it without other flags")
+	}
+	return nil
 }
 
-// Run shows the question on stdout.
-func (c *diffCmd) Run(p *process) error {
-	if len(c.Files) < 2 {
-		return fmt.Errorf("only %s is given: name a second result to show beside it", c.Files[0])
+// showQuestion shows one question of several results on stdout.
+func (c *compareCmd) showQuestion(p *process, paths []string) error {
+	if len(paths) < 2 {
+		return fmt.Errorf("only %s is given: name a second result to show beside it", paths[0])
 	}
-	found, err := compare.FindAll(c.Files, c.ID)
+	found, err := compare.FindAll(paths, c.Question)
 	if err != nil {
 		return err
 	}

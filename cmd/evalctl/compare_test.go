@@ -101,7 +101,7 @@ func TestCompareGolden(t *testing.T) {
 		"markdown": append([]string{"compare", "--format", "markdown"}, files...),
 		"csv":      append([]string{"compare", "--format", "csv"}, files...),
 		"json":     append([]string{"compare", "--format", "json", "--baseline", "py"}, files[1:]...),
-		"diff":     append([]string{"diff", "q-004"}, files...),
+		"diff":     append([]string{"compare", "--question", "q-004"}, files...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, errs, code := inCompared(t, args...)
@@ -160,7 +160,7 @@ func TestCompareShowsCommand(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	_, command, found := strings.Cut(stdout, "evalctl diff ")
+	_, command, found := strings.Cut(stdout, "evalctl compare --question ")
 	command, _, _ = strings.Cut(command, "\n")
 	words, err := shellquote.Split(command)
 	if want := []string{"q; $(touch x)", filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")}; !found || err != nil || !cmp.Equal(words, want) {

@@ -164,7 +164,7 @@ func TestCompose(t *testing.T) {
 		}
 		return out
 	}
-	create := exec.CommandContext(t.Context(), "evalctl", "keys", "create", "--file", keys, "--name", "ci", "--tenant", "acme", "--role", "writer")
+	create := exec.CommandContext(t.Context(), "evalctl", "serve", "keys", "create", "--file", keys, "--name", "ci", "--tenant", "acme", "--role", "writer")
 	create.Env = env("replica-1")
 	token, err := create.Output()
 	if err != nil {

@@ -294,7 +294,7 @@ func (c *composition) columns() map[string]func() (map[string]observation, strin
 		},
 		"resumed": c.resumed,
 		"swept": func() (map[string]observation, string) {
-			args := slices.Concat([]string{"sweep", "--config=none", "--dataset=" + c.plain, "--corpus=corpus.jsonl",
+			args := slices.Concat([]string{"run", "sweep", "--config=none", "--dataset=" + c.plain, "--corpus=corpus.jsonl",
 				"--mode=auto", "--top-k=5", "--output=swept"}, c.target)
 			if code, text := c.exec(args...); code != 0 {
 				return nil, text

@@ -16,18 +16,20 @@ import (
 
 // configCmd has the flags of evalctl config.
 type configCmd struct {
-	Command string   `arg:"" optional:"" default:"run" help:"Command whose flags are printed: run, replay, sweep, compare, conformance, plan or bench (${default})."`
+	Command string   `arg:"" optional:"" default:"run" help:"Command whose flags are printed: run, run sweep, run plan, replay, compare, conformance or bench (${default})."`
 	Flags   []string `arg:"" optional:"" passthrough:"" help:"Flags of that command, as on its command line."`
 	JSON    bool     `name:"json" help:"${about_json}"`
 }
 
 // Run prints the flags.
 func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
-	if !slices.Contains(project.Commands, c.Command) {
+	args := joined(append([]string{c.Command}, c.Flags...))
+	i := slices.IndexFunc(project.Commands, func(name string) bool { return name == args[0] || project.Section(name) == args[0] })
+	if i < 0 {
 		return fmt.Errorf("%q has no section in a project file; the commands are %s",
 			c.Command, strings.Join(project.Commands, ", "))
 	}
-	args := append([]string{c.Command}, c.Flags...)
+	args[0] = project.Commands[i]
 	if app.Config != "" {
 		args = append([]string{"--config=" + app.Config}, args...)
 	}
@@ -41,9 +43,9 @@ func (c *configCmd) Run(ctx context.Context, p *process, app *cli) error {
 		file = config.File.Path
 	}
 	if c.JSON {
-		return json.NewEncoder(p.stdout).Encode(map[string]any{"command": c.Command, "file": file, "flags": flags})
+		return json.NewEncoder(p.stdout).Encode(map[string]any{"command": project.Commands[i], "file": file, "flags": flags})
 	}
-	_, err = io.WriteString(p.stdout, project.Table(c.Command, file, flags))
+	_, err = io.WriteString(p.stdout, project.Table(project.Commands[i], file, flags))
 	return err
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -16,27 +17,10 @@ import (
 )
 
 type datasetCmd struct {
-	Validate datasetValidateCmd `cmd:"" help:"Check a dataset as run does, without a daemon."`
-	Stats    datasetStatsCmd    `cmd:"" help:"Say what is in a dataset and its corpus."`
-	Schema   datasetSchemaCmd   `cmd:"" help:"Print the JSON Schema of a file."`
-	Sample   datasetSampleCmd   `cmd:"" help:"Draw a stratified sample of the questions."`
-	Convert  datasetConvertCmd  `cmd:"" help:"Convert another format to JSONL."`
-	Fetch    datasetFetchCmd    `cmd:"" help:"Download a published benchmark."`
-}
-
-// datasetFile is the dataset that a command reads, and where its documents are.
-type datasetFile struct {
-	File     string `arg:"" name:"file" help:"Dataset, a JSONL file of questions."`
-	Corpus   string `placeholder:"PATH" help:"${about_corpus}"`
-	Brain    string `default:"eval" help:"Brain of the questions and documents that do not name one (${default})."`
-	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"${about_brain_tag}"`
-}
-
-// spec returns what says which dataset and corpus are read.
-func (c *datasetFile) spec() dataset.Spec {
-	return dataset.Spec{Path: c.File, Corpus: c.Corpus, Options: dataset.Options{
-		Naming: dataset.BrainNaming{Default: c.Brain, Tag: c.BrainTag}, Check: target.Scenarios()[0].Check,
-	}}
+	Check   datasetCheckCmd   `cmd:"" help:"Check a dataset as run does, and describe it. No daemon is started."`
+	Sample  datasetSampleCmd  `cmd:"" help:"Draw a stratified sample of the questions."`
+	Convert datasetConvertCmd `cmd:"" help:"Convert another format to JSONL."`
+	Fetch   datasetFetchCmd   `cmd:"" help:"Download a published benchmark."`
 }
 
 // writeJSON writes one indented JSON value.
@@ -61,54 +45,51 @@ func show(p *process, asJSON bool, v any, write func(t *terminal.Terminal)) erro
 	return output(p, write)
 }
 
-type datasetStatsCmd struct {
-	datasetFile
-	JSON bool `name:"json" help:"${about_json}"`
-}
-
-// Run prints the figures.
-func (c *datasetStatsCmd) Run(p *process) error {
-	if err := dataset.CheckFile(c.File); err != nil {
-		return err
-	}
-	in, err := dataset.Load(c.spec())
-	if err != nil {
-		return err
-	}
-	s, err := in.Describe()
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return writeJSON(p.stdout, s)
-	}
-	return output(p, func(t *terminal.Terminal) { text.Description(t, s, in) })
-}
-
-type datasetValidateCmd struct {
-	datasetFile
-	Scorer string `enum:",${scorers}" default:"" placeholder:"SCORER" help:"${about_scorer}"`
-	TopK   int    `name:"top-k" default:"5" placeholder:"N" help:"${about_top_k} (${default})."`
-	JSON   bool   `name:"json" help:"${about_json}"`
+// datasetCheckCmd has the flags of evalctl dataset check.
+type datasetCheckCmd struct {
+	File     string `arg:"" optional:"" name:"file" help:"Dataset, a JSONL file of questions."`
+	Corpus   string `placeholder:"PATH" help:"${about_corpus}"`
+	Brain    string `default:"eval" help:"Brain of the questions and documents that do not name one (${default})."`
+	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"${about_brain_tag}"`
+	Scorer   string `enum:",${scorers}" default:"" placeholder:"SCORER" help:"${about_scorer}"`
+	TopK     int    `name:"top-k" default:"5" placeholder:"N" help:"${about_top_k} (${default})."`
+	JSON     bool   `name:"json" help:"${about_json}"`
+	Schema   string `enum:",questions,corpus,result,sweep,bench,table,mapping" default:"" placeholder:"KIND" help:"Print the JSON Schema of a kind of file, and check nothing: questions, corpus, result, sweep, bench, table or mapping."`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
-func (c *datasetValidateCmd) Validate() error {
+func (c *datasetCheckCmd) Validate() error {
 	if limit := target.Scenarios()[0].MaxTopK; c.TopK < 1 || c.TopK > limit {
 		return fmt.Errorf("--top-k %d: must be from 1 to %d", c.TopK, limit)
+	}
+	if c.Schema != "" && c.File != "" {
+		return fmt.Errorf("--schema prints a schema and checks nothing: leave out %s", c.File)
+	}
+	if c.Schema == "" && c.File == "" {
+		return errors.New(`expected "<file>": name the dataset, or a schema to print with --schema`)
 	}
 	return nil
 }
 
-// Run checks and reports.
-func (c *datasetValidateCmd) Run(p *process) error {
-	in, err := dataset.Validate(c.spec(), c.Scorer, c.TopK)
+// Run checks the dataset and describes it, or prints a schema.
+func (c *datasetCheckCmd) Run(p *process) error {
+	if c.Schema != "" {
+		return printSchema(p, c.Schema)
+	}
+	in, err := dataset.Validate(dataset.Spec{Path: c.File, Corpus: c.Corpus, Options: dataset.Options{
+		Naming: dataset.BrainNaming{Default: c.Brain, Tag: c.BrainTag}, Check: target.Scenarios()[0].Check,
+	}}, c.Scorer, c.TopK)
+	var described *dataset.Description
+	if err == nil {
+		d, problem := in.Describe()
+		described, err = &d, problem
+	}
 	if c.JSON {
-		if err := writeJSON(p.stdout, in.Report(c.File, text.Ignored(in), err)); err != nil {
+		if err := writeJSON(p.stdout, in.Report(c.File, text.Ignored(in), described, err)); err != nil {
 			return err
 		}
 	} else if in.Dataset.Path != "" {
-		if err := output(p, func(t *terminal.Terminal) { text.Inputs(t, c.File, in); text.Usable(t, in.Needs) }); err != nil {
+		if err := output(p, func(t *terminal.Terminal) { text.Checked(t, c.File, in, described) }); err != nil {
 			return err
 		}
 	}
@@ -118,6 +99,19 @@ func (c *datasetValidateCmd) Run(p *process) error {
 	if !c.JSON {
 		_, err = fmt.Fprintf(p.stdout, "%s can be used\n", terminal.Line(c.File))
 	}
+	return err
+}
+
+// printSchema prints the JSON Schema of a kind of file.
+func printSchema(p *process, kind string) error {
+	if kind == "questions" {
+		kind = "dataset"
+	}
+	data, err := docs.Schemas.ReadFile(kind + ".schema.json")
+	if err != nil {
+		return err
+	}
+	_, err = p.stdout.Write(data)
 	return err
 }
 
@@ -167,22 +161,4 @@ func (c *datasetSampleCmd) Run(p *process) error {
 		t.Field(field, "%s", terminal.Line(about))
 	}
 	return nil
-}
-
-type datasetSchemaCmd struct {
-	Name string `arg:"" optional:"" enum:"questions,corpus,result,sweep,bench,table,mapping" default:"questions" name:"name" help:"What the schema describes: ${enum} (${default})."`
-}
-
-// Run prints the schema.
-func (c *datasetSchemaCmd) Run(p *process) error {
-	file := c.Name
-	if file == "questions" {
-		file = "dataset"
-	}
-	data, err := docs.Schemas.ReadFile(file + ".schema.json")
-	if err != nil {
-		return err
-	}
-	_, err = p.stdout.Write(data)
-	return err
 }

@@ -60,6 +60,12 @@ func exitTable() string {
 	return b.String()
 }
 
+// exitSummary returns a line of the exit codes.
+func exitSummary() string {
+	return "Exit codes: 0 passed, 1 below a floor or worse, 2 wrong usage, 3 over the cap, 4 no daemon, 5 too many " +
+		"errors, 6 not comparable, 7 controls failed, 8 disk or file, 130 interrupted.\n\nEvery command and exit code in full: evalctl --help=all. About this program: evalctl config, prices, completion, help.\n"
+}
+
 // daemonError reports a daemon that cannot be evaluated.
 type daemonError struct{ error }
 

@@ -65,19 +65,18 @@ func TestFilesOfOthers(t *testing.T) {
 		"run --resume FILE":                          "x.journal",
 		"--config FILE " + run + "--dataset q.jsonl": "evalctl.yaml",
 		"run --target stub=" + answers.URL + " --dataset q.jsonl --corpus FILE --scorer exact": "c.jsonl",
-		"dataset validate FILE":                             "y.jsonl",
-		"dataset stats FILE":                                "z.jsonl",
+		"dataset check FILE":                                "z.jsonl",
 		"dataset convert FILE --output out.jsonl":           "t.json",
 		"verify FILE":                                       "v.json",
 		"verify good.json --allowed-signers FILE":           "allowed",
 		"show FILE":                                         "s.json",
 		"compare FILE good.json":                            "a.json",
-		"report FILE --markdown -":                          "r.json",
+		"show FILE --markdown -":                            "r.json",
 		"rescore FILE --scorer exact":                       "rs.json",
 		"import FILE --as x":                                "i.json",
 		"import good.json --as x --mapping FILE":            "m.yaml",
 		"judge check --labels FILE --judge fake":            "labels.jsonl",
-		"sign good.json --key FILE":                         "key",
+		"verify --sign good.json --key FILE":                "key",
 		"replay --dataset FILE --sdk go --scorer retrieval": "bench.json",
 	} {
 		for kind, make := range kinds {
@@ -99,7 +98,7 @@ func TestFilesOfOthers(t *testing.T) {
 			if err := make(path); err != nil {
 				t.Fatal(err)
 			}
-			for _, command := range []string{"list results", "board results", "trend results"} {
+			for _, command := range []string{"show list results", "show board results", "show trend results"} {
 				refuses(t, dir, command, "", secret, false)
 			}
 			if err := os.RemoveAll(path); err != nil {

@@ -48,8 +48,8 @@ func TestOwnToolsMeasureTheSame(t *testing.T) {
 	url, _ := serveProcess(t, []string{"SVC_LLM_PROVIDER=fake"}, "--store", "memory")
 	measured := map[string]resulttest.File{}
 	for name, target := range map[string]string{
-		"http": "go", "stdio": "mcp:evalctl mcp", "url": "mcp:" + url + "/mcp",
-		"explicit": "mcp: --mapping " + explicit + " evalctl mcp --store memory --home=",
+		"http": "go", "stdio": "mcp:evalctl serve mcp", "url": "mcp:" + url + "/mcp",
+		"explicit": "mcp: --mapping " + explicit + " evalctl serve mcp --store memory --home=",
 	} {
 		cmd := exec.CommandContext(t.Context(), "evalctl", "run", "--config", "none", "--target", name+"="+target,
 			"--dataset", dataset, "--corpus", "../../datasets/core.corpus", "--scenario", "search-retrieve-only",

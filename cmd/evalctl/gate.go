@@ -122,12 +122,14 @@ type baselineFlags struct {
 	margin float64
 }
 
-func (b *baselineFlags) validateBaseline(repeats int) (err error) {
+// validateBaseline checks the flags. compared is set if --accept is also for how several targets
+// compare with each other.
+func (b *baselineFlags) validateBaseline(repeats int, compared bool) (err error) {
 	if b.margin, err = result.ParseRate(b.Margin); err != nil {
 		return fmt.Errorf("--margin %s: must be a loss of pass rate from 0 to 1, such as %s", b.Margin, defaultMargin)
 	}
-	if len(b.Accept) > 0 && b.Baseline == "" {
-		return errors.New("--accept is for what is compared: give a --baseline, or leave --accept out")
+	if len(b.Accept) > 0 && b.Baseline == "" && !compared {
+		return errors.New("--accept is for what is compared: give a --baseline or several targets, or leave --accept out")
 	}
 	if err := key.CheckNames(key.Gate, b.Accept); err != nil {
 		return fmt.Errorf("--accept: %w", err)

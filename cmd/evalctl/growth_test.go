@@ -75,8 +75,8 @@ func timesOf(t *testing.T, question map[string]any, name string) map[string]time
 	run := "run --target stub=" + d.URL + " --brain notes --dataset q.jsonl --quiet --floor 0 --max-unscored 100% --scorer " + scorer
 	taken := map[string]time.Duration{}
 	for _, c := range []struct{ name, line string }{
-		{"validate", "dataset validate q.jsonl"}, {"run", run + " --output a"}, {"run again", run + " --output b"},
-		{"verify", "verify FILE"}, {"list", "list a"}, {"show", "show FILE"}, {"compare", "compare FILE OTHER --accept reader_prompt"},
+		{"check", "dataset check q.jsonl"}, {"run", run + " --output a"}, {"run again", run + " --output b"},
+		{"verify", "verify FILE"}, {"list", "show list a"}, {"show", "show FILE"}, {"compare", "compare FILE OTHER --accept reader_prompt"},
 	} {
 		text := c.line
 		for word, folder := range map[string]string{"FILE": "a", "OTHER": "b"} {

@@ -26,7 +26,7 @@ func TestHealth(t *testing.T) {
 			w.WriteHeader(tt.status)
 			io.WriteString(w, tt.body)
 		}))
-		code, stdout, stderr := inProcess(t.Context(), "health", s.URL)
+		code, stdout, stderr := inProcess(t.Context(), "serve", "health", s.URL)
 		if code != tt.code || stdout != tt.out || !strings.Contains(stderr, tt.err) {
 			t.Errorf("%d %s: exit code %d, stdout %q, stderr %q", tt.status, tt.body, code, stdout, stderr)
 		}

@@ -14,13 +14,14 @@ import (
 
 // helpCmd is equivalent to --help.
 type helpCmd struct {
-	Command []string `arg:"" optional:"" help:"Command, for example run or keys create."`
+	Command []string `arg:"" optional:"" help:"Command, for example run or run sweep."`
 }
 
 // Run prints the help and ends the process, as --help does.
 func (c *helpCmd) Run(ctx context.Context, p *process) error {
 	withHelp := *p
 	withHelp.args = append(slices.Clone(c.Command), "--help")
+	withHelp.renameCommand()
 	if _, err := parse(ctx, &withHelp, &cli{}); err != nil {
 		return fmt.Errorf("%w; the commands are %s", err, strings.Join(commandNames(grammar(nil)), ", "))
 	}
@@ -34,7 +35,7 @@ func commandNames(app *kong.Node) []string {
 		switch {
 		case c.Hidden:
 			continue
-		case len(c.Children) == 0 || c.DefaultCmd != nil:
+		case len(c.Children) == 0:
 			names = append(names, c.Path())
 		}
 		names = append(names, commandNames(c)...)
@@ -62,9 +63,13 @@ var helpGroups = []kong.Group{
 	{Key: "gate", Title: "Gate:"},
 	{Key: "output", Title: "Output:"},
 	{Key: advanced, Title: "Advanced:"},
-	{Key: "everyday", Title: "Everyday commands:"},
-	{Key: "services", Title: "Services:"},
-	{Key: "more", Title: "More commands:"},
+	{Key: "create", Title: "With create:"},
+	{Key: "pages", Title: "Pages:"},
+	{Key: "evaluate", Title: "Evaluate:"},
+	{Key: "results", Title: "Results:"},
+	{Key: "inputs", Title: "Questions, judges and targets:"},
+	{Key: "service", Title: "The reference service:"},
+	{Key: "program", Title: "This program:"},
 }
 
 // withoutAll replaces --help=all by --help, and reports whether it did.
@@ -92,14 +97,17 @@ func printAllHelp(options kong.HelpOptions, k *kong.Context) error {
 // printGroups changes the model as the help shows it: the process ends afterwards.
 func printGroups(options kong.HelpOptions, k *kong.Context, all bool) error {
 	command := k.Selected()
-	describe(cmp.Or(command, k.Model.Node))
+	describe(cmp.Or(command, k.Model.Node), all)
 	for _, f := range k.Model.Flags {
 		if command == nil || !hasAdvanced(command) {
 			f.Group = nil
 		}
 	}
 	if command == nil {
-		listDefaults(k.Model.Node)
+		if !all {
+			options.NoExpandSubcommands = true
+			fold(k.Model.Node)
+		}
 		return kong.DefaultHelpPrinter(options, k)
 	}
 	short := !all && hasAdvanced(command)
@@ -123,15 +131,43 @@ func printGroups(options kong.HelpOptions, k *kong.Context, all bool) error {
 	if short {
 		more = fmt.Sprintf("All flags, in full: %s --help=all\n", command.FullPath())
 	}
-	_, err := fmt.Fprintf(k.Stdout, "\n%sExit codes: see evalctl --help\n", more)
+	if further := below(command.Name); len(further) > 0 {
+		more += fmt.Sprintf("See also: evalctl %s\n", strings.Join(further, ", evalctl "))
+	}
+	_, err := fmt.Fprintf(k.Stdout, "\n%sExit codes: evalctl --help=all\n", more)
 	return err
 }
 
 // describe sets the text that follows the summary of a command, or of evalctl.
-func describe(node *kong.Node) {
-	if node.Detail = helpText(node); node.Parent == nil {
+func describe(node *kong.Node, all bool) {
+	node.Detail = helpText(node)
+	switch {
+	case node.Parent != nil:
+	case all:
 		node.Detail += exitTable()
+	default:
+		node.Detail += exitSummary()
 	}
+}
+
+// fold hides the commands of two words, and those about the program, from the help. The second words
+// are added to the command of the first.
+func fold(app *kong.Node) {
+	for _, c := range app.Children {
+		var more []string
+		for _, name := range below(c.Name) {
+			more = append(more, strings.TrimPrefix(name, c.Name+" "))
+		}
+		if len(more) > 0 {
+			c.Help = fmt.Sprintf("%s Also: %s.", c.Help, strings.Join(more, ", "))
+		}
+		c.Hidden = c.Hidden || strings.Contains(c.Name, " ") || c.Group.Key == "program"
+	}
+}
+
+// below returns the names of the commands of two words whose first one is name.
+func below(name string) []string {
+	return slices.DeleteFunc((*cli)(nil).names(), func(n string) bool { return !strings.HasPrefix(n, name+" ") })
 }
 
 // helpTexts has the texts that follow the summaries of commands, one file for each command.
@@ -145,19 +181,9 @@ func helpText(node *kong.Node) string {
 	return string(text)
 }
 
-// helpFile returns the file with the text of a command, for example evalctl dataset stats.
+// helpFile returns the file with the text of a command, for example evalctl judge check.
 func helpFile(command string) string {
 	return "help/" + strings.ReplaceAll(strings.TrimPrefix(command, "evalctl "), " ", "_") + ".txt"
-}
-
-// listDefaults makes the help list commands such as evalctl mcp, which have further commands but
-// run without one.
-func listDefaults(app *kong.Node) {
-	for _, c := range app.Children {
-		if d := c.DefaultCmd; d != nil {
-			d.Name, d.Help, d.Hidden = "", c.Help, false
-		}
-	}
 }
 
 func isAdvanced(f *kong.Flag) bool { return f.Group != nil && f.Group.Key == advanced }

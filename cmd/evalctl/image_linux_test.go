@@ -42,9 +42,9 @@ func testImage(t *testing.T, archive string) {
 			if out, code := img.output(t, img.command); code != exitUsage || !strings.Contains(out, "keys.yaml: no such file") {
 				t.Fatalf("without keys: exit code %d, %s", code, out)
 			}
-			token, code := img.output(t, strings.Fields("keys create --file /data/keys.yaml --name ci --tenant acme --role writer"))
+			token, code := img.output(t, strings.Fields("serve keys create --file /data/keys.yaml --name ci --tenant acme --role writer"))
 			if code != exitDone {
-				t.Fatalf("keys create: exit code %d, %s", code, token)
+				t.Fatalf("serve keys create: exit code %d, %s", code, token)
 			}
 			img.serve(t, func(url string) {
 				call(t, token, http.MethodPost, url+"/v1/brains", "application/json", `{"name":"Notes"}`)

@@ -46,10 +46,10 @@ func TestInit(t *testing.T) {
 		initClock, initBytes, initAllocs, strings.Join(over, "\n"))
 }
 
-// traceInit runs evalctl version and adds what the initialization of each package took to costs.
+// traceInit runs evalctl --version and adds what the initialization of each package took to costs.
 func traceInit(t *testing.T, costs map[string]initCost) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "evalctl", "version")
+	cmd := exec.CommandContext(t.Context(), "evalctl", "--version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	var trace strings.Builder
 	cmd.Stderr = &trace
@@ -90,7 +90,7 @@ func overLimits(costs map[string]initCost) []string {
 func BenchmarkVersion(b *testing.B) {
 	var processor time.Duration
 	for b.Loop() {
-		cmd := exec.CommandContext(b.Context(), "evalctl", "version")
+		cmd := exec.CommandContext(b.Context(), "evalctl", "--version")
 		if err := cmd.Run(); err != nil {
 			b.Fatal(err)
 		}

@@ -22,8 +22,7 @@ import (
 type judgeCmd struct {
 	Check    judgeCheckCmd    `cmd:"" help:"Measure how often a judge is right, on answers with labels."`
 	Label    judgeLabelCmd    `cmd:"" help:"Label answers that are drawn at random, verdicts hidden."`
-	Estimate judgeEstimateCmd `cmd:"" help:"Estimate pass rates in the terms of labellers."`
-	Plan     judgePlanCmd     `cmd:"" help:"Say how many labels an interval needs."`
+	Estimate judgeEstimateCmd `cmd:"" help:"Estimate pass rates as labellers would grade, or how many labels that takes."`
 }
 
 // judgeCheckCmd has the flags of evalctl judge check.
@@ -187,21 +186,34 @@ func (c *judgeLabelCmd) Run(ctx context.Context, p *process) (err error) {
 type judgeEstimateCmd struct {
 	File        string   `arg:"" name:"result" help:"Result file."`
 	Other       string   `arg:"" optional:"" name:"other" help:"Second result file, whose difference from the first is estimated."`
-	Labels      []string `required:"" sep:"none" placeholder:"FILE" help:"${about_labels}"`
+	Labels      []string `sep:"none" placeholder:"FILE" help:"${about_labels}"`
 	OtherLabels []string `name:"other-labels" sep:"none" placeholder:"FILE" help:"Labels of the second result. Repeatable."`
+	Width       *float64 `placeholder:"WIDTH" help:"Say how many labels a 95 % interval of this width needs, such as 0.05, and estimate nothing. With --labels, the quality of the judge is what they show."`
 	JSON        bool     `name:"json" help:"${about_json}"`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *judgeEstimateCmd) Validate() error {
-	if (c.Other == "") != (len(c.OtherLabels) == 0) {
+	switch {
+	case (c.Other == "") != (len(c.OtherLabels) == 0):
 		return errors.New("a second result needs --other-labels, and these need a second result")
+	case c.Width != nil && c.Other != "":
+		return errors.New("--width plans the labels of one result: leave out the second one")
+	case c.Width == nil && len(c.Labels) == 0:
+		return errors.New("--labels is missing: name the file of evalctl judge label, or plan how many labels are needed with --width")
 	}
 	return nil
 }
 
-// Run prints the estimate, or the difference of two.
+// Run prints the estimate, the difference of two, or the plan of --width.
 func (c *judgeEstimateCmd) Run(p *process) error {
+	if c.Width != nil {
+		plan, err := labels.PlanFor(c.File, *c.Width, c.Labels...)
+		if err != nil {
+			return err
+		}
+		return show(p, c.JSON, plan, func(t *terminal.Terminal) { text.LabelPlan(t, plan) })
+	}
 	first, list, err := labels.OpenLabelled(c.File, c.Labels...)
 	if err != nil {
 		return err
@@ -222,21 +234,4 @@ func (c *judgeEstimateCmd) Run(p *process) error {
 		return err
 	}
 	return show(p, c.JSON, d, func(t *terminal.Terminal) { text.EstimatedDifference(t, d) })
-}
-
-// judgePlanCmd says how many labels an interval needs.
-type judgePlanCmd struct {
-	File   string   `arg:"" name:"result" help:"Result file."`
-	Width  float64  `required:"" placeholder:"WIDTH" help:"Width of the 95 % interval, such as 0.05."`
-	Labels []string `sep:"none" placeholder:"FILE" help:"${about_labels}"`
-	JSON   bool     `name:"json" help:"${about_json}"`
-}
-
-// Run prints the plan.
-func (c *judgePlanCmd) Run(p *process) error {
-	plan, err := labels.PlanFor(c.File, c.Width, c.Labels...)
-	if err != nil {
-		return err
-	}
-	return show(p, c.JSON, plan, func(t *terminal.Terminal) { text.LabelPlan(t, plan) })
 }

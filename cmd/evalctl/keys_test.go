@@ -19,7 +19,7 @@ func TestKeyWithoutToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys.yaml")
 	var stdout, stderr bytes.Buffer
 	p := &process{
-		args: []string{"keys", "create", "--file", file, "--name", "ci", "--tenant", "acme", "--role", "reader"},
+		args: []string{"serve", "keys", "create", "--file", file, "--name", "ci", "--tenant", "acme", "--role", "reader"},
 		env:  func(string) string { return "" }, stdout: fullDisk{}, stderr: &stderr,
 	}
 	want := `print the token: no space left: key "ci" was not added to ` + file

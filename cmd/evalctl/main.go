@@ -35,42 +35,37 @@ import (
 	"evalctl/scorer"
 )
 
-// cli is the grammar of the command line: one field per command. See newParser.
+// cli is the grammar of the command line: one field per command. A name of two words is a command of
+// its own that the help lists below its first word. See newParser and joined.
 type cli struct {
-	Init        initCmd        `cmd:"" group:"everyday" help:"Write a project: questions, documents, flags and a workflow."`
-	Run         runCmd         `cmd:"" group:"everyday" help:"Evaluate a daemon on a dataset of questions."`
-	Replay      replayCmd      `cmd:"" group:"everyday" help:"Measure memories with a published benchmark."`
-	Compare     compareCmd     `cmd:"" group:"everyday" help:"Compare results, question by question."`
-	Show        showCmd        `cmd:"" group:"everyday" help:"Print the report of a result again."`
-	List        listCmd        `cmd:"" group:"everyday" help:"List the results in a folder."`
-	Dataset     datasetCmd     `cmd:"" group:"everyday" help:"Create, check, convert and download datasets."`
-	Conformance conformanceCmd `cmd:"" group:"everyday" help:"Check a daemon against the protocol."`
-	Serve       serveCmd       `cmd:"" group:"services" help:"Serve the reference memory service over HTTP."`
-	Worker      workerCmd      `cmd:"" group:"services" help:"Ask and score the questions of replays that are on a queue."`
-	MCP         mcpCmd         `cmd:"" group:"services" name:"mcp" help:"Serve memory tools to an MCP client, on stdin and stdout."`
-	Keys        keysCmd        `cmd:"" group:"services" help:"Create, list and revoke API keys."`
-	Migrate     migrateCmd     `cmd:"" group:"services" help:"Bring the tables of a database of brains to this version."`
-	Health      healthCmd      `cmd:"" group:"services" help:"Check whether a daemon is healthy."`
-	Plan        planCmd        `cmd:"" group:"more" help:"Say how a gate judges, before anything is spent."`
-	Bench       benchCmd       `cmd:"" group:"everyday" help:"Measure how fast daemons are under load, and how far they go."`
-	Sweep       sweepCmd       `cmd:"" group:"more" help:"Compare retrieval settings on one daemon."`
-	Diff        diffCmd        `cmd:"" group:"more" help:"Show one question of several results side by side."`
-	Verify      verifyCmd      `cmd:"" group:"more" help:"Recompute result files from their questions."`
-	Sign        signCmd        `cmd:"" group:"more" help:"Sign result files with an SSH key."`
-	Rescore     rescoreCmd     `cmd:"" group:"more" help:"Score the answers of a result again, without a daemon."`
-	Import      importCmd      `cmd:"" group:"more" help:"Make results of answers that other harnesses stored."`
-	Audit       auditCmd       `cmd:"" group:"more" help:"Ask of results and stored answers what the field argues about, without a model."`
-	Report      reportCmd      `cmd:"" group:"more" help:"Write a stored result as HTML, JUnit XML or Markdown."`
-	Judge       judgeCmd       `cmd:"" group:"more" help:"Check a judge against answers with labels."`
-	PricesOf    pricesCmd      `cmd:"" group:"more" name:"prices" help:"Print the prices of models that costs are computed with."`
-	Board       boardCmd       `cmd:"" group:"more" help:"Rank the comparable results in a folder."`
-	Trend       trendCmd       `cmd:"" group:"more" help:"Show how results changed from night to night."`
-	TargetFor   targetCmd      `cmd:"" group:"more" name:"target" help:"Map and check what is measured: MCP servers and other services."`
-	View        viewCmd        `cmd:"" group:"more" help:"Serve the results in a folder as web pages, on this machine."`
-	ConfigFor   configCmd      `cmd:"" group:"more" name:"config" help:"Print the flags in force, and where they come from."`
-	Version     versionCmd     `cmd:"" group:"more" help:"Print the version and the commit it was built from."`
-	Completion  completionCmd  `cmd:"" group:"more" help:"Print a shell completion script."`
-	HelpFor     helpCmd        `cmd:"" group:"more" name:"help" help:"Print the help of a command."`
+	Init        initCmd        `cmd:"" group:"evaluate" help:"Write a project: questions, documents, flags and a workflow."`
+	Run         runCmd         `cmd:"" group:"evaluate" help:"Evaluate a daemon on a dataset of questions."`
+	Sweep       sweepCmd       `cmd:"" group:"evaluate" name:"run sweep" help:"Compare retrieval settings on one daemon."`
+	Plan        planCmd        `cmd:"" group:"evaluate" name:"run plan" help:"Say how often a gate misjudges, before spending anything."`
+	Replay      replayCmd      `cmd:"" group:"evaluate" help:"Measure memories with a published benchmark."`
+	Bench       benchCmd       `cmd:"" group:"evaluate" help:"Measure how fast daemons are under load, and how far they go."`
+	Conformance conformanceCmd `cmd:"" group:"evaluate" help:"Check a daemon against the protocol."`
+	Compare     compareCmd     `cmd:"" group:"results" help:"Compare results, question by question."`
+	Show        showCmd        `cmd:"" group:"results" help:"Print a result, write it as HTML or other forms, or serve a folder."`
+	List        listCmd        `cmd:"" group:"results" name:"show list" help:"List the results in a folder."`
+	Trend       trendCmd       `cmd:"" group:"results" name:"show trend" help:"Show how results changed from night to night."`
+	Board       boardCmd       `cmd:"" group:"results" name:"show board" help:"Rank the comparable results in a folder."`
+	Verify      verifyCmd      `cmd:"" group:"results" help:"Recompute the figures of result files, and sign them."`
+	Audit       auditCmd       `cmd:"" group:"results" name:"verify audit" help:"Answer claims that the field argues about from results, without a model."`
+	Import      importCmd      `cmd:"" group:"results" help:"Make results from answers that other harnesses stored."`
+	Rescore     rescoreCmd     `cmd:"" group:"results" help:"Score the answers of a result again, without a daemon."`
+	Dataset     datasetCmd     `cmd:"" group:"inputs" help:"Datasets: check, sample, convert, fetch."`
+	Judge       judgeCmd       `cmd:"" group:"inputs" help:"Judges beside people who label answers: check, label, estimate."`
+	TargetFor   targetCmd      `cmd:"" group:"inputs" name:"target" help:"Memories of others, MCP servers and services: map, check."`
+	Serve       serveCmd       `cmd:"" group:"service" help:"Serve the reference memory service over HTTP."`
+	MCP         mcpCmd         `cmd:"" group:"service" name:"serve mcp" help:"Serve memory tools to an MCP client, on stdin and stdout."`
+	Worker      workerCmd      `cmd:"" group:"service" name:"serve worker" help:"Ask and score the questions of replays that are on a queue."`
+	Keys        keysCmd        `cmd:"" group:"service" name:"serve keys" help:"Create, list and revoke API keys."`
+	Health      healthCmd      `cmd:"" group:"service" name:"serve health" help:"Check whether a daemon is healthy."`
+	ConfigFor   configCmd      `cmd:"" group:"program" name:"config" help:"Print the flags in force, and where they come from."`
+	PricesOf    pricesCmd      `cmd:"" group:"program" name:"prices" help:"Print the prices of models that costs are computed with."`
+	Completion  completionCmd  `cmd:"" group:"program" help:"Print a shell completion script."`
+	HelpFor     helpCmd        `cmd:"" group:"program" name:"help" help:"Print the help of a command."`
 	Watchdog    watchdogCmd    `cmd:"" hidden:""`
 
 	commonFlags
@@ -198,7 +193,7 @@ func dispatch(ctx context.Context, p *process) error {
 	}
 	p.noteRenamed(kctx)
 	p.noteUnused(kctx, config)
-	if _, ok := p.stderr.(*os.File); ok && measures(kctx.Command()) { // others may have one user at a time
+	if _, ok := p.stderr.(*os.File); ok && measures(kctx.Selected().Path()) { // others may have one user at a time
 		defer context.AfterFunc(ctx, func() { answerInterrupt(p) })()
 	}
 	return kctx.Run()
@@ -207,8 +202,7 @@ func dispatch(ctx context.Context, p *process) error {
 // measures reports whether a command asks daemons or models, and keeps what it has when it is
 // interrupted.
 func measures(command string) bool {
-	name, _, _ := strings.Cut(command, " ")
-	return slices.Contains([]string{"run", "replay", "sweep", "bench", "conformance", "rescore"}, name)
+	return slices.Contains([]string{"run", "replay", "run sweep", "bench", "conformance", "rescore"}, command)
 }
 
 // answerInterrupt says at once what an interrupted command waits for.
@@ -222,11 +216,11 @@ func answerInterrupt(p *process) {
 
 // parse parses the command line of p into c.
 func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.Context, error) {
+	args, all := withoutAll(joined(p.args))
 	var command []string
-	if len(p.args) > 0 && c.field(p.args[0]) >= 0 {
-		command = p.args[:1]
+	if len(args) > 0 && c.field(args[0]) >= 0 {
+		command = args[:1]
 	}
-	args, all := withoutAll(p.args)
 	if all {
 		more = append(more, kong.Help(printAllHelp))
 	}
@@ -276,17 +270,21 @@ func grammar(commands []string) *kong.Node {
 	return newParser(context.Background(), &process{}, &cli{}, commands).Model.Node
 }
 
-// field returns the index of the field of a command, -1 if there is no such command.
-func (*cli) field(command string) int {
+// names returns the names of the fields of commands, empty for other fields.
+func (*cli) names() []string {
 	t := reflect.TypeFor[cli]()
-	for i := range t.NumField() {
+	names := make([]string, t.NumField())
+	for i := range names {
 		tag := t.Field(i).Tag
-		if _, ok := tag.Lookup("cmd"); ok && command == cmp.Or(tag.Get("name"), strings.ToLower(t.Field(i).Name)) {
-			return i
+		if _, ok := tag.Lookup("cmd"); ok {
+			names[i] = cmp.Or(tag.Get("name"), strings.ToLower(t.Field(i).Name))
 		}
 	}
-	return -1
+	return names
 }
+
+// field returns the index of the field of a command, -1 if there is no such command.
+func (c *cli) field(command string) int { return slices.Index(c.names(), cmp.Or(command, "?")) }
 
 // tagVars returns the variables in the tags of flags: the names of all scenarios, modes, scorers
 // and formats, and phrases that describe them.
@@ -310,7 +308,7 @@ func tagVars() kong.Vars {
 }
 
 // unconnected lists the commands that connect to nothing.
-var unconnected = []string{"completion", "config", "version", "watchdog"}
+var unconnected = []string{"completion", "config", "watchdog"}
 
 // trustRoots sets root certificates for commands that may connect to something. The variables that
 // package crypto/x509 reads are those of this process.
@@ -321,20 +319,69 @@ func trustRoots(kctx *kong.Context) {
 	}
 }
 
+// firstWord returns the index of the first word of the arguments that belongs to no flag of all
+// commands, len(args) if there is none.
+func firstWord(args []string) int {
+	i := 0
+	for i < len(args) && strings.HasPrefix(args[i], "-") {
+		if args[i] == "--config" {
+			i++
+		}
+		i++
+	}
+	return min(i, len(args))
+}
+
+// joined joins the two words of a command such as "run sweep" to one argument, as the grammar has it.
+func joined(args []string) []string {
+	i := firstWord(args)
+	if i+1 >= len(args) || (*cli)(nil).field(args[i]+" "+args[i+1]) < 0 {
+		return args
+	}
+	return slices.Concat(args[:i], []string{args[i] + " " + args[i+1]}, args[i+2:])
+}
+
 // renamedCommands are the commands by their old names, which the next version does not accept.
-var renamedCommands = map[string]string{"dataset init": "init"}
+var renamedCommands = map[string]string{
+	"audit":            "verify audit",
+	"board":            "show board",
+	"dataset init":     "init",
+	"dataset schema":   "dataset check --schema",
+	"dataset stats":    "dataset check",
+	"dataset validate": "dataset check",
+	"diff":             "compare --question",
+	"health":           "serve health",
+	"judge plan":       "judge estimate",
+	"keys":             "serve keys",
+	"list":             "show list",
+	"mcp install":      "serve mcp --install",
+	"mcp":              "serve mcp",
+	"migrate":          "serve --migrate",
+	"plan":             "run plan",
+	"report":           "show",
+	"sign":             "verify --sign",
+	"sweep":            "run sweep",
+	"target list":      "target map",
+	"trend":            "show trend",
+	"version":          "--version",
+	"view":             "show --serve",
+	"worker":           "serve worker",
+}
 
 // renameCommand replaces an old name of a command, and says so unless --quiet is given.
 func (p *process) renameCommand() {
-	for old, name := range renamedCommands {
-		words := strings.Fields(old)
-		if len(p.args) < len(words) || !slices.Equal(p.args[:len(words)], words) {
+	i := firstWord(p.args)
+	for words := 2; words > 0; words-- {
+		old := strings.Join(p.args[i:min(i+words, len(p.args))], " ")
+		name, renamed := renamedCommands[old]
+		if !renamed {
 			continue
 		}
-		p.args = slices.Concat(strings.Fields(name), p.args[len(words):])
+		p.args = slices.Concat(p.args[:i], strings.Fields(name), p.args[min(i+words, len(p.args)):])
 		if !slices.Contains(p.args, "--quiet") {
 			fmt.Fprintf(p.stderr, "evalctl: note: evalctl %s is now evalctl %s; the next version does not accept the old name\n", old, name)
 		}
+		return
 	}
 }
 

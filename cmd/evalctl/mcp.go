@@ -33,16 +33,15 @@ import (
 // mcpTimeout limits one request of a tool. Reflection and consolidation wait for a model.
 const mcpTimeout = 10 * time.Minute
 
-// mcpCmd has the flags of evalctl mcp. mcp install prints them as the entry of a client.
+// mcpCmd has the flags of evalctl serve mcp. --install prints them as the entry of a client.
 type mcpCmd struct {
 	Endpoint string   `placeholder:"URL" help:"${about_endpoint}"`
 	Home     string   `env:"SVC_HOME" placeholder:"DIR" help:"${about_home}"`
 	Default  string   `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"${about_default_brain}"`
 	Files    []string `name:"ingest-files" aliases:"files" placeholder:"DIR" sep:"none" help:"Let memory_ingest_file read the files below this folder. Repeatable. Without it, the tool reads no file."`
+	Install  string   `placeholder:"CLIENT" help:"Print the entry of this command for the configuration of a desktop client, and serve nothing. list: list the clients."`
+	Entry    string   `aliases:"name" default:"evalctl" placeholder:"NAME" help:"Name of the entry (${default})."`
 	daemonFlags
-
-	Stdio   mcpStdioCmd   `cmd:"" default:"1" hidden:"" help:"Speak MCP on stdin and stdout."`
-	Install mcpInstallCmd `cmd:"" help:"Print the entry for the configuration of a desktop client."`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -57,17 +56,17 @@ func (c *mcpCmd) Validate() error {
 	return nil
 }
 
-// mcpStdioCmd is evalctl mcp without a further command.
-type mcpStdioCmd struct{}
-
-// Run serves the client until stdin ends or ctx is canceled.
-func (*mcpStdioCmd) Run(ctx context.Context, p *process, c *mcpCmd) error {
+// Run serves the client until stdin ends or ctx is canceled, or prints an entry.
+func (c *mcpCmd) Run(ctx context.Context, p *process, k *kong.Context) error {
+	if c.Install != "" {
+		return c.install(p, k.Selected().Flags)
+	}
 	defer heap.HoldSpare()()
 	// A client that has gone away must not end the process before the daemon is closed. Writes
 	// return an error instead.
 	signal.Ignore(syscall.SIGPIPE)
 	if terminal.Is(p.stdin) {
-		fmt.Fprintln(p.stderr, "evalctl: waiting for an MCP client on stdin. Clients start this command themselves: see evalctl mcp install")
+		fmt.Fprintln(p.stderr, "evalctl: waiting for an MCP client on stdin. Clients start this command themselves: see evalctl serve mcp --install list")
 	}
 	logger := c.settings().NewLogger(p.stderr, slog.LevelWarn)
 	if c.Endpoint != "" {
@@ -141,30 +140,29 @@ func (c *mcpCmd) home(p *process, logger *slog.Logger) (*home.Home, error) {
 // homeDir returns the absolute path of the home.
 func (c *mcpCmd) homeDir(p *process) (string, error) { return home.Folder(c.Home, runtime.GOOS, p.env) }
 
-type mcpInstallCmd struct {
-	Client string `arg:"" optional:"" help:"Client whose entry is printed. Without it, the clients are listed."`
-	Name   string `name:"entry" aliases:"name" default:"evalctl" placeholder:"NAME" help:"Name of the entry (${default})."`
-}
-
-// Run prints the entry for the configuration of a client, or lists the clients.
-func (c *mcpInstallCmd) Run(p *process, ctx *kong.Context, parent *mcpCmd) error {
-	program, args, err := parent.command(p, ctx.Selected().Parent.Flags)
+// install prints the entry for the configuration of a client, or lists the clients.
+func (c *mcpCmd) install(p *process, flags []*kong.Flag) error {
+	program, args, err := c.command(p, flags)
 	if err != nil {
 		return err
 	}
+	client := c.Install
+	if client == "list" {
+		client = ""
+	}
 	return clientconfig.Install{
-		Client: c.Client, Name: c.Name,
-		Program: program, Args: args, Variables: parent.variables(p), GOOS: runtime.GOOS, Env: p.env,
+		Client: client, Name: c.Entry,
+		Program: program, Args: args, Variables: c.variables(p), GOOS: runtime.GOOS, Env: p.env,
 	}.Run(p.stdout, p.stderr)
 }
 
-// command returns the command that starts evalctl mcp with the settings of this process.
+// command returns the command that starts evalctl serve mcp with the settings of this process.
 func (c *mcpCmd) command(p *process, flags []*kong.Flag) (program string, args []string, err error) {
 	program, err = os.Executable()
 	if err != nil {
 		return "", nil, fmt.Errorf("path of this program: %w", err)
 	}
-	args = []string{"mcp"}
+	args = []string{"serve", "mcp"}
 	add := func(name, value string) { args = append(args, "--"+name, value) }
 	if c.Endpoint != "" {
 		add("endpoint", c.Endpoint)
@@ -185,7 +183,7 @@ func (c *mcpCmd) command(p *process, flags []*kong.Flag) (program string, args [
 	}
 	for _, f := range flags {
 		switch f.Name {
-		case "endpoint", "home", "ingest-files", "help", "version":
+		case "endpoint", "home", "ingest-files", "install", "entry", "help", "version":
 			continue
 		case "default-brain", "log-format", "allow-private-fetch":
 		default: // of the daemon
@@ -204,7 +202,7 @@ func (c *mcpCmd) command(p *process, flags []*kong.Flag) (program string, args [
 	return program, args, nil
 }
 
-// variables returns the names of the variables, tokens and API keys among them, that evalctl mcp
+// variables returns the names of the variables, tokens and API keys among them, that evalctl serve mcp
 // needs for its settings.
 func (c *mcpCmd) variables(p *process) []string {
 	if c.Endpoint != "" {

@@ -31,11 +31,11 @@ type agent struct {
 	id     int
 }
 
-// startAgent starts evalctl mcp and initializes the session.
+// startAgent starts evalctl serve mcp and initializes the session.
 func startAgent(t testing.TB, args ...string) *agent {
 	t.Helper()
 	a := &agent{t: t, stderr: new(strings.Builder)}
-	a.cmd = exec.CommandContext(t.Context(), "evalctl", append([]string{"mcp"}, args...)...)
+	a.cmd = exec.CommandContext(t.Context(), "evalctl", append([]string{"serve", "mcp"}, args...)...)
 	a.cmd.Env = append(os.Environ(), "SVC_MCP_DEFAULT_BRAIN=", "SVC_HOME=", "SVC_LLM_PROVIDER=fake")
 	a.cmd.Stderr = a.stderr
 	stdin, err := a.cmd.StdinPipe()
@@ -373,9 +373,9 @@ func TestMCPWithoutSocket(t *testing.T) {
 	if err := first.remember("one"); err != nil {
 		t.Error(err)
 	}
-	out, err := exec.CommandContext(t.Context(), "evalctl", "mcp", "--home", home).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "evalctl", "serve", "mcp", "--home", home).CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitUsage ||
-		!strings.Contains(string(out), "is in use by another evalctl mcp, which cannot be reached") {
+		!strings.Contains(string(out), "is in use by another evalctl serve mcp, which cannot be reached") {
 		t.Errorf("second process: %v\n%s", err, out)
 	}
 	first.kill()

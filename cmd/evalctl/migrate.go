@@ -13,21 +13,16 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// migrateCmd has the flags of evalctl migrate.
-type migrateCmd struct {
-	Store string `env:"SVC_STORE" required:"" placeholder:"URL" help:"${about_store}"`
-}
-
-// Run migrates the tables in one transaction.
-func (c *migrateCmd) Run(ctx context.Context, p *process) error {
+// migrate brings the tables of a database to this version in one transaction.
+func (c *serveCmd) migrate(ctx context.Context, p *process) error {
 	if !postgres.IsURL(c.Store) {
 		// Not repeated, because it may contain a password.
-		return errors.New("--store must be a URL such as postgres://user@host/database")
+		return errors.New("--migrate: --store must be a URL such as postgres://user@host/database")
 	}
 	if err := postgres.CheckFlag(c.Store, "--store", "SVC_STORE", p.args, p.env); err != nil {
 		return err
 	}
-	pool, err := postgres.Open(ctx, c.Store, postgres.Options{Name: "evalctl migrate"})
+	pool, err := postgres.Open(ctx, c.Store, postgres.Options{Name: "evalctl serve --migrate"})
 	if err != nil {
 		return databaseError(err)
 	}

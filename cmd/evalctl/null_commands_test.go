@@ -107,7 +107,7 @@ func nullBoard(t *testing.T, random *rand.Rand, dir string) bool {
 		f := resulttest.New(fmt.Sprintf("sdk%d", s), time.Date(2026, 3, 1, s, 0, 0, 0, time.UTC), string(outcomes))
 		f.Save(t, dir, "2026-03-01", f.SDK+".json")
 	}
-	code, out, errs := inProcess(t.Context(), "board", dir, "--json")
+	code, out, errs := inProcess(t.Context(), "show", "board", dir, "--json")
 	var b board.Board
 	if err := json.Unmarshal([]byte(out), &b); code != 0 || err != nil || len(b.Groups) != 1 || len(b.Groups[0].Rows) != 4 {
 		t.Fatalf("%d, %v: %s\n%s", code, err, errs, out)

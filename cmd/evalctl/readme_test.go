@@ -92,7 +92,7 @@ func TestShownCommands(t *testing.T) {
 				ran++
 				runShown(t, page, args)
 			}
-			if has("mcp install") {
+			if has("serve mcp --install") {
 				installs++
 				runInstall(t, page, args)
 			}
@@ -117,7 +117,7 @@ func runShown(t *testing.T, page string, args []string) {
 	}
 }
 
-// runInstall runs evalctl mcp install for a user of its own, with all clients.
+// runInstall runs evalctl serve mcp --install list for a user of its own, with all clients.
 func runInstall(t *testing.T, page string, args []string) {
 	home := t.TempDir()
 	for _, folder := range []string{".cursor", ".vscode", ".config/Claude", "Library/Application Support/Claude"} {

@@ -43,7 +43,7 @@ func TestRelease(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the image is for Linux")
 	}
-	out, err := exec.CommandContext(t.Context(), program, "version").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), program, "--version").CombinedOutput()
 	if want := "evalctl " + ciVersion + " (" + commit + ") "; err != nil || !strings.HasPrefix(string(out), want) {
 		t.Errorf("got %q, %v, want %s…", out, err, want)
 	}

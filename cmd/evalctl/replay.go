@@ -104,18 +104,11 @@ var severity = []int{
 // worst returns the error of the arm that ended worst, nil if all passed. The others are printed by
 // the report.
 func (c *replayCmd) worst(ctx context.Context, outcomes []replay.Outcome) error {
-	var worst error
-	rank := 0
+	var ended []error
 	for _, o := range outcomes {
-		err := armError(o)
-		code := exitCode(ctx, err)
-		for r, of := range severity {
-			if of == code && r > rank {
-				worst, rank = err, r
-			}
-		}
+		ended = append(ended, armError(o))
 	}
-	return worst
+	return worstOf(ctx, ended)
 }
 
 // armError returns the error with which an arm ended, nil if it passed.
@@ -155,8 +148,13 @@ func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []r
 	if compared == nil || !c.JSON {
 		return nil
 	}
-	return json.NewEncoder(p.stdout).Encode(struct {
+	return json.NewEncoder(p.stdout).Encode(comparisonJSON(compared))
+}
+
+// comparisonJSON returns how several arms compare, as --json prints it.
+func comparisonJSON(compared *compare.Arms) any {
+	return struct {
 		Sentences []string `json:"sentences"`
 		*compare.Arms
-	}{compared.Sentences(), compared})
+	}{compared.Sentences(), compared}
 }

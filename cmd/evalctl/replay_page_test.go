@@ -24,7 +24,7 @@ func TestTutorial(t *testing.T) { testSession(t, "../../docs/tutorial.md", worki
 // every run are left out.
 func TestAuditPage(t *testing.T) {
 	testSession(t, "../../docs/audit.md", working, failing, regexp.MustCompile(
-		`^( +(tag|conv:|type:|by tag|note  |mean of|score |methods|power|unknown|ran|cost|lost at|floor|passed  |latency|n=|answers  |recipe +[a-z]+ [0-9a-f]{8}|pass rate  |file|left out|differs|… and|evalctl diff)|not checked)`))
+		`^( +(tag|conv:|type:|by tag|note  |mean of|score |methods|power|unknown|ran|cost|lost at|floor|passed  |latency|n=|answers  |recipe +[a-z]+ [0-9a-f]{8}|pass rate  |file|left out|differs|… and|evalctl compare --question)|not checked)`))
 }
 
 // TestAccusationsPage runs the session in docs/accusations.md, of which what is the same in every run

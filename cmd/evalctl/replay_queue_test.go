@@ -38,7 +38,7 @@ type queueRig struct {
 func (r *queueRig) worker(n int) (*exec.Cmd, *bytes.Buffer) {
 	r.t.Helper()
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(context.Background(), "evalctl", append([]string{"worker", "--lease=2s", "--concurrency=3",
+	cmd := exec.CommandContext(context.Background(), "evalctl", append([]string{"serve", "worker", "--lease=2s", "--concurrency=3",
 		"--cache-dir=" + filepath.Join(r.files, fmt.Sprintf("cache%d", n))}, r.flags...)...)
 	cmd.Env = append(os.Environ(), "SVC_QUEUE="+cmp.Or(r.proxied[n], r.url))
 	cmd.Env = append(cmd.Env, r.env...)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-
 	"evalctl/harness/judging"
 	"evalctl/harness/plan"
 	"evalctl/harness/project"
@@ -100,44 +98,3 @@ func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run, left judging.For
 	}
 	text.Judging(t, left, p.Judging, c.money.Cap, spent, "reduce --limit")
 }
-
-// reportCmd renders a stored result or report of conformance.
-type reportCmd struct {
-	File     string `arg:"" name:"file" help:"Result file of run or replay, whole or partial, or what conformance --format json wrote."`
-	HTML     string `name:"html" placeholder:"FILE" help:"${about_html}"`
-	JUnit    string `name:"junit" placeholder:"FILE" help:"${about_junit}"`
-	Markdown string `name:"markdown" placeholder:"FILE" help:"${about_markdown}"`
-	CSV      string `name:"csv" placeholder:"FILE" help:"Write a row for each question as CSV. -: to stdout."`
-	Badge    string `name:"badge" placeholder:"FILE" help:"Write a picture (SVG) with the pass rate and the number of questions, for the page of a project. -: to stdout."`
-	JSONL    string `name:"jsonl" placeholder:"FILE" help:"Write a row for each question as JSON Lines. -: to stdout."`
-}
-
-// files returns the reports that are wanted.
-func (c *reportCmd) files() report.Files {
-	return report.Given(
-		report.File{Flag: "csv", Path: c.CSV}, report.File{Flag: "jsonl", Path: c.JSONL},
-		report.File{Flag: "junit", Path: c.JUnit}, report.File{Flag: "markdown", Path: c.Markdown},
-		report.File{Flag: "html", Path: c.HTML}, report.File{Flag: "badge", Path: c.Badge},
-	)
-}
-
-// Validate checks what the tags of the flags cannot express. kong calls it.
-func (c *reportCmd) Validate() error {
-	stdout := 0
-	files := c.files()
-	for _, f := range files {
-		if f.Path == report.Stdout {
-			stdout++
-		}
-	}
-	switch {
-	case len(files) == 0:
-		return errors.New("nothing to write: give --html FILE, --junit FILE, --markdown FILE, --badge FILE, --csv FILE or --jsonl FILE")
-	case stdout > 1:
-		return errors.New("only one report can go to stdout: name a file for the others")
-	}
-	return nil
-}
-
-// Run writes the reports.
-func (c *reportCmd) Run(p *process) error { return c.files().Render(c.File, p.stdout) }

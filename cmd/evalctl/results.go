@@ -1,22 +1,17 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"evalctl/daemon/setup"
 	"evalctl/harness/board"
 	"evalctl/harness/history"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
-	"evalctl/harness/result"
-	"evalctl/harness/view"
 	"evalctl/internal/terminal"
 )
 
@@ -83,37 +78,6 @@ func (c *listCmd) Run(p *process) error {
 	text.NotListed(t, f, all-len(f.Entries), c.Target, c.Kind)
 	text.Newest(t, f)
 	return nil
-}
-
-type showCmd struct {
-	File    string `arg:"" optional:"" default:"results/latest" placeholder:"FILE" help:"Result file, or a folder of results for its newest run; the name latest in a folder means the same (${default})."`
-	Quiet   bool   `help:"${about_quiet}"`
-	Verbose bool   `help:"Also print the tags whose questions all passed."`
-	JSON    bool   `name:"json" help:"${about_json}"`
-}
-
-// Run prints the report.
-func (c *showCmd) Run(ctx context.Context, p *process) error {
-	path, err := history.Resolve(c.File)
-	if err != nil {
-		return err
-	}
-	r, err := result.Open(path)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	res := r.Result()
-	t := newTerminal(p, c.Quiet)
-	var f report.Failures
-	if !c.Quiet {
-		if f = report.FailuresOf(r, report.ListedFailures); f.Err != nil {
-			return f.Err
-		}
-	}
-	text.Stored(t, path, res)
-	report.Text(t, &report.Run{Path: path, Result: res, Failures: f, Verbose: c.Verbose})
-	return printSummary(p, c.JSON, res, path, exitCode(ctx, verdict(*res.Gate, nil)))
 }
 
 type trendCmd struct {
@@ -189,26 +153,4 @@ func (c *boardCmd) Run(p *process) error {
 	}
 	text.NotRanked(newTerminal(p, false), b, c.Dir)
 	return nil
-}
-
-type viewCmd struct {
-	Dir  string `arg:"" optional:"" default:"results/" help:"Folder of results (${default})."`
-	Addr string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"${about_addr} (${default})."`
-}
-
-// Run serves until ctx is canceled.
-func (c *viewCmd) Run(ctx context.Context, p *process) error {
-	info, err := os.Stat(c.Dir)
-	if err != nil {
-		return fmt.Errorf("%w: evalctl run writes a folder of results, or name another", err)
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s is not a folder: name the folder of the results", c.Dir)
-	}
-	l, err := setup.ListenLocal(ctx, c.Addr)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(p.stdout, "evalctl: listening on http://%s\n", l.Addr())
-	return view.Serve(ctx, l, c.Dir)
 }

@@ -28,7 +28,7 @@ func TestRoots(t *testing.T) {
 func rooted() {
 	p := &process{
 		env: func(string) string { return "" }, stdout: io.Discard, stderr: io.Discard,
-		args: []string{"health", "http://127.0.0.1:0"},
+		args: []string{"serve", "health", "http://127.0.0.1:0"},
 	}
 	run(context.Background(), p)
 	pool, err := x509.SystemCertPool()

@@ -22,10 +22,18 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Run evaluates. It checks everything that it can before it starts and seeds the daemon and asks
-// the questions.
-func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
+// Run evaluates each target. The comparison of several is printed last.
+func (c *runCmd) Run(ctx context.Context, p *process) error {
 	defer heap.HoldSpare()()
+	if len(c.Target) > 1 {
+		return c.runSeveral(ctx, p)
+	}
+	return c.runOne(ctx, p)
+}
+
+// runOne evaluates the first target. It checks everything that it can before it starts and seeds
+// the daemon and asks the questions.
+func (c *runCmd) runOne(ctx context.Context, p *process) (err error) {
 	t := newTerminal(p, c.Quiet)
 	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
 	if err != nil {
@@ -60,6 +68,9 @@ func (c *runCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, account.Close()) }()
+	if c.several != nil {
+		defer func() { c.several.spent += account.Spent() }()
+	}
 	defer func() { err = c.writeProblem(p, t, r.Found.Name, err) }()
 	if r.Baseline != nil && r.Baseline.Accepted != "" {
 		fmt.Fprintf(t, "  %s\n", terminal.Line(r.Baseline.Accepted))
@@ -198,12 +209,18 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 		return err
 	}
 	c.reported = true
-	report.Text(t, &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Gold.Warnings), Verbose: c.Verbose})
+	if c.several != nil {
+		c.several.path = path
+	} else {
+		report.Text(t, &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Gold.Warnings), Verbose: c.Verbose})
+	}
 	ended := verdict(*res.Gate, err)
 	if v, ok := errors.AsType[*verdictError](ended); ok && v.cause == nil {
 		v.cause = result.Example(path, v.gate.Reason)
 	}
-	ended = c.writeArm(p, t, r.Found.Name, path, err, ended)
+	if c.several == nil {
+		ended = c.writeArm(p, t, r.Found.Name, path, err, ended)
+	}
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, ended)); err != nil {
 		return err
 	}

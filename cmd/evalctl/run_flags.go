@@ -49,7 +49,8 @@ type runCmd struct {
 
 	project.KeptFlags
 	scenario target.Scenario
-	reported bool // what the daemon had left behind is in the report
+	reported bool     // what the daemon had left behind is in the report
+	several  *several // nil for one target
 	scorer   scorer.Kind
 }
 
@@ -62,7 +63,7 @@ func (c *runCmd) Validate() error {
 	if c.RetryErrors && c.Resume == "" {
 		return errors.New("--retry-errors needs the journal of an earlier run: add --resume JOURNAL")
 	}
-	if c.Resume != "" && c.Target == "" {
+	if c.Resume != "" && len(c.Target) == 0 {
 		return nil // the journal, which has the other flags, is not read yet
 	}
 	if err := c.validate(); err != nil {
@@ -93,7 +94,7 @@ func (c *runCmd) Validate() error {
 	if c.scorer, err = extern.Find(string(c.Scorer)); err != nil {
 		return err
 	}
-	if err := errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {
+	if err := errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats, len(c.Target) > 1)); err != nil {
 		return err
 	}
 	return errors.Join(c.validatePanel(c.scorer), c.validateJudge(), c.validateMoney(noCap))

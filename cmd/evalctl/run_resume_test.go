@@ -291,7 +291,7 @@ func TestJournalOptions(t *testing.T) {
 	const want = `{"brain":"eval","candidate-k":"0","ci":"false","concurrency":"4","corpus":"/data/notes","dataset":"/data/q.jsonl",` +
 		`"dialect":"auto","endpoint":"http://127.0.0.1:1","exact-case":"false","floor-mode":"point","home-of-user":"false","inherited-budget-usd":"0.5","isolated":"false","judge-patience":"5m0s","judge-rps":"20",` +
 		`"limit":"3","llm-provider":"fake","margin":"0.03","max-errors":"10%","max-failures":"0","max-unscored":"10%","max-unusable":"20","mode":"auto","port":"0","price":["m=1/2","n=2/3"],` +
-		`"repeats":"1","rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","scorer-timeout":"1m0s","shuffle":"false","start-timeout":"0s","target":"py","timeout":"1m30s","top-k":"5","unmetered-daemon":"false"}`
+		`"repeats":"1","rerank-top-n":"0","scenario":"ask-basic","scorer":"judge","scorer-timeout":"1m0s","shuffle":"false","start-timeout":"0s","target":["py"],"timeout":"1m30s","top-k":"5","unmetered-daemon":"false"}`
 	if diff := cmp.Diff(want, string(optionsOf(t, run))); diff != "" {
 		t.Error(diff)
 	}
@@ -301,7 +301,7 @@ func TestJournalOptions(t *testing.T) {
 		t.Errorf("got %+v\n%s", after, diff)
 	}
 	older := strings.NewReplacer(`"target"`, `"sdk"`, `"inherited-budget-usd"`, `"budget-usd"`).Replace(want)
-	if after, _ = resumed(t, []byte(older)); after.Target != "py" || after.MaxCostUSD != "0.5" {
+	if after, _ = resumed(t, []byte(older)); !slices.Equal(after.Target, []string{"py"}) || after.MaxCostUSD != "0.5" {
 		t.Errorf("of an older journal: %q and %q", after.Target, after.MaxCostUSD)
 	}
 }

@@ -62,7 +62,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		"run scorer":  {[][]string{run(own, scorer)}, true, true},
 		"run stopped": {[][]string{run(own, []string{"--scorer=exact", "--max-failures=1", "--concurrency=1"})}, true, true},
 		"run judged":  {[][]string{run(own, []string{"--judge=openai/gpt-4o-mini"})}, true, true},
-		"sweep":       {[][]string{{"sweep", daemon, "--dataset=q.jsonl", "--brain=notes", "--corpus=none", "--output=out", "--top-k=1"}}, true, true},
+		"sweep":       {[][]string{{"run", "sweep", daemon, "--dataset=q.jsonl", "--brain=notes", "--corpus=none", "--output=out", "--top-k=1"}}, true, true},
 		"replay":      {[][]string{slices.Concat(replay, reports, []string{daemon, "--scorer=exact"})}, true, true},
 		"replay mcp":  {[][]string{slices.Concat(replay, reports, []string{tools, "--shared-brain"}, scorer)}, true, true},
 		"bench":       {[][]string{append([]string{"bench", daemon, "--mix=search,ask", "--duration=1s", "--rounds=1", "--warm-up=0s", "--documents=10", "--output=out"}, reports...)}, true, false},
@@ -99,16 +99,15 @@ func TestSecretsAreNowhere(t *testing.T) {
 func echoCommand(t *testing.T, dir, dump, judge string, line []string, named bool) (masked bool) {
 	t.Helper()
 	args := []string{line[0]}
+	if line[0] == "target" || line[0] == "run" && line[1] == "sweep" { // flags follow both words
+		args, line = line[:2:2], line[1:]
+	}
 	if named {
 		for command, flag := range map[string]string{"daemon": "--daemon-env=" + echoedName, "tools": "--daemon-env=" + echoedName, "scorer": "--scorer-env=" + echoedName} {
 			if strings.Contains(strings.Join(line, " "), "echo-"+command+" ") && !strings.Contains(strings.Join(args, " "), flag) {
 				args = append(args, flag)
 			}
 		}
-	}
-	if line[0] == "target" && len(args) > 1 { // flags follow the subcommand
-		args = []string{line[0], line[1], args[1]}
-		line = line[1:]
 	}
 	for _, arg := range line[1:] {
 		args = append(args, strings.ReplaceAll(arg, "{dump}", dump))
@@ -145,7 +144,7 @@ func echoCommand(t *testing.T, dir, dump, judge string, line []string, named boo
 	}
 	for _, result := range results(t, dir) { // what is written later from a result
 		for _, flag := range []string{"--csv=-", "--html=late.html"} {
-			late := exec.CommandContext(t.Context(), "evalctl", "report", result, flag)
+			late := exec.CommandContext(t.Context(), "evalctl", "show", result, flag)
 			late.Dir, late.Env = dir, cmd.Env
 			out, _ := late.CombinedOutput() // not every file is a result
 			report("report "+flag, out)

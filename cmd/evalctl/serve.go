@@ -17,13 +17,14 @@ import (
 type serveCmd struct {
 	Addr     string        `env:"SVC_ADDR" default:"127.0.0.1:8787" placeholder:"HOST:PORT" help:"${about_addr} (${default})."`
 	Home     string        `env:"SVC_HOME" placeholder:"DIR" help:"${about_home}"`
-	Keys     string        `placeholder:"FILE" help:"Keys file, see evalctl keys; changes apply within seconds. Without it, requests need no token and may do everything."`
+	Keys     string        `placeholder:"FILE" help:"Keys file, see evalctl serve keys; changes apply within seconds. Without it, requests need no token and may do everything."`
 	Default  string        `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"${about_default_brain}"`
 	Origins  []string      `name:"allow-origin" placeholder:"ORIGIN" sep:"none" help:"Let web pages of this origin use the API, such as https://app.example.com. Repeatable. Without it, none may."`
 	Insecure bool          `help:"Allow listening beyond loopback without --keys."`
 	Ping     time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
 	Drain    time.Duration `name:"drain-delay" default:"0s" help:"How long to go on after SIGTERM, reported as not ready by /healthz, so that load balancers notice (${default})."`
 	Salvage  string        `placeholder:"NEW-DIR" help:"Copy what can be read of a damaged --home with documents in files to a new home, say what is lost, and exit."`
+	Migrate  bool          `help:"Bring the tables of --store postgres://… to this version, and exit."`
 	Pprof    bool          `hidden:"" help:"Serve profiles of the process below /debug/pprof, on loopback only."`
 	gitFlags
 	daemonFlags
@@ -41,6 +42,9 @@ type gitFlags struct {
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if c.Salvage != "" {
 		return daemon.Salvage(ctx, c.Home, c.Salvage, p.stdout)
+	}
+	if c.Migrate {
+		return c.migrate(ctx, p)
 	}
 	defer heap.HoldData()()
 	if c.Ping <= 0 {

@@ -40,6 +40,9 @@ func (c *sweepCmd) Validate() error {
 	if err := errors.Join(c.validate(), c.validateAllowances(), c.validateMoney(noCap)); err != nil {
 		return err
 	}
+	if len(c.Target) > 1 {
+		return errors.New("--target is given twice, and a sweep takes one: run, replay and bench take several")
+	}
 	for _, m := range c.Modes {
 		if !slices.Contains(protocol.Modes, m) {
 			return fmt.Errorf("--mode %s: must be one of %s", m, strings.Join(protocol.Modes, ", "))

@@ -18,33 +18,31 @@ import (
 
 // targetCmd has the commands about targets.
 type targetCmd struct {
-	Map   targetMapCmd   `cmd:"" help:"Propose the mapping of an MCP server from its tools."`
+	Map   targetMapCmd   `cmd:"" help:"Propose the mapping of an MCP server, or list the mappings that are built in."`
 	Check targetCheckCmd `cmd:"" help:"Write, find and delete a text, and print what a target can do."`
-	List  targetListCmd  `cmd:"" help:"List the mappings that are part of this program."`
-}
-
-type targetListCmd struct{}
-
-// Run lists the mappings that are part of this program, with the packages that each was tried with.
-func (c *targetListCmd) Run(p *process) error {
-	rows := [][]string{{"mapping", "transport", "tried with", "about"}}
-	for _, m := range mapping.Builtin() {
-		rows = append(rows, []string{m.Name, string(m.Transport), strings.Join(m.Packages, ", "), m.About})
-	}
-	_, err := fmt.Fprint(p.stdout, terminal.Table(rows, len(rows[0])))
-	return err
 }
 
 type targetMapCmd struct {
-	Server string   `arg:"" help:"MCP server: a command, a URL, or a target of evalctl.yaml. A command may have {home} and begin with assignments."`
+	Server string   `arg:"" optional:"" help:"MCP server: a command, a URL, or a target of evalctl.yaml. A command may have {home} and begin with assignments. Without it, the mappings that are built in are listed."`
 	Write  string   `name:"output" aliases:"write" placeholder:"FILE" help:"${about_output}"`
 	Token  string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}"`
 	Header []string `sep:"none" placeholder:"'NAME: VALUE'" help:"Header of all requests to a service at a URL, which the mapping gets too. A secret is {env:VARIABLE}. May be repeated."`
 	daemonEnvFlag
 }
 
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *targetMapCmd) Validate() error {
+	if c.Server == "" && (c.Write != "" || len(c.Header) > 0) {
+		return errors.New(`expected "<server>": --output and --header are for the proposal for a server`)
+	}
+	return nil
+}
+
 // Run proposes a mapping, and prints or writes it.
 func (c *targetMapCmd) Run(ctx context.Context, p *process) (err error) {
+	if c.Server == "" {
+		return listMappings(p)
+	}
 	targets, err := c.targets(p)
 	if err != nil {
 		return err
@@ -132,4 +130,15 @@ func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
 		return daemonError{errors.New("the target failed the check")}
 	}
 	return nil
+}
+
+// listMappings prints the mappings that are part of this program, with the packages that each was
+// tried with.
+func listMappings(p *process) error {
+	rows := [][]string{{"mapping", "transport", "tried with", "about"}}
+	for _, m := range mapping.Builtin() {
+		rows = append(rows, []string{m.Name, string(m.Transport), strings.Join(m.Packages, ", "), m.About})
+	}
+	_, err := fmt.Fprint(p.stdout, terminal.Table(rows, len(rows[0])))
+	return err
 }

@@ -29,12 +29,12 @@ const maxConcurrency = 1024
 // targetFlags has the flags that run and sweep share: which daemon is asked which questions, in
 // which brains.
 type targetFlags struct {
-	Target   string `aliases:"sdk" once:"compare the results of two runs with evalctl compare, or give both to evalctl replay or bench" placeholder:"TARGET" help:"${about_target}" group:"target"`
-	Dataset  string `placeholder:"FILE" help:"${about_dataset}" group:"questions"`
-	Output   string `default:"results/" placeholder:"DIR" help:"${about_output}" group:"output"`
-	Port     int    `default:"0" help:"${about_port}" group:"advanced"`
-	Brain    string `default:"eval" help:"Brain of the questions and documents that do not name one (${default})." group:"advanced"`
-	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"${about_brain_tag}" group:"advanced"`
+	Target   []string `aliases:"sdk" sep:"none" placeholder:"TARGET" help:"${about_target}" group:"target"`
+	Dataset  string   `placeholder:"FILE" help:"${about_dataset}" group:"questions"`
+	Output   string   `default:"results/" placeholder:"DIR" help:"${about_output}" group:"output"`
+	Port     int      `default:"0" help:"${about_port}" group:"advanced"`
+	Brain    string   `default:"eval" help:"Brain of the questions and documents that do not name one (${default})." group:"advanced"`
+	BrainTag string   `name:"brain-tag" placeholder:"TAG" help:"${about_brain_tag}" group:"advanced"`
 
 	Endpoint    string        `placeholder:"URL" help:"${about_endpoint}" group:"target"`
 	Token       string        `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}" group:"advanced"`
@@ -54,7 +54,7 @@ type targetFlags struct {
 // validate checks what the tags of the flags cannot express.
 func (s *targetFlags) validate() error {
 	switch {
-	case s.Target == "":
+	case len(s.Target) == 0:
 		return errTargetMissing
 	case s.Output == "":
 		return fmt.Errorf("--output is empty; leave it out for %s, or give . for the current directory",
@@ -77,6 +77,11 @@ func (s *targetFlags) validate() error {
 			"the daemon is either running already or started")
 	case s.Endpoint != "" && s.Port != 0:
 		return plan.ErrPort
+	case len(s.Target) > 1 && s.Endpoint+s.DaemonCmd != "":
+		return errors.New("--endpoint and --daemon-cmd are for one target: give others as NAME=URL or NAME='COMMAND'")
+	}
+	if err := distinct("--target", targetNames(s.Target)); err != nil {
+		return err
 	}
 	if err := s.validateDaemonEnv(s.Endpoint); err != nil {
 		return err
@@ -84,11 +89,11 @@ func (s *targetFlags) validate() error {
 	return s.selectFlags.validate()
 }
 
-// spec returns what the flags say, with all questions and documents unread.
+// spec returns what the flags say of the first target, with all questions and documents unread.
 func (s *targetFlags) spec(p *process) (plan.Spec, error) {
 	targets, err := s.targets(p)
 	return plan.Spec{
-		Targets: targets, Target: s.Target, Command: s.DaemonCmd, Endpoint: s.Endpoint, Token: s.Token, Port: s.Port,
+		Targets: targets, Target: s.Target[0], Command: s.DaemonCmd, Endpoint: s.Endpoint, Token: s.Token, Port: s.Port,
 		Questions: dataset.Spec{Path: s.Dataset, Corpus: s.Corpus, Options: dataset.Options{
 			Naming:  dataset.BrainNaming{Default: s.Brain, Tag: s.BrainTag},
 			Cluster: s.Cluster, Repeats: s.Repeats,

@@ -25,7 +25,7 @@ func TestStartTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := []string{"run", "--sdk", "go", "--dataset", dataset, "--scorer", "exact"}
-	sweep := []string{"sweep", "--sdk", "go", "--dataset", dataset, "--mode", "bm25", "--top-k", "1"}
+	sweep := []string{"run", "sweep", "--sdk", "go", "--dataset", dataset, "--mode", "bm25", "--top-k", "1"}
 	// The second command starts at different moments of the first one's start.
 	delays := []time.Duration{0, 10, 60}
 	if longtest.On() {

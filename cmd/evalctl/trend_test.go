@@ -30,7 +30,7 @@ func TestTrend(t *testing.T) {
 		}
 		saveNight(t, root, start.AddDate(0, 0, i), outcomes, version)
 	}
-	code, stdout, stderr := inProcess(t.Context(), "trend", root)
+	code, stdout, stderr := inProcess(t.Context(), "show", "trend", root)
 	closing := "reason      go: 0.958 → 0.662 on 2026-09-18, p=0.015\n  next        evalctl compare "
 	if code != 0 || !strings.Contains(stderr, closing) || strings.Count(stderr, "\n") != 3 {
 		t.Fatalf("exit code %d: %s", code, stderr)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -19,10 +20,26 @@ type verifyCmd struct {
 	JSON  bool     `help:"${about_json}"`
 
 	AllowedSigners string `name:"allowed-signers" placeholder:"FILE" help:"Also check that each file is signed with a key of this file (ssh-keygen(1), ALLOWED SIGNERS)."`
+	Sign           bool   `help:"Sign each file in which nothing differs with --key: write FILE.sig next to it."`
+	Key            string `env:"SVC_RESULT_KEY" placeholder:"FILE" help:"SSH private key of --sign, such as an Ed25519 one."`
+}
+
+// Validate checks what the tags of the flags cannot express. kong calls it.
+func (c *verifyCmd) Validate() error {
+	switch {
+	case c.Sign && c.Key == "":
+		return errors.New("--sign needs a key: give --key FILE or set SVC_RESULT_KEY")
+	case c.Sign && (c.AllowedSigners != "" || c.JSON):
+		return errors.New("--sign makes signatures and --allowed-signers checks them: first sign, then verify, without --json")
+	}
+	return nil
 }
 
 // Run verifies all files, also after one that cannot be read.
 func (c *verifyCmd) Run(ctx context.Context, p *process) (err error) {
+	if c.Sign {
+		return c.sign(p)
+	}
 	var allowed *sshsig.AllowedKeys
 	if c.AllowedSigners != "" {
 		if allowed, err = sshsig.ReadAllowed(c.AllowedSigners); err != nil {
@@ -52,14 +69,8 @@ func (c *verifyCmd) Run(ctx context.Context, p *process) (err error) {
 	return sum.Err()
 }
 
-// signCmd signs result files.
-type signCmd struct {
-	Files []string `arg:"" name:"file" help:"Result files of run or replay, or sweep files."`
-	Key   string   `required:"" env:"SVC_RESULT_KEY" placeholder:"FILE" help:"SSH private key that signs, such as an Ed25519 one (required)."`
-}
-
-// Run signs the files, the first of which that cannot be signed ends it.
-func (c *signCmd) Run(p *process) error {
+// sign signs the files, the first of which that cannot be signed ends it.
+func (c *verifyCmd) sign(p *process) error {
 	signer, err := setup.LoadKey("--key", c.Key, p.env)
 	if err != nil {
 		return err

@@ -13,21 +13,14 @@ import (
 // release is set by the linker for a released build.
 var release = "0.1.0-dev"
 
-type versionCmd struct{}
-
-// Run prints one line: version, commit, Go version and platform.
-func (versionCmd) Run(p *process) error {
-	v := version()
-	_, err := fmt.Fprintf(p.stdout, "evalctl %s %s %s/%s\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
-}
-
-// versionFlag is equivalent to the version command.
+// versionFlag is the flag that prints the version.
 type versionFlag bool
 
-// BeforeReset prints the version and exits before the rest of the command line is parsed.
+// BeforeReset prints version, commit, Go version and platform in one line, and exits before the rest
+// of the command line is parsed.
 func (versionFlag) BeforeReset(app *kong.Kong, p *process) error {
-	if err := (versionCmd{}).Run(p); err != nil {
+	_, err := fmt.Fprintf(p.stdout, "evalctl %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	if err != nil {
 		return err
 	}
 	app.Exit(exitDone)

@@ -110,7 +110,7 @@ func (h *Home) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // inUse returns the error for a home that another process has locked without being reachable.
 func (h *Home) inUse(reason error) error {
-	return fmt.Errorf("home %s is in use by another evalctl mcp, which cannot be reached: %w: "+
+	return fmt.Errorf("home %s is in use by another evalctl serve mcp, which cannot be reached: %w: "+
 		"end it, or choose another home", h.dir, reason)
 }
 

@@ -22,14 +22,14 @@ import (
 func ReadKeys(file string) (*Keys, error) {
 	data, err := inputfile.Read(file, inputfile.Small)
 	if err != nil {
-		return nil, fmt.Errorf("keys file: %w: create one with evalctl keys create", err)
+		return nil, fmt.Errorf("keys file: %w: create one with evalctl serve keys create", err)
 	}
 	keys, err := ParseKeys(file, data)
 	if err != nil {
 		return nil, err
 	}
 	if len(keys.callers()) == 0 {
-		return nil, fmt.Errorf("%s: contains no key: add one with evalctl keys create", file)
+		return nil, fmt.Errorf("%s: contains no key: add one with evalctl serve keys create", file)
 	}
 	return keys, nil
 }

@@ -103,7 +103,7 @@ func (f *KeysFile) look(now time.Time, asked bool) {
 	f.read = data
 	next, err := ParseKeys(f.file, data)
 	if err == nil && len(next.callers()) == 0 {
-		err = fmt.Errorf("%s: contains no key: to withdraw the last one, use evalctl keys revoke", f.file)
+		err = fmt.Errorf("%s: contains no key: to withdraw the last one, use evalctl serve keys revoke", f.file)
 	}
 	if err != nil {
 		f.reject(err, asked)

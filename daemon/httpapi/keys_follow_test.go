@@ -74,7 +74,7 @@ func TestKeysAreReloaded(t *testing.T) {
 	for text, want := range map[string]string{
 		keysText("a", ", expires: soon"):                    `:3: \"soon\" is not a time such as 2027-01-31`,
 		keysText("a", ", role: boss"):                       `:3: unknown field role`,
-		"keys: []":                                          "contains no key: to withdraw the last one, use evalctl keys revoke",
+		"keys: []":                                          "contains no key: to withdraw the last one, use evalctl serve keys revoke",
 		strings.Replace(keysText("a", ""), ": 2", ": 3", 1): "version 3 of keys files is not supported",
 	} {
 		rewrite(text)

@@ -62,7 +62,7 @@ func findKey(keys []Key, which string) (int, error) {
 		return found[0], nil
 	case 0:
 		return 0, fmt.Errorf("no key has the name %q or an id that begins with it (at least %d digits): "+
-			"see evalctl keys list", which, minPrefix)
+			"see evalctl serve keys list", which, minPrefix)
 	}
 	var names []string
 	for _, i := range found {

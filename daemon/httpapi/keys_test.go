@@ -257,7 +257,7 @@ func TestAddKeyUndelivered(t *testing.T) {
 
 func TestReadKeysNeedsAKey(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys.yaml")
-	if _, err := ReadKeys(file); err == nil || !strings.Contains(err.Error(), "evalctl keys create") {
+	if _, err := ReadKeys(file); err == nil || !strings.Contains(err.Error(), "evalctl serve keys create") {
 		t.Errorf("missing: %v", err)
 	}
 	if err := os.WriteFile(file, []byte("keys: []\n"), 0o600); err != nil {

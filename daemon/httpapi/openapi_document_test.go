@@ -114,7 +114,7 @@ func newDocument() document {
 	d.Info.Description = apiDescription
 	d.Components.SecuritySchemes = map[string]map[string]string{"bearer": {
 		"type": "http", "scheme": "bearer",
-		"description": "A token issued by evalctl keys create. The security requirement of an " +
+		"description": "A token issued by evalctl serve keys create. The security requirement of an " +
 			"operation names the scope that it needs; without one, any key may use it.",
 	}}
 	d.Components.Parameters = parameters

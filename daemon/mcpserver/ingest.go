@@ -20,7 +20,7 @@ const ingested = "ingested"
 func ingestFile(ctx context.Context, c call) (reply, error) {
 	if !c.local || c.files == nil {
 		return reply{}, &toolError{Code: protocol.CodeLocalFiles, Message: "this server does not read files of its machine: " +
-			"run evalctl mcp --ingest-files FOLDER where the file is, or send the file to POST /v1/brains/{id}/documents/ingest/file"}
+			"run evalctl serve mcp --ingest-files FOLDER where the file is, or send the file to POST /v1/brains/{id}/documents/ingest/file"}
 	}
 	name := c.args.text("path")
 	data, err := c.files.read(ctx, name)

@@ -110,7 +110,7 @@ type stratum struct{ long, short share }
 func (a *Audit) length() Finding {
 	f := Finding{
 		Header:  []string{"file", "words, median", "passed when longer", "passed when not", "difference at equal truth"},
-		Command: "evalctl audit FILE --wrong WRONG",
+		Command: "evalctl verify audit FILE --wrong WRONG",
 		Cannot:  "Truth is taken as equal among answers with the same share of the gold's words: all, some or none. A long answer may be right in other words. Among answers that are wrong on purpose, truth is equal.",
 	}
 	for _, s := range a.subjectsAndWrong() {

@@ -177,7 +177,7 @@ func (a *Audit) trivial() Finding {
 func (a *Audit) tuned() Finding {
 	f := Finding{
 		Header:  []string{"file", "answers that are the gold, word for word", "of them longer than 4 words", "passages that have question and gold"},
-		Command: "evalctl audit FILE --public IDS, with the ids of the questions that the authors could see",
+		Command: "evalctl verify audit FILE --public IDS, with the ids of the questions that the authors could see",
 		Cannot:  "An answer may be the gold by skill: short golds are. Files without retrieved passages do not show what the memory held. Without --public, tuning on the questions cannot be seen.",
 	}
 	for _, s := range a.Subjects {

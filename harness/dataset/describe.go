@@ -9,8 +9,8 @@ import (
 	"evalctl/scorer"
 )
 
-// Description has figures about a dataset and its corpus. Its JSON is the output of evalctl dataset
-// stats --json.
+// Description has figures about a dataset and its corpus. Its JSON is part of the output of evalctl
+// dataset check --json.
 type Description struct {
 	Dataset   string              `json:"dataset"`
 	SHA256    string              `json:"sha256"`

@@ -45,7 +45,7 @@ func checker(k scorer.Kind, topK int) scorer.Scorer {
 }
 
 // Report says whether a dataset can be used, and what is wrong with it. Its JSON is the output of
-// evalctl dataset validate --json.
+// evalctl dataset check --json.
 type Report struct {
 	Dataset  string    `json:"dataset"`
 	Valid    bool      `json:"valid"`
@@ -60,6 +60,8 @@ type Report struct {
 	Documents int                 `json:"documents,omitempty"`
 	Brains    []ReportBrain       `json:"brains,omitempty"`
 	Unknown   map[string]int      `json:"unknown_fields,omitempty"`
+	// Description is missing if the dataset cannot be used.
+	Description *Description `json:"description,omitempty"`
 }
 
 // ReportBrain is a brain of a Report.
@@ -77,12 +79,13 @@ type Problem struct {
 }
 
 // Report returns the report of the dataset at path, whose Validate returned err. warnings come
-// before those about gold.
-func (in Input) Report(path string, warnings []string, err error) Report {
+// before the warnings about gold. d is nil for a dataset that cannot be used.
+func (in Input) Report(path string, warnings []string, d *Description, err error) Report {
 	r := Report{
 		Dataset: path, Valid: err == nil, Errors: problems(err), Warnings: append([]string{}, warnings...),
 		Questions: in.Dataset.Total, SHA256: in.Dataset.SHA256, Has: in.Needs.Has,
 		Tags: in.Dataset.Tags, Unknown: in.Dataset.Unknown,
+		Description: d,
 	}
 	if in.Corpus != nil {
 		r.Corpus, r.Documents = in.Corpus.Path, len(in.Corpus.Docs)

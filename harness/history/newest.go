@@ -21,7 +21,7 @@ func Resolve(path string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist) && filepath.Base(path) == "latest":
 		return newest(filepath.Dir(path))
 	}
-	return "", fmt.Errorf("%w; evalctl list shows what there is", err)
+	return "", fmt.Errorf("%w; evalctl show list shows what there is", err)
 }
 
 // newest returns the path of the newest run or replay in a folder.

@@ -75,7 +75,7 @@ func (r *Resolver) find(k *kong.Context, command *kong.Node, f *kong.Flag) (s *S
 	if r.File == nil || r.resumed {
 		return nil, nil
 	}
-	if s = r.File.Find(command.Name, f); s == nil {
+	if s = r.File.Find(Section(command.Name), f); s == nil {
 		return nil, nil
 	}
 	for _, name := range Belongs[f.Name] {

@@ -9,8 +9,12 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Commands are the commands that a file can have flags of.
-var Commands = []string{"run", "replay", "sweep", "compare", "conformance", "plan", "bench"}
+// Commands are the commands that a file can have flags of, as the grammar names them. A file has a
+// Section for each.
+var Commands = []string{"run", "replay", "run sweep", "compare", "conformance", "run plan", "bench"}
+
+// Section returns the name of a command's section in a file: its last word.
+func Section(command string) string { return command[strings.LastIndexByte(command, ' ')+1:] }
 
 // Forbidden are the flags that a file must not set, with the reasons.
 var Forbidden = map[string]string{
@@ -25,7 +29,7 @@ func FlagsOf(grammar *kong.Node) map[string][]*kong.Flag {
 	commands := map[string][]*kong.Flag{}
 	for _, c := range grammar.Children {
 		if slices.Contains(Commands, c.Name) {
-			commands[c.Name] = c.Flags
+			commands[Section(c.Name)] = c.Flags
 		}
 	}
 	return commands
@@ -53,10 +57,8 @@ func decode(f *kong.Flag, value any) error {
 }
 
 // CheckTyped returns an error for a flag that a command line gives without a value, as a shell does
-// from a variable that is not set, and for one with the tag once that it gives twice: elsewhere,
-// the last value counts. Those with the tag empty, and of except, may be empty.
+// from a variable that is not set. Flags with the tag empty, and of except, may be empty.
 func CheckTyped(k *kong.Context, except ...string) error {
-	typed := map[string]bool{}
 	for _, step := range k.Path {
 		f := step.Flag
 		if f == nil || step.Resolved || f.IsBool() {
@@ -66,14 +68,6 @@ func CheckTyped(k *kong.Context, except ...string) error {
 		if value := Text(f.Target); !empty && (value == nil || value == "") {
 			return fmt.Errorf("--%s is empty: give a value, or leave it out", f.Name)
 		}
-		if typed[f.Name] && f.Tag.Has("once") {
-			hint := f.Tag.Get("once")
-			if hint != "" {
-				hint = ": " + hint
-			}
-			return fmt.Errorf("--%s is given twice, and %s takes one%s", f.Name, k.Selected().FullPath(), hint)
-		}
-		typed[f.Name] = true
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func (b Bench) closing() form.Section {
 	}
 	s.FactIn(form.Terminal, "verdict", "%s", verdict)
 	s.FactIn(form.Terminal, "reason", "%s", reason)
-	s.FactIn(form.Terminal, "next", "%s", terminal.CommandLine("evalctl", "report", b.Path, "--html", "bench.html"))
+	s.FactIn(form.Terminal, "next", "%s", terminal.CommandLine("evalctl", "show", b.Path, "--html", "bench.html"))
 	return s
 }
 

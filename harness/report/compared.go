@@ -13,7 +13,8 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Replay is what a replay of several arms measured, and how they compare with each other.
+// Replay is what the arms of a replay, or the targets of a run, measured, and how several compare with
+// each other.
 type Replay struct {
 	Arms
 	// Compared is nil for arms that were not compared.

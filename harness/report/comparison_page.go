@@ -457,7 +457,7 @@ func (c Comparison) next() string {
 	for _, p := range c.ordered() {
 		for _, ids := range [][]string{p.OnlyReferenceIDs, p.OnlyRunIDs} {
 			if len(ids) > 0 {
-				return terminal.CommandLine(append([]string{"evalctl", "diff", ids[0]}, files...)...)
+				return terminal.CommandLine(append([]string{"evalctl", "compare", "--question", ids[0]}, files...)...)
 			}
 		}
 	}

@@ -33,9 +33,9 @@ const (
 // remedies say what to do with a file of a kind that is not expected.
 var remedies = map[FileKind]string{
 	RunFile:         "use evalctl show, diff, compare, report or rescore with it",
-	SweepFile:       "use evalctl report or evalctl verify with it",
-	BenchFile:       "use evalctl report or evalctl verify with it, or --baseline of evalctl bench",
-	ConformanceFile: "use evalctl report with it",
+	SweepFile:       "use evalctl show or evalctl verify with it",
+	BenchFile:       "use evalctl show or evalctl verify with it, or --baseline of evalctl bench",
+	ConformanceFile: "use evalctl show with it",
 	JournalFile:     "continue that with evalctl run --resume",
 	LedgerFile:      "continue that with evalctl replay --resume",
 	Folder:          "name a file in it",

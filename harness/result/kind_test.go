@@ -22,7 +22,7 @@ func TestKindOf(t *testing.T) {
 		{`{"schema_version": 2, "kind": "bench", "sdk": "go", `, result.BenchFile, "(schema 2)"},
 		{`{"kind": "run", "identity": {"schema_version": 1}}` + "\n{}", result.JournalFile, "run --resume"},
 		{`{"kind": "replay", "version": 1, "started_at": "x"}` + "\n{}", result.LedgerFile, "replay --resume"},
-		{`{"endpoint": "http://x", "results": []}`, result.ConformanceFile, "evalctl report"},
+		{`{"endpoint": "http://x", "results": []}`, result.ConformanceFile, "evalctl show"},
 		{"\x1f\x8b\b", result.PackedFile, "unpack it"}, {"PK\x03\x04", result.PackedFile, ""},
 		{"\xff\xfe{\x00", result.UTF16File, "UTF-8"}, {"{\x00\"\x00", result.UTF16File, ""},
 		{"", result.OtherFile, ""}, {" \n", result.OtherFile, ""}, {"[]", result.OtherFile, ""}, {"{", result.OtherFile, ""},

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrSweep is wrapped by the error of Open for a sweep file.
-var ErrSweep = errors.New("it is a sweep file, written by evalctl sweep; name the result file of a run")
+var ErrSweep = errors.New("it is a sweep file, written by evalctl run sweep; name the result file of a run")
 
 // member is a key of a result file with its value.
 type member struct {

@@ -62,10 +62,10 @@ func guarded(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		switch {
 		case !local(r.Host):
-			http.Error(w, "evalctl view answers only under names of this machine, such as localhost", http.StatusMisdirectedRequest)
+			http.Error(w, "evalctl show --serve answers only under names of this machine, such as localhost", http.StatusMisdirectedRequest)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
-			http.Error(w, "evalctl view only shows results", http.StatusMethodNotAllowed)
+			http.Error(w, "evalctl show --serve only shows results", http.StatusMethodNotAllowed)
 		default:
 			next.ServeHTTP(w, r)
 		}

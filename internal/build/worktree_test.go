@@ -242,7 +242,7 @@ func TestBuiltByGoRun(t *testing.T) {
 	}
 }
 
-// TestVersionCommit: evalctl version prints the commit of this work tree. The flags of go run are
+// TestVersionCommit: evalctl --version prints the commit of this work tree. The flags of go run are
 // those of the tests, so that only the program must still be linked.
 func TestVersionCommit(t *testing.T) {
 	t.Parallel()

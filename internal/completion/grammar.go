@@ -2,6 +2,7 @@ package completion
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -34,12 +35,26 @@ func Of(parent *kong.Node, choices func(*kong.Value) []string) (out []Command) {
 			}
 		}
 		for _, sub := range Of(n, choices) {
-			c.Args = append(c.Args, sub.Name)
-			c.Flags = append(c.Flags, sub.Flags...)
+			c.add(sub.Name, sub)
+		}
+		first, second, two := strings.Cut(n.Name, " ")
+		if i := slices.IndexFunc(out, func(c Command) bool { return c.Name == first }); two && i >= 0 {
+			out[i].add(second, c)
+			continue
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// add adds a command below c, with its arguments and the flags that c does not have.
+func (c *Command) add(name string, below Command) {
+	c.Args = append(append(c.Args, name), below.Args...)
+	for _, f := range below.Flags {
+		if !slices.ContainsFunc(c.Flags, func(own Flag) bool { return own.Name == f.Name }) {
+			c.Flags = append(c.Flags, f)
+		}
+	}
 }
 
 func valuesOf(v *kong.Value, choices func(*kong.Value) []string) []string {

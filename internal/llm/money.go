@@ -54,10 +54,10 @@ func allDigits(s string) bool {
 
 // String returns the exact amount with a dollar sign and at least two decimals: "$2.00", "$0.0041".
 func (u USD) String() string {
-	if d, ok := strings.CutPrefix(u.decimal(), "-"); ok {
+	if d, ok := strings.CutPrefix(u.Decimal(), "-"); ok {
 		return "-$" + d
 	}
-	return "$" + u.decimal()
+	return "$" + u.Decimal()
 }
 
 // significantDigits are those of rounded amounts.
@@ -92,7 +92,7 @@ func (u USD) lastDigit() USD {
 
 // MarshalJSON returns the exact amount as a JSON number of dollars.
 func (u USD) MarshalJSON() ([]byte, error) {
-	return []byte(u.decimal()), nil
+	return []byte(u.Decimal()), nil
 }
 
 // UnmarshalJSON parses what MarshalJSON returns, exactly, also in a notation with an exponent such
@@ -123,7 +123,8 @@ func plainNotation(s string) string {
 	return plain
 }
 
-func (u USD) decimal() string {
+// Decimal returns the exact amount as ParseUSD reads it, with at least two decimals.
+func (u USD) Decimal() string {
 	sign, n := "", uint64(u)
 	if u < 0 {
 		sign, n = "-", -n

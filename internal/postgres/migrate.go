@@ -33,7 +33,7 @@ func (s Schema) Ensure(ctx context.Context, pool *pgxpool.Pool) error {
 			return s.migrate(ctx, tx, 0)
 		case version < s.Version():
 			return fmt.Errorf("%w: the tables have version %d, this program needs version %d: "+
-				"stop the older programs, then run evalctl migrate", ErrSchema, version, s.Version())
+				"stop the older programs, then run evalctl serve --migrate", ErrSchema, version, s.Version())
 		}
 		return nil
 	})

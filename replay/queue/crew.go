@@ -163,7 +163,7 @@ func (w *watcher) checkAlone(s Status) error {
 		return nil
 	}
 	w.crew.reminded = now
-	missing := "no worker is there; start one on any machine with: evalctl worker"
+	missing := "no worker is there; start one on any machine with: evalctl serve worker"
 	if s.Refused > 0 {
 		missing = fmt.Sprintf("no worker takes the questions, %d refused; repair what is reported and start it again, or another one",
 			s.Refused)

@@ -73,7 +73,7 @@ func inputFormat(file string, given dataset.Format) (dataset.Format, error) {
 	}
 	switch format := dataset.DetectIn(f); format {
 	case dataset.JSONL:
-		return "", fmt.Errorf("%s is JSONL already; check it with: evalctl dataset validate FILE. "+
+		return "", fmt.Errorf("%s is JSONL already; check it with: evalctl dataset check FILE. "+
 			"If it is another kind of JSON, give --input-format json", file)
 	case "":
 		return "", fmt.Errorf("%s: the format cannot be recognised by the content: a table needs a header "+

@@ -31,7 +31,7 @@ var formula = template.Must(template.New("").Parse(`class Evalctl < Formula
   end
 
   test do
-    assert_match version.to_s, shell_output("#{bin}/evalctl version")
+    assert_match version.to_s, shell_output("#{bin}/evalctl --version")
   end
 end
 `))

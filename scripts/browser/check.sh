@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the HTML pages of evalctl in a real browser, with check.mjs: pages of a run whose dataset
 # and documents try to run scripts, of a comparison, a replay, a board, benches and a conformance
-# report. With view.mjs it checks those of evalctl view over a folder of such results.
+# report. With view.mjs it checks those of evalctl show --serve over a folder of such results.
 #
 # It needs Go, Node and npm, and Chromium, which it installs if it can. Without a browser it prints
 # SKIPPED. The packages are installed into a cache folder, in the versions of the lock file.
@@ -120,5 +120,5 @@ for _ in $(seq 600); do
   [ -z "$pages" ] || break
   sleep 0.1
 done
-begin "evalctl view in Chromium"
+begin "evalctl show --serve in Chromium"
 node view.mjs "$pages" results/*/go.journal

@@ -1,4 +1,4 @@
-// Checks the pages of evalctl view in a real browser: view.mjs URL JOURNAL. The folder that is served
+// Checks the pages of evalctl show --serve in a real browser: view.mjs URL JOURNAL. The folder that is served
 // has results of many nights, and one run with a journal and a partial result. This adds a question to
 // the journal, and then removes it, as a run does at its end.
 import { appendFileSync, readFileSync, rmSync } from 'node:fs';

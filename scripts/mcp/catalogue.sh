@@ -194,7 +194,7 @@ if [ -n "$conversation" ]; then
   for name in "${all[@]}"; do [ -e "$results/replay/$name.json" ] && files+=("$results/replay/$name.json"); done
   evalctl verify "${files[@]}" >"$temp/verify" 2>&1 || { failed=1 && tail -n 5 "$temp/verify"; }
   [ "${#files[@]}" -lt 2 ] || evalctl compare "${files[@]}" >"$temp/compare" 2>&1 || { failed=1 && tail -n 5 "$temp/compare"; }
-  evalctl board "$results/replay" >"$temp/board" 2>&1 || { failed=1 && tail -n 5 "$temp/board"; }
+  evalctl show board "$results/replay" >"$temp/board" 2>&1 || { failed=1 && tail -n 5 "$temp/board"; }
   cat "$temp/board"
   echo
   node "$here/table.mjs" "$results" "${all[@]}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that pandas and DuckDB read what evalctl report writes as --csv and --jsonl: the columns, the
+# Checks that pandas and DuckDB read what evalctl show writes as --csv and --jsonl: the columns, the
 # types and every text, of answers that look like formulas and like rows.
 #
 # It needs Go and Python 3 with venv. The packages are installed into a cache folder.

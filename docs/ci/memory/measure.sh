@@ -30,6 +30,6 @@ summary=$(evalctl run --target "memory=$target" --dataset "$questions" --scenari
 echo "$summary"
 result=${summary##* -> }
 [ -f "$result" ] || exit "$code"
-evalctl report "$result" --badge "$output/badge.svg" --html "$output/report.html"
-[ -z "${KEY-}" ] || evalctl sign "$result" --key "$KEY"
+evalctl show "$result" --badge "$output/badge.svg" --html "$output/report.html"
+[ -z "${KEY-}" ] || evalctl verify --sign "$result" --key "$KEY"
 exit "$code"

@@ -46,7 +46,7 @@ func mcpFileChecks() []check {
 }
 
 // readingFiles judges the reply of a server that reads files. One that says that it reads none, as
-// evalctl mcp without --ingest-files, shows nothing.
+// evalctl serve mcp without --ingest-files, shows nothing.
 func readingFiles(judge func(*reply) error) func(*reply) error {
 	return func(r *reply) error {
 		if r.hasCode(protocol.CodeLocalFiles) {

@@ -246,7 +246,7 @@ func TestSchema(t *testing.T) {
 	b.WriteString(`{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "urn:evalctl:table:1",
-  "title": "A row of evalctl report --csv and --jsonl",
+  "title": "A row of evalctl show --csv and --jsonl",
   "description": "A question of a result and one of its repeats. The columns are in this order; more may be added at the end or between them, and none is renamed or removed. In CSV, no value is an empty cell, and a text that begins with = + - @ ' or a control character has an apostrophe before it.",
   "type": "object",
   "additionalProperties": false,

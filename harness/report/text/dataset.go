@@ -11,31 +11,27 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
-	"evalctl/scorer"
 )
 
-// Description writes the figures as tables.
-func Description(t *terminal.Terminal, s dataset.Description, in dataset.Input) {
-	t.Field("dataset", "%s  %s  sha256 %s", terminal.Line(s.Dataset), figure.Count(s.Questions, "question"),
-		terminal.Short(s.SHA256, 9))
-	var has []string
-	for _, k := range scorer.ByNeed() {
-		has = append(has, fmt.Sprintf("%s %d", k.Needs, s.Has[k.Needs]))
+// Checked prints what a check found of the dataset at path. d is nil for one that cannot be used.
+func Checked(t *terminal.Terminal, path string, in dataset.Input, d *dataset.Description) {
+	Inputs(t, path, in)
+	if d != nil {
+		if c := d.Corpus; c != nil {
+			t.Field("gold", "%d of %s  %s", c.Gold, figure.Count(c.Documents, "document"), figure.Bytes(int64(c.Bytes)))
+		}
+		if d.Dated > 0 {
+			t.Field("dates", "%d from %s to %s", d.Dated, d.First, d.Last)
+		}
 	}
-	t.Field("have", "%s", strings.Join(has, "  "))
-	if s.Dated > 0 {
-		t.Field("dates", "%d from %s to %s", s.Dated, s.First, s.Last)
+	usable(t, in.Needs)
+	if d == nil {
+		return
 	}
-	if c := s.Corpus; c != nil {
-		t.Field("corpus", "%s  %s  %s  %d of them gold", terminal.Line(c.Path), figure.Count(c.Documents, "document"),
-			figure.Bytes(int64(c.Bytes)), c.Gold)
-	}
-	printBrains(t, in.Brains)
-	printIgnored(t, in)
 	t.Blank()
-	t.Table(spreads(s))
-	if len(s.Tags) > 0 {
-		t.Table(tagRows(s.Tags, s.Questions))
+	t.Table(spreads(*d))
+	if len(d.Tags) > 0 {
+		t.Table(tagRows(d.Tags, d.Questions))
 	}
 }
 

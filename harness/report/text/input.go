@@ -61,8 +61,8 @@ func Scorer(t *terminal.Terminal, id *result.ExternalScorer) {
 	t.Field("scorer", "%s", text)
 }
 
-// Usable prints for each scorer how many questions it can score.
-func Usable(t *terminal.Terminal, needs dataset.Needs) {
+// usable prints for each scorer how many questions it can score.
+func usable(t *terminal.Terminal, needs dataset.Needs) {
 	var parts []string
 	for _, k := range scorer.ByNeed() {
 		parts = append(parts, fmt.Sprintf("%s %d of %d", k.Name, needs.Has[k.Needs], needs.Total))

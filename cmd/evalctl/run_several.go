@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"evalctl/harness/compare"
+	"evalctl/harness/report"
+	"evalctl/internal/llm"
+)
+
+// several is what the runs of several targets have together.
+type several struct {
+	spent llm.USD // of the cap, by all runs so far
+	path  string  // of the last run's result, empty if it has none
+}
+
+// runSeveral runs the targets one after the other, each as a run of its own, and compares their
+// results. --max-cost-usd is the cap of all of them. The error is that of the run that ended worst.
+func (c *runCmd) runSeveral(ctx context.Context, p *process) error {
+	if err := c.findTargets(p); err != nil {
+		return err
+	}
+	targets, costs := c.Target, c.money.Cap
+	names := targetNames(targets)
+	c.arms = names
+	if err := c.prepare(filesOf(&c.KeptFlags)...); err != nil {
+		return err
+	}
+	c.several = &several{}
+	files := c.reportFlags
+	defer func() { c.Target, c.reportFlags = targets, files }()
+	var arms report.Arms
+	var compared []compare.Arm
+	var ended []error
+	for i, name := range names {
+		c.Target, c.reportFlags, c.several.path = targets[i:i+1], reportFlags{}, ""
+		err := c.capLeft(costs)
+		if err == nil {
+			err = c.runOne(ctx, p)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		if c.several.path == "" && (i == 0 && exitCode(ctx, err) == exitUsage || ctx.Err() != nil) {
+			return err
+		}
+		ended = append(ended, err)
+		arms = append(arms, report.ReadArm(name, c.several.path, problemOf(err)))
+		compared = append(compared, compare.Arm{Name: name, Path: c.several.path})
+	}
+	c.reportFlags = files
+	return c.reportSeveral(p, arms, compare.OfArms(compared, compare.Options{Accept: c.Accept, ClusterTag: c.Cluster}), worstOf(ctx, ended))
+}
+
+// findTargets checks all targets before the first is run.
+func (c *runCmd) findTargets(p *process) error {
+	if c.Resume != "" {
+		return errors.New("--resume continues the run of one target: leave out --target")
+	}
+	targets, err := p.targets()
+	if err != nil {
+		return err
+	}
+	for _, target := range c.Target {
+		found, err := targets.FindOne(target, "", "")
+		if err != nil {
+			return err
+		}
+		session, err := targets.Session(found, c.Token, c.Port)
+		if err == nil {
+			err = session.Check()
+		}
+		if err != nil {
+			return fmt.Errorf("--target %s: %w", found.Name, err)
+		}
+	}
+	return nil
+}
+
+// capLeft sets the cap of the next run to what the runs before it have left of the cap of all. The
+// flag has it too, so that it is in the journal: a resumed run cannot exceed it.
+func (c *runCmd) capLeft(all *llm.USD) error {
+	if all == nil {
+		return nil
+	}
+	left := *all - c.several.spent
+	if left <= 0 {
+		return fmt.Errorf("%w: the targets before have spent --max-cost-usd %s", llm.ErrBudgetExceeded, c.MaxCostUSD)
+	}
+	c.MaxCostUSD = left.Decimal()
+	return c.validateMoney(noCap)
+}
+
+// problemOf returns what ended a run early, nil if it has a verdict.
+func problemOf(err error) error {
+	if v, ok := errors.AsType[*verdictError](err); ok && v.gate.Stopped == "" {
+		return nil
+	}
+	if errors.As(err, new(belowError)) {
+		return nil
+	}
+	return err
+}
+
+// reportSeveral prints and writes the reports of all targets and how they compare.
+func (c *runCmd) reportSeveral(p *process, arms report.Arms, compared *compare.Arms, worst error) error {
+	t := newTerminal(p, c.Quiet)
+	all := report.Replay{Arms: arms, Compared: compared}
+	report.Text(t, all)
+	if c.JSON {
+		if err := json.NewEncoder(p.stdout).Encode(comparisonJSON(compared)); err != nil {
+			return err
+		}
+	}
+	if !c.wanted() {
+		return worst
+	}
+	return c.write(p, t, all, worst)
+}
+
+// worstOf returns the error with the worst exit code, nil if there is none.
+func worstOf(ctx context.Context, ended []error) (worst error) {
+	rank := 0
+	for _, err := range ended {
+		if r := slices.Index(severity, exitCode(ctx, err)); r > rank {
+			worst, rank = err, r
+		}
+	}
+	return worst
+}
