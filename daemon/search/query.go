@@ -23,16 +23,15 @@ type Query struct {
 	// RerankTopN is the number of fused candidates that the reranker scores, at most 200; 0 means
 	// 50. The others follow in fused order.
 	RerankTopN int
-	// MaxPerDocument is the maximum number of hits that belong to one document; 0 means no limit.
-	// FillPlaces gives the places that are left, if so few documents match, to the best of the
-	// passages that it excludes.
+	// MaxPerDocument is the maximum number of hits from one document; 0 means no limit. If too few
+	// documents match, FillPlaces gives the remaining places to the best excluded passages.
 	MaxPerDocument int
 	FillPlaces     bool
 	Filter         Filter
 	Sort           Sort
-	// AsOf is the time at which the question is asked. Documents dated on a later day, and those with
-	// BadDate, are left out; documents without a date are not. Each time has the day of its own zone.
-	// Filter.To bounds the instant.
+	// AsOf is the time at which the question is asked. Documents dated on a later day, and those
+	// with BadDate, are left out; documents without a date are not. Days are in the zone of each
+	// time. Filter.To bounds the instant.
 	AsOf time.Time
 	// Explain asks for Result.Explanation.
 	Explain bool
