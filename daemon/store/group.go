@@ -30,8 +30,8 @@ type group struct {
 	waiting []*member
 	want    int           // full is closed once as many wait; 0: nobody is waiting for them
 	full    chan struct{} // see want
-	// callers estimates the number of callers: those of the last commit, and those who waited when
-	// it ended. took is the duration of that commit, and at its end.
+	// callers estimates the number of callers: the callers of the last commit, and those who waited
+	// when it ended. took is the duration of that commit, and at its end.
 	callers int
 	took    time.Duration
 	at      time.Time

@@ -27,8 +27,8 @@ type replyFiles struct {
 	limit int64 // 0 for none
 
 	mu sync.Mutex
-	// size is what all files took when they were last counted, and what was added since. Other
-	// processes may have changed it.
+	// size is the size of all files when they were last counted, and added the bytes added since.
+	// Other processes may have changed it.
 	size, added int64
 	counted     bool
 }
@@ -39,7 +39,7 @@ func (f *replyFiles) path(key CacheKey) string {
 }
 
 // read returns nil without an error if there is no file. The error wraps errDamaged if the file was
-// damaged, and was removed.
+// damaged and has been removed.
 func (f *replyFiles) read(key CacheKey) ([]byte, error) {
 	path := f.path(key)
 	data, err := inputfile.Read(path, inputfile.Small)
@@ -75,8 +75,8 @@ func (f *replyFiles) write(key CacheKey, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	// No sync: a reply that a crash of the machine destroys is requested again, and a sync for each
-	// reply takes longer than some models do.
+	// No sync: a reply lost in a crash of the machine is requested again, and a sync for each reply
+	// takes longer than some models do.
 	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err

@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// Meter is a Provider that counts what another one costs and keeps it under the cap of an Account.
-// It is safe for concurrent use.
+// Meter is a Provider that counts the costs of another one and keeps them under the cap of an
+// Account. It is safe for concurrent use.
 //
 // Each HTTP attempt has its own reservation. Its worst case is reserved before the attempt. After
-// it, the reservation is settled with the cost of its usage, also of one in an error's body. It is
-// settled with the whole worst case if the attempt may have been charged although its answer was
-// lost, or if the provider did not count its tokens, or counted what cannot be; without a cap,
+// it, the reservation is settled with the cost of its usage, including the usage in an error's
+// body. It is settled with the whole worst case if the attempt may have been charged although its
+// answer was lost, and if the provider's count of tokens is missing or implausible. Without a cap,
 // uncounted tokens are charged as estimated. The cap therefore also holds when attempts are
-// repeated. This relies on the provider to respect MaxTokens: more than the worst case is not
-// believed.
+// repeated. This relies on the provider to respect MaxTokens: a usage above the worst case is
+// implausible.
 //
 // The Witness of a call's context sees each attempt.
 type Meter struct {
@@ -36,9 +36,9 @@ type Totals struct {
 	Usage    Usage
 	// Cost is everything charged, Lost included.
 	Cost USD
-	// Lost is the worst case of the attempts whose tokens the provider did not count, such as those
-	// that returned no answer. The true bill is between Cost minus Lost and Cost, unless there is no
-	// cap and Usage is estimated.
+	// Lost is the worst case of the attempts whose tokens the provider did not count, such as
+	// attempts that returned no answer. The true bill is between Cost minus Lost and Cost, unless
+	// there is no cap and Usage is estimated.
 	Lost USD
 	// Unpriced contains the models whose price is not known, sorted. Their cost is missing from
 	// Cost.
@@ -53,7 +53,7 @@ type retrier interface {
 }
 
 // NewMeter wraps p. A nil budget means no cap: unpriced models are then allowed and listed in the
-// totals. A Meter cannot wrap a Meter, nor what a Cache returns for one.
+// totals. A Meter cannot wrap a Meter, nor a provider that a Cache returned for one.
 func NewMeter(p Provider, prices Prices, b *Budget) (*Meter, error) {
 	return NewAccountMeter(p, prices, budgetAccount{b})
 }
@@ -137,8 +137,8 @@ func (m *Meter) attempt(ctx context.Context, r Request, once func() (Response, e
 	return resp, c.Cost, err
 }
 
-// charge returns what an attempt was charged. lost is the charge of one without an outcome. It
-// replaces a usage that cannot be.
+// charge returns the charge for an attempt. lost is the charge for an attempt without an outcome.
+// It replaces an implausible usage.
 func (m *Meter) charge(r Request, resp *Response, err error, lost Charge) Charge {
 	e, failed := errors.AsType[*Error](err)
 	switch {
@@ -197,9 +197,9 @@ const (
 	bytesPerToken    = 4
 )
 
-// WorstCase returns the most that one attempt at r can cost: one token for each byte sent, since no
-// tokenizer produces more, the template around the messages, and MaxTokens of output. It is 0 for a
-// model without a known price.
+// WorstCase returns the most that one attempt at r can cost: one token for each byte sent, because
+// no tokenizer produces more, the template around the messages, and MaxTokens of output. It is 0
+// for a model without a known price.
 func (m *Meter) WorstCase(r Request) USD {
 	price, _ := m.prices.Of(m.Name(), r.Model)
 	return price.Cost(worstUsage(r))
@@ -211,7 +211,7 @@ func worstUsage(r Request) Usage {
 	return Usage{InputTokens: in, OutputTokens: r.MaxTokens, Estimated: true}
 }
 
-// Likely returns a forecast of what r costs, for English prose at four bytes per token and a
+// Likely returns a forecast of the cost of r, for English prose at four bytes per token and a
 // quarter of MaxTokens of output. A cap cannot rely on it.
 func (m *Meter) Likely(r Request) USD {
 	price, _ := m.prices.Of(m.Name(), r.Model)
