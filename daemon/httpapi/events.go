@@ -64,8 +64,8 @@ func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// streamEvents sends events until the listener is ended or the client has disconnected. Waiting
-// changes are sent together, so that a batch needs few writes per stream.
+// streamEvents sends events until the listener is ended or the client has disconnected. It sends
+// waiting changes together, so that a batch needs few writes per stream.
 func (a *API) streamEvents(ctx context.Context, events *sse.Writer, l *listener) error {
 	id := uint64(0)
 	event := func(name string, data []byte) sse.Event {
