@@ -136,7 +136,7 @@ func (s *salvager) findRecords(data []byte) {
 			return
 		}
 		at += i
-		// Whether the record may not be in files yet. Without a header, it may not.
+		// current is set if the record may be missing in files. Without a header it is set.
 		r, ok, err := decodeRecord(recordMagic, data[at:])
 		current := headers == 0 || r.salt == header.salt
 		if !ok {

@@ -13,7 +13,7 @@ import (
 type ignoreRules struct {
 	b  *backend
 	mu sync.Mutex
-	// patterns are those of a directory and its parents.
+	// patterns has the patterns of a directory and its parents.
 	patterns map[string][]gitignore.Pattern
 }
 
