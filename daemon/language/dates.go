@@ -25,7 +25,7 @@ func names[T interface {
 	return out
 }
 
-// Day returns the day of a month that a word is, such as "5" or "5th", else 0.
+// Day returns the day of a month that a word means, such as "5" or "5th", or 0.
 func Day(word string) int {
 	for _, ending := range []string{"st", "nd", "rd", "th"} {
 		if number, ok := strings.CutSuffix(word, ending); ok {

@@ -24,9 +24,9 @@ const (
 	stride = 1 << 16
 )
 
-// Meter counts what a conversion uses: memory and steps. Both depend on the file alone, so whether
-// a file is converted does not depend on the load of the machine. The first limit that is exceeded,
-// or the end of the context, is the error of every later call.
+// Meter counts the memory and the steps of a conversion. Both depend only on the file, so whether a
+// file is converted does not depend on the load of the machine. The first exceeded limit, or the
+// end of the context, is the error of every later call.
 //
 // A Meter is not safe for concurrent use.
 type Meter struct {
@@ -96,7 +96,7 @@ func (r meteredReader) Read(p []byte) (int, error) {
 // part is the size of the parts in which ReadAll reads.
 const part = 256 << 10
 
-// ReadAll reads r to its end, and holds what it returns: the caller releases it. It fails with
+// ReadAll reads r to its end, and holds the result until the caller releases it. It fails with
 // ErrMemory before it has read more than the conversion may hold.
 func (m *Meter) ReadAll(r io.Reader) ([]byte, error) {
 	var parts [][]byte

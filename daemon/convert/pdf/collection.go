@@ -9,8 +9,8 @@ import (
 )
 
 // collection is a character collection of Adobe, which numbers the characters of a charset in their
-// order, with some left out. It is needed for fonts whose codes are those numbers (CIDs) and that
-// have no ToUnicode.
+// order, with some left out. It is needed for fonts that have no ToUnicode and whose codes are
+// these numbers (CIDs).
 type collection struct {
 	charset xtext.Encoding
 	row     uint32 // characters in a row of the charset: 94, or 157 in Big5

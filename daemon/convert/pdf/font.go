@@ -38,7 +38,8 @@ func (f *textFont) glyphs(s []byte, yield func(glyph)) {
 		n := 1
 		switch {
 		case f.charset != nil:
-			// The file does not have the CMap, so the identifiers by which widths are listed are unknown.
+			// The file does not have the CMap, so the identifiers by which widths are listed are
+			// unknown.
 			g.text, n = f.charset.next(s)
 			if !f.vertical && (n == 1 || g.text != "" && g.text[0] < utf8.RuneSelf) {
 				g.width /= 2
@@ -105,7 +106,7 @@ func (r *reader) font(o types.Object) *textFont {
 	if d == nil {
 		return nil
 	}
-	// The file keeps its dictionaries, so an address stands for one as long as the file is read.
+	// The file keeps its dictionaries, so an address identifies one as long as the file is read.
 	id := reflect.ValueOf(d).Pointer()
 	f, ok := r.fonts[id]
 	if !ok {
@@ -277,8 +278,8 @@ func (r *reader) encoding(d, descriptor types.Dict) *encoding {
 	return e
 }
 
-// builtin returns the encoding in the program of a Type 1 font, nil if there is none. It consists
-// of lines "dup 65 /A put" in the readable part of the program.
+// builtin returns the encoding in the program of a Type 1 font, or nil. It consists of lines "dup
+// 65 /A put" in the readable part of the program.
 func (r *reader) builtin(descriptor types.Dict) *encoding {
 	program := r.stream(descriptor["FontFile"])
 	defer r.release(program)
