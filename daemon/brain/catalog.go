@@ -21,7 +21,7 @@ type Record struct {
 	// brain, even one with the same id. It is 0 in a Folder catalog.
 	UID int64
 	// Folder is the name of the brain's folder in a Folder catalog. It is empty if the name is the
-	// id, unless a brain of another tenant has that folder.
+	// brain's id, and differs if a brain of another tenant has that folder.
 	Folder string
 	// Tenant owns the brain. It is empty for a brain that was created while the
 	// daemon ran without keys.

@@ -55,7 +55,7 @@ func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 }
 
 // callModel is call for a request for which the daemon calls a model. Only ctx limits it, because
-// nobody knows how long models take.
+// models may take any time.
 func callModel[T any](ctx context.Context, c *Client, r request) (T, error) {
 	data, err := c.read(ctx, r, maxJSON)
 	return decode[T](ctx, r, data, err)

@@ -23,8 +23,8 @@ var numeric = []struct {
 	{regexp.MustCompile(`^(\d\d?)\. ?(\d\d?)\. ?(\d{4})\.?$`), 3, 2, 1},
 }
 
-// parseWords reads a date as people write it in words, in the languages whose months are known: a day,
-// the name of a month and a year of four digits, with names of weekdays and short words between them,
+// parseWords reads a date written in words, in the languages whose months are known: a day, the
+// name of a month and a year of four digits, with names of weekdays and short words between them,
 // and with digits of any script.
 func parseWords(s string) (time.Time, bool) {
 	s = strings.ToLower(asciiDigits(s))
@@ -85,7 +85,8 @@ func digits(s string) int {
 	return n
 }
 
-// asciiDigits replaces the digits of other scripts. Those of a script follow one another, from 0 on.
+// asciiDigits replaces the digits of other scripts. The digits of a script are consecutive code
+// points, from 0 on.
 func asciiDigits(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf || !unicode.IsDigit(r) {
