@@ -16,8 +16,8 @@ import (
 	"evalctl/daemon/store/fsstore"
 )
 
-// Salvage copies what can be read of a home with documents in files to a new home, and writes a line
-// for each brain, and for each part that was lost, to w. It does not change the damaged home, which no
+// Salvage copies the readable parts of a home with documents in files to a new home, and writes a
+// line for each brain, and for each lost part, to w. It does not change the damaged home, which no
 // daemon may use meanwhile.
 func Salvage(ctx context.Context, home, out string, w io.Writer) error {
 	if home == "" {

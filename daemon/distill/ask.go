@@ -29,8 +29,8 @@ type question[T any] struct {
 	parse  func(reply string) (T, error)
 }
 
-// ask makes one request, and a second one if the reply to the first is not of the right shape. A
-// reply that the model did not complete is not asked for again: it would be as long again.
+// ask makes one request, and a second one if the reply to the first has the wrong shape. A reply
+// that the model did not complete is not requested again: it would be as long again.
 func ask[T any](ctx context.Context, d *Distiller, q question[T], use *Use) (T, error) {
 	var none T
 	body, err := json.Marshal(q.input)

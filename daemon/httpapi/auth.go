@@ -153,8 +153,8 @@ func (a *API) findBrain(ctx context.Context, c *caller, name string, how lookup)
 		tenant = c.Tenant
 	}
 	if how == cached && a.brains.Shared() {
-		// Brains of others are not found here: the tenant may have created one with the same id
-		// meanwhile.
+		// Only the tenant's own brains: an unknown new one would take precedence over any other
+		// brain.
 		if h, err := a.findOwn(c, tenant, name); !errors.Is(err, brain.ErrNotFound) {
 			return h, c.maskBrain(name, err)
 		}

@@ -127,7 +127,8 @@ func stemHindi(word string) string {
 	return word
 }
 
-// usual has, by script, the language of words in a text whose language has another script.
+// usual has the usual language of each script. Words in another script than their text's are reduced
+// as in that language.
 var usual = [...]Language{
 	latinScript: English, cyrillicScript: Parse("ru"), arabicScript: Parse("ar"), devanagariScript: Parse("hi"), greekScript: Parse("el"),
 	tamilScript: Parse("ta"), southeast: None,

@@ -57,8 +57,8 @@ func (d *decoder) byte() byte {
 
 func (d *decoder) string() string { return d.bytes(d.uvarint()) }
 
-// document reads a document into doc, and its chunks into the first of chunks. Their terms must be
-// below a number. It returns the number of chunks.
+// document reads a document into doc, and its chunks into the first of chunks. Their term numbers
+// must be below terms. It returns the number of chunks.
 func (d *decoder) document(doc *entry, chunks []chunk, terms uint64) int {
 	doc.Path, doc.Title, doc.Source, doc.Text = d.string(), d.string(), d.string(), d.string()
 	flags := d.byte()

@@ -28,7 +28,7 @@ import (
 // uses strace, and covers all calls but reads and closes.
 type Faults struct {
 	// Env is an environment variable. If it is set, the TestMain of the test binary must open the
-	// store in the directory that is its value, and call CommitUnderFaults.
+	// store in the directory that it names, and call CommitUnderFaults.
 	Env string
 	Dir string
 	// All tries every system call instead of a random selection.
