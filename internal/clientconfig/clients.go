@@ -1,5 +1,5 @@
-// Package clientconfig says how a desktop client is told to start an MCP server: where each client
-// keeps its configuration, and what belongs there. It reads and writes no file.
+// Package clientconfig knows how a desktop client is configured to start an MCP server: where each
+// client keeps its configuration, and the entry to add there. It reads and writes no file.
 package clientconfig
 
 import (
@@ -23,8 +23,8 @@ type Client struct {
 	Then string
 }
 
-// clients are all that are known. Paths and formats are those of their own
-// documentation, except Claude Desktop's path on Linux, which it does not describe.
+// clients are all known clients. Paths and formats follow their own documentation, except Claude
+// Desktop's path on Linux, which it does not describe.
 var clients = []Client{
 	{ID: "claude-code", Name: "Claude Code", section: "mcpServers", typed: true,
 		file: func(Places) string { return ".mcp.json" },

@@ -27,7 +27,7 @@ type allowedKey struct {
 }
 
 // ReadAllowed reads a file of allowed signers. Certificates are not supported: a line with
-// cert-authority is an error, and so is one that cannot be read.
+// cert-authority is an error, and so is an unreadable line.
 func ReadAllowed(file string) (*AllowedKeys, error) {
 	data, err := inputfile.ReadText(file, inputfile.Small)
 	if err != nil {
@@ -188,8 +188,8 @@ func (a *AllowedKeys) Principal(key ssh.PublicKey, namespace string, at time.Tim
 	return "", fmt.Errorf("the key %s %s", ssh.FingerprintSHA256(key), reason)
 }
 
-// anybody reports whether a list of patterns of principals has somebody. ssh-keygen refuses some lists
-// with an empty pattern.
+// anybody reports whether a list of patterns of principals has somebody. ssh-keygen refuses some
+// lists with an empty pattern.
 func anybody(list string) bool {
 	found := false
 	for pattern := range strings.SplitSeq(list, ",") {

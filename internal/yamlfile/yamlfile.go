@@ -1,5 +1,5 @@
-// Package yamlfile decodes small YAML files that people write into structs, with errors that name
-// the line, the key and the key that was probably meant, and no Go type.
+// Package yamlfile decodes small hand-written YAML files into structs, with errors that name the
+// line, the key and the key that was probably meant, and no Go type.
 package yamlfile
 
 import (

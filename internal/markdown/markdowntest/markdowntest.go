@@ -35,8 +35,8 @@ type Page struct {
 	source []byte
 }
 
-// Read reads a page. It is an error of the test if the page has anything that data must not become:
-// a link, an image, HTML other than a folded part, a quotation, a line, a block of code.
+// Read reads a page. It fails the test if the page has anything that data must not become: a link,
+// an image, HTML other than a folded part, a quotation, a line, a block of code.
 func Read(t *testing.T, page string) Page {
 	t.Helper()
 	p := Page{source: []byte(page)}
