@@ -14,7 +14,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// Record is what a Catalog keeps of a brain.
+// Record is the entry of a brain in a Catalog.
 type Record struct {
 	Brain protocol.Brain
 	// UID is the number that the catalog has given to the brain. It is never given to another

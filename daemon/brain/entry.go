@@ -46,7 +46,7 @@ type entry struct {
 	searched time.Time    // when indexer was last acquired
 }
 
-// entryConfig is what the stores and indexes of all brains are opened with.
+// entryConfig configures the stores and indexes of all brains.
 type entryConfig struct {
 	drop      func(e *entry, cause error) // see Service.drop
 	openStore func(ctx context.Context, r Record) (*store.Store, error)
@@ -67,7 +67,7 @@ func newEntry(r Record, cfg *entryConfig) *entry {
 	return e
 }
 
-// err returns what operations on the brain fail with, nil while it is usable.
+// err returns the error of operations on the brain, nil while it is usable.
 func (e *entry) err() error { return context.Cause(e.ctx) }
 
 // record returns the latest known record of the brain.

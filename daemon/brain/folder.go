@@ -55,7 +55,7 @@ type brainRecord struct {
 // suffix. Other files in these folders, such as a brain's documents, belong to the caller until the
 // brain is purged.
 type Folder struct {
-	// Logger gets what Load could not delete. Nil: nothing is logged.
+	// Logger gets the files that Load could not delete. Nil: nothing is logged.
 	Logger *slog.Logger
 
 	root *os.Root
@@ -141,7 +141,7 @@ func (f *Folder) read(folder string) Record {
 	return r
 }
 
-// parse returns what it could read of a record also if there is an error.
+// parse returns the readable part of a record also if there is an error.
 func (f *Folder) parse(folder string) (Record, error) {
 	info, err := f.root.Lstat(folder + "/" + brainFile)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxRecord) {

@@ -10,7 +10,7 @@ import (
 // than a caller takes from Find to Handle.Acquire.
 const entryIdle = time.Minute
 
-// errIdle is what a handle is worth that was not acquired in time.
+// errIdle is the error of a handle that was not acquired in time.
 var errIdle = store.Unavailable(nil, "the brain was not used for a while and was closed: try again")
 
 // endIdle ends the entries of unused brains, and with them the state that other packages keep for

@@ -49,7 +49,7 @@ type indexer struct {
 	wake     signal        // while there is work
 }
 
-// indexerConfig is what an indexer needs besides the store.
+// indexerConfig configures an indexer.
 type indexerConfig struct {
 	search    search.Config
 	options   *search.Options // of the index
@@ -305,7 +305,7 @@ func (x *indexer) hopeless(limit context.Context) bool {
 	return ok && remaining > time.Until(deadline)
 }
 
-// behind is what wait returns while the index lacks writes. It requires mu.
+// behind is the result of wait while the index lacks writes. The caller holds mu.
 func (x *indexer) behind() (*protocol.Indexing, error) {
 	if x.applied > 0 {
 		state, _ := x.mirror.progress.indexing(len(x.dirty))

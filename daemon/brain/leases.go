@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// ErrLeased is returned by Handle.Lease for what another process is doing.
+// ErrLeased is returned by Handle.Lease for work that another process is doing.
 var ErrLeased = errors.New("another process is doing that")
 
 // Leases divides work on brains among processes that share them. All methods are safe for

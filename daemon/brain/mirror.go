@@ -178,7 +178,7 @@ func (m *mirror) compareWithServer(ctx context.Context) error {
 	return err
 }
 
-// unchanged returns an error if the server may lack what the index has.
+// unchanged returns an error if the server may lack commits that the index has.
 func (m *mirror) unchanged(ctx context.Context) error {
 	if err := m.documents.store.Sync(ctx); err != nil {
 		return err

@@ -94,7 +94,7 @@ func (r *request) form(f protocol.IngestFile) {
 	r.contentType, r.body = w.FormDataContentType(), body.Bytes()
 }
 
-// headerText removes what would end a header.
+// headerText removes characters that would end a header.
 func headerText(s string) string { return strings.NewReplacer("\r", "", "\n", "").Replace(s) }
 
 // bothSpellings returns the keys of a file in snake_case and in camelCase.

@@ -144,7 +144,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	return res, nil
 }
 
-// transportError names the request without its query, which contains what users remember.
+// transportError names the request without its query, which contains users' memories.
 func transportError(ctx context.Context, r request, err error) error {
 	return fmt.Errorf("%s %s: %w", r.method, r.path, httpclient.Cause(ctx, err))
 }

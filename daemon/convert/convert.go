@@ -94,7 +94,7 @@ func Page(ctx context.Context, base *url.URL, data []byte) (Document, error) {
 	})
 }
 
-// perByte is about what a conversion holds for each byte of its file, at least.
+// perByte is about the least memory that a conversion holds for each byte of its file.
 const perByte = 6
 
 // budgeted runs a conversion within the budget of the process, and checks and completes its result.

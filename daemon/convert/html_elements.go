@@ -13,7 +13,7 @@ type page struct {
 	dropped  map[*html.Node]bool // elements beside the main text, which are not written
 }
 
-// content is what an element contains.
+// content is a set of the kinds of content in an element.
 type content uint8
 
 const (

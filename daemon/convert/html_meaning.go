@@ -42,7 +42,7 @@ func hasNote(n *html.Node) bool {
 	return false
 }
 
-// explain writes what an abbreviation stands for behind its first occurrence.
+// explain writes the meaning of an abbreviation behind its first occurrence.
 func (w *htmlWriter) explain(n *html.Node, title string) {
 	short, title := strings.TrimSpace(textOf(n)), oneLine(title, maxTitle)
 	if title == "" || short == "" || strings.EqualFold(short, title) || w.known[short] {

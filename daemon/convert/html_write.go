@@ -37,7 +37,7 @@ type htmlWriter struct {
 	step    int             // to the number of the item after it
 }
 
-// indent is what the lines of a list item or a quote begin with.
+// indent is the beginning of the lines of a list item or a quote.
 type indent struct {
 	first, rest string
 	used        bool // the first line is written

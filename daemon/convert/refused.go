@@ -23,7 +23,7 @@ func isText(data []byte) bool {
 	return false
 }
 
-// advice is what a file is that cannot be converted, and what to do.
+// advice is the type of a file that cannot be converted, and what to do.
 const (
 	wordProcessor = "a document of a word processor: save it as PDF, HTML or text"
 	spreadsheet   = "a spreadsheet: save its sheets as CSV"

@@ -12,7 +12,7 @@ const (
 	replyTokens = 4096
 	// Reasoning models spend most of their tokens before the reply.
 	reasoningTokens = 16_384
-	// maxFakeReply is what the provider "fake" passes of a reply, in bytes.
+	// maxFakeReply is the part of a reply that the provider "fake" passes, in bytes.
 	maxFakeReply = 4 * replyTokens
 
 	// maxReply limits the replies that are parsed, in bytes.

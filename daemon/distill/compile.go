@@ -24,7 +24,7 @@ type Note struct {
 	Date        time.Time // may be zero
 }
 
-// Summary is what several notes on one subject say.
+// Summary is the content of several notes on one subject.
 type Summary struct {
 	Title string // one line of 1 to MaxTitle characters
 	Text  string // Markdown without headings and code

@@ -13,7 +13,7 @@ const (
 	maxFeedback = 1000
 )
 
-// Reflection is what a conversation came to.
+// Reflection is the outcome of a conversation.
 type Reflection struct {
 	// Outcome is one line of 1 to 500 characters.
 	Outcome string `json:"outcome"`

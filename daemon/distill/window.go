@@ -16,7 +16,7 @@ const (
 	maxName = 200
 	// maxTool is how much of a tool's result is read, in bytes.
 	maxTool = 2000
-	// cutMark ends a text of which the rest is left out.
+	// cutMark ends a text whose rest is left out.
 	cutMark = " […]"
 )
 
@@ -31,8 +31,8 @@ type piece struct {
 	at time.Time
 }
 
-// window is what one request reads. Earlier are the last messages of the window before, which have
-// been distilled already.
+// window is the content of one request. Earlier are the last messages of the window before, which
+// have been distilled already.
 type window struct {
 	Earlier  []piece `json:"earlier,omitempty"`
 	Messages []piece `json:"messages"`

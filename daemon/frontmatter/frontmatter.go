@@ -142,7 +142,7 @@ func cut(text string) (header, body string, ok bool) {
 	return "", "", false
 }
 
-// cutLine returns the first line without the white space at its end, and what follows it.
+// cutLine returns the first line without the white space at its end, and the rest.
 func cutLine(text string) (line, rest string) {
 	line, rest, _ = strings.Cut(text, "\n")
 	return strings.TrimRight(line, " \t\r"), rest

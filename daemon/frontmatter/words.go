@@ -61,7 +61,7 @@ func parseWords(s string) (time.Time, bool) {
 	return dateOf(year, month, day)
 }
 
-// dateOf returns a date that exists. Years of other calendars are none.
+// dateOf returns a date that exists. It rejects years of other calendars.
 func dateOf(year int, month time.Month, day int) (time.Time, bool) {
 	t := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	return t, year >= 1500 && year < 2400 && t.Day() == day && t.Month() == month

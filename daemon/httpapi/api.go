@@ -36,7 +36,7 @@ type Config struct {
 	Metrics []prometheus.Collector
 }
 
-// Options are what the operator of a daemon decides about its API.
+// Options are the operator's settings of an API.
 type Options struct {
 	// Keys are the keys that may use the API. Nil allows everything to every client, so the
 	// listener must then be unreachable for others.

@@ -196,8 +196,8 @@ func (a *API) findOwn(c *caller, owner, id string) (brain.Handle, error) {
 	return h, err
 }
 
-// mayKnow reports whether the caller, which may be nil, may know that a brain is damaged. The owner is empty if it is
-// unknown.
+// mayKnow reports whether the caller, which may be nil, may know that a brain is damaged. The owner
+// is empty if it is unknown.
 func (c *caller) mayKnow(owner, id string) bool {
 	return c == nil || c.owns(id, owner) || owner == "" && slices.Contains(c.Brains, id)
 }

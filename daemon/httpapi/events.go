@@ -43,7 +43,7 @@ func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer a.feeds.attach(h, l)()
-	// The client may attach again with what its key is then.
+	// The client may attach again with the key's new rights.
 	defer requestOf(r).caller.whenEnded(func() { l.end(errKeyEnded) })()
 	// A later deletion of the brain ends the listener. An earlier one is found here.
 	if err := h.Err(); err != nil {

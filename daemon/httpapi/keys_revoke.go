@@ -70,7 +70,7 @@ func findKey(keys []Key, which string) (int, error) {
 	return 0, fmt.Errorf("%q may mean %s: use more digits of the id, or another name", which, strings.Join(names, " or "))
 }
 
-// markRevoked returns the new content of a file with the keys all, of which key i is newly revoked.
+// markRevoked returns the new content of a file with the keys all. Key i of them is newly revoked.
 func markRevoked(file string, data []byte, all []Key, i int) ([]byte, error) {
 	layout := fmt.Errorf("%s: revoke key %q: the file's layout does not allow it: "+
 		"write keys as a plain list", file, all[i].Name)

@@ -57,7 +57,7 @@ func (a *API) refuse(r *http.Request, gate *admission.Gate) error {
 	return admission.ErrOverloaded
 }
 
-// setRefusal sets the header of what writeError writes for admission.ErrOverloaded.
+// setRefusal sets the header of the response that writeError writes for admission.ErrOverloaded.
 func setRefusal(h http.Header, after time.Duration) {
 	h.Set("Content-Type", protocol.TypeProblem)
 	h.Set("Content-Length", strconv.Itoa(len(refusalBody)))
@@ -65,7 +65,7 @@ func setRefusal(h http.Header, after time.Duration) {
 	h.Set("Retry-After", strconv.Itoa(int(after/time.Second)))
 }
 
-// writeRefusal responds with what writeError writes for admission.ErrOverloaded.
+// writeRefusal writes the same response as writeError for admission.ErrOverloaded.
 func (state *request) writeRefusal(r *http.Request, after time.Duration) {
 	w := &state.response
 	setRefusal(w.Header(), after)

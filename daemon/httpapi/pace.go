@@ -43,7 +43,7 @@ func newPace(processors int) *pace {
 	return &pace{processors: float64(processors), longest: retryAfter}
 }
 
-// turn returns in what time there is time for another refusal.
+// turn returns the time until another refusal is due.
 func (p *pace) turn(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -22,7 +22,7 @@ type request struct {
 	// is not looked up again: its id could be another tenant's if this brain is deleted while the
 	// body is still arriving.
 	brain brain.Handle
-	// repeatable means that the handler may be called again. body is what readBody returned.
+	// repeatable means that the handler may be called again. body is the result of readBody.
 	repeatable bool
 	body       []byte
 	// gate is the gate that the work has still to pass before it begins, with leave; nil: none.

@@ -124,7 +124,7 @@ func writeFrom(
 	return err
 }
 
-// partBytes is what a client has to read within frameTimeout.
+// partBytes is how much a client has to read within frameTimeout.
 const partBytes = 64 << 10
 
 // deadlineWriter writes in parts, each with its own deadline. The last deadline also covers the

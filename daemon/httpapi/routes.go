@@ -11,7 +11,7 @@ type route struct {
 	// pattern is a method and a path in the syntax of http.ServeMux. The wildcard {id} is the id or
 	// the slug of a brain, which brainOf then returns.
 	pattern string
-	// scope is what a key needs. scopeOpen needs no key, scopeKey any key.
+	// scope is the scope that a key needs. scopeOpen needs no key, scopeKey any key.
 	scope scope
 	// kind is the gate that its work passes.
 	kind kind

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// evidence is what a text shows of its language.
+// evidence is the evidence of a text's language.
 type evidence struct {
 	script script // of most letters, the Latin one without any
 	all    int    // the words of the text

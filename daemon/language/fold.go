@@ -124,7 +124,7 @@ func foldIn(l Language, word string) string {
 	return b.String()
 }
 
-// Bare returns a term without any optional accent: what people type who leave them out.
+// Bare returns a term without any optional accent, as people type it who leave them out.
 func Bare(term string) string { return fold(term) }
 
 // isHidden reports whether a character beyond ASCII shows nothing (Unicode, DerivedCoreProperties:

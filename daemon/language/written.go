@@ -198,7 +198,7 @@ func (w *walker) next() bool {
 	return false
 }
 
-// kind is what a code point is to a word.
+// kind is the role of a code point in a word.
 type kind uint8
 
 const (

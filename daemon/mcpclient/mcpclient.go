@@ -30,7 +30,7 @@ type Options struct {
 	// Env are variables of a command's environment, each as NAME=value, in addition to those that
 	// every program gets (see package environ).
 	Env []string
-	// Stderr receives what a command writes to its standard error. Nil discards it.
+	// Stderr receives the standard error of a command. Nil discards it.
 	Stderr io.Writer
 	// HTTPClient sends the requests to a URL; its Timeout and CheckRedirect are not used. Default: a
 	// client with connections of its own.

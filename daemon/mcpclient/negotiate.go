@@ -138,7 +138,7 @@ func (h *handshake) offered(response *jsonrpc.Response) string {
 	return ""
 }
 
-// judge returns what a response agrees on, nil if it refuses.
+// judge returns the version that a response agrees on, nil if it refuses.
 func (h *handshake) judge(method string, response *jsonrpc.Response) *agreement {
 	agreed, err := agree(method, response)
 	if err == nil {

@@ -38,7 +38,7 @@ func Pipe(
 	return c, nil
 }
 
-// lines returns a reader of what filter copies. stop ends it.
+// lines returns a reader of the output of filter. stop ends it.
 func lines(from io.Reader, noise func([]byte)) (r io.ReadCloser, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	messages, filtered := io.Pipe()

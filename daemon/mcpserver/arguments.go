@@ -42,7 +42,7 @@ type schema struct {
 	Maximum *float64 `json:"maximum"`
 }
 
-// compile prepares the schema for use, and rejects what check does not implement.
+// compile prepares the schema for use, and rejects keywords that check does not implement.
 func (s *schema) compile() (err error) {
 	switch s.Type {
 	case "string", "integer":

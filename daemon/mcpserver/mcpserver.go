@@ -77,7 +77,7 @@ type call struct {
 	progress func(delta string) error
 }
 
-// reply is what a tool returns: the payload is the structured content, text its short summary.
+// reply is the result of a tool: payload is the structured content, text its short summary.
 type reply struct {
 	payload any
 	text    string
@@ -103,7 +103,7 @@ var tools = map[string]func(context.Context, call) (reply, error){
 func (s *Server) mcpServer(local bool, settle func(context.Context)) *mcp.Server {
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "evalctl", Version: s.version},
-		// The capabilities are those in methods. Nil would advertise logging. There are no prompts
+		// The capabilities follow from methods. Nil would advertise logging. There are no prompts
 		// and no resources, and clients ask for their lists. The lists never change.
 		&mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{
 			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},

@@ -125,7 +125,7 @@ func (s *schema) one(value any) []any {
 	return nil
 }
 
-// ignoring says which arguments were ignored, so that a model can send what it meant.
+// ignoring names the ignored arguments, so that a model can correct them.
 func (s *schema) ignoring(names []string) string {
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%.64q", name)

@@ -67,7 +67,7 @@ const (
 	methodCancelled  = "notifications/cancelled"
 )
 
-// method is what a request of a method needs.
+// method describes the requests of a method.
 type method struct{ notification, params bool }
 
 // methods are the requests that the server answers in some version of the protocol, and the

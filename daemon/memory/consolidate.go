@@ -110,7 +110,7 @@ func beingConsolidated(h brain.Handle) error {
 	return fmt.Errorf("%w: brain %s is being consolidated: try again later", store.ErrConflict, h.Brain().ID)
 }
 
-// compilation is what the model made of the units.
+// compilation is the model's result for the units.
 type compilation struct {
 	summaries []compiledSummary
 	read      []string // keys of the units that were read

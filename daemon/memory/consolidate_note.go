@@ -48,7 +48,7 @@ func noteDocument(facts []fact, when time.Time, sources []string) (string, error
 	})
 }
 
-// isNote reports whether a document is what noteDocument writes, about one fact.
+// isNote reports whether noteDocument has written a document, about one fact.
 func (d holding) isNote() bool {
 	if !d.sealed || len(d.facts) == 0 {
 		return false

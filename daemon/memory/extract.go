@@ -24,7 +24,7 @@ const (
 	// has more.
 	maxStepMessages = 100
 	maxStepBytes    = 48 << 10
-	// The model rereads some messages before a step, to understand what follows.
+	// The model rereads some messages before a step, as context.
 	maxEarlierMessages = 4
 	maxEarlierBytes    = 1500
 	// maxFactsDocument is the size in bytes at which a new document of facts begins. A step

@@ -67,7 +67,7 @@ func (u pendingMessages) first() int { return u.state.Extracted }
 // end is the index after the last message of the step. A step has at least one message.
 func (u pendingMessages) end() int { return u.fresh[len(u.fresh)-1].Index + 1 }
 
-// all returns what the model reads.
+// all returns the messages that the model reads.
 func (u pendingMessages) all() []distill.Message {
 	return distillMessages(slices.Concat(u.earlier, u.fresh))
 }

@@ -14,7 +14,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// The folders of what the daemon writes by itself.
+// The folders of the documents that the daemon writes by itself.
 const (
 	factsFolder    = "memory/agent/facts/"
 	episodesFolder = "memory/agent/episodes/"

@@ -44,7 +44,7 @@ type group struct {
 	leader sync.Mutex // held by the request that commits
 }
 
-// groupWrite is what one request writes.
+// groupWrite is the write of one request.
 type groupWrite struct {
 	ctx    context.Context
 	reason string

@@ -45,7 +45,7 @@ const (
 // effect was committed, unless the same commit has its result, see job.finish.
 type runJob func(ctx context.Context, s *Service, h brain.Handle, j *job) (result any, err error)
 
-// jobKinds returns what the jobs of each kind do.
+// jobKinds returns the functions of the kinds of jobs.
 func jobKinds() map[string]runJob {
 	return map[string]runJob{protocol.JobExtract: runExtract, protocol.JobIngest: runIngest}
 }

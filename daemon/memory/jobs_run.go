@@ -69,7 +69,7 @@ func (s *Service) work(h brain.Handle, b *brainJobs, kind string) {
 // nextJob takes the first job of a queue. If the queue is empty, it ends the queue and returns "".
 func (s *Service) nextJob(ctx context.Context, h brain.Handle, b *brainJobs, l *jobLease, kind string) string {
 	if l.held != nil && h.Leased() && s.queueIsEmpty(b, kind) && ctx.Err() == nil {
-		// What other processes have added, which wait for the lease.
+		// Jobs that other processes have added wait for the lease.
 		if err := s.scan(h, b, true); err != nil {
 			s.cfg.Logger.Warn("cannot look for the jobs of other processes", "brain", h.Brain().ID, "because", err)
 		}
@@ -207,7 +207,7 @@ func (s *Service) runSafely(ctx context.Context, h brain.Handle, j *job) (result
 	return run(ctx, s, h, j)
 }
 
-// failed decides what follows a failed attempt.
+// failed decides how a failed attempt is continued.
 func (s *Service) failed(
 	ctx context.Context, st *store.Store, b *brainJobs, j *job, cause error,
 ) (again time.Duration, err error) {

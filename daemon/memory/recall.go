@@ -155,7 +155,7 @@ func withComponent(components map[string]float64, key string, value float64) map
 	return out
 }
 
-// recentPart is what a recall needs to know about a session.
+// recentPart is the part of a session that a recall needs.
 type recentPart struct {
 	words string          // of the latest messages
 	own   map[string]bool // documents of the end of the session

@@ -60,7 +60,7 @@ type Config struct {
 // Service implements the operations. It is safe for concurrent use.
 type Service struct {
 	cfg Config
-	// distiller asks the Reader what conversations and notes come down to.
+	// distiller asks the Reader to condense conversations and notes.
 	distiller *distill.Distiller
 	jobs      *jobs
 	// consolidating has the brain.Handle of each brain that is being consolidated.

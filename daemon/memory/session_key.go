@@ -48,7 +48,7 @@ func sessionKey(id string) string {
 	return readable[:min(len(readable), maxPlainKey)] + "=" + hex.EncodeToString(sum[:])
 }
 
-// maxPlainKey leaves room for what file names add to a key, in bytes.
+// maxPlainKey leaves room for the rest of file names that contain a key, in bytes.
 const maxPlainKey = 64
 
 func plainKey(id string) bool {

@@ -66,8 +66,9 @@ type SearchFilters struct {
 	Paths      []string `json:"paths,omitzero"`       // one of these
 	Tags       []string `json:"tags,omitzero"`        // all of these
 	SessionIDs []string `json:"session_ids,omitzero"` // one of these
-	// DateFrom and DateTo are inclusive limits of a document's date: instants in RFC 3339, or days as
-	// YYYY-MM-DD, with which the document's day in its own zone is compared. If either is set, undated documents and those with an unreadable date do not match.
+	// DateFrom and DateTo are inclusive limits of a document's date: instants in RFC 3339, or days
+	// as YYYY-MM-DD, with which the document's day in its own zone is compared. If either is set,
+	// undated documents and those with an unreadable date do not match.
 	DateFrom string `json:"date_from,omitempty"`
 	DateTo   string `json:"date_to,omitempty"`
 	// IncludeGenerated includes generated documents, whose base name begins with "_".

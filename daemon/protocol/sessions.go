@@ -132,7 +132,8 @@ type ConsolidateResponse struct {
 	Result Consolidation `json:"result"`
 }
 
-// Consolidation lists what a consolidation did, or would do with DryRun. Lists are never null.
+// Consolidation lists the actions of a consolidation, or with DryRun those that it would take.
+// Lists are never null.
 type Consolidation struct {
 	DryRun   bool                  `json:"dry_run"`
 	Compiled []ConsolidationAction `json:"compiled"`

@@ -9,7 +9,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// mark is what a reader's markers at one place of the answer say.
+// mark is the content of a reader's markers at one place of the answer.
 type mark struct {
 	at   int   // byte offset in the shown answer
 	hits []int // indexes, each once
@@ -173,7 +173,7 @@ func (a *Answer) quoted(brackets string) bool {
 	return false
 }
 
-// markerChars are what a marker may contain between its brackets.
+// markerChars are the characters that a marker may contain between its brackets.
 const markerChars = "0123456789 ,;-–"
 
 // leadingMarker parses brackets with numbers at the start of text, such as [1], [1, 2] and [1-3].

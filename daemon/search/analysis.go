@@ -13,7 +13,7 @@ import (
 // minShare is the number of documents that is worth a goroutine.
 const minShare = 8
 
-// analysis holds what one goroutine found in some of the documents.
+// analysis holds the findings of one goroutine in some of the documents.
 type analysis struct {
 	counter counter
 	docs    []analysedDocument

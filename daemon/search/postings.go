@@ -60,7 +60,7 @@ func (t *tallies) number(counts tally) uint8 {
 }
 
 // restore adds the tallies of a snapshot, in their order. It reports whether they are all different
-// and begin with those of newTallies.
+// and begin with those in newTallies.
 func (t *tallies) restore(list []tally) bool {
 	if len(list) < len(t.list)-1 {
 		return false

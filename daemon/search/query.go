@@ -11,7 +11,7 @@ import (
 // Query asks for the passages that match a text best. Zero values mean the defaults.
 type Query struct {
 	Text string
-	// Conditions are what passages must meet in every mode, see question.ParseOperators.
+	// Conditions must be met by passages in every mode, see question.ParseOperators.
 	Conditions question.Conditions
 	Mode       Mode // empty means auto
 	TopK       int  // maximum number of hits; 0 means 10

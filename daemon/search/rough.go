@@ -74,7 +74,7 @@ func (r *rough) add(ix *Index, term uint32, gain float32) {
 	r.touched = touched
 }
 
-// share returns what a term adds to the score of a chunk, and remembers it if possible.
+// share returns the part of a chunk's score due to a term, and remembers it if possible.
 func (r *rough) share(ix *Index, term, chunk uint32, number uint8) float32 {
 	e := ix.extents[chunk]
 	share := float32(ix.saturated(weightedCount(ix.tally(term, chunk, number), r.norm.of(e))))

@@ -84,7 +84,7 @@ func (ix *Index) tally(term, chunk uint32, number uint8) tally {
 	return ix.chunks[chunk].count(term)
 }
 
-// gain returns the limit of what a term can add to a score.
+// gain returns the most that a term can add to a score.
 func (ix *Index) gain(term uint32) float64 {
 	df, n := ix.postings[term].live, ix.population(term)
 	if n == ix.live {

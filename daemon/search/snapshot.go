@@ -63,7 +63,7 @@ type header struct {
 	Documents, Chunks, Terms, Tallies, Postings uint64
 }
 
-// contents describes what a snapshot holds, and where.
+// contents describes the parts of a snapshot and their places.
 type contents struct {
 	header
 	parts []part

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ChangeKind is what happened to a document (spec 2, ChangeEvent).
+// ChangeKind is the kind of change to a document (spec 2, ChangeEvent).
 type ChangeKind string
 
 // The kinds of ChangeEvent.

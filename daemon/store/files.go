@@ -47,7 +47,7 @@ func (f *Files) Read(ctx context.Context, path string) ([]byte, error) {
 	return ReadOpened(f.Open(ctx, path))
 }
 
-// ReadOpened reads and closes what an Open returned.
+// ReadOpened reads and closes the result of an Open.
 func ReadOpened(content io.ReadCloser, size int64, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

@@ -140,7 +140,7 @@ func (g *group) gather() {
 	}
 }
 
-// take removes the next group from what waits.
+// take removes the next group from the waiting mutations.
 func (g *group) take() []*member {
 	g.mu.Lock()
 	defer g.mu.Unlock()

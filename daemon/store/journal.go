@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// documents is what a journal reads below its own changes.
+// documents are the documents below a journal's own changes.
 type documents interface {
 	read(ctx context.Context, path string) ([]byte, error)
 	stat(ctx context.Context, path string) (FileInfo, error)

@@ -43,7 +43,7 @@ type sharedBackend interface {
 	Server() uint64
 }
 
-// Mutation is the outcome of an operation: what Mutate returns.
+// Mutation is the outcome of an operation, as Mutate returns it.
 type Mutation struct {
 	Event ChangeEvent
 	OK    bool

@@ -250,7 +250,7 @@ func (s *Store) publish(events []ChangeEvent, reason string, when time.Time) {
 	s.hub.publish(events)
 }
 
-// stamp sets what the events of a commit have in common.
+// stamp sets the fields that the events of a commit have in common.
 func stamp(events []ChangeEvent, seq uint64, reason string, when time.Time) {
 	for i := range events {
 		events[i].Seq = seq

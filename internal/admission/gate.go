@@ -343,7 +343,7 @@ func (g *Gate) Idle() bool {
 	return g.inFlight == 0 && g.queued == 0 && g.coming == 0
 }
 
-// Stats returns what the gate has done and does.
+// Stats returns the counts and the present load of the gate.
 func (g *Gate) Stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()

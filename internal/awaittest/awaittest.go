@@ -1,4 +1,4 @@
-// Package awaittest waits for what other goroutines and processes do, and keeps what they log.
+// Package awaittest waits for other goroutines and processes, and keeps their logs.
 package awaittest
 
 import (

@@ -1,4 +1,4 @@
-// Package build says what this program was built from.
+// Package build reports the version and the commit of this program.
 package build
 
 import (

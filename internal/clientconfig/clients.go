@@ -19,7 +19,7 @@ type Client struct {
 	file func(Places) string
 	// add is the beginning of the client's own command that adds a server, empty if it has none.
 	add string
-	// Then is what the user does after the file was changed, a sentence.
+	// Then is the user's next step after the file was changed, a sentence.
 	Then string
 }
 

@@ -155,7 +155,7 @@ func (c Config) checkTotal(total int64) error {
 	return nil
 }
 
-// validator returns what identifies the version of a file: its strong ETag, else its date.
+// validator returns the identity of a file's version: its strong ETag, else its date.
 func validator(h http.Header) string {
 	if tag := h.Get("ETag"); len(tag) > 0 && tag[0] == '"' {
 		return tag

@@ -65,7 +65,7 @@ func unfinished(inside []byte) int {
 	return 0
 }
 
-// escaped reports whether what follows a text belongs to the backslash at its end.
+// escaped reports whether the next character belongs to the backslash at the end of a text.
 func escaped(before []byte) bool {
 	n := len(before) - len(bytes.TrimRight(before, `\`))
 	return n%2 == 1

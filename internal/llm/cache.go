@@ -47,7 +47,7 @@ type Cache struct {
 	pending map[CacheKey]chan struct{} // closed when the request that will store it has ended
 }
 
-// CacheStats is what a cache has done since it was opened.
+// CacheStats counts the uses of a cache since it was opened.
 type CacheStats struct {
 	// Hits and Misses count the requests that looked for a reply.
 	Hits, Misses int
@@ -55,7 +55,7 @@ type CacheStats struct {
 	// files that could not be read or written, with the last Failure.
 	Stored, Damaged, Failed int
 	Failure                 error
-	// Saved is what the cached replies would have cost, where their price is known.
+	// Saved is the cost that the cached replies have saved, if their price is known.
 	Saved USD
 }
 
@@ -204,7 +204,7 @@ func (c *Cache) Store(key CacheKey, value any) {
 	c.stats.Stored++
 }
 
-// Saved counts what a cached reply would have cost.
+// Saved counts the cost that a cached reply has saved.
 func (c *Cache) Saved(usd USD) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 
 var errDamaged = errors.New("the file is damaged")
 
-// block is what the smallest file takes on most disks.
+// block is the size of the smallest file on most disks.
 const block = 4 << 10
 
 // replyFiles is the folder of a cache, of replies or of vectors.

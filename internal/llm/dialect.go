@@ -154,7 +154,7 @@ func (s *dialectSearch) open(d Dialect) bool {
 		!slices.ContainsFunc(s.tried, func(t Dialect) bool { return t.sent(s.request) == d.sent(s.request) })
 }
 
-// sent returns the dialect without what a request does not need.
+// sent returns the dialect without the parts that a request does not need.
 func (d Dialect) sent(r Request) Dialect {
 	d.JSON = d.JSON && r.JSON
 	d.System = d.System && r.instructs()
@@ -221,7 +221,7 @@ func (d Dialect) plainer() []Dialect {
 	}
 }
 
-// The words by which refusals name what a request has.
+// The words by which refusals name parts of a request.
 var (
 	aboutSize = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)too (?:large|long|high|big|many)|context (?:length|size|window)|at most|exceed|less than|must be (?:positive|greater)`)

@@ -124,7 +124,7 @@ func (e *openAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]
 	return err
 }
 
-// count counts what a response has cost, whether or not it can be used.
+// count counts the cost of a response, whether or not it can be used.
 func (e *openAIEmbedder) count(u openai.Usage, texts int) {
 	if n := cmp.Or(u.PromptTokens, u.TotalTokens); n > 0 {
 		e.tokens.Add(int64(n))

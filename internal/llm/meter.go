@@ -29,7 +29,7 @@ type Meter struct {
 	unpriced map[string]bool
 }
 
-// Totals is what a meter has counted so far.
+// Totals are the counts of a meter so far.
 type Totals struct {
 	Calls    int
 	Attempts int
@@ -191,7 +191,7 @@ func (m *Meter) Totals() Totals {
 }
 
 const (
-	// What a chat template adds around messages, with a margin.
+	// The additions of a chat template around messages, with a margin.
 	tokensPerMessage = 16
 	tokensPerRequest = 64
 	bytesPerToken    = 4

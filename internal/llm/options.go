@@ -86,7 +86,7 @@ func (o Options) Degrees() (t float64, ok bool) {
 	return t, err == nil
 }
 
-// over returns a dialect with what the options say.
+// over returns a dialect with the settings of the options.
 func (o Options) over(d Dialect) Dialect {
 	if o.Limit != "" {
 		d.Limit = o.Limit

@@ -85,9 +85,9 @@ var listPrices = Prices{
 
 // Of returns the price of a provider's model. The providers "fake" and "ollama" charge nothing. A
 // dated snapshot such as gpt-4.1-2025-04-14 or claude-haiku-4-5-20251001 costs as much as its model
-// unless it has its own entry. ok is false for a model that is not in the table. So are other names
-// of its models, such as a router's openai/gpt-4o, because a router sets its own prices, and
-// gpt-5-chat-latest, which may be another model tomorrow.
+// unless it has its own entry. ok is false for a model that is not in the table, or not under this
+// name: a router's openai/gpt-4o has prices of the router, and gpt-5-chat-latest may be another
+// model tomorrow.
 func (p Prices) Of(provider, model string) (price Price, ok bool) {
 	if provider == ProviderFake || provider == ProviderOllama {
 		return Price{}, true

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// refusal is what a provider says in the body of an error.
+// refusal is the content of an error's body.
 type refusal struct {
 	// message is for people, with the words of a provider behind this one.
 	message string
@@ -66,7 +66,7 @@ func parseRefusal(body []byte) refusal {
 	return r.within(fields)
 }
 
-// within adds what the fields beside a message say.
+// within adds the fields beside a message.
 func (r refusal) within(f refusalFields) refusal {
 	r.param, _ = textOf(f.Param)
 	for _, field := range []json.RawMessage{f.Code, f.Status, f.Type} {

@@ -41,7 +41,7 @@ func (o *openAIProvider) retrying(ctx context.Context, r Request,
 	return resp, err
 }
 
-// call is what the requests of one call have in common.
+// call has the state that the requests of one call share.
 type call struct {
 	provider   *openAIProvider
 	perAttempt func(once func() (Response, error)) (Response, error)

@@ -21,7 +21,7 @@ func Unfenced(text string) string {
 	return strings.TrimSpace(body)
 }
 
-// thoughts match the marks at which models begin and end what they think.
+// thoughts match the marks around a model's thoughts.
 var thoughts = sync.OnceValue(func() [2]*regexp.Regexp {
 	return [2]*regexp.Regexp{
 		regexp.MustCompile(`(?i)<(?:think|thinking|thought|thoughts|reasoning)>|\[THINK\]|◁think▷|<\|channel\|>analysis<\|message\|>`),

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// session is what each connection begins with.
+// session configures each connection.
 type session struct {
 	settings  string // statements
 	connected func(server string)

@@ -19,7 +19,7 @@ type Secret struct{ Name, Value string }
 // Token is the secret of a request. Its mark is [token].
 func Token(value string) Secret { return Secret{"token", value} }
 
-// mark returns what replaces a secret.
+// mark returns the replacement of a secret.
 func (s Secret) mark() string { return "[" + s.Name + "]" }
 
 // Redactor replaces secrets, literally and as JSON, URLs, quoted Go strings and base64 encode them.

@@ -56,7 +56,7 @@ func ReadAllowed(file string) (*AllowedKeys, error) {
 // errForm is the error of a line that has another form.
 var errForm = errors.New("it is not PRINCIPAL [OPTIONS] KEY")
 
-// parseAllowed parses a line as ssh-keygen does. What it refuses is refused here.
+// parseAllowed parses a line as ssh-keygen does, and refuses the same lines.
 func parseAllowed(line string) (k allowedKey, err error) {
 	rest, ok := "", false
 	if quoted, isQuoted := strings.CutPrefix(line, `"`); isQuoted {

@@ -89,7 +89,7 @@ func isPublicKey(data []byte) bool {
 // prints it.
 func (s *Signer) Fingerprint() string { return ssh.FingerprintSHA256(s.signer.PublicKey()) }
 
-// What all signatures have in common.
+// Fields that all signatures have in common.
 const (
 	magic     = "SSHSIG"
 	version   = 1
@@ -97,7 +97,7 @@ const (
 	pemType   = "SSH SIGNATURE"
 )
 
-// signedData is what the key signs, after magic.
+// signedData is the text that the key signs, after magic.
 type signedData struct {
 	Namespace, Reserved, Hash string
 	Sum                       []byte

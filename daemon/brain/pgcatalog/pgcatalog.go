@@ -60,7 +60,7 @@ func (c *Catalog) Ping(ctx context.Context) error {
 	return failed("ping the database", c.db.Ping(ctx))
 }
 
-// Metrics returns what /metrics reports about the database.
+// Metrics returns the metrics of the database.
 func (c *Catalog) Metrics() []prometheus.Collector { return postgres.Metrics(c.pool) }
 
 // answerWithin is how long a statement may take, including the wait for a connection. The server

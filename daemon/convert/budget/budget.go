@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// small is what a conversion in the small lane may hold, in bytes.
+	// small is the memory that a conversion in the small lane may hold, in bytes.
 	small = 16 << 20
 	// The large lane allows large bytes and perByte more for each byte of the file, but not more
 	// than largest: files of 25 MiB have to be converted, and need a multiple of their size.

@@ -15,7 +15,7 @@ var (
 	ErrWork = errors.New("takes more steps to read than a file of its size may")
 )
 
-// A step is about what the decoding of a byte takes, 5 to 10 ns.
+// A step is about the time to decode a byte, 5 to 10 ns.
 const (
 	minSteps     = 128 << 20
 	stepsPerByte = 160

@@ -279,7 +279,7 @@ func (d *drawer) drawForm(o types.Object, resources types.Dict, level int) {
 	d.state, d.saved = outer, saved
 }
 
-// beginMarked begins marked content, which may say what its text is.
+// beginMarked begins marked content, which may have its own text.
 func (d *drawer) beginMarked(operands []token, resources types.Dict) {
 	if len(d.marked) > 1024 {
 		return

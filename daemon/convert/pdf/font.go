@@ -31,7 +31,7 @@ type glyph struct {
 	space bool    // word spacing applies
 }
 
-// glyphs returns what a string shows.
+// glyphs returns the glyphs that a string shows.
 func (f *textFont) glyphs(s []byte, yield func(glyph)) {
 	for len(s) > 0 {
 		g := glyph{width: f.width}
@@ -116,7 +116,7 @@ func (r *reader) font(o types.Object) *textFont {
 	return f
 }
 
-// perFont and perWidth are what a font and one of its widths take, in bytes.
+// perFont and perWidth are the memory for a font and for one of its widths, in bytes.
 const perFont, perWidth = 5 << 10, 40
 
 func (r *reader) readFont(d types.Dict) *textFont {

@@ -78,7 +78,7 @@ func Read(ctx context.Context, m *budget.Meter, data []byte) (doc Document, err 
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the PDF is damaged: %v", p)
 		}
-		// pdfcpu leaves out what it cannot read, also what it may not.
+		// pdfcpu leaves out the parts that it cannot or may not read.
 		if limit := m.Err(); limit != nil {
 			err = limit
 		}
@@ -357,7 +357,7 @@ func (r *reader) stream(o types.Object) []byte {
 	return data
 }
 
-// release ends the use of what stream has returned.
+// release ends the use of a result of stream.
 func (r *reader) release(data []byte) { r.meter.Release(int64(len(data))) }
 
 // decode returns the decoded content of a stream. ok is false if o cannot be decoded. The caller

@@ -105,7 +105,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// count counts what the reader of a part will allocate.
+// count counts the memory that the reader of a part will allocate.
 func (s *source) count(p []byte) error {
 	if s.kind == unknown {
 		s.kind = other

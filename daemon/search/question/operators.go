@@ -187,7 +187,7 @@ func cutMinus(text string) (rest string, found bool) {
 	return strings.CutPrefix(text, "−")
 }
 
-// readToken reads the text of a token, a phrase or what stands between spaces.
+// readToken reads the text of a token: a phrase, or the characters up to the next space.
 func readToken(text string) token {
 	t := token{raw: text, text: text, words: text}
 	if text == "OR" {

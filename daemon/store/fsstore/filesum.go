@@ -25,7 +25,7 @@ func (s fileSum) append(data []byte) []byte {
 	return append(append(data, 1), s.sum[:]...)
 }
 
-// decodeSum decodes what append has appended, and returns what follows it.
+// decodeSum decodes the output of append, and returns the rest.
 func decodeSum(data []byte) (s fileSum, rest []byte, ok bool) {
 	if len(data) == 0 || data[0] > 1 {
 		return s, data, false

@@ -16,7 +16,7 @@ const (
 	// deleteReserve is the room at the end of a log that only deletions get, so that deleting is
 	// possible on a full disk.
 	deleteReserve = 16 << 10
-	// keptLogSize is what an empty log keeps for its next records.
+	// keptLogSize is the space that an empty log keeps for its next records.
 	keptLogSize = 1 << 20
 )
 

@@ -147,7 +147,7 @@ func (b *backend) waitingFor(deletions bool) []*logEntry {
 	return slices.DeleteFunc(b.waiting(), func(doc *logEntry) bool { return doc.deleted != deletions })
 }
 
-// fileCondition says what a crash has left of a document.
+// fileCondition is the condition of a document's file after a crash.
 type fileCondition string
 
 const (

@@ -23,7 +23,7 @@ const (
 	olderFiles = "files"
 )
 
-// SalvageReport says what Salvage has found.
+// SalvageReport is the result of Salvage.
 type SalvageReport struct {
 	Documents int      // that were copied
 	FromLogs  int      // documents that were only in logs
@@ -168,7 +168,7 @@ func (s *salvager) reportMissing() {
 	}
 }
 
-// writeVersions writes what the logs have.
+// writeVersions writes the versions in the logs.
 func (s *salvager) writeVersions() error {
 	for _, path := range slices.Sorted(maps.Keys(s.docs)) {
 		if v := s.docs[path]; !v.deleted {

@@ -16,7 +16,7 @@ const (
 	tenantPart = "{tenant}"
 )
 
-// braced matches what looks like one of these parts.
+// braced matches text that looks like one of these parts.
 var braced = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\{[A-Za-z_-]*\}`)
 })

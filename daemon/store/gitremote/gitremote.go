@@ -142,7 +142,7 @@ func (r *Remote) Close() {
 	pushes.Wait()
 }
 
-// Metrics returns what /metrics reports about the remotes.
+// Metrics returns the metrics of the remotes.
 func (r *Remote) Metrics() []prometheus.Collector {
 	count := func(name, help string, has func(*syncer) bool) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {

@@ -9,7 +9,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// ignoreRules tells which files git ignores, from the files .gitignore of the worktree and .git/info/exclude.
+// ignoreRules determines the files that git ignores, from the files .gitignore of the worktree and
+// .git/info/exclude.
 type ignoreRules struct {
 	b  *backend
 	mu sync.Mutex

@@ -74,7 +74,7 @@ func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 	return db, nil
 }
 
-// Pool returns the connections, for what else the daemon keeps in the database.
+// Pool returns the connections, for other data that the daemon keeps in the database.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
 
 // Ping returns an error if the database does not answer. It does not wait for a connection: while

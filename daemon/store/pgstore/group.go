@@ -178,7 +178,7 @@ func commitGroup(group []*member) {
 	}
 }
 
-// tryGroup reports which operations had a result, also if that is none.
+// tryGroup reports which operations have a result, possibly an empty one.
 func tryGroup(group []*member) (committed []bool, err error) {
 	db := group[0].b.db
 	conn, err := db.acquire(context.Background())

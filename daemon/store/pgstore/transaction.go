@@ -97,7 +97,7 @@ func (tx *transaction) Read(ctx context.Context, path string) ([]byte, error) {
 func (tx *transaction) Stat(ctx context.Context, path string) (store.FileInfo, error) {
 	d, ok := tx.known[path]
 	if !ok {
-		// The directories are what the rules of paths ask for next.
+		// The rules of paths ask for the directories next.
 		if err := tx.Prefetch(ctx, []string{path}); err != nil {
 			return store.FileInfo{}, err
 		}

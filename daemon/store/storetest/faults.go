@@ -43,7 +43,7 @@ const (
 		"write,pwrite64,ftruncate,fsync,fdatasync,syncfs"
 )
 
-// faultsReport is what the committing process reports after the fault injection has ended.
+// faultsReport is the report of the committing process after the fault injection has ended.
 type faultsReport struct {
 	Contents map[string]string
 	ReadOnly bool

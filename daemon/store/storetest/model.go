@@ -47,7 +47,7 @@ func RunReplicas(t *testing.T, open func(t *testing.T) []*store.Store) {
 	})
 }
 
-// machine is one or more stores of the same documents, and what they should contain.
+// machine is one or more stores of the same documents, and their expected content.
 type machine struct {
 	*rapid.T
 	all  []*recorder // of each store

@@ -24,7 +24,7 @@ var Hostile = []string{
 	"`|`", "@a|@b|https://evil.example/", "a |\\| b", "a|\\",
 }
 
-// Page is what a page contains.
+// Page is the content of a page.
 type Page struct {
 	// Spans are the texts of the code spans, in order.
 	Spans []string

@@ -213,7 +213,7 @@ func (c *Cluster) Running() bool {
 	return err == nil
 }
 
-// Log returns what the server has logged.
+// Log returns the log of the server.
 func (c *Cluster) Log() string {
 	log, _ := os.ReadFile(c.log())
 	return string(log)

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// standbyTimeout is how long a standby may take to receive what it lacks.
+// standbyTimeout is how long a standby may take to receive missing commits.
 const standbyTimeout = time.Minute
 
 // Standby starts a server that follows the cluster at an address: Addr, or the address of a Proxy,
