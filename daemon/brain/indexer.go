@@ -49,7 +49,6 @@ type indexer struct {
 	wake     signal        // while there is work
 }
 
-// indexerConfig configures an indexer.
 type indexerConfig struct {
 	search    search.Config
 	options   *search.Options // of the index

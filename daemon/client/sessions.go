@@ -74,7 +74,6 @@ func (b *Brain) Reflect(ctx context.Context, session string) (protocol.ReflectRe
 	return callModel[protocol.ReflectResponse](ctx, b.c, b.session(http.MethodPost, session, "/reflect"))
 }
 
-// session is a request of a session.
 func (b *Brain) session(method, id, endpoint string, all ...violation) request {
 	r := request{method: method, path: b.path + "/sessions/" + segment(id) + endpoint}
 	if id == "" { // the URL would be another endpoint

@@ -94,7 +94,6 @@ func (state *request) tenant() string {
 	return state.caller.Tenant
 }
 
-// gateMetrics returns the metrics of the gates.
 func (a *API) gateMetrics() []prometheus.Collector {
 	var all []prometheus.Collector
 	for k, gate := range a.gates {

@@ -128,7 +128,6 @@ func rejectZero(name, given string, most int) error {
 	return nil
 }
 
-// filterKeys are the keys of filters.
 var filterKeys = namesOf(&protocol.SearchFilters{})
 
 func decodeFiltered(body []byte, also aliases, maxTopK int, into any) error {

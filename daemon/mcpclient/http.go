@@ -178,7 +178,6 @@ func (t *httpTransport) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return nil
 }
 
-// send sends a message.
 func (t *httpTransport) send(ctx context.Context, msg jsonrpc.Message, data []byte) (*http.Response, error) {
 	req, err := t.request(ctx, http.MethodPost, msg, data)
 	if err != nil {

@@ -146,7 +146,6 @@ func parsed(value any) any {
 	return value
 }
 
-// errMore reports that a text has more than one JSON value.
 var errMore = errors.New("more than one JSON value")
 
 // decoded decodes one JSON value, whose numbers stay as they are.

@@ -65,7 +65,6 @@ func plainKey(id string) bool {
 	return true
 }
 
-// sessionFile returns the path of a file of a session.
 func sessionFile(id, name string) string { return path.Join(sessionsDir, sessionKey(id), name) }
 
 // Segments are numbered from 1. A segment is a range of messages. It has the messages themselves,

@@ -32,7 +32,6 @@ type scoredChunk struct {
 	features
 }
 
-// chunkNumbers returns the numbers of chunks.
 func chunkNumbers(of []scoredChunk) []uint32 {
 	numbers := make([]uint32, len(of))
 	for i, f := range of {

@@ -106,7 +106,6 @@ func skipArray(b []byte, depth int, yield func(json.RawMessage) bool) (rest []by
 	}
 }
 
-// skipString skips a string.
 func skipString(b []byte) (rest []byte, ok bool) {
 	for i := 1; i < len(b); i++ {
 		switch c := b[i]; {
@@ -156,7 +155,6 @@ func skipWord(b []byte, word string) (rest []byte, ok bool) {
 	return b[len(word):], true
 }
 
-// skipNumber skips a number.
 func skipNumber(b []byte) (rest []byte, ok bool) {
 	if b[0] == '-' {
 		b = b[1:]

@@ -101,7 +101,6 @@ func portOf(u *url.URL) string {
 	return cmp.Or(u.Port(), usual[u.Scheme])
 }
 
-// cutText returns text cut at maxModelText.
 func cutText(text string) string { return printable.Prefix(text, maxModelText) }
 
 // batches yields the bounds of consecutive runs of texts, each of at most count texts and size

@@ -123,7 +123,6 @@ func (m *cmap) find(code uint32) *mapping {
 	return &m.ranges[i]
 }
 
-// text returns the text of a code.
 func (m *cmap) text(code uint32) (string, bool) {
 	r := m.find(code)
 	if r == nil || len(r.text) == 0 {

@@ -254,7 +254,6 @@ func (s *state) advance(by float64) {
 	s.text = move.times(s.text)
 }
 
-// form draws a form of the resources.
 func (d *drawer) form(name string, resources types.Dict, level int) {
 	d.drawForm(d.r.dict(resources["XObject"])[name], resources, level)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 )
 
-// logContent is the content of a log.
 type logContent struct {
 	log     *log
 	records []record

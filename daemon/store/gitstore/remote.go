@@ -113,7 +113,6 @@ func (b *backend) addRemote(ctx context.Context) error {
 // remoteName returns remote/branch, as the error texts of the specification name it.
 func (b *backend) remoteName() string { return b.opts.Remote + "/" + b.remoteBranch().Short() }
 
-// remoteBranch returns the branch at the remote.
 func (b *backend) remoteBranch() plumbing.ReferenceName {
 	if b.opts.RemoteBranch != "" {
 		return plumbing.NewBranchReferenceName(b.opts.RemoteBranch)
