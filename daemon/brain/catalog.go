@@ -63,11 +63,11 @@ type Catalog interface {
 	// Update replaces the record of the brain, as durably as Add. A brain that is not in the
 	// catalog is an error. After an error the catalog has the old or the new record.
 	Update(ctx context.Context, r Record) error
-	// Retire takes a brain, identified by a record from Add or Load, out of the catalog in one
-	// step, so that Load no longer returns it and its id is free. It returns an opaque name for
-	// Purge. A brain that is not in the catalog is an error. After an error the service treats the
-	// brain as not deleted. The brain may be retired nevertheless, as when only the last sync
-	// failed. Then its id is not in the catalog, and the next Load deletes the rest of the brain.
+	// Retire takes a brain out of the catalog in one step, so that Load no longer returns it and
+	// its id is free. r is a record from Add or Load. It returns an opaque name for Purge. A brain
+	// that is not in the catalog is an error. After an error the service treats the brain as not
+	// deleted. The brain may be retired nevertheless, as when only the last sync failed. Then its
+	// id is not in the catalog, and the next Load deletes the rest of the brain.
 	Retire(ctx context.Context, r Record) (retired string, err error)
 	// Purge deletes the data of a retired brain. It may take long. Load deletes the remaining data.
 	Purge(ctx context.Context, retired string) error

@@ -39,9 +39,8 @@ const (
 	lockFile = ".lock"
 )
 
-// brainRecord is the content of a brain.json. Tenant is missing in the records of brains that were
-// created while the daemon ran without keys, and Folder if the folder's name is the id of the
-// brain.
+// brainRecord is the content of a brain.json. Tenant is missing if the brain was created while the
+// daemon ran without keys. Folder is missing if the folder's name is the id of the brain.
 type brainRecord struct {
 	Version int            `json:"version"`
 	Folder  string         `json:"folder,omitempty"`

@@ -88,8 +88,8 @@ func (p *progress) complete() {
 	p.begun, p.done, p.left = time.Time{}, amount{}, amount{}
 }
 
-// indexing returns the progress of the index if queued documents are to be read after the present
-// ones, and the time until it has all of them, 0 if not known.
+// indexing returns the progress of the index, and the time until it has all documents, 0 if not
+// known. queued documents are read after the present ones.
 func (p *progress) indexing(queued int) (protocol.Indexing, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -3,10 +3,9 @@
 // Service finds, creates and deletes brains. A Handle is one of them: callers acquire it and work
 // with its Store, its Search and its change events (see package memory).
 //
-// The files build on each other in one direction: service, lifecycle, list and idle, handle, pool
-// (how many stores and indexes stay open), entry (one brain), indexer (its index, kept up to date
-// in the background), then the parts of the indexer (mirror, documents, embedding, snapshot), and
-// the catalog.
+// Each file uses only those after it: service, lifecycle, list and idle, handle, pool (the open
+// stores and indexes), entry (one brain), indexer (its index), the parts of the indexer (mirror,
+// documents, embedding, snapshot), and the catalog.
 package brain
 
 import (

@@ -23,10 +23,10 @@ const missingInterval = 5 * time.Second
 // Shared reports whether other processes use the same brains.
 func (s *Service) Shared() bool { return s.shared != nil }
 
-// Refresh makes Find, FindOf and FindSlug find every brain of the tenant, or of none, with this id
-// or slug that any process has created before the call, and none that any process has deleted
-// before it. If tenant is empty, it does so for brains of any tenant with this id. It does nothing
-// if no other process uses the brains.
+// Refresh makes Find, FindOf and FindSlug see every brain that any process has created or deleted
+// before the call, if it belongs to the tenant, or to none, and has this id or slug. If tenant is
+// empty, it does so for brains of any tenant with this id. It does nothing if no other process uses
+// the brains.
 func (s *Service) Refresh(ctx context.Context, tenant, name string) error {
 	if s.shared == nil || !ValidID(name) { // no brain can have another id or slug
 		return nil

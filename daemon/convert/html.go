@@ -109,8 +109,8 @@ func (r *contextReader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// titleOf returns the title of a page without the name of the site, if a heading shows where that
-// begins, else the page's title for social networks, else its first heading.
+// titleOf returns the title of a page without the name of the site, if a heading shows where the
+// name begins. Otherwise it returns the page's title for social networks, or its first heading.
 func titleOf(root *html.Node) string {
 	var title, shared, heading string
 	for n := range root.Descendants() {

@@ -202,8 +202,8 @@ func besideName(name string) bool {
 	return false
 }
 
-// landmark returns the element that the page itself marks as its main text, if there is one, or the
-// one around its articles if there are several, such as a question and its answers.
+// landmark returns the element that the page itself marks as its main text, if there is one. For
+// several articles, such as a question and its answers, it returns the element around them.
 func (m *measurer) landmark(root *html.Node, whole measures) *html.Node {
 	var best *html.Node
 	for n := range root.Descendants() {

@@ -18,9 +18,9 @@ const (
 	proportion = 0.1
 )
 
-// A text is not prose if it has at least codeMarks marks that are frequent in code and rare in
-// prose, and they are codeShare of all characters other than white space. In prose of several
-// genres and languages, 99 % of texts have fewer, and 98 % of functions in Go have more.
+// A text is not prose if it has many marks that are frequent in code and rare in prose: at least
+// codeMarks, and codeShare of all characters other than white space. In prose of several genres and
+// languages, 99 % of texts have fewer, and 98 % of functions in Go have more.
 const (
 	codeMarks = 5
 	codeShare = 0.06

@@ -142,9 +142,9 @@ var commonLists string
 //go:embed calendar.txt
 var calendarLists string
 
-// languagesOf returns the languages of each script that have a word among their function words,
-// common words or names of months and weekdays, with all its accents, by the script and the word in
-// lower case. Without its accents, the word may be any word of another language.
+// languagesOf maps a script and a word in lower case, with all its accents, to languages. It has
+// the function words, the common words and the names of months and weekdays of each language.
+// Without its accents, the word may be any word of another language.
 var languagesOf = sync.OnceValue(func() (of [southeast + 1]map[string][]Language) {
 	for s := range of {
 		of[s] = map[string][]Language{}

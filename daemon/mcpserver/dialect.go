@@ -19,8 +19,8 @@ const maxForeign = 64 << 20
 // Translate returns a transport to a daemon that may speak another dialect of the protocol: with
 // keys in camelCase, with hits where the protocol has chunks, or with other names of the events of
 // an answer. Requests have the names of both dialects. Responses get the names of the protocol.
-// Names that are already right are unchanged, and so are metadata, the results of consolidations,
-// which have no form, and all that is neither JSON nor an event stream.
+// Metadata is unchanged, and so are the results of consolidations, which have no form, and all that
+// is neither JSON nor an event stream.
 func Translate(transport http.RoundTripper) http.RoundTripper { return translator{transport} }
 
 type translator struct{ next http.RoundTripper }

@@ -21,9 +21,9 @@ import (
 // memory_remember with every character escaped.
 const maxLine = 64 << 20
 
-// lines is a transport of one JSON-RPC message per line. Unlike the SDK's, it answers an invalid
-// line with an error and goes on, answers the calls before the end of the input, and does not
-// answer a cancelled call.
+// lines is a transport of one JSON-RPC message per line. Unlike the SDK's, it goes on after an
+// invalid line, which it answers with an error. It answers the calls before the end of the input,
+// but no cancelled call.
 type lines struct {
 	in  *bufio.Reader
 	out io.Writer

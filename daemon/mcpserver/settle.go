@@ -24,13 +24,13 @@ type pings struct {
 }
 
 // settle waits until the client has passed on earlier notifications. The official TypeScript client
-// passes on a notification later than it has read it, but a reply at once, and forgets the purpose
+// passes on a reply at once, but a notification later than it has read it. It forgets the purpose
 // of a call's progress when it has the reply. So progress that it reads together with the reply is
 // lost. Like every client that works in order, it answers a ping after it has passed on earlier
 // messages.
 //
 // settle does not wait for a client that cannot answer, because its output has ended or its version
-// of the protocol has no ping, and not again for a client that did not answer in time.
+// of the protocol has no ping. It does not wait again for a client that did not answer in time.
 func (l *lines) settle(ctx context.Context) {
 	l.mu.Lock()
 	if l.version == "" || l.version >= stateless || l.pings.deaf {

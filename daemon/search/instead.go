@@ -72,8 +72,8 @@ func (ix *Index) nearest(unknown []queryTerm) (terms []queryTerm, of map[string]
 }
 
 // similar reports whether a term differs from a typed one in one missing, added or replaced letter
-// or in two swapped neighbours, or whether one of them begins or ends with the other. Terms have
-// lost their endings, and words are parts of others.
+// or in two swapped neighbours. It is also true if one of them begins or ends with the other. Terms
+// have lost their endings, and words are parts of others.
 func similar(typed []rune, name string) bool {
 	if len(name) < minNearest {
 		return false

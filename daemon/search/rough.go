@@ -7,8 +7,8 @@ import "evalctl/daemon/search/document"
 type rough struct {
 	scores  []float32 // by chunk number
 	touched []uint32  // numbers whose score is not zero
-	// rows has the share of its gain that a term adds to the score of a chunk, by the number of the
-	// tally and the extent of the text, for chunks with this norm. It is 0 where not yet computed.
+	// rows has the share of its gain that a term adds to the score of a chunk with this norm, by
+	// the number of the tally and the extent of the text. It is 0 where not yet computed.
 	rows [maxTallies]*[roughExtents]float32
 	norm lengthNorm
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // grouper is implemented by backends to which a commit of several operations costs little more than
-// a commit of one, because most of the cost is the wait for the disk.
+// a commit of one, such as those that mostly wait for the disk.
 type grouper interface {
 	// Groups marks the backend: single mutations that wait for each other become one Commit.
 	Groups()

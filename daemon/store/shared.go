@@ -175,10 +175,9 @@ func (f *feed) signal() {
 	}
 }
 
-// Sync returns once the events of all commits made before the call, by any process, have been
-// delivered to the sinks, and no delivered commit was found to be undone. It does nothing on a
-// store that no other process changes. ErrPruned means that some events are lost; see Missed. It
-// MUST NOT be called by a sink.
+// Sync returns once the sinks have the events of all commits that any process made before the call,
+// and no delivered commit was found to be undone. It does nothing on a store that no other process
+// changes. ErrPruned means that some events are lost; see Missed. It MUST NOT be called by a sink.
 func (s *Store) Sync(ctx context.Context) error {
 	if s.feed == nil {
 		return nil

@@ -24,10 +24,9 @@ var folders = []struct{ name, in string }{
 	{"TEMP", "tmp"},
 }
 
-// tools are the variables by which package managers and language runtimes find installed and
-// downloaded packages of the user, each with its usual place below the home, or below the folder of
-// caches, configurations or data. These places have programs and packages, not what programs
-// remember.
+// tools are the variables by which package managers and language runtimes find the user's installed
+// and downloaded packages. Each has its usual place below the home, or below the folder of caches,
+// configurations or data. These places have programs and packages, not what programs remember.
 var tools = []struct{ name, below, in string }{
 	{"npm_config_cache", "HOME", ".npm"},
 	{"npm_config_userconfig", "HOME", ".npmrc"},

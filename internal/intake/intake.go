@@ -26,8 +26,8 @@ const (
 )
 
 const (
-	// large is the size from which on garbage is collected more often while a Hold has drawn it,
-	// and its memory is returned at its end, before others go on.
+	// large is the size of a large Hold. While one is drawn, garbage is collected more often. At
+	// its end its memory is returned before others go on.
 	large = 8 << 20
 	// tight is the percentage of GOGC while there is such a Hold.
 	tight = 20

@@ -15,10 +15,10 @@ type Embedder interface {
 	// Name identifies the model and where it runs. Vectors of different names are not comparable.
 	Name() string
 	// Embed returns one vector for each text, in order and all of the same length. The caller may
-	// modify them. If the provider rejects some texts and accepts the others, the error has a
-	// method Refused() []int that returns the indexes of the rejected texts, and the vectors of the
-	// others are returned. Any other error is an *Error if the request was sent to a provider, or
-	// the context's error as it is. It may come with some vectors, and nil for the others.
+	// modify them. If the provider rejects only some texts, Embed returns the vectors of the
+	// others, and an error whose method Refused() []int returns the indexes of the rejected texts.
+	// Any other error is an *Error if the request was sent to a provider, or the context's error as
+	// it is. It may come with some vectors, and nil for the others.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 

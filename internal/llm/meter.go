@@ -12,11 +12,10 @@ import (
 //
 // Each HTTP attempt has its own reservation. Its worst case is reserved before the attempt. After
 // it, the reservation is settled with the cost of its usage, including the usage in an error's
-// body. It is settled with the whole worst case if the attempt may have been charged although its
-// answer was lost, and if the provider's count of tokens is missing or implausible. Without a cap,
-// uncounted tokens are charged as estimated. The cap therefore also holds when attempts are
-// repeated. This relies on the provider to respect MaxTokens: a usage above the worst case is
-// implausible.
+// body. It is settled with the whole worst case if the answer was lost but may have been charged,
+// and if the provider's count of tokens is missing or implausible. Without a cap, uncounted tokens
+// are charged as estimated. The cap therefore also holds when attempts are repeated. This relies on
+// the provider to respect MaxTokens: a usage above the worst case is implausible.
 //
 // The Witness of a call's context sees each attempt.
 type Meter struct {

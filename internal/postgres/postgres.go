@@ -109,7 +109,7 @@ func invalid(err error) error {
 }
 
 // cutShort reports whether a URL has an @ that is not before the host. The user or the password
-// then has an unescaped character that ends the host, and the rest would be taken for the name of a
+// then has an unescaped character that ends the host. The rest would be taken for the name of a
 // database or a parameter, which messages repeat.
 func cutShort(conn string) bool {
 	if !IsURL(conn) {

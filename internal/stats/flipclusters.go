@@ -156,8 +156,9 @@ func (f ClusterFlips) counted(m float64) float64 {
 }
 
 // Interval returns the least and the largest mean with a p-value above 1-conf. Both are NaN if
-// there is no test, if no mean is rejected, as with fewer than 6 clusters at 0.95, and if all
-// clusters have the same mean, because an interval without a width would prove anything.
+// there is no test, and if no mean is rejected, as with fewer than 6 clusters at 0.95. They are
+// also NaN if all clusters have the same mean, because an interval without a width would prove
+// anything.
 func (f ClusterFlips) Interval(conf float64) (lo, hi float64) {
 	rejected := int((1 - conf) * float64(len(f.low)))
 	if math.IsNaN(f.Mean) || !(conf > 0 && conf < 1) || rejected < 1 {

@@ -22,10 +22,10 @@ type Flips struct {
 //
 // The statistic of a figure is the magnitude of its sum over the root of its sum of squares. The
 // adjusted value is the share of random assignments of signs in which any figure that is not
-// clearer is at least as clear (the step-down method of Westfall and Young 1993, algorithm 4.1).
-// The method gains from figures that say nearly the same. The value is (r+1)/(resamples+1) for the
-// r assignments that count, and depends only on the arguments. A figure without a difference has
-// the value 1. Different lengths, units below 0 and values that are not finite are errors of the
+// clearer becomes at least as clear (the step-down method of Westfall and Young 1993, algorithm
+// 4.1). Correlated figures are therefore adjusted less. The value is (r+1)/(resamples+1) for the r
+// assignments that count, and depends only on the arguments. A figure without a difference has the
+// value 1. Different lengths, units below 0 and values that are not finite are errors of the
 // caller: FlipFamily panics or returns NaN.
 func FlipFamily(figures []Flips, resamples int, seed uint64) []float64 {
 	seen, order := make([]float64, len(figures)), make([]int, len(figures))

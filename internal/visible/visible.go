@@ -12,9 +12,9 @@ import (
 )
 
 // Text returns s in NFC without invisible characters, with LF as every line end and no space before
-// it, and with typographic characters replaced by those of a keyboard, one for one: space
-// separators (Zs), apostrophes and single quotation marks, double quotation marks, and dashes (Pd)
-// with the minus sign. A second call changes nothing.
+// it. Typographic characters are replaced by keyboard characters, one for one: space separators
+// (Zs), apostrophes and single quotation marks, double quotation marks, and dashes (Pd) with the
+// minus sign. A second call changes nothing.
 func Text(s string) string {
 	if isPlain(s) {
 		return s

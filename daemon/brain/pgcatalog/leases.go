@@ -27,9 +27,9 @@ var errLeaseLost = errors.New("the lease was lost: the database did not answer i
 // Leases implements brain.Leases with a table. A lease is a row that the process renews; an
 // announcement is a lease of a name that only this process has.
 //
-// Advisory locks of a session would end with the connection, even if the process lives and could go
-// on after a moment, and would last until the server notices that a machine has vanished. A row
-// needs neither the same connection nor a direct one.
+// Advisory locks would end with the connection, even if the process lives and could go on after a
+// moment. They would also last until the server notices that a machine has vanished. A row needs
+// neither the same connection nor a direct one.
 type Leases struct {
 	pool   *pgxpool.Pool
 	owner  string // of this process

@@ -31,7 +31,7 @@ func Passage(title, headings, text string) string {
 }
 
 // BelowTitle returns the heading path of a chunk without its first heading if that is the title of
-// the document, which a heading path has in a shorter form.
+// the document. A heading path has long titles in a shorter form.
 func BelowTitle(title, headings string) string {
 	if first, rest, _ := strings.Cut(headings, headingSeparator); first == clip(title, maxHeading) {
 		return rest

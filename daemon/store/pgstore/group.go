@@ -26,8 +26,8 @@ const (
 )
 
 // groups commits operations. Operations on different brains that arrive while others are being
-// committed share a transaction, because most of the cost of a small one is the round trip, the
-// start of statements and the commit. Each keeps its own commit number, and its own outcome if the
+// committed share a transaction. Most of the cost of a small one is the round trip, the start of
+// statements and the commit. Each keeps its own commit number, and its own outcome if the
 // connection is lost.
 type groups struct {
 	mu       sync.Mutex
