@@ -224,7 +224,7 @@ func (x *indexer) settle(size int64) {
 	go heap.Settle(size)
 }
 
-// woken reports whether there is work.
+// woken reports whether there are marked paths.
 func (x *indexer) woken() bool { return len(x.wake) > 0 }
 
 func (x *indexer) advance(to uint64) {

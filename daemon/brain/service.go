@@ -200,7 +200,7 @@ func (s *Service) RefusedPassages() int64 { return s.refused.Load() }
 // time, so that the indexes were built from their documents.
 func (s *Service) UnusableSnapshots() int64 { return s.unusable.Load() }
 
-// IndexBytes returns about how much memory the search indexes have that are loaded.
+// IndexBytes returns the approximate memory of the loaded search indexes.
 func (s *Service) IndexBytes() int64 { return s.pool.indexBytes() }
 
 // Close closes every brain. Later calls do nothing; later operations fail

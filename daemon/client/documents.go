@@ -79,7 +79,7 @@ func (b *Brain) List(
 	if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusRequestEntityTooLarge {
 		return list.Items, err
 	}
-	// Only now, since other daemons need not know pages.
+	// Only now, because other daemons need not support pages.
 	q.Set("limit", strconv.Itoa(protocol.MaxListItems))
 	var all []protocol.FileInfo
 	for {

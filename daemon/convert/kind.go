@@ -22,7 +22,7 @@ const (
 	PDF      Kind = protocol.AsPDF
 )
 
-// ErrKind is a file whose kind is unknown or cannot be converted.
+// ErrKind means that the kind of a file is unknown or cannot be converted.
 var ErrKind = errors.New("unsupported kind of file")
 
 const supported = "markdown, text, json, html or pdf"

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// maxWindow limits the texts of one request, in bytes. Their number is limited too, since short
-	// ones have their share of keys and braces.
+	// maxWindow limits the texts of one request, in bytes. Their number is limited too, because
+	// short ones have their share of keys and braces.
 	maxWindow   = 8000
 	maxMessages = 120
 	// maxEarlier limits the messages that are repeated from the window before, in bytes.

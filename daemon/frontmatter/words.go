@@ -76,7 +76,7 @@ func dayOf(word string) int {
 	return digits(head)
 }
 
-// digits returns the number that a text of digits is, else 0.
+// digits returns the number in a text of digits, else 0.
 func digits(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {

@@ -111,8 +111,7 @@ func normalizeKeys(
 	return fields, expectEnd(dec, where)
 }
 
-// half matches the escape of half a surrogate pair, which is its group, or any other escape or
-// character.
+// half matches the escape of half a surrogate pair, which is its group, or any other escape.
 var half = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f])|.)`)
 })

@@ -47,7 +47,7 @@ type Key struct {
 	Rate *Rate `yaml:"rate,omitempty" json:"rate,omitempty"`
 	// Created is for operators.
 	Created KeyTime `yaml:"created,omitempty" json:"created,omitzero"`
-	// Expires is when the key ends to be valid. Zero means never.
+	// Expires is the time from which on the key is invalid. Zero means never.
 	Expires KeyTime `yaml:"expires,omitempty" json:"expires,omitzero"`
 	// Revoked is when the key was withdrawn. A key with any value other than zero is invalid.
 	Revoked KeyTime `yaml:"revoked,omitempty" json:"revoked,omitzero"`

@@ -136,7 +136,7 @@ func (f *KeysFile) record(now time.Time) {
 	f.warned = err != nil
 }
 
-// use notes that a key authorizes a request.
+// use records that a key has authorized a request.
 func (c *caller) use(now time.Time) { maxInto(c.used, now.Unix()) }
 
 func maxInto(v *atomic.Int64, n int64) {

@@ -35,7 +35,7 @@ func Day(word string) int {
 	return Number(word, 31)
 }
 
-// Year returns the year from 1900 to 2099 that a word is, else 0.
+// Year returns the year from 1900 to 2099 that a word means, else 0.
 func Year(word string) int {
 	if n := Number(word, 2099); n >= 1900 {
 		return n
@@ -43,7 +43,7 @@ func Year(word string) int {
 	return 0
 }
 
-// Number returns the number from 1 to most whose digits a word is, else 0.
+// Number returns the number from 1 to most that the digits of a word mean, else 0.
 func Number(word string, most int) int {
 	if n, err := strconv.Atoi(word); err == nil && 1 <= n && n <= most {
 		return n

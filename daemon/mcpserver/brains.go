@@ -127,7 +127,7 @@ func inBrain[T any](
 	return none, noBrain("no accessible brain has the id, slug or name %.64q", name)
 }
 
-// identify returns the id of the brain that an argument stands for, or none.
+// identify returns the id of the brain that an argument means, or "".
 func identify(brains []protocol.Brain, name string) (id string, err error) {
 	for _, value := range []func(protocol.Brain) string{
 		func(b protocol.Brain) string { return b.ID },

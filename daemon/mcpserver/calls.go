@@ -62,7 +62,7 @@ func (c *calls) end(id jsonrpc.ID, response []byte) (out []byte, method string) 
 	return response, call.method
 }
 
-// written tells that the result of end has been written.
+// written is called after the result of end has been written.
 func (c *calls) written() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -33,7 +33,8 @@ type Config struct {
 	// Fetcher fetches pages for daemons that cannot. Default: one that reaches only public
 	// addresses.
 	Fetcher *fetch.Fetcher
-	// Files are those that memory_ingest_file reads on stdio; nil means none. The caller closes it.
+	// Files are the files that memory_ingest_file may read on stdio; nil means none. The caller
+	// closes Files.
 	Files *Files
 	// Version is the version that the server reports.
 	Version string

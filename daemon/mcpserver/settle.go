@@ -60,7 +60,7 @@ func (l *lines) settle(ctx context.Context) {
 	}
 }
 
-// settled reports whether a response is that to a ping of settle.
+// settled reports whether a response answers a ping of settle.
 func (l *lines) settled(res *jsonrpc.Response) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -158,7 +158,7 @@ func forgetNotes(ctx context.Context, b *store.Batch, made func(string) bool) (g
 	return gone, nil
 }
 
-// forgetSummaries returns the summaries that have something of documents that are made.
+// forgetSummaries returns the summaries with text of made documents.
 func forgetSummaries(ctx context.Context, b *store.Batch, made func(string) bool) (gone []string, err error) {
 	var h holdings
 	h.taken = map[string]bool{}

@@ -25,7 +25,7 @@ const (
 	keySourceFetched  = "source_fetched_at"
 )
 
-// mediaTypes are the types that stand for a kind in front matter.
+// mediaTypes are the media types of kinds in front matter.
 var mediaTypes = map[convert.Kind]string{
 	convert.Markdown: "text/markdown", convert.Text: "text/plain", convert.JSON: "application/json",
 	convert.HTML: "text/html", convert.PDF: "application/pdf",

@@ -73,7 +73,7 @@ func jobPath(id string) string { return jobsDir + "/_" + id + ".json" }
 // writes the file in the same batch.
 func jobDataPath(id string) string { return jobsDir + "/_" + id + ".data" }
 
-// isJobID reports whether an id has the form of those that addJob makes.
+// isJobID reports whether an id has the form of addJob's ids.
 func isJobID(id string) bool {
 	return id != "" && len(id) <= 64 && strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyz-") == ""
 }

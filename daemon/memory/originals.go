@@ -227,7 +227,7 @@ func (o *originals) settle(ctx context.Context, st *store.Store, stale map[strin
 	})
 }
 
-// unknownRecord stands for the record of a document that cannot be read.
+// unknownRecord replaces the record of a document that cannot be read.
 const unknownRecord = "?"
 
 // recordsOf returns the paths of the records that the documents' front matter names.

@@ -9,7 +9,7 @@ type Problem struct {
 	// Pending is the amount of work left until the same request can succeed, such as passages to
 	// embed. While it falls, a client has reason to wait.
 	Pending int `json:"pending,omitempty"`
-	// Indexing is how far the index of the brain is that cannot be searched yet.
+	// Indexing is the progress of the brain's index, which cannot be searched yet.
 	Indexing *Indexing `json:"indexing,omitempty"`
 }
 

@@ -11,7 +11,7 @@ const fusionConstant = 60
 // equalCosines is the range within which cosines differ by rounding only.
 const equalCosines = 1e-6
 
-// vectorLeg is the query's vector, and how its ranking is fused with that by words.
+// vectorLeg is the query's vector, and how its ranking is fused with the ranking by words.
 type vectorLeg struct {
 	unit []float32
 	FusionRun

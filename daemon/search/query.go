@@ -47,7 +47,7 @@ const (
 	maxRerankTopN     = 200
 )
 
-// withDefaults sets the fields that are zero to their defaults and checks the others.
+// withDefaults sets zero fields to their defaults and checks the others.
 func (q Query) withDefaults() (Query, error) {
 	q.TopK = cmp.Or(q.TopK, defaultTopK)
 	q.CandidateK = cmp.Or(q.CandidateK, min(max(defaultCandidateK, 4*q.TopK), maxCandidateK))

@@ -100,7 +100,7 @@ func WordScore(h Hit) float64 {
 	return sum
 }
 
-// Explanation describes how a result came about.
+// Explanation describes how a result was found.
 type Explanation struct {
 	Terms []string // the index terms of the query that were looked up, without duplicates
 	// LeftOut are its other terms. If there are more than 128, the terms that can add most to a

@@ -227,7 +227,7 @@ func (f *Files) lookFor(dir, name string) (file string, info fs.FileInfo, err er
 	return "", nil, unreadable(dir+name, NoFile(err))
 }
 
-// IsNameError reports whether the file system does not take a name.
+// IsNameError reports whether the file system has rejected a name.
 func IsNameError(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.EILSEQ)
 }

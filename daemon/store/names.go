@@ -20,11 +20,11 @@ type Folder struct {
 	Ends    string `json:"ends,omitempty"`
 	// Longest is the length of the longest name in bytes; 0: MaxSegmentBytes.
 	Longest int `json:"longest,omitempty"`
-	// ASCII: it does not take other characters.
+	// ASCII: other characters are rejected.
 	ASCII bool `json:"ascii,omitempty"`
 	// Devices: names of Windows devices, such as con and nul.md, are rejected.
 	Devices bool `json:"devices,omitempty"`
-	// Normalizes: it changes the normal form of names.
+	// Normalizes: the normal form of names is changed.
 	Normalizes bool `json:"normalizes,omitempty"`
 	// Folds: a file has several names, such as a.md and A.md, or composed and decomposed ones.
 	Folds bool `json:"folds,omitempty"`

@@ -64,7 +64,7 @@ type Watcher interface {
 	Announce(head uint64)
 	// Position returns the last commit whose events were delivered.
 	Position() Position
-	// Undone says that a commit was undone which had been the Position.
+	// Undone says that the commit at Position was undone.
 	Undone()
 }
 
@@ -112,7 +112,7 @@ type feed struct {
 	stop      context.CancelFunc
 }
 
-// follow starts to deliver the events of all commits since the backend was opened.
+// follow begins to deliver the events of all commits since the backend was opened.
 func (s *Store) follow(backend sharedBackend) {
 	f := &feed{backend: backend, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	f.delivered.Store(&Position{})
@@ -360,7 +360,7 @@ func (s *Store) mutateTogether(members []*member) bool {
 	for i, m := range members {
 		ops[i] = m.op
 	}
-	ctx := context.Background() // who gives up must not take the others along
+	ctx := context.Background() // a caller that gives up must not cancel the others
 	if s.gate.enter(ctx) != nil {
 		return false
 	}

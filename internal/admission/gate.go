@@ -36,7 +36,7 @@ const (
 	stale = 2
 	// slice is the time slice of the scheduler: a shorter wait says nothing about the queue.
 	slice = 10 * time.Millisecond
-	// memory is of how much work, about, the mean time counts.
+	// memory is about how much work the mean time covers.
 	memory = 16
 )
 
@@ -210,7 +210,7 @@ func (g *Gate) Refuse(name string) bool {
 	return true
 }
 
-// wait returns when it is decided about w.
+// wait returns the decision about w.
 func (g *Gate) wait(ctx context.Context, t *tenant, w *waiter, place *list.Element) error {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// patience is far longer than anything takes that happens at all.
+// patience is far longer than any expected event takes.
 const patience = 3 * time.Minute
 
 // Until waits until holds returns true, and fails the test if it never does. It is called in the

@@ -14,7 +14,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Install says which server a client is to start.
+// Install configures the entry of a server for a client.
 type Install struct {
 	Client string // its id, empty to list the clients
 	Name   string // of the entry
@@ -22,7 +22,7 @@ type Install struct {
 	Program   string
 	Args      []string
 	Variables []string
-	// GOOS and Env say where the files of clients are.
+	// GOOS and Env determine where the files of clients are.
 	GOOS string
 	Env  func(string) string
 }

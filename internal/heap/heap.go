@@ -35,7 +35,7 @@ func HoldData() (release func()) {
 	return h.release
 }
 
-// holder has a spare heap as long as the data are small.
+// holder keeps a spare heap as long as the data are small.
 type holder struct {
 	mu   sync.Mutex
 	held []byte // nil once released

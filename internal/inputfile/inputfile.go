@@ -24,7 +24,7 @@ const (
 	Streamed = 64 << 30
 )
 
-// ErrNotRegular is the error of something else than a regular file.
+// ErrNotRegular means that a path is not a regular file.
 var ErrNotRegular = errors.New("is not a regular file")
 
 // ErrFolder is the error of a folder.
@@ -206,5 +206,5 @@ func (s *Stream) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (s *Stream) Close() error { return s.file.Close() }
 
-// Stat returns what the file is.
+// Stat describes the file.
 func (s *Stream) Stat() (fs.FileInfo, error) { return s.file.Stat() }

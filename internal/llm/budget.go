@@ -38,7 +38,7 @@ func (b *Budget) Charge(spent USD) {
 	b.add(spent)
 }
 
-// add counts spent money and wakes those who wait. b.mu must be held.
+// add counts spent money and wakes waiting callers. b.mu must be held.
 func (b *Budget) add(spent USD) {
 	b.spent = b.spent.Plus(max(spent, 0))
 	close(b.freed)

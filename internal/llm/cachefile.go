@@ -145,7 +145,8 @@ func (f *replyFiles) shrink(room int64) error {
 	return nil
 }
 
-// list returns all files, those that a killed process left included. Files may disappear meanwhile.
+// list returns all files, including those that a killed process has left. Files may disappear
+// meanwhile.
 func (f *replyFiles) list() (files []replyFile, total int64, err error) {
 	err = filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

@@ -100,7 +100,7 @@ func (d *dialects) mayProbe(model string) bool {
 	return true
 }
 
-// refuses reports whether an error is one of a request that the endpoint refuses.
+// refuses reports whether the endpoint has refused a request.
 func refuses(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)

@@ -31,7 +31,7 @@ func (Fake) Complete(ctx context.Context, r Request) (Response, error) {
 		return Response{Attempts: 1}, err
 	}
 	reason := "stop"
-	// In tokens, since a large MaxTokens in bytes would overflow.
+	// In tokens, because a large MaxTokens in bytes would overflow.
 	if Tokens(len(text)) > r.MaxTokens {
 		text, reason = printable.Prefix(text, bytesPerToken*r.MaxTokens), "length"
 	}

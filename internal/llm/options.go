@@ -137,7 +137,7 @@ type Manner struct {
 	MaxTokens int
 	// Degrees is the temperature that was sent, if one was.
 	Degrees float64
-	// Options are the request's. All that they leave open was found out.
+	// Options are the request's. Parameters that they leave open were found out.
 	Options Options
 	// Usual is set if the request was sent as to most endpoints, without options.
 	Usual bool

@@ -13,7 +13,7 @@ type PriceList struct {
 	Models []ListedPrice `json:"models"` // by name
 }
 
-// ListedPrice is a model with its price and whose table that is from.
+// ListedPrice is the price of a model and its source.
 type ListedPrice struct {
 	Model  string `json:"model"`
 	Input  USD    `json:"input"`

@@ -92,7 +92,7 @@ func (r refusal) within(f refusalFields) refusal {
 	return r
 }
 
-// textOf returns the text that a JSON value is.
+// textOf returns the text of a JSON string.
 func textOf(value json.RawMessage) (text string, ok bool) {
 	if !bytes.HasPrefix(bytes.TrimSpace(value), []byte(`"`)) {
 		return "", false

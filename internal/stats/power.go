@@ -90,7 +90,7 @@ func McNemarPower(n int, psi, d, alpha float64) float64 {
 			return min(1, power/all)
 		}
 		null, against, along = null.longer(), against.longer(), along.longer()
-		// At most one more may go against the trend for each discordant pair more.
+		// For each further discordant pair, at most one more may go against the trend.
 		if next := null.wider(); 2*next.sum <= alpha {
 			null, against, along = next, against.wider(), along.wider()
 		}

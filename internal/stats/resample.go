@@ -199,7 +199,7 @@ type occurrence struct {
 	count int
 }
 
-// distinct returns the values that differ, in ascending order.
+// distinct returns the distinct values, in ascending order.
 func distinct(values []float64) []occurrence {
 	var few []occurrence
 	for _, v := range slices.Sorted(slices.Values(values)) {

@@ -17,7 +17,7 @@ import (
 // with it.
 var mark = "verbatim-" + rand.Text() + ":"
 
-// Text returns the text that stands for a value.
+// Text returns the text that replaces a value.
 func Text(value json.RawMessage) string { return mark + string(value) }
 
 // Value returns the value that a text replaces. ok is false for any other text.

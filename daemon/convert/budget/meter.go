@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	// ErrMemory is a file that needs more memory than its conversion may use.
+	// ErrMemory means that a file needs more memory than its conversion may use.
 	ErrMemory = errors.New("needs more memory than one conversion may use")
-	// ErrWork is a file that takes more steps than one of its size may.
+	// ErrWork means that a file takes more steps than its size allows.
 	ErrWork = errors.New("takes more steps to read than a file of its size may")
 )
 
@@ -20,7 +20,7 @@ const (
 	minSteps     = 128 << 20
 	stepsPerByte = 160
 	maxSteps     = 2 << 30
-	// stride is after how many steps a Meter looks whether its context has ended.
+	// stride is the number of steps after which a Meter checks its context.
 	stride = 1 << 16
 )
 
@@ -51,7 +51,7 @@ func (m *Meter) Err() error {
 	return m.err
 }
 
-// Memory returns how many bytes the conversion may hold besides those that it holds.
+// Memory returns how many more bytes the conversion may hold.
 func (m *Meter) Memory() int64 { return max(m.memory, 0) }
 
 // Hold counts n bytes that are about to be allocated. They are counted until they are released.

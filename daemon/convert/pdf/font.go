@@ -143,7 +143,7 @@ func (r *reader) cmap(o types.Object) *cmap {
 	return m
 }
 
-// readComposite reads a font whose codes stand for character identifiers.
+// readComposite reads a font whose codes are mapped to character identifiers.
 func (r *reader) readComposite(f *textFont, d types.Dict) {
 	f.composite = true
 	f.width = 1000

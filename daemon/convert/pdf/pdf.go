@@ -19,10 +19,10 @@ import (
 	"evalctl/daemon/convert/budget"
 )
 
-// ErrNoText is a PDF that can be read but has no text.
+// ErrNoText means that a PDF can be read but has no text.
 var ErrNoText = errors.New("the PDF has no text layer: it may be a scan, which needs text recognition first")
 
-// ErrPassword is a PDF that needs a password.
+// ErrPassword means that a PDF needs a password.
 var ErrPassword = errors.New("the PDF is encrypted and needs a password")
 
 const (

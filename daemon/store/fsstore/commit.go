@@ -19,7 +19,7 @@ const (
 	// settleAfter is when a log is emptied after its first commit, also while commits keep coming.
 	// Emptying needs a sync of the whole file system.
 	settleAfter = 10 * time.Second
-	// retryAfter is when it is tried again after an error.
+	// retryAfter is the pause after an error.
 	retryAfter = time.Second
 	// fullLog is the size from which on a log's documents are written to their files, and maxLog
 	// the size from which on commits wait for that.
