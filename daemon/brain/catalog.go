@@ -140,8 +140,8 @@ func (e *NewerSnapshotError) Error() string {
 // others may ignore it.
 type Snapshots interface {
 	// Get calls read with the snapshot of a brain, its size in bytes and the number of its last
-	// commit, 0 if that is not known. It returns read's error. The reader is valid until read
-	// returns. Without a snapshot, Get returns ErrNoSnapshot and does not call read.
+	// commit, 0 if unknown. It returns read's error. The reader is valid until read returns.
+	// Without a snapshot, Get returns ErrNoSnapshot and does not call read.
 	Get(ctx context.Context, key string, read func(r io.ReaderAt, size int64, seq uint64) error) error
 	// Put replaces the snapshot of a brain by the output of write, which has the commits up to seq.
 	// If write fails, Put returns its error and keeps the previous snapshot. If the previous

@@ -31,7 +31,7 @@ type snapshot struct {
 }
 
 // load returns a nil index if there is no usable snapshot. seq is the last commit of the stored
-// snapshot, usable or not, and 0 if that is not known.
+// snapshot, usable or not, and 0 if unknown.
 func (s *snapshot) load(ctx context.Context) (index *search.Index, saved time.Time, seq uint64) {
 	if s.snapshots == nil {
 		return nil, time.Time{}, 0

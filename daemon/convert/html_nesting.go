@@ -66,7 +66,7 @@ type nodeCounter struct {
 	stack []openElement
 	open  map[atom.Atom]int // elements of the stack
 	// formatting counts the elements of formatting without an end tag. detached are those that are
-	// not on the stack. Of equal ones, the parser repeats at most three.
+	// not on the stack. The parser repeats at most three equal ones.
 	formatting int
 	detached   []openElement
 	equal      map[uint64]int

@@ -23,7 +23,7 @@ const (
 	usesWait = 2 * time.Second
 )
 
-// usesFile is the content of the file beside a keys file that has the last uses of its keys. It
+// usesFile is the content of the file beside a keys file, with the last uses of its keys. It
 // contains no secret: only a part of each hash.
 type usesFile struct {
 	Version int                `json:"version"`

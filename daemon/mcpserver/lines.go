@@ -99,7 +99,7 @@ func (l *lines) scan() {
 
 var errLongLine = errors.New("line too long")
 
-// next reads a line. Of a line that is too long it keeps nothing.
+// next reads a line. It keeps nothing of a line that is too long.
 func (l *lines) next() ([]byte, error) {
 	var data []byte
 	long := false

@@ -22,7 +22,7 @@ type Charge struct {
 	Usage Usage
 	// Cost is everything charged, Lost included.
 	Cost USD
-	// Lost is Cost if Cost is the worst case because the provider's count of tokens is not known:
+	// Lost is Cost if Cost is the worst case because the provider's count of tokens is unknown:
 	// there was no answer, or a count was missing or implausible. The request may have been charged
 	// less.
 	Lost USD
@@ -30,7 +30,7 @@ type Charge struct {
 	UsageProblem string
 	// Rejected is set if the provider accepted no request, so that nothing was charged.
 	Rejected bool
-	// Unpriced is set if the price of the model is not known. Its cost is missing.
+	// Unpriced is set if the price of the model is unknown. Its cost is missing.
 	Unpriced bool
 }
 

@@ -77,7 +77,7 @@ type Response struct {
 	// is 0.
 	Cost USD
 	// Cached is set if a Cache had the answer. Usage is then the usage of the request that was
-	// paid, and SavedUSD its present cost, 0 if the price is not known.
+	// paid, and SavedUSD its present cost, 0 if the price is unknown.
 	Cached   bool
 	SavedUSD USD
 }

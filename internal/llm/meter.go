@@ -39,8 +39,7 @@ type Totals struct {
 	// attempts that returned no answer. The true bill is between Cost minus Lost and Cost, unless
 	// there is no cap and Usage is estimated.
 	Lost USD
-	// Unpriced contains the models whose price is not known, sorted. Their cost is missing from
-	// Cost.
+	// Unpriced contains the models with unknown prices, sorted. Their cost is missing from Cost.
 	Unpriced []string
 }
 
@@ -72,8 +71,8 @@ func NewAccountMeter(p Provider, prices Prices, a Account) (*Meter, error) {
 // Name is the wrapped provider's name.
 func (m *Meter) Name() string { return m.provider.Name() }
 
-// CheckModel returns an error for a model whose price is not known if a cap is set. Call it before
-// any work; each call to the model checks again.
+// CheckModel returns an error for a model with an unknown price if a cap is set. Call it before any
+// work; each call to the model checks again.
 func (m *Meter) CheckModel(model string) error {
 	if !m.account.Capped() {
 		return nil

@@ -108,7 +108,7 @@ func (p Prices) Of(provider, model string) (price Price, ok bool) {
 	return Price{}, false
 }
 
-// Check returns an error for a model whose price is not known. A cap cannot be enforced for it.
+// Check returns an error for a model with an unknown price. A cap cannot be enforced for it.
 func (p Prices) Check(provider, model string) error {
 	if _, ok := p.Of(provider, model); ok {
 		return nil

@@ -32,7 +32,7 @@ var (
 // exchange is one HTTP request, with the details that the client library hides. once passes it to
 // the transport in the request's context.
 type exchange struct {
-	// fields are sent besides those that the library sends.
+	// fields are sent in addition to the library's.
 	fields  map[string]any
 	timer   *time.Timer   // of silence
 	timeout time.Duration // of the whole exchange; 0 is none

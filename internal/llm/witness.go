@@ -27,7 +27,7 @@ func begin(ctx context.Context, worst Charge) (end func(string, Charge), err err
 	return w(worst)
 }
 
-// The outcomes of attempts, besides those like "status 500".
+// The outcomes of attempts, other than statuses such as "status 500".
 const (
 	OutcomeAnswered  = "answered"
 	OutcomeNone      = "no usable answer" // a broken connection or stream, silence, or no completion

@@ -20,7 +20,7 @@ type PPIDesign struct {
 	Alone bool
 }
 
-// Width returns the expected width at confidence conf of an interval from so many labels. It uses
+// Width returns the expected width at confidence conf of an interval from this many labels. It uses
 // the formula of the interval, including the labels that the interval assumes.
 func (d PPIDesign) Width(labels int, conf float64) float64 {
 	p := d.population(float64(labels))
@@ -28,7 +28,7 @@ func (d PPIDesign) Width(labels int, conf float64) float64 {
 	return e.Hi - e.Lo
 }
 
-// population returns the moments that are expected of so many labels.
+// population returns the expected moments of this many labels.
 func (d PPIDesign) population(labels float64) *ppiPopulation {
 	open := float64(d.Items - d.Known)
 	rate, judged := min(1, max(0, d.Rate)), min(1, max(0, d.Judged))
@@ -60,7 +60,7 @@ func (d PPIDesign) population(labels float64) *ppiPopulation {
 }
 
 // Labels returns the least number of labels, at least 20, with which the interval is expected to be
-// at most so wide. ok is false if the interval is wider even with all items labelled: only more
+// at most this wide. ok is false if the interval is wider even with all items labelled: only more
 // items help then.
 func (d PPIDesign) Labels(width, conf float64) (labels int, ok bool) {
 	// With fewer labels, the quality of the judge is not known well enough to plan with.

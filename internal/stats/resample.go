@@ -15,7 +15,7 @@ import (
 type ResampledMean struct{ Mean, SE, Lo, Hi float64 }
 
 // Bootstrap returns the mean of values, with the standard deviation and the percentile interval at
-// confidence conf of the means of so many resamples (Efron 1979). A resample draws whole clusters
+// confidence conf of the means of this many resamples (Efron 1979). A resample draws whole clusters
 // with replacement. cluster[i] is any label of the cluster of values[i]. A nil cluster makes each
 // value its own. The ends are nearest-rank quantiles. With fewer than about 20 clusters the
 // interval is too narrow; prefer Wilson and Clustered for pass rates.
@@ -148,7 +148,7 @@ func centred(values []float64, cluster []int, mean float64) units {
 	return u
 }
 
-// resample returns the means of so many resamples minus the mean of all values, in ascending order.
+// resample returns the means of resamples minus the mean of all values, in ascending order.
 func (u units) resample(resamples int, seed uint64) []float64 {
 	shifts := make([]float64, resamples)
 	draw := u.drawOnes

@@ -59,7 +59,7 @@ type numbers struct {
 	decoder *charset
 }
 
-// numbersOf returns the CIDs of an Ordering, nil for one that is not known.
+// numbersOf returns the CIDs of an Ordering, nil for an unknown one.
 func numbersOf(ordering string) *numbers {
 	c := collections[ordering]
 	if c == nil {
@@ -68,7 +68,7 @@ func numbersOf(ordering string) *numbers {
 	return &numbers{c, newCharset(c.charset)}
 }
 
-// text returns the text of a CID, "" for one that is not known.
+// text returns the text of a CID, "" for an unknown one.
 func (c *numbers) text(cid uint32) string {
 	const ascii = '~' - ' ' + 1
 	if c == nil {

@@ -170,7 +170,8 @@ func (s *source) table() error {
 	if err != nil {
 		return nil // pdfcpu cannot decode it either
 	}
-	// The table has entries besides its content, which has grown to twice its size.
+	// The table takes memory for its entries, and for its content, which has grown to twice its
+	// size.
 	limit := s.meter.Memory() / 8
 	n, _ := io.CopyN(io.Discard, s.meter.Reader(inflated), limit+1)
 	if n > limit {
