@@ -159,8 +159,9 @@ func (p Pairs) ratings() Ratings {
 	return r
 }
 
-// AC1Interval returns AC1 with its interval. It is NaN where Kappa is. cluster has the labels of
-// Both, First, Second and Neither, in this order, as in Ratings.Fleiss.
+// AC1Interval returns AC1 with its interval. Like all figures of Pairs it is NaN without items and if
+// a count is negative. cluster has the labels of Both, First, Second and Neither, in this order, as
+// in Ratings.Fleiss.
 func (p Pairs) AC1Interval(cluster []int, conf float64) Coefficient {
 	if math.IsNaN(p.Observed()) {
 		return undefined()
