@@ -33,8 +33,7 @@ type Files struct {
 	Names *Names
 	// Judge is called for each listing. It returns a function that is called for each file and
 	// special file: ok is false if the file is not a document, and the reason is empty if that need
-	// not be reported. The function may be called concurrently. Nil: all regular files are
-	// documents.
+	// not be reported. The function may be called concurrently. It may be nil.
 	Judge func() func(path string) (ok bool, reason string)
 	// Log gets a line for each file that is not a document. Nil: nothing is logged.
 	Log *slog.Logger

@@ -34,8 +34,8 @@ type TwoSidedTest struct {
 }
 
 // NonInferiorityWider is NonInferiority with a second test that must agree. It returns the larger
-// p-value, and the interval at 1-2·level that contains both intervals. They are NaN if there is no
-// second test.
+// p-value, and the interval at 1-2·level that contains both intervals. They are NaN if the second
+// test is undetermined.
 func NonInferiorityWider(diff, margin, level float64, ends func(conf float64) (lo, hi float64), other TwoSidedTest) (p, lo, hi float64) {
 	lo, hi = ends(1 - 2*level)
 	l, h := other.Interval(1 - 2*level)

@@ -29,8 +29,8 @@ func (b *backend) beside(p string) (string, error) {
 	return documentsDir + "/" + kept, err
 }
 
-// aside is the keeper for logs that cannot tell a file changed by hand from an earlier version of
-// the document, which may have been deleted since.
+// aside is the keeper for logs that cannot tell a file changed by hand from the last version of the
+// document, which may have been deleted since.
 func (b *backend) aside(p string) (string, error) {
 	name := replacedDir + "/" + p
 	return name, b.home.MkdirAll(path.Dir(name), dirMode)

@@ -13,7 +13,8 @@ import (
 const changesAtOnce = 64
 
 // head is the number of the last commit of the brain in a row h of heads. It does not use max,
-// which would read all changes of the brain while the server has few statistics about them.
+// which would read all changes of the brain as long as the server's statistics say that there are
+// few.
 const head = `coalesce((SELECT l.seq FROM evalctl.changes l WHERE l.brain = h.brain ORDER BY l.seq DESC LIMIT 1), h.pruned)`
 
 // commitTime is the time of the commit with a number, given as the expression seq, of the brain in
