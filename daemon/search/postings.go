@@ -100,7 +100,7 @@ func (p *postings) valid(chunks uint64, tallies int) bool {
 	return true
 }
 
-// blocks count the memory that parts of a snapshot were read into, and that lists of postings were
+// blocks are the memory that parts of a snapshot were read into, and that lists of postings were
 // compacted into.
 type blocks struct {
 	documents int // entries

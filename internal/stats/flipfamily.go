@@ -18,7 +18,7 @@ type Flips struct {
 // rejecting adjusted values of at most α keeps the probability of any false alarm at most α. The
 // null hypothesis is that each unit might as well have had all its signs reversed, independently of
 // the others, as if chance had decided which of two equal things was measured first. The test
-// assumes no distribution, and no independence of figures.
+// assumes no distribution, and no independence of figures or units.
 //
 // The statistic of a figure is the magnitude of its sum over the root of its sum of squares. The
 // adjusted value is the share of random assignments of signs in which any figure that is not
