@@ -48,10 +48,10 @@ type Config struct {
 	Reader      llm.Provider
 	ReaderModel string
 	// DrainDelay is how long Serve goes on as before after its context has ended, except that
-	// /healthz reports that the daemon is not ready: until load balancers have noticed.
+	// /healthz reports that the daemon is not ready. It gives load balancers time to notice.
 	DrainDelay time.Duration
 	// AllowPrivateFetch permits clients to ingest pages of every address that the daemon can reach,
-	// instead of public ones only.
+	// instead of only public ones.
 	AllowPrivateFetch bool
 	brain.IndexConfig
 	httpapi.Options
@@ -150,7 +150,7 @@ func (d *Daemon) Close() error {
 
 // Serve answers requests on ln, which it closes, until ctx ends. Then it waits for
 // Config.DrainDelay, stops accepting connections, ends open streams at once with an error event,
-// gives other requests 3 s to finish, and closes the daemon. It returns nil when ctx stopped it and
+// gives other requests 3 s to finish, and closes the daemon. It returns nil if ctx stopped it and
 // no request was cut off.
 func (d *Daemon) Serve(ctx context.Context, ln net.Listener) error {
 	fresh := &freshConns{conns: map[net.Conn]struct{}{}}

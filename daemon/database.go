@@ -13,8 +13,8 @@ import (
 	"evalctl/internal/postgres"
 )
 
-// maxDatabaseStores limits the stores that are open at a time. One in a database is only memory:
-// the connections are shared.
+// maxDatabaseStores limits the stores that are open at a time. A store in a database only takes
+// memory: the connections are shared.
 const maxDatabaseStores = 1024
 
 // database is storage for brains in the PostgreSQL database cfg.Store.

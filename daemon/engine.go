@@ -140,7 +140,7 @@ func hasAny(dir string, parts []string) func(key string) (bool, error) {
 }
 
 // maxOpenStores returns a limit for open stores, 0 for the default. Each uses 5 files. All together
-// may use a quarter of the files that the process may open, because connections need some too.
+// may use a quarter of the files that the process may open, because connections also need some.
 func maxOpenStores() int {
 	limit := fileLimit()
 	if limit == 0 {

@@ -25,7 +25,7 @@ func newRemote(cfg GitConfig, logger *slog.Logger) *gitremote.Remote {
 }
 
 // checkRemote returns an error if the remote cannot be reached and there is no brain to work with
-// until it can.
+// meanwhile.
 func checkRemote(ctx context.Context, remote *gitremote.Remote, brains *brain.Service, logger *slog.Logger) error {
 	err := remote.Check(ctx)
 	if err == nil || ctx.Err() != nil {

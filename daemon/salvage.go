@@ -16,9 +16,9 @@ import (
 	"evalctl/daemon/store/fsstore"
 )
 
-// Salvage copies what can be read of a home with documents in files to a new home, and writes a line
-// for each brain, and for each part that was lost, to w. It does not change the damaged home, which no
-// daemon may use meanwhile.
+// Salvage copies the readable parts of a home with documents in files to a new home. It writes a
+// line for each brain and each lost part to w. It does not change the damaged home, which no daemon
+// may use meanwhile.
 func Salvage(ctx context.Context, home, out string, w io.Writer) error {
 	if home == "" {
 		return errors.New("nothing to salvage without a home: name it with --home")

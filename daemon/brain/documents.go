@@ -17,8 +17,8 @@ func (d documents) list(ctx context.Context) ([]store.FileInfo, error) {
 	return d.store.List(ctx, "", store.ListOptions{Recursive: true, IncludeGenerated: true})
 }
 
-// sourceOf identifies a version of a document. Any later version differs in size or
-// time, except for those that tooFresh detects.
+// sourceOf identifies a version of a document. Any later version differs in size or time, unless
+// tooFresh detects it.
 func sourceOf(info store.FileInfo) string {
 	if info.Version != "" {
 		return info.Version
@@ -36,7 +36,7 @@ func tooFresh(info store.FileInfo, saved time.Time) bool {
 	return info.Version == "" && info.ModTime.After(saved.Add(-clockTick))
 }
 
-// part is what was read of some files.
+// part is the result of reading some files.
 type part struct {
 	docs  []document.Document
 	gone  []string // paths without a document
@@ -45,8 +45,8 @@ type part struct {
 }
 
 // read sends the documents at files in parts of about 1 MiB, and then closes the channel. It reads
-// a part while the receiver works on the one before. Of a file that changes meanwhile, the Source
-// is not a newer one than the content, so that a snapshot never takes old content for new.
+// a part while the receiver works on the one before. If a file changes meanwhile, the Source is
+// never newer than the content, so that a snapshot never takes old content for new.
 func (d documents) read(ctx context.Context, files []store.FileInfo, parts chan<- part) {
 	defer close(parts)
 	for len(files) > 0 {

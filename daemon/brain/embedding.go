@@ -6,8 +6,8 @@ import (
 	"evalctl/daemon/search"
 )
 
-// embedding embeds new documents of an index in the background, so that a query
-// that needs vectors has little to wait for.
+// embedding embeds new documents of an index in the background, so that a query that needs vectors
+// waits less.
 type embedding struct {
 	searcher *search.Searcher
 	index    *search.Index

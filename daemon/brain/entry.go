@@ -19,9 +19,9 @@ var errReopened = fmt.Errorf("%w: the store is being reopened", store.ErrReadOnl
 // not dropped.
 var errDropped = errors.New("the index was dropped")
 
-// entry is one brain. Its store is opened on first use, its index built on the first
-// search. mu guards the fields below it. It is held while a store is opened or closed,
-// which may take long, but not while a search waits for the index.
+// entry is one brain. Its store is opened on first use, its index built on the first search. mu
+// guards the fields below it. It is held while a store is opened or closed, which may take long,
+// but not while a search waits for the index.
 type entry struct {
 	latest atomic.Pointer[Record] // its id and UID never change
 	lookup uint64                 // the one that latest is from, see Service.adopt; Service.mu guards it
@@ -46,7 +46,7 @@ type entry struct {
 	searched time.Time    // when indexer was last acquired
 }
 
-// entryConfig is what the stores and indexes of all brains are opened with.
+// entryConfig configures the stores and indexes of all brains.
 type entryConfig struct {
 	drop      func(e *entry, cause error) // see Service.drop
 	openStore func(ctx context.Context, r Record) (*store.Store, error)
@@ -67,10 +67,10 @@ func newEntry(r Record, cfg *entryConfig) *entry {
 	return e
 }
 
-// err returns what operations on the brain fail with, nil while it is usable.
+// err returns the error of operations on the brain, nil while it is usable.
 func (e *entry) err() error { return context.Cause(e.ctx) }
 
-// record returns what is known of the brain.
+// record returns the latest known record of the brain.
 func (e *entry) record() Record { return *e.latest.Load() }
 
 func (e *entry) id() string { return e.record().Brain.ID }
@@ -92,7 +92,7 @@ func (e *entry) openStore(ctx context.Context) error {
 	return nil
 }
 
-// openStored opens the store, or creates that of a new brain. It requires mu.
+// openStored opens the store, or creates the store of a new brain. The caller holds mu.
 func (e *entry) openStored(ctx context.Context) (*store.Store, error) {
 	if e.cfg.hasStore == nil {
 		return e.cfg.openStore(ctx, e.record())
@@ -123,8 +123,8 @@ func (e *entry) openStored(ctx context.Context) (*store.Store, error) {
 	return st, nil
 }
 
-// closeDamaged closes a store that accepts no more commits, or below which another program has
-// replaced the documents. It requires mu.
+// closeDamaged closes a store that accepts no more commits, or whose documents another program has
+// replaced. The caller holds mu.
 func (e *entry) closeDamaged() {
 	if e.store == nil || !e.store.Broken() && !e.store.Replaced() {
 		return
@@ -135,9 +135,9 @@ func (e *entry) closeDamaged() {
 	}
 }
 
-// acquireIndexer returns the indexer of the open store for one call of
-// indexer.search. It starts one when there is none or when it failed: a failure is
-// reported to the searches that waited, the next one tries again. It requires mu.
+// acquireIndexer returns the indexer of the open store for one call of indexer.search. It starts
+// one if there is none or if it failed: a failure is reported to the searches that waited, the next
+// one tries again. The caller holds mu.
 func (e *entry) acquireIndexer() *indexer {
 	e.searched = e.cfg.now()
 	if e.indexer != nil && e.indexer.failed() {
@@ -155,8 +155,8 @@ func (e *entry) acquireIndexer() *indexer {
 	return e.indexer
 }
 
-// dropIndex reports whether it dropped the index. It does not when a search uses
-// the index or has used it after the given time.
+// dropIndex reports whether it dropped the index. It keeps an index that a search uses or has used
+// after the given time.
 func (e *entry) dropIndex(searched time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -169,8 +169,8 @@ func (e *entry) dropIndex(searched time.Time) bool {
 	return true
 }
 
-// close ends the brain: operations and waiting searches fail with cause.
-// end is the method of the indexer that closes it.
+// close ends the brain: operations and waiting searches fail with cause. end is the method of the
+// indexer that closes it.
 func (e *entry) close(end func(*indexer, error), cause error) error {
 	e.cancel(cause)
 	e.mu.Lock()
@@ -178,8 +178,8 @@ func (e *entry) close(end func(*indexer, error), cause error) error {
 	return e.closeStore(end, cause)
 }
 
-// closeStore closes the indexer and the store. The next use of the brain opens
-// them again. It requires mu.
+// closeStore closes the indexer and the store. The next use of the brain opens them again. The
+// caller holds mu.
 func (e *entry) closeStore(end func(*indexer, error), cause error) error {
 	e.opened.Store(false)
 	if e.indexer != nil {

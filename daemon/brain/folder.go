@@ -27,8 +27,8 @@ const (
 
 const (
 	brainFile = "brain.json"
-	// brainVersion is the version of a record that names its folder, ownVersion that of the others,
-	// which older programs read too.
+	// brainVersion is the version of a record that names its folder. ownVersion is the version of
+	// all others, which older programs read too.
 	brainVersion = 2
 	ownVersion   = 1
 	// maxRecord is the largest brainFile in bytes. Metadata of clients is in it.
@@ -39,9 +39,8 @@ const (
 	lockFile = ".lock"
 )
 
-// brainRecord is the content of a brain.json. Tenant is missing in the records of
-// brains that were created while the daemon ran without keys, and Folder if the folder
-// has the id of the brain as its name.
+// brainRecord is the content of a brain.json. Tenant is missing if the brain was created while the
+// daemon ran without keys. Folder is missing if the folder's name is the id of the brain.
 type brainRecord struct {
 	Version int            `json:"version"`
 	Folder  string         `json:"folder,omitempty"`
@@ -50,12 +49,12 @@ type brainRecord struct {
 	Brain   protocol.Brain `json:"brain"`
 }
 
-// Folder is a Catalog on disk: a directory with one folder per brain, named by its
-// id, with a brain.json. If brains of several tenants have an id, the folders of all but
-// the first have a suffix. Other files in these folders, such as a brain's documents,
-// belong to the caller until the brain is purged.
+// Folder is a Catalog on disk: a directory with one folder per brain, named by its id, with a
+// brain.json. If several tenants have a brain with the same id, all folders but the first have a
+// suffix. Other files in these folders, such as a brain's documents, belong to the caller until the
+// brain is purged.
 type Folder struct {
-	// Logger gets what Load could not delete. Nil: nothing is logged.
+	// Logger gets the files that Load could not delete. Nil: nothing is logged.
 	Logger *slog.Logger
 
 	root *os.Root
@@ -66,8 +65,8 @@ type Folder struct {
 	folders map[string]bool  // of brains
 }
 
-// OpenFolder opens the catalog in dir, which it creates when missing, and locks it
-// against other processes. The caller must Close it.
+// OpenFolder opens the catalog in dir, which it creates if it is missing, and locks it against
+// other processes. The caller must Close it.
 func OpenFolder(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the brains directory: %w", err)
@@ -86,8 +85,8 @@ func OpenFolder(dir string) (*Folder, error) {
 	return &Folder{root: root, lock: lock, taken: map[ownName]bool{}, folders: map[string]bool{}}, nil
 }
 
-// Load implements Catalog. It deletes what a crash has left behind, as far as it can: the next Load
-// tries again. Entries whose name is not an id are ignored.
+// Load implements Catalog. It deletes the remains of a crash, as far as it can: the next Load tries
+// again. It ignores entries whose name is not an id.
 func (f *Folder) Load(context.Context) ([]Record, error) {
 	records, err := f.load()
 	if err != nil {
@@ -141,7 +140,7 @@ func (f *Folder) read(folder string) Record {
 	return r
 }
 
-// parse returns what it could read of a record also if there is an error.
+// parse returns the readable part of a record also if there is an error.
 func (f *Folder) parse(folder string) (Record, error) {
 	info, err := f.root.Lstat(folder + "/" + brainFile)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxRecord) {

@@ -14,9 +14,9 @@ const (
 	snapshotTemp = "index.snapshot.new"
 )
 
-// Snapshots returns a place for snapshots: a file in each brain's folder, next to
-// the documents and never among them. It is usable until f is closed. It does not keep numbers of
-// commits, because those of stores in files begin again when the store is opened.
+// Snapshots returns a place for snapshots: a file in each brain's folder, next to the documents and
+// never among them. It is usable until f is closed. It does not keep numbers of commits, because
+// stores in files count commits from their opening.
 func (f *Folder) Snapshots() Snapshots { return folderSnapshots{f} }
 
 type folderSnapshots struct{ folder *Folder }

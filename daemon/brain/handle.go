@@ -11,12 +11,11 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Handle refers to one brain. It never refers to another one: once the brain is
-// deleted, every operation is ErrNotFound, even if a new brain has the same id.
-// It is therefore enough to check a caller's rights when it gets the handle.
-// A handle is to be used at once, and acquired for longer use: it ends when the brain was
-// not used for a minute or longer. Handles of the same brain are equal as long as it is in
-// use. They are safe for concurrent use.
+// Handle refers to one brain. It never refers to another one: once the brain is deleted, every
+// operation is ErrNotFound, even if a new brain has the same id. It is therefore enough to check a
+// caller's rights when it gets the handle. Use a handle at once, and acquire it for longer use: it
+// ends after the brain was not used for a minute or longer. Handles of the same brain are equal as
+// long as it is in use. They are safe for concurrent use.
 type Handle struct {
 	entry *entry
 	pool  *pool
@@ -29,21 +28,21 @@ func (h Handle) Brain() protocol.Brain { return h.entry.record().Brain }
 // while the daemon ran without keys.
 func (h Handle) Tenant() string { return h.entry.record().Tenant }
 
-// Done is closed when the brain is deleted or the service closed, and some time after nobody uses
-// the brain any longer.
+// Done is closed when the brain is deleted or the service closed, and some time after the brain's
+// last use.
 func (h Handle) Done() <-chan struct{} { return h.entry.ctx.Done() }
 
-// Err returns nil until Done is closed, then ErrNotFound, ErrClosed, or store.ErrUnavailable if
-// the brain was not in use.
+// Err returns nil until Done is closed, then ErrNotFound, ErrClosed, or store.ErrUnavailable if the
+// brain was not in use.
 func (h Handle) Err() error { return h.entry.err() }
 
-// WhenEnded calls f in its own goroutine when Done is closed, which is also the case after the
-// brain was not used for a while. What is kept for a brain is freed then.
+// WhenEnded calls f in its own goroutine when Done is closed, also after the brain was not used for
+// a while. f frees state that is kept for the brain.
 func (h Handle) WhenEnded(f func()) { context.AfterFunc(h.entry.ctx, f) }
 
-// Acquire prevents the store from being closed until release is called. It does not open it.
-// The store of a brain that is not acquired may be closed at any time. Deletion,
-// Close and damage do not wait for a release.
+// Acquire prevents the store from being closed until release is called. It does not open it. The
+// store of a brain that is not acquired may be closed at any time. Deletion, Close and damage do
+// not wait for a release.
 func (h Handle) Acquire() (release func()) {
 	h.entry.users.Add(1)
 	h.entry.touch()
@@ -53,8 +52,7 @@ func (h Handle) Acquire() (release func()) {
 	}
 }
 
-// Skipped returns what is where the documents of the brain are, but is not a document, or cannot be
-// read.
+// Skipped returns the files among the brain's documents that are not documents or cannot be read.
 func (h Handle) Skipped(ctx context.Context) (store.Skips, error) {
 	st, err := h.Store(ctx)
 	if err != nil {
@@ -64,7 +62,7 @@ func (h Handle) Skipped(ctx context.Context) (store.Skips, error) {
 }
 
 // Search runs a query on the index of the brain. It sees every write that was acknowledged before
-// the call, unless SearchResult.Indexing is set. It waits for the index for no longer than
+// the call, unless SearchResult.Indexing is set. It waits for the index for at most
 // Config.SearchWait: an *UnreadyError means that the brain has no complete index yet. A failed
 // embedder or reranker is ErrSearchModel; a mode whose model is not configured is
 // search.ErrNoEmbedder or search.ErrNoReranker.
@@ -100,12 +98,12 @@ func (h Handle) Search(ctx context.Context, q search.Query) (SearchResult, error
 type SearchResult struct {
 	search.Result
 	// Indexing is nil if the index had every write that was acknowledged before the search.
-	// Otherwise it says how far the index was with those that it lacked.
+	// Otherwise it is the progress of the index with the missing ones.
 	Indexing *protocol.Indexing
 }
 
 // Sync waits until the store has delivered the events of every commit that any process has made
-// before the call, to callers that have acquired the brain.
+// before the call. The caller must have acquired the brain.
 func (h Handle) Sync(ctx context.Context) error {
 	st, err := h.Store(ctx)
 	if err != nil {
@@ -148,9 +146,9 @@ func (h Handle) indexer(ctx context.Context) (*indexer, error) {
 	return h.entry.acquireIndexer(), nil
 }
 
-// Subscribe registers a sink for the events of every later commit, as
-// store.Store.Subscribe does. The subscription outlives the store: it continues
-// while the brain has none, and with the next one.
+// Subscribe registers a sink for the events of every later commit, as store.Store.Subscribe does.
+// The subscription outlives the store: it continues while the brain has no open store, and with the
+// next one.
 func (h Handle) Subscribe(sink func(store.ChangeEvent)) (cancel func()) {
 	return h.entry.events.Subscribe(sink)
 }

@@ -6,16 +6,16 @@ import (
 	"evalctl/daemon/store"
 )
 
-// entryIdle is how long an unused brain without an open store is kept as it is. It is much longer
+// entryIdle is how long an unused brain without an open store is kept in memory. It is much longer
 // than a caller takes from Find to Handle.Acquire.
 const entryIdle = time.Minute
 
-// errIdle is what a handle is worth that was not acquired in time.
+// errIdle is the error of a handle that was not acquired in time.
 var errIdle = store.Unavailable(nil, "the brain was not used for a while and was closed: try again")
 
-// endIdle ends the entries of brains that nobody uses, and with them what other packages keep for
-// their handles. Otherwise a process would keep something of every brain that was ever used in it.
-// A brain that is used again gets a new entry.
+// endIdle ends the entries of unused brains, and with them the state that other packages keep for
+// their handles. Otherwise a process would keep some state of every brain that it has ever used. A
+// brain that is used again gets a new entry.
 func (s *Service) endIdle() {
 	now := s.now()
 	before := now.Add(-entryIdle).UnixNano()

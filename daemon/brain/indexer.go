@@ -15,13 +15,12 @@ import (
 	"evalctl/internal/heap"
 )
 
-// indexer keeps the search index of a store up to date. Change events mark paths
-// as dirty. One goroutine reads dirty paths from the store again, so an event that
-// arrives twice, late or out of order leads to the same index.
+// indexer keeps the search index of a store up to date. Change events mark paths as dirty. One
+// goroutine reads dirty paths from the store again, so an event that arrives twice, late or out of
+// order leads to the same index.
 //
-// The store delivers a commit's events before it acknowledges the commit. A search
-// that waits for the events counted at its arrival therefore sees every write that
-// was acknowledged before.
+// The store delivers a commit's events before it acknowledges the commit. A search that waits for
+// the events counted at its arrival therefore sees every write that was acknowledged before.
 type indexer struct {
 	cfg   indexerConfig
 	stop  func(cause error) // ends the goroutine and the subscription
@@ -35,9 +34,8 @@ type indexer struct {
 	// search returns from wait.
 	searcher  *search.Searcher
 	embedding *embedding
-	// pending counts the calls of search that were announced by
-	// entry.acquireIndexer and have not returned from wait. While there are some,
-	// the indexer must not be dropped.
+	// pending counts the calls of search that entry.acquireIndexer has announced and that have not
+	// returned from wait. While there are some, the indexer must not be dropped.
 	pending atomic.Int64
 
 	mu       sync.Mutex
@@ -45,13 +43,12 @@ type indexer struct {
 	marked   uint64        // events counted so far; the initial build counts as one
 	applied  uint64        // events whose paths are in the index
 	server   uint64        // see store.Store.Server
-	seq      uint64        // of the last commit of which every event was counted, 0 before the first
+	seq      uint64        // the last commit with all events counted, 0 before the first
 	err      error         // why the goroutine ended: the index is no longer kept
 	progress chan struct{} // closed and replaced when applied or err changes
 	wake     signal        // while there is work
 }
 
-// indexerConfig is what an indexer needs besides the store.
 type indexerConfig struct {
 	search    search.Config
 	options   *search.Options // of the index
@@ -66,8 +63,8 @@ type indexerConfig struct {
 	now       func() time.Time
 }
 
-// startIndexer subscribes first and builds the index afterwards, so that it misses
-// no commit between the two. It calls built when the index is built or cannot be built.
+// startIndexer subscribes first and builds the index afterwards, so that it misses no commit
+// between the two. It calls built when the index is built or cannot be built.
 func startIndexer(st *store.Store, cfg indexerConfig, built func()) *indexer {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	x := &indexer{
@@ -109,7 +106,7 @@ func (x *indexer) mark(e store.ChangeEvent) {
 	x.wake.set()
 }
 
-// reached has the index compared with the documents if the server is another one than before.
+// reached has the index compared with the documents if the server has changed.
 func (x *indexer) reached(server uint64) {
 	x.mu.Lock()
 	same := x.server == server
@@ -150,22 +147,22 @@ func (x *indexer) build(ctx context.Context) error {
 	now := x.cfg.now()
 	x.built.Store(&now) // before it has a size for which it could be dropped
 	x.mirror.measure(&x.size)
-	x.mirror.progress.complete() // what was written meanwhile is counted from now on
+	x.mirror.progress.complete() // writes since the build began are counted from now on
 	x.advance(1)
 	x.settle(x.size.bytes.Load())
 	return nil
 }
 
-// countRefused counts and logs the passages that the embedder refused. They are
-// not an error: their words are still searched.
+// countRefused counts and logs the passages that the embedder refused. They are not an error: their
+// words are still searched.
 func (x *indexer) countRefused(chunkIDs []string, reason error) {
 	x.cfg.refused.Add(int64(len(chunkIDs)))
 	x.cfg.logger.Warn("the embedder refused passages: only their words are searched",
 		"brain", x.cfg.brain, "passages", len(chunkIDs), "first", chunkIDs[0], "because", reason)
 }
 
-// follow keeps the index, and with an embedder its vectors, in step with the
-// store. It returns only with an error.
+// follow keeps the index, and with an embedder its vectors, in step with the store. It returns only
+// with an error.
 func (x *indexer) follow(ctx context.Context) error {
 	embedding, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -177,8 +174,8 @@ func (x *indexer) follow(ctx context.Context) error {
 	return x.drain(ctx)
 }
 
-// drain applies everything marked until nothing is left, then waits for more. It
-// returns only with an error.
+// drain applies all marked paths until none is left, then waits for more. It returns only with an
+// error.
 func (x *indexer) drain(ctx context.Context) error {
 	for {
 		x.mu.Lock()
@@ -221,13 +218,13 @@ func (x *indexer) drain(ctx context.Context) error {
 // settleDue reports whether so much was read that the memory for it is worth returning.
 func (x *indexer) settleDue() bool { return heap.Worth(x.mirror.unsettled, x.size.bytes.Load()) }
 
-// settle returns the memory of what was read to the system, in the background.
+// settle returns the memory of read documents to the system, in the background.
 func (x *indexer) settle(size int64) {
 	x.mirror.unsettled = 0
 	go heap.Settle(size)
 }
 
-// woken reports whether there is work.
+// woken reports whether there are marked paths.
 func (x *indexer) woken() bool { return len(x.wake) > 0 }
 
 func (x *indexer) advance(to uint64) {
@@ -270,9 +267,9 @@ func isModelError(err error) bool {
 	return ok
 }
 
-// wait returns when the index holds every write acknowledged before the call, or when it is known
-// that limit will end before that. Then it returns how far the index is, or an *UnreadyError if it
-// was never complete.
+// wait returns once the index holds every write acknowledged before the call, or once limit is
+// known to end earlier. In the second case it returns the progress of the index, or an
+// *UnreadyError if the index was never complete.
 func (x *indexer) wait(ctx, limit context.Context) (*protocol.Indexing, error) {
 	defer x.pending.Add(-1)
 	x.mu.Lock()
@@ -299,21 +296,21 @@ func (x *indexer) wait(ctx, limit context.Context) (*protocol.Indexing, error) {
 	return x.behind()
 }
 
-// hopeless reports whether the index is known to need more time than there is until limit. It
-// requires mu.
+// hopeless reports whether the index is known to need more time than is left until limit. The
+// caller holds mu.
 func (x *indexer) hopeless(limit context.Context) bool {
 	deadline, ok := limit.Deadline()
 	_, remaining := x.mirror.progress.indexing(len(x.dirty))
 	return ok && remaining > time.Until(deadline)
 }
 
-// behind is what wait returns while the index lacks writes. It requires mu.
+// behind is the result of wait while the index lacks writes. The caller holds mu.
 func (x *indexer) behind() (*protocol.Indexing, error) {
 	if x.applied > 0 {
 		state, _ := x.mirror.progress.indexing(len(x.dirty))
 		return &state, nil
 	}
-	state, remaining := x.mirror.progress.indexing(0) // what is written meanwhile, a search need not wait for
+	state, remaining := x.mirror.progress.indexing(0) // a search need not wait for later writes
 	return nil, &UnreadyError{x.cfg.brain, &state, retryAfter(remaining, x.cfg.now().Sub(x.begun))}
 }
 
@@ -330,8 +327,7 @@ func (x *indexer) close(cause error) {
 	<-x.ended
 }
 
-// closeSaved is close for an index that will be needed again: it saves a snapshot
-// when one is due.
+// closeSaved is close for an index that will be needed again: it saves a snapshot if one is due.
 func (x *indexer) closeSaved(cause error) {
 	x.close(cause)
 	if x.mirror.saveDue() {

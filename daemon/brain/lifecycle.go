@@ -10,10 +10,10 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// Create adds a brain that tenant owns, as durably as the catalog keeps it. Tenant
-// is empty when the daemon runs without keys. Ids and slugs are unique within a
-// tenant, and no slug is the id of another brain of the tenant: a taken one is
-// ErrExists. Other tenants make no difference. An invalid field is an *ArgumentError.
+// Create adds a brain that tenant owns, as durably as the catalog keeps it. Tenant is empty when
+// the daemon runs without keys. Ids and slugs are unique within a tenant, and no slug is the id of
+// another brain of the tenant: a taken one is ErrExists. Other tenants make no difference. An
+// invalid field is an *ArgumentError.
 func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBrain) (protocol.Brain, error) {
 	b, err := newBrain(r)
 	if err != nil {
@@ -65,9 +65,9 @@ func (s *Service) reserve(tenant string, b protocol.Brain) (*entry, error) {
 	return e, nil
 }
 
-// sameName returns a brain of the tenant that has the id or the slug of b as its id or
-// slug, and that name. If an id and a slug could be equal, deleting one of the brains twice
-// by that name would delete both. It requires mu.
+// sameName returns a brain of the tenant that has the id or the slug of b as its id or slug, and
+// that name. If an id and a slug could be equal, deleting a brain by that name twice would delete
+// two brains. The caller holds mu.
 func (s *Service) sameName(tenant string, b protocol.Brain) (name string, e *entry) {
 	for _, name := range []string{b.ID, b.Slug} {
 		if e := s.brains[ownName{tenant, name}]; e != nil {
@@ -84,8 +84,8 @@ func nameTaken(name string) error {
 	return fmt.Errorf("%w: %s is the id or slug of another one", ErrExists, name)
 }
 
-// forget removes a brain that is not in the catalog, unless there is another one with its id by
-// now. It requires mu.
+// forget removes a brain that is not in the catalog, unless another one has its id by now. The
+// caller holds mu.
 func (s *Service) forget(e *entry) {
 	if s.brains[idOf(e.record())] != e {
 		return
@@ -116,9 +116,8 @@ func (s *Service) Delete(ctx context.Context, h Handle) error {
 	return nil
 }
 
-// retire ends the brain and removes it from the catalog. It does not hold s.mu
-// meanwhile, so that other brains stay usable: closing a store may take long,
-// above all when it is just being opened.
+// retire ends the brain and removes it from the catalog. It does not hold s.mu meanwhile, so that
+// other brains stay usable: closing a store may take long, above all while it is being opened.
 func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 	id := e.id()
 	s.mu.Lock()
@@ -155,10 +154,9 @@ func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 	return retired, nil
 }
 
-// uncatalog removes a brain from where it is recorded. The snapshot goes first, because another
-// brain may get the id: if retiring fails, the brain has no snapshot until the next one is written.
-// A SharedCatalog gives no key twice, and purges the snapshot, which another process may be
-// writing.
+// uncatalog removes a brain from the catalog, and its snapshot before, because another brain may
+// get the id: if retiring fails, the brain has no snapshot until the next one is written. A
+// SharedCatalog gives no key twice, and purges the snapshot, which another process may be writing.
 func (s *Service) uncatalog(ctx context.Context, r Record) (retired string, err error) {
 	if s.entries.indexer.snapshots != nil && s.shared == nil {
 		if err := s.entries.indexer.snapshots.Remove(ctx, r.Key()); err != nil {

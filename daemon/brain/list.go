@@ -28,7 +28,7 @@ func (s *Service) List(ctx context.Context, sel Selection) ([]Record, error) {
 }
 
 // Oldest returns the record of the brain in a selection that was created first and is not damaged,
-// or ErrNotFound. The limit of the selection is ignored.
+// or ErrNotFound. It ignores the limit of the selection.
 func (s *Service) Oldest(ctx context.Context, sel Selection) (Record, error) {
 	if s.shared != nil {
 		r, err := s.shared.Oldest(ctx, sel)
@@ -66,8 +66,8 @@ func (s *Service) Count(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// known returns the records of the brains in a selection that are not damaged, if no other process
-// uses them.
+// known returns the records of the brains in a selection that are not damaged. No other process
+// uses the brains.
 func (s *Service) known(sel Selection) []Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// measureShare is the share of the documents that must have changed for an
-	// index to be measured again, which visits all of it.
+	// measureShare is the share of the documents that must have changed before an index is measured
+	// again, which visits all of it.
 	measureShare = 1. / 20
-	// saveShare is the share of the documents that must have changed since the last
-	// snapshot. Changed documents are read again when the snapshot is opened, so a
-	// brain with few writes need not write its whole index each time.
+	// saveShare is the share of the documents that must have changed since the last snapshot.
+	// Changed documents are read again when the snapshot is opened, so a brain with few writes need
+	// not write its whole index each time.
 	saveShare = 1. / 20
 )
 
@@ -39,8 +39,8 @@ type mirror struct {
 	// unsettled is the size of the documents that were read since indexer.settle, in bytes.
 	unsettled int64
 
-	// seq is the last commit that the index has in full, and savedSeq the last one that the stored
-	// snapshot has as far as is known.
+	// seq is the last commit that the index has in full. savedSeq is the last known commit of the
+	// stored snapshot.
 	seq, savedSeq uint64
 	server        uint64 // whose documents the index has, see store.Store.Server
 }
@@ -52,11 +52,11 @@ func newMirror(st *store.Store, cfg *indexerConfig) *mirror {
 	}
 }
 
-// build loads the snapshot of the index and applies what has changed since, or
-// indexes the whole store when there is no usable snapshot.
+// build loads the snapshot of the index and applies later changes, or indexes the whole store if
+// there is no usable snapshot.
 func (m *mirror) build(ctx context.Context) error {
 	m.server = m.documents.store.Server()
-	seq := m.documents.store.Seq() // what is read afterwards has these commits
+	seq := m.documents.store.Seq() // documents read afterwards have these commits
 	var err error
 	if m.documents.store.Shared() {
 		seq, err = m.buildShared(ctx, seq)
@@ -99,7 +99,7 @@ func (m *mirror) buildListed(ctx context.Context) error {
 	return m.follow(ctx, listed, saved)
 }
 
-// load sets the index to that of the snapshot, or to an empty one.
+// load sets the index to the snapshot, or to an empty index.
 func (m *mirror) load(ctx context.Context) (saved time.Time) {
 	m.index, saved, m.savedSeq = m.snapshot.load(ctx)
 	if m.index == nil {
@@ -111,9 +111,9 @@ func (m *mirror) load(ctx context.Context) (saved time.Time) {
 // maxCatchUp is the most commits that catchUp reads. Beyond it, listing the documents is faster.
 const maxCatchUp = 4096
 
-// catchUp applies what has changed since the snapshot was saved, and returns the last commit that
-// the index has then. It returns store.ErrPruned if the changes are too many or no longer kept, or
-// if there is no snapshot.
+// catchUp applies the changes since the snapshot was saved, and returns the last commit that the
+// index then has. It returns store.ErrPruned if the changes are too many or no longer kept, or if
+// there is no snapshot.
 func (m *mirror) catchUp(ctx context.Context, seq uint64) (last uint64, err error) {
 	last = m.savedSeq
 	if m.index.Len() == 0 || last == 0 || seq > last+maxCatchUp {
@@ -150,7 +150,7 @@ func filesAt(paths map[string]struct{}) []store.FileInfo {
 	return files
 }
 
-// follow applies what differs between the index and a listing of the documents, which was made
+// follow applies the differences between the index and a listing of the documents, which was made
 // after the index was saved.
 func (m *mirror) follow(ctx context.Context, listed []store.FileInfo, saved time.Time) error {
 	changed, known := m.compare(listed, saved)
@@ -160,9 +160,9 @@ func (m *mirror) follow(ctx context.Context, listed []store.FileInfo, saved time
 	return m.refresh(ctx, changed)
 }
 
-// compareWithServer lists the documents if the server is another one than before. The index may
-// have read a document that was changed a moment before the failover, and the change may be lost
-// with the server, without an event.
+// compareWithServer lists the documents if the server has changed. The index may have read a
+// document that was changed a moment before a failover, and the change may be lost with the server,
+// without an event.
 func (m *mirror) compareWithServer(ctx context.Context) error {
 	server := m.documents.store.Server()
 	if server == m.server {
@@ -178,7 +178,7 @@ func (m *mirror) compareWithServer(ctx context.Context) error {
 	return err
 }
 
-// unchanged returns an error if the server may lack what the index has.
+// unchanged returns an error if the server may lack commits that the index has.
 func (m *mirror) unchanged(ctx context.Context) error {
 	if err := m.documents.store.Sync(ctx); err != nil {
 		return err
@@ -189,8 +189,8 @@ func (m *mirror) unchanged(ctx context.Context) error {
 	return nil
 }
 
-// compare returns the listed files whose present version is not in the index, and
-// the number of listed files that are in the index in any version.
+// compare returns the listed files whose present version is not in the index, and the number of
+// listed files that are in the index in any version.
 func (m *mirror) compare(listed []store.FileInfo, saved time.Time) (changed []store.FileInfo, known int) {
 	for _, info := range listed {
 		if !document.Indexed(info.Path) {
@@ -243,9 +243,8 @@ func (m *mirror) refresh(ctx context.Context, files []store.FileInfo) error {
 	return ctx.Err()
 }
 
-// apply waits until it is the turn of this index, because to analyse documents takes all
-// processors. Indexes that are built at the same time take turns, so that a small one is soon
-// ready.
+// apply waits for this index's turn, because analysing documents takes all processors. Indexes that
+// are built at the same time take turns, so that a small one is soon ready.
 func (m *mirror) apply(ctx context.Context, p part) error {
 	select {
 	case m.building <- struct{}{}:
@@ -296,12 +295,12 @@ func (m *mirror) saveDue() bool {
 // save writes a snapshot, unless woken becomes true before it is complete. If another process has
 // saved one in the meantime, that one is kept, and the next is due when enough has changed since.
 func (m *mirror) save(ctx context.Context, woken func() bool) {
-	// It asks while the snapshot is being written, so that both are on the same server.
+	// It is checked while the snapshot is being written, so that both are on the same server.
 	unchanged := func() error { return m.unchanged(ctx) }
 	err := m.snapshot.save(ctx, m.index, m.seq, m.savedSeq, woken, unchanged)
 	if newer, ok := errors.AsType[*NewerSnapshotError](err); ok {
-		// Each commit since then counts as one document, because which ones it changed is not known.
-		// So this may be too low, but the process that has saved knows better.
+		// Each commit since then counts as one document, because the number of changed documents is
+		// not known. This may be too low, but the process that has saved knows better.
 		m.savedSeq = newer.Seq
 		m.unsaved = min(m.unsaved, int(max(m.seq, newer.Seq)-newer.Seq))
 	}

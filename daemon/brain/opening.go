@@ -9,10 +9,10 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Store returns the documents of the brain, to callers that have acquired it. The store belongs to
-// the service: callers must not close it. A damaged store is reopened, which repairs it. Opening may
-// take long: git reads every document. It goes on when ctx ends, so that the next call has less to
-// wait for.
+// Store returns the documents of the brain. The caller must have acquired the brain. The store
+// belongs to the service: callers must not close it. A damaged store is reopened, which repairs it.
+// Opening may take long: git reads every document. It goes on when ctx ends, so that the next call
+// waits less.
 func (h Handle) Store(ctx context.Context) (*store.Store, error) {
 	if st := h.entry.usable(); st != nil {
 		return st, nil
@@ -85,8 +85,8 @@ func (h Handle) limitWait(ctx context.Context) (limit context.Context, cancel co
 	return context.WithTimeoutCause(ctx, h.entry.cfg.searchWait, errSearchWait)
 }
 
-// SearchableStore is Store for a search, which does not wait longer than Config.SearchWait: then it
-// is an *UnreadyError.
+// SearchableStore is Store for a search. If opening takes longer than Config.SearchWait, it returns
+// an *UnreadyError.
 func (h Handle) SearchableStore(ctx context.Context) (*store.Store, error) {
 	limit, cancel := h.limitWait(ctx)
 	defer cancel()

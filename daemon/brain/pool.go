@@ -24,8 +24,8 @@ const (
 	idleCheck = time.Minute
 )
 
-// pool holds the brains whose store is open or being opened, and limits how many
-// stores and how much index memory they use.
+// pool holds the brains whose store is open or being opened. It limits the number of stores and the
+// memory of indexes.
 type pool struct {
 	persistent  bool // stores may be closed and reopened
 	maxStores   int
@@ -48,8 +48,8 @@ func newPool(cfg Config, endIdle func()) *pool {
 	}
 }
 
-// admit adds e, whose mu the caller holds and whose store it is about to open. It
-// closes unused stores until the limit allows one more.
+// admit adds e, whose mu the caller holds and whose store it is about to open. It closes unused
+// stores until the limit allows one more.
 func (p *pool) admit(e *entry) {
 	p.mu.Lock()
 	p.entries[e] = struct{}{}
@@ -78,8 +78,8 @@ func (p *pool) evictStores() {
 	}
 }
 
-// unused returns the brains that nobody has acquired, those unused for the
-// longest time first, and the number of open stores.
+// unused returns the brains that nobody has acquired, those unused for the longest time first, and
+// the number of open stores.
 func (p *pool) unused() (list []*entry, open int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,8 +92,8 @@ func (p *pool) unused() (list []*entry, open int) {
 	return list, len(p.entries)
 }
 
-// closeUnused reports whether the store of e is closed. It never waits for a lock:
-// the caller may hold the mu of another brain.
+// closeUnused reports whether the store of e is closed. It never waits for a lock: the caller may
+// hold the mu of another brain.
 func (p *pool) closeUnused(e *entry) bool {
 	if !e.mu.TryLock() {
 		return false // about to be used
@@ -152,10 +152,10 @@ func (p *pool) closeIdleStores() {
 	}
 }
 
-// dropIndexes drops every index that was not searched for indexIdle. Of the
-// others it drops those that were not searched for the longest time, until the
-// rest is within the limit. It keeps indexes that are being built or that searches
-// wait for, and the one searched last: the next search would only build it again.
+// dropIndexes drops every index that was not searched for indexIdle. Of the others it drops the
+// longest unsearched ones, until the rest is within the limit. It keeps indexes that are being
+// built or that searches wait for, and the one searched last: the next search would only build it
+// again.
 func (p *pool) dropIndexes() {
 	type use struct {
 		entry    *entry
@@ -189,7 +189,7 @@ func (p *pool) dropIndexes() {
 	}
 }
 
-// indexBytes returns the memory of all indexes, each as it was last measured. One that is being
+// indexBytes returns the memory of all indexes, each as last measured. An index that is being
 // opened or closed does not count.
 func (p *pool) indexBytes() (sum int64) {
 	for _, e := range p.list() {

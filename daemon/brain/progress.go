@@ -41,8 +41,8 @@ const (
 // minSample is how long documents must have been read before their speed is known.
 const minSample = time.Second
 
-// progress is how far an index is with the documents that it lacks. It is safe for concurrent use.
-// Its zero value lacks nothing.
+// progress is the progress of an index with the documents that it lacks. It is safe for concurrent
+// use. Its zero value lacks nothing.
 type progress struct {
 	mu         sync.Mutex
 	now        func() time.Time
@@ -88,8 +88,8 @@ func (p *progress) complete() {
 	p.begun, p.done, p.left = time.Time{}, amount{}, amount{}
 }
 
-// indexing returns how far the index is if queued documents are to be read after the present ones,
-// and how long it takes to have all of them; 0 if that is not known.
+// indexing returns the progress of the index, and the time until it has all documents, 0 if not
+// known. queued documents are read after the present ones.
 func (p *progress) indexing(queued int) (protocol.Indexing, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,8 +114,8 @@ func (p *progress) indexing(queued int) (protocol.Indexing, time.Duration) {
 	return state, time.Duration(rest * float64(spent))
 }
 
-// retryAfter returns when it is worth trying again, if it takes so long as far as is known, and
-// has taken spent.
+// retryAfter returns when to try again, given the remaining time, as far as it is known, and the
+// time spent so far.
 func retryAfter(remaining, spent time.Duration) time.Duration {
 	if remaining == 0 {
 		remaining = spent

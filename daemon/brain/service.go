@@ -1,13 +1,10 @@
-// Package brain opens and keeps brains: which ones there are, and the store and
-// the search index of each.
+// Package brain opens and keeps brains, with their stores and search indexes.
 //
-// Service finds, creates and deletes brains. A Handle is one of them: callers
-// acquire it and work with its Store, its Search and its change events. What
-// they do with those is not this package's concern (see package memory).
+// Service finds, creates and deletes brains. A Handle is one of them: callers acquire it and work
+// with its Store, its Search and its change events (see package memory).
 //
-// The files build on each other in one direction: service, lifecycle, list and idle,
-// handle, pool (how many stores and indexes stay open), entry (one brain), indexer
-// (its index, kept up to date in the background), then what the indexer uses (mirror,
+// Each file uses only those after it: service, lifecycle, list and idle, handle, pool (the open
+// stores and indexes), entry (one brain), indexer (its index), the parts of the indexer (mirror,
 // documents, embedding, snapshot), and the catalog.
 package brain
 
@@ -119,11 +116,11 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Find returns a handle on the brain with an id: that of no tenant, or else the only one of any
-// tenant. If there is none, it is ErrNotFound, and if several tenants have one, ErrExists. If other
-// processes use the brains, it knows only those that were created or refreshed here, see Refresh. An
-// id that no brain can have is an *ArgumentError. The error of a damaged brain is its damage; if its
-// tenant cannot be read, it has none.
+// Find returns a handle on the brain with an id: the brain of no tenant, or else the only one of
+// any tenant. If there is none, it is ErrNotFound, and if several tenants have one, ErrExists. If
+// other processes use the brains, it knows only those that were created or refreshed here, see
+// Refresh. An id that no brain can have is an *ArgumentError. The error of a damaged brain is its
+// damage. If its tenant cannot be read, it belongs to no tenant.
 func (s *Service) Find(id string) (Handle, error) {
 	if err := checkID("brain id", id); err != nil {
 		return Handle{}, err
@@ -195,15 +192,15 @@ func notFound(id string) error {
 // Damaged returns the number of brains whose record could not be read.
 func (s *Service) Damaged() int { return s.damaged }
 
-// RefusedPassages counts the passages that the embedder has refused, in all
-// brains: only their words are searched.
+// RefusedPassages counts the passages that the embedder has refused, in all brains: only their
+// words are searched.
 func (s *Service) RefusedPassages() int64 { return s.refused.Load() }
 
-// UnusableSnapshots counts the snapshots of indexes that could not be read in time, or not used, so
-// that the indexes were built from their documents.
+// UnusableSnapshots counts the snapshots of indexes that were unusable or could not be read in
+// time, so that the indexes were built from their documents.
 func (s *Service) UnusableSnapshots() int64 { return s.unusable.Load() }
 
-// IndexBytes returns about how much memory the search indexes have that are loaded.
+// IndexBytes returns the approximate memory of the loaded search indexes.
 func (s *Service) IndexBytes() int64 { return s.pool.indexBytes() }
 
 // Close closes every brain. Later calls do nothing; later operations fail

@@ -13,9 +13,9 @@ import (
 
 // With a SharedCatalog, a Service has entries only for the brains that were used in this process.
 // An entry can be outdated: another process may have deleted its brain, and another brain may have
-// the id. The database decides: a store operation on a brain that was deleted is store.ErrGone. The
-// caller that gets that error calls Handle.Gone and then Service.Refresh, after which the name
-// refers to what the database has.
+// the id. The database decides: a store operation on a deleted brain is store.ErrGone. The caller
+// that gets that error calls Handle.Gone and then Service.Refresh, after which the name refers to
+// the brain in the database.
 
 // missingInterval is how often the service asks for deleted brains if nothing wakes it.
 const missingInterval = 5 * time.Second
@@ -23,9 +23,10 @@ const missingInterval = 5 * time.Second
 // Shared reports whether other processes use the same brains.
 func (s *Service) Shared() bool { return s.shared != nil }
 
-// Refresh makes Find, FindOf and FindSlug find every brain of the tenant, or of none, with this id or slug
-// that any process has created before the call, and none that any process has deleted before it. If
-// tenant is empty, it does so for brains of any tenant with this id. It does nothing if no other process uses the brains.
+// Refresh makes Find, FindOf and FindSlug see every brain that any process has created or deleted
+// before the call, if it belongs to the tenant, or to none, and has this id or slug. If tenant is
+// empty, it does so for brains of any tenant with this id. It does nothing if no other process uses
+// the brains.
 func (s *Service) Refresh(ctx context.Context, tenant, name string) error {
 	if s.shared == nil || !ValidID(name) { // no brain can have another id or slug
 		return nil
@@ -75,10 +76,10 @@ func (s *Service) named(tenant, name string) (list []*entry, lookup uint64) {
 	return list, s.lookups
 }
 
-// adopt adds the brain of a record that a lookup has found, or replaces what is known of it, and
-// drops the one that had its id before. Lookups are numbered from 1 as they begin: what one has
-// found is not replaced by what an earlier one has found, which may have read it before a change. 0
-// is for the record of a new brain. It requires mu.
+// adopt adds the brain of a record that a lookup has found, or updates its entry, and drops the
+// brain that had its id before. Lookups are numbered from 1 as they begin. The result of a lookup
+// is not replaced by the result of an earlier one, which may have read it before a change. 0 is for
+// the record of a new brain. The caller holds mu.
 func (s *Service) adopt(r Record, lookup uint64) {
 	old := s.brains[idOf(r)]
 	if old != nil && old.record().UID >= r.UID { // if it is greater, the record is outdated
@@ -156,7 +157,7 @@ func (s *Service) createShared(ctx context.Context, tenant string, b protocol.Br
 	return protocol.Brain{}, fmt.Errorf("create brain %s: %w", b.ID, err)
 }
 
-// takenName returns which name of b another brain of the tenant has as its id or slug, or "".
+// takenName returns the name of b that another brain of the tenant has as its id or slug, or "".
 func (s *Service) takenName(ctx context.Context, tenant string, b protocol.Brain) (string, error) {
 	for _, name := range []string{b.ID, b.Slug} {
 		records, err := s.shared.Lookup(ctx, tenant, name)
@@ -170,7 +171,7 @@ func (s *Service) takenName(ctx context.Context, tenant string, b protocol.Brain
 	return "", nil
 }
 
-// watch drops the brains that other processes have deleted, until ctx ends: without requests, too,
+// watch drops the brains that other processes have deleted, until ctx ends. It needs no requests,
 // because streams and jobs of such brains must end.
 func (s *Service) watch(ctx context.Context) {
 	wake := newSignal()
@@ -216,7 +217,7 @@ func (s *Service) dropMissing(ctx context.Context) error {
 	return nil
 }
 
-// Gone drops the brain from the service. It is called when an operation on its store was
+// Gone drops the brain from the service. It is called after an operation on its store was
 // store.ErrGone, because another process has deleted the brain. Later operations are ErrNotFound.
 func (h Handle) Gone() { h.entry.cfg.drop(h.entry, notFound(h.entry.id())) }
 

@@ -14,8 +14,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// checkID applies the slug rule of spec section 2 to an id or a slug. Ids are used
-// as folder names, so nothing outside this alphabet may pass.
+// checkID applies the slug rule of spec section 2 to an id or a slug. Ids are used as folder names,
+// so no character outside this alphabet may pass.
 func checkID(name, id string) error {
 	if id == "" || len(id) > protocol.MaxBrainSlug {
 		return &ArgumentError{name, fmt.Sprintf("must have 1 to %d characters", protocol.MaxBrainSlug)}
@@ -33,10 +33,9 @@ func ValidID(id string) bool { return checkID("id", id) == nil }
 
 func isSlugByte(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 
-// Slug derives a slug from a name, the same one each time: letters a-z in lower
-// case, without their accents, and digits stay, every run of other characters becomes
-// one hyphen. A name without any usable character becomes kind, a hyphen and a hash
-// of the name.
+// Slug derives a slug from a name, the same one each time: letters a-z in lower case, without their
+// accents, and digits stay, and every run of other characters becomes one hyphen. A name without
+// any usable character becomes kind, a hyphen and a hash of the name.
 func Slug(kind, name string) string {
 	var b strings.Builder
 	for _, c := range strings.ToLower(norm.NFKD.String(name)) {
@@ -63,8 +62,8 @@ func uniqueName(id string) string {
 	return id[:min(len(id), protocol.MaxBrainSlug-len(suffix))] + suffix
 }
 
-// newBrain returns the brain that a request describes, without CreatedAt. A missing
-// id or slug follows from the other, or from the name; a missing name is the id.
+// newBrain returns the brain that a request describes, without CreatedAt. A missing id or slug
+// follows from the other, or from the name; a missing name is the id.
 func newBrain(r protocol.CreateBrain) (protocol.Brain, error) {
 	b := protocol.Brain{ID: r.ID, Slug: r.Slug, Name: r.Name, Visibility: r.Visibility}
 	if b.Name == "" && b.ID == "" && b.Slug == "" {

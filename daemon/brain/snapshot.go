@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// saveChunks is the smallest index worth a snapshot, in chunks. Building a smaller
-	// one takes about as long as listing its documents.
+	// saveChunks is the smallest index worth a snapshot, in chunks. Building a smaller one takes
+	// about as long as listing its documents.
 	saveChunks = 5000
 	// saveAfter is how long a brain must not have changed before it is saved.
 	saveAfter = 5 * time.Second
@@ -30,8 +30,8 @@ type snapshot struct {
 	now       func() time.Time
 }
 
-// load returns a nil index when there is no usable snapshot. seq is the last commit that the stored
-// snapshot has, usable or not, and 0 if that is not known.
+// load returns a nil index if there is no usable snapshot. seq is the last commit of the stored
+// snapshot, usable or not, and 0 if unknown.
 func (s *snapshot) load(ctx context.Context) (index *search.Index, saved time.Time, seq uint64) {
 	if s.snapshots == nil {
 		return nil, time.Time{}, 0
@@ -60,11 +60,11 @@ func (s *snapshot) worthwhile(index *search.Index) bool {
 // errWoken ends a snapshot that would delay a search.
 var errWoken = errors.New("there is work")
 
-// save writes a snapshot that has the commits up to seq, in the place of one of the commit replaces
-// or an earlier one. The error is errWoken when woken became true before the snapshot was complete,
-// and that of Snapshots.Put when another process keeps the snapshot. Other failures are logged
-// only, also those of unchanged, without which nothing is saved: they are not worth a retry, as the
-// index is derived from the documents.
+// save writes a snapshot that has the commits up to seq, and replaces one of the commit replaces or
+// an earlier one. The error is errWoken if woken became true before the snapshot was complete, and
+// the error of Snapshots.Put if another process keeps the snapshot. Other failures are only logged,
+// because the index is derived from the documents and not worth a retry. If unchanged fails,
+// nothing is saved.
 func (s *snapshot) save(
 	ctx context.Context, index *search.Index, seq, replaces uint64, woken func() bool, unchanged func() error,
 ) error {

@@ -112,8 +112,8 @@ func relay(r request, event sse.Event, emit func(any) error) error {
 	return nil
 }
 
-// relayDelta calls emit with the next text of the answer, which begins with what the deltas before
-// it have of its first character.
+// relayDelta calls emit with the next text of the answer. pieces has the part of its first
+// character that earlier deltas ended with.
 func relayDelta(r request, event sse.Event, pieces *jsonobj.Pieces, emit func(any) error) error {
 	var e struct {
 		Delta json.RawMessage `json:"delta"`

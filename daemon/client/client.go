@@ -1,7 +1,7 @@
 // Package client is a client of the HTTP API of a memory service (spec 4.2, 5 to 8): brains,
 // documents, search, ask and change events.
 //
-// It does not retry requests: which of them may be repeated, the caller must decide (spec 7.4). It
+// It does not retry requests: the caller must decide which of them may be repeated (spec 7.4). It
 // does not follow redirects, so that a daemon cannot send the token elsewhere.
 package client
 
@@ -37,7 +37,7 @@ type Options struct {
 	// HTTPClient sends the requests; its Timeout and CheckRedirect are not used. Default: a client
 	// with connections of its own, which Close closes.
 	HTTPClient *http.Client
-	// Timeout limits each request, in addition to the caller's context. Of a change stream it
+	// Timeout limits each request, in addition to the caller's context. For a change stream it
 	// limits the time until the stream is attached. It does not limit Ask and Consolidate, for
 	// which the daemon calls a model. Default: 30 s.
 	Timeout time.Duration

@@ -10,14 +10,14 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// Consolidate tidies what the daemon has written into the brain by itself (spec 4.1,
-// memory_consolidate). With DryRun nothing changes, and the result lists what would be done. Code
-// of the error is protocol.CodeConflict while the brain is being consolidated, and
+// Consolidate tidies the documents that the daemon has written into the brain by itself (spec 4.1,
+// memory_consolidate). With DryRun nothing changes, and the result lists the actions that would be
+// taken. Code of the error is protocol.CodeConflict while the brain is being consolidated, and
 // protocol.CodeBadGateway if the model failed; nothing has changed then. Repeating the request is
 // safe. Only ctx limits how long it takes.
 //
 // The response is the daemon's own, byte for byte, because the specification gives it no form, and
-// nil if it is empty. That of the reference daemon is a protocol.ConsolidateResponse.
+// nil if it is empty. The reference daemon's is a protocol.ConsolidateResponse.
 func (b *Brain) Consolidate(
 	ctx context.Context, c protocol.ConsolidateRequest,
 ) (json.RawMessage, error) {

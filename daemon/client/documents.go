@@ -29,8 +29,8 @@ func (b *Brain) Read(ctx context.Context, path string) ([]byte, error) {
 	return b.c.fetch(ctx, r, 0)
 }
 
-// Exists reports whether path is a document or a directory. In a brain that does not exist, nothing
-// does. Any failure but 404 is an error.
+// Exists reports whether path is a document or a directory. In a missing brain, nothing exists. Any
+// failure but 404 is an error.
 func (b *Brain) Exists(ctx context.Context, path string) (bool, error) {
 	r := b.document(http.MethodHead, "", path)
 	r.check(limitPath("path", path))
@@ -60,7 +60,7 @@ type ListOptions struct {
 }
 
 // List returns the entries of dir, ascending by path. The root is "". More than
-// protocol.MaxListItems are read in pages, with what other clients change meanwhile.
+// protocol.MaxListItems are read in pages, between which other clients may change entries.
 func (b *Brain) List(
 	ctx context.Context, dir string, opts ListOptions,
 ) ([]protocol.FileInfo, error) {
@@ -79,7 +79,7 @@ func (b *Brain) List(
 	if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusRequestEntityTooLarge {
 		return list.Items, err
 	}
-	// Only now, since other daemons need not know pages.
+	// Only now, because other daemons need not support pages.
 	q.Set("limit", strconv.Itoa(protocol.MaxListItems))
 	var all []protocol.FileInfo
 	for {

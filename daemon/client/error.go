@@ -23,7 +23,7 @@ type Error struct {
 	Status int
 	// Problem is the daemon's explanation, unchanged. Its fields may be empty.
 	Problem protocol.Problem
-	// Method and Path are those of the request, without its query.
+	// Method and Path are the request's, without its query.
 	Method, Path string
 	// RetryAfter is how long the daemon asks to wait, at most a year. It is 0 if the daemon does
 	// not ask to wait.
@@ -46,7 +46,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Code returns the code of the Problem, or the one of the status if the daemon sent none. It
+// Code returns the code of the Problem, or a code for the status if the daemon sent none. It
 // returns "" if err is not an *Error.
 func Code(err error) string {
 	e, ok := errors.AsType[*Error](err)
@@ -82,12 +82,12 @@ var codes = map[int]string{
 // maxProblem is how many bytes of an error body are read.
 const maxProblem = 64 << 10
 
-// statusError returns the error of a response outside 2xx. A body that is no Problem, such as a
+// statusError returns the error of a response outside 2xx. A body that is not a Problem, such as a
 // proxy's, becomes the detail.
 func (c *Client) statusError(r request, res *http.Response) error {
 	e := &Error{Status: res.StatusCode, Method: r.method, Path: r.path}
 	e.RetryAfter, _ = retry.After(res.Header.Get("Retry-After"), time.Now())
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxProblem)) // shows what has arrived
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxProblem)) // possibly incomplete
 	if c.token != "" {
 		// A daemon may repeat the request.
 		body = []byte(strings.ReplaceAll(string(body), c.token, "[token]"))
@@ -105,7 +105,7 @@ func oneLine(s string) string { return printable.Line(s, 500) }
 type violation struct {
 	status int
 	why    string
-	code   string // empty: that of the status
+	code   string // empty: the code for the status
 }
 
 func invalid(format string, args ...any) violation {
@@ -116,7 +116,7 @@ func tooLarge(format string, args ...any) violation {
 	return violation{status: http.StatusRequestEntityTooLarge, why: fmt.Sprintf(format, args...)}
 }
 
-// check keeps a request with a violation from being sent. The first one is the *Error.
+// check prevents sending a request with a violation. The first one is the *Error.
 func (r *request) check(violations ...violation) {
 	for _, v := range violations {
 		if v.why != "" && r.err == nil {

@@ -17,8 +17,8 @@ import (
 // IngestFile stores a file as a document, as a form. A daemon that does not serve forms gets a JSON
 // object, with its keys in both spellings. A response with the status protocol.IngestQueued names a
 // job, see Job. Code of the error is protocol.CodeFileTooLarge for more than
-// protocol.MaxIngestBytes, which are not sent. Repeating the request is safe where the response to
-// the second has Reused.
+// protocol.MaxIngestBytes, which are not sent. Repeating the request is safe if the second response
+// has Reused.
 func (b *Brain) IngestFile(
 	ctx context.Context, f protocol.IngestFile,
 ) (protocol.IngestResponse, error) {
@@ -94,7 +94,7 @@ func (r *request) form(f protocol.IngestFile) {
 	r.contentType, r.body = w.FormDataContentType(), body.Bytes()
 }
 
-// headerText removes what would end a header.
+// headerText removes characters that would end a header.
 func headerText(s string) string { return strings.NewReplacer("\r", "", "\n", "").Replace(s) }
 
 // bothSpellings returns the keys of a file in snake_case and in camelCase.

@@ -55,7 +55,7 @@ func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 }
 
 // callModel is call for a request for which the daemon calls a model. Only ctx limits it, because
-// nobody knows how long models take.
+// models may take any time.
 func callModel[T any](ctx context.Context, c *Client, r request) (T, error) {
 	data, err := c.read(ctx, r, maxJSON)
 	return decode[T](ctx, r, data, err)
@@ -144,7 +144,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	return res, nil
 }
 
-// transportError names the request without its query, which contains what users remember.
+// transportError names the request without its query, which contains users' memories.
 func transportError(ctx context.Context, r request, err error) error {
 	return fmt.Errorf("%s %s: %w", r.method, r.path, httpclient.Cause(ctx, err))
 }

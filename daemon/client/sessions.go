@@ -48,13 +48,13 @@ func (b *Brain) Session(ctx context.Context, id string) (protocol.Session, error
 	return call[protocol.Session](ctx, b.c, b.session(http.MethodGet, id, ""))
 }
 
-// DeleteSession deletes a session with its messages and with what was made from them.
+// DeleteSession deletes a session with its messages and the documents made from them.
 func (b *Brain) DeleteSession(ctx context.Context, id string) error {
 	return b.c.send(ctx, b.session(http.MethodDelete, id, ""))
 }
 
-// Recall finds the chunks that match a query best, and weighs what was said in the session lately
-// (spec 4.1, memory_recall). The session need not exist.
+// Recall finds the chunks that match a query best, with some weight for the latest messages of the
+// session (spec 4.1, memory_recall). The session need not exist.
 func (b *Brain) Recall(
 	ctx context.Context, session string, q protocol.RecallRequest,
 ) (protocol.RecallResponse, error) {
@@ -65,16 +65,15 @@ func (b *Brain) Recall(
 	return call[protocol.RecallResponse](ctx, b.c, r)
 }
 
-// Reflect ends a session and returns what it came to (spec 4.1, memory_reflect). It may be
-// repeated: once the status is completed or no_result, the response stays the same, and a failed
-// reflection is tried again. Options.Timeout does not apply, because the model may need longer for
-// a long session. If ctx ends earlier, the daemon goes on, and repeating the request returns the
+// Reflect ends a session and returns its outcome (spec 4.1, memory_reflect). It may be repeated:
+// once the status is completed or no_result, the response stays the same, and a failed reflection
+// is tried again. Options.Timeout does not apply, because the model may need longer for a long
+// session. If ctx ends earlier, the daemon goes on, and repeating the request returns the
 // reflection.
 func (b *Brain) Reflect(ctx context.Context, session string) (protocol.ReflectResponse, error) {
 	return callModel[protocol.ReflectResponse](ctx, b.c, b.session(http.MethodPost, session, "/reflect"))
 }
 
-// session is a request of a session.
 func (b *Brain) session(method, id, endpoint string, all ...violation) request {
 	r := request{method: method, path: b.path + "/sessions/" + segment(id) + endpoint}
 	if id == "" { // the URL would be another endpoint

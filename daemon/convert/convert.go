@@ -1,8 +1,8 @@
 // Package convert makes Markdown of files and web pages: of Markdown, text, JSON, HTML and PDF.
 //
-// Files come from strangers. Every one becomes a document or is rejected with a reason, in bounded
-// time and memory, and nothing in a file is interpreted beyond its form: no link is followed, no
-// script is run, and text does not become Markdown that it is not.
+// Files come from strangers. Every file becomes a document or is rejected with a reason, in bounded
+// time and memory. Nothing in a file is interpreted beyond its form: no link is followed, no script
+// is run, and plain text does not turn into Markdown.
 //
 // All functions may be called concurrently.
 package convert
@@ -20,12 +20,12 @@ import (
 	"evalctl/internal/admission"
 )
 
-// ErrInvalid is a file that is not of its kind, that contains no text, or that exceeds the limits
-// of conversion.
+// ErrInvalid means that a file is not of its kind, contains no text, or exceeds the limits of
+// conversion.
 var ErrInvalid = errors.New("the file cannot be converted")
 
-// ErrOverloaded reports that so many files are being converted that this one was not. It may be
-// converted later.
+// ErrOverloaded means that too many files are being converted at present. The file may be converted
+// later.
 var ErrOverloaded = admission.ErrOverloaded
 
 const maxTitle = protocol.MaxDocumentTitle
@@ -36,13 +36,12 @@ const maxMarkdown = 64 << 20
 
 // Document is a converted file.
 type Document struct {
-	// Title is what the file itself gives as its title: that of an HTML page, of the properties of
-	// a PDF, or the member "title" of a JSON object. It is on one line, has no control characters
-	// and at most protocol.MaxDocumentTitle code points. It may be empty, and always is for
-	// Markdown and text.
+	// Title is the title in the file itself: in an HTML page, in the properties of a PDF, or in the
+	// member "title" of a JSON object. It is on one line, has no control characters and at most
+	// protocol.MaxDocumentTitle code points. It may be empty, and always is for Markdown and text.
 	Title string
-	// Markdown is the body, without front matter except that of a Markdown file. It is valid UTF-8
-	// of at most 64 MiB and never empty.
+	// Markdown is the body. Only the body of a Markdown file has front matter. It is valid UTF-8 of
+	// at most 64 MiB and never empty.
 	Markdown string
 }
 
@@ -58,7 +57,7 @@ func For(ctx context.Context, tenant string, patient bool) context.Context {
 // Text, Markdown and JSON are UTF-8, with or without a byte order mark, or UTF-16 with one. HTML
 // may declare its charset. See Decode for a charset that is known from elsewhere.
 //
-// The error is ErrInvalid, ErrOverloaded, or that of ctx if it ends first.
+// The error is ErrInvalid, ErrOverloaded, or ctx's if it ends first.
 func Convert(ctx context.Context, kind Kind, name string, data []byte) (Document, error) {
 	var convert func(context.Context, *budget.Meter) (Document, error)
 	switch kind {
@@ -84,7 +83,7 @@ func Convert(ctx context.Context, kind Kind, name string, data []byte) (Document
 // text is found, the whole page is converted. Relative links are resolved against base, which may
 // be nil, and appears in errors. Only links to http, https and mailto are kept.
 //
-// The errors are those of Convert.
+// It fails with the same errors as Convert.
 func Page(ctx context.Context, base *url.URL, data []byte) (Document, error) {
 	name := "page"
 	if base != nil {
@@ -95,7 +94,7 @@ func Page(ctx context.Context, base *url.URL, data []byte) (Document, error) {
 	})
 }
 
-// perByte is about what a conversion holds for each byte of its file, at least.
+// perByte is about the least memory that a conversion holds for each byte of its file.
 const perByte = 6
 
 // budgeted runs a conversion within the budget of the process, and checks and completes its result.

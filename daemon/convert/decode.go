@@ -20,12 +20,12 @@ var (
 	markPDF     = []byte("%PDF-")
 )
 
-// Decode returns data as UTF-8 if the content type names another charset that is known, with a
-// byte order mark in front, which all kinds accept and which takes precedence over a charset that
-// is declared within the data. Otherwise data is returned as it is. A byte order mark in data takes
-// precedence over the content type. Bytes that the charset does not define become U+FFFD.
+// Decode returns data as UTF-8 with a byte order mark in front if the content type names another
+// known charset. All kinds accept the mark, and it takes precedence over a charset declared within
+// the data. Otherwise data is returned unchanged. A byte order mark in data takes precedence over
+// the content type. Bytes that the charset does not define become U+FFFD.
 //
-// A charset that is unknown is ErrInvalid.
+// An unknown charset is ErrInvalid.
 func Decode(contentType string, data []byte) ([]byte, error) {
 	_, params, err := mime.ParseMediaType(contentType)
 	label := strings.TrimSpace(params["charset"])
@@ -55,8 +55,8 @@ func hasMark(data []byte) bool {
 	return false
 }
 
-// decodeText returns the text of a file that must be UTF-8, or UTF-16 with a byte order mark. A
-// mark of UTF-8 is kept.
+// decodeText returns the text of a file that must be UTF-8, or UTF-16 with a byte order mark. It
+// keeps a UTF-8 mark.
 func decodeText(data []byte) (string, error) {
 	if bytes.HasPrefix(data, markUTF16LE) || bytes.HasPrefix(data, markUTF16BE) {
 		decoder := unicode.BOMOverride(transform.Nop)

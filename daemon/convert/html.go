@@ -45,12 +45,13 @@ func fromHTML(ctx context.Context, m *budget.Meter, base *url.URL, data []byte, 
 	return Document{Title: titleOf(root), Markdown: w.out.String()}, w.err
 }
 
-// decodeHTML returns a page as UTF-8. Its charset is determined as the HTML standard says (section
-// 13.2.3, determining the character encoding): by a byte order mark, by UTF-16 that shows, by a meta
+// decodeHTML returns a page as UTF-8. It determines the charset as in the HTML standard (section
+// 13.2.3, determining the character encoding): by a byte order mark, by visible UTF-16, by a meta
 // element, by an XML declaration, and then by the text itself.
 func decodeHTML(data []byte) ([]byte, error) {
 	charsetOf, name, certain := charset.DetermineEncoding(data, "")
-	// The library does not say whether a meta element names windows-1252, which is also the last resort.
+	// The library does not say whether a meta element names windows-1252, which is also its last
+	// resort.
 	if !certain && (name == "windows-1252" || name == "utf-8") {
 		if declared, label := declaredInXML(data); declared != nil {
 			charsetOf, name = declared, label
@@ -65,7 +66,7 @@ func decodeHTML(data []byte) ([]byte, error) {
 		}
 		data = decoded
 	}
-	// The first bytes of binary data are enough to know it. Pages have a stray NUL at most.
+	// The first bytes of binary data are enough to detect it. Pages have at most one stray NUL.
 	if head := data[:min(len(data), 1024)]; bytes.Count(head, []byte{0}) > 1 {
 		return nil, errors.New("it is binary and not HTML: it contains NUL bytes")
 	}
@@ -75,8 +76,8 @@ func decodeHTML(data []byte) ([]byte, error) {
 // xmlDeclaration is one in the first bytes of a page, with its encoding.
 var xmlDeclaration = regexp.MustCompile(`^<\?xml[^>]*?\sencoding\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')`)
 
-// declaredInXML returns the encoding that an XML declaration shows or names. One that can be read
-// byte by byte is not UTF-16, whatever it says.
+// declaredInXML returns the encoding that an XML declaration shows or names. A declaration that can
+// be read byte by byte is not UTF-16, whatever it says.
 func declaredInXML(data []byte) (encoding.Encoding, string) {
 	const searched = 1024
 	head := data[:min(len(data), searched)]
@@ -108,8 +109,8 @@ func (r *contextReader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// titleOf returns the title of a page without the name of the site if a heading shows where that
-// begins, else what the page gives to networks, else its first heading.
+// titleOf returns the title of a page without the name of the site, if a heading shows where the
+// name begins. Otherwise it returns the page's title for social networks, or its first heading.
 func titleOf(root *html.Node) string {
 	var title, shared, heading string
 	for n := range root.Descendants() {
@@ -149,7 +150,7 @@ func baseOf(root *html.Node, base *url.URL) *url.URL {
 	return base
 }
 
-// resolve returns the target of a link, nil if it cannot be kept: only absolute links to http,
+// resolve returns the target of a link, or nil if it cannot be kept: only absolute links to http,
 // https and mailto can.
 func resolve(base *url.URL, href string) *url.URL {
 	const maxURL = 2048

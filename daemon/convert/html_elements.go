@@ -7,13 +7,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// page is what is known about the elements of a page before they are written.
+// page has the facts about the elements of a page that are found before writing.
 type page struct {
 	contains map[*html.Node]content
 	dropped  map[*html.Node]bool // elements beside the main text, which are not written
 }
 
-// content is what an element contains.
+// content is a set of the kinds of content in an element.
 type content uint8
 
 const (
@@ -21,8 +21,8 @@ const (
 	bigBlocks         // blocks that a cell of a table cannot contain
 )
 
-// survey looks at every element once. A kind of content is recorded at most once for each element,
-// so the time is linear in the size of the page, however deeply it is nested.
+// survey visits every element once. A kind of content is recorded at most once for each element, so
+// the time is linear in the size of the page, however deeply it is nested.
 func survey(root *html.Node) *page {
 	p := &page{contains: map[*html.Node]content{}, dropped: map[*html.Node]bool{}}
 	for n := range root.Descendants() {

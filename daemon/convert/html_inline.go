@@ -74,9 +74,9 @@ func splitWords(s string) []string {
 
 func isControl(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
 
-// escape returns a word as Markdown. What has no special meaning where it is stays as it is,
-// because words are found and quoted as they are written. More of the word may follow if it is
-// open.
+// escape returns a word as Markdown. Characters without a special meaning in their place are not
+// escaped, because words are found and quoted as they are written. More of the word may follow if
+// it is open.
 func (l *inline) escape(s string, open bool) string {
 	if !strings.ContainsAny(s, "\\`*_[]<&~|") {
 		return s
@@ -135,7 +135,7 @@ func escapeStart(line string) string {
 	return line
 }
 
-// escapeHeading escapes the end of a heading if it would be taken for a part of its mark.
+// escapeHeading escapes the end of a heading that would be taken for a part of its mark.
 func escapeHeading(text string) string {
 	if cut := strings.TrimRight(text, "#"); cut != text && (cut == "" || strings.HasSuffix(cut, " ")) {
 		return cut + `\` + text[len(cut):]

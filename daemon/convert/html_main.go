@@ -15,15 +15,15 @@ const (
 	minParagraph = 25
 )
 
-// mainText returns the element with the main text of a page, and drops what is beside the text: the
-// navigation, footers, and so on. It is the <main> or <article> of the page if there is one with
-// enough text, else the element whose paragraphs have the highest score. If neither has a quarter
-// of the text, as on a page of lists, it is the whole page.
+// mainText returns the element with the main text of a page, and drops the frame around it:
+// navigation, footers, and so on. The main text is the <main> or <article> of the page if there is
+// one with enough text, else the element whose paragraphs have the highest score. If neither has a
+// quarter of the text, as on a page of lists, it is the whole page.
 func (p *page) mainText(root *html.Node) *html.Node {
 	m := measurer{page: p, whole: lengthOf(root), texts: map[*html.Node]measures{}}
 	whole := m.measure(root, false)
 	if whole.chars < minMain {
-		// What was dropped may be all that there is.
+		// The dropped parts may be all of the page.
 		clear(p.dropped)
 		return root
 	}
@@ -50,8 +50,8 @@ type measurer struct {
 	marks int                     // marks of the main text so far
 }
 
-// measure records the text of an element and of all in it, and drops what is beside the main text.
-// inMain is set within <main> and <article>, whose headers and footers are their own.
+// measure records the text of an element and of all in it, and drops the frame around the main
+// text. inMain is set within <main> and <article>, which have their own headers and footers.
 func (m *measurer) measure(n *html.Node, inMain bool) measures {
 	switch n.Type {
 	case html.TextNode:
@@ -76,8 +76,8 @@ func (m *measurer) measure(n *html.Node, inMain bool) measures {
 	return m.measureAll(n, inMain)
 }
 
-// measureNamed is measure for an element that is named like a part of the frame. If it has most of the
-// text of the page, or a mark of the main text is in it, it is named after something beside that text.
+// measureNamed is measure for an element that is named like a part of the frame. If it has most of
+// the text of the page, or contains a mark of the main text, its name is misleading.
 func (m *measurer) measureNamed(n *html.Node, inMain bool) measures {
 	marks := m.marks
 	sum := m.measureAll(n, inMain)
@@ -130,13 +130,14 @@ func isMain(n *html.Node) bool {
 		attribute(n, "itemprop") == "articleBody"
 }
 
-// marksMain reports whether an element is no part of the frame of a page: its main element, which may
-// not be within a part of the frame (HTML standard, 4.4.14), or its heading of the first level.
+// marksMain reports whether an element shows that the elements around it are not the frame of a
+// page: its main element, which may not be within a part of the frame (HTML standard, 4.4.14), or
+// its heading of the first level.
 func marksMain(n *html.Node) bool {
 	return n.DataAtom == atom.H1 || isMain(n) && n.DataAtom != atom.Article
 }
 
-// isBeside reports whether an element belongs to the frame of a page by what it is.
+// isBeside reports whether an element belongs to the frame of a page by its kind.
 func isBeside(n *html.Node, inMain bool) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Aside, atom.Footer, atom.Form, atom.Dialog:
@@ -153,8 +154,8 @@ func isBeside(n *html.Node, inMain bool) bool {
 	return false
 }
 
-// maxName is the largest number of words of an id that names a part of a frame. A longer one is made of
-// the words of a heading, as in sharing-with-several-developers.
+// maxName is the largest number of words of an id that names a part of a frame. A longer id is made
+// of the words of a heading, as in sharing-with-several-developers.
 const maxName = 3
 
 // isNamedBeside reports whether a block is named like a part of the frame of a page.
@@ -201,8 +202,8 @@ func besideName(name string) bool {
 	return false
 }
 
-// landmark returns the element that the page itself calls its main text, if there is one, or the one
-// around its articles if there are several, such as a question and its answers.
+// landmark returns the element that the page itself marks as its main text, if there is one. For
+// several articles, such as a question and its answers, it returns the element around them.
 func (m *measurer) landmark(root *html.Node, whole measures) *html.Node {
 	var best *html.Node
 	for n := range root.Descendants() {
@@ -231,8 +232,8 @@ func (m *measurer) landmark(root *html.Node, whole measures) *html.Node {
 	return best
 }
 
-// articles returns the element around all articles of a page that are no teasers of other pages, which
-// it drops, and the best article if it is the only one.
+// articles returns the element around all articles of a page except teasers of other pages, which it
+// drops. It returns the best article if it is the only one.
 func (m *measurer) articles(root, best *html.Node) *html.Node {
 	if isTeaser(best) {
 		return best
@@ -274,7 +275,7 @@ func isTeaser(article *html.Node) bool {
 
 // paragraphs returns the element whose paragraphs have the highest score. Paragraphs score for
 // their length and their commas, and less the more of their text is links. They count in full for
-// their parent, and by half for the parent of that.
+// their parent, and by half for their grandparent.
 func (m *measurer) paragraphs(root *html.Node) *html.Node {
 	scores := map[*html.Node]float64{}
 	var best *html.Node
@@ -307,8 +308,8 @@ func (m *measurer) paragraphs(root *html.Node) *html.Node {
 	return best
 }
 
-// widen returns an element around n with much more text that is hardly links: n is one of several
-// sections then.
+// widen returns an element around n with much more text that is hardly links: n is then one of
+// several sections.
 func (m *measurer) widen(n *html.Node) *html.Node {
 	if n == nil {
 		return nil

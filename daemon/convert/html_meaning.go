@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// script writes the text of sub or sup with a sign before it where the meaning would be another one
-// without: 10 to the power of 6 is not 106. In H2O, 1st and Mme, nothing is lost.
+// script writes the text of sub or sup with a sign before it if the meaning would change without:
+// 10 to the power of 6 is not 106. In H2O, 1st and Mme, nothing is lost.
 func (w *htmlWriter) script(n *html.Node, sign string) {
 	text := strings.TrimSpace(textOf(n))
 	first, size := utf8.DecodeRuneInString(text)
@@ -42,7 +42,7 @@ func hasNote(n *html.Node) bool {
 	return false
 }
 
-// explain writes what an abbreviation stands for behind its first occurrence.
+// explain writes the meaning of an abbreviation behind its first occurrence.
 func (w *htmlWriter) explain(n *html.Node, title string) {
 	short, title := strings.TrimSpace(textOf(n)), oneLine(title, maxTitle)
 	if title == "" || short == "" || strings.EqualFold(short, title) || w.known[short] {
@@ -81,8 +81,8 @@ func (w *htmlWriter) checkbox(n *html.Node) {
 	w.inline.space = true
 }
 
-// letterMark returns the mark of an item of a list whose marks are letters or Roman numerals, "" if it
-// has numbers.
+// letterMark returns the mark of an item of a list whose marks are letters or Roman numerals, "" if
+// it has numbers.
 func letterMark(list *html.Node, n int) string {
 	switch kind := attribute(list, "type"); {
 	case n < 1 || n > 3999:

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxNesting bounds the sum of the depths of all tags. It is the work of the parser, which
-	// searches the open elements at most tags. Pages of 25 MiB have less than half of it.
+	// maxNesting bounds the sum of the depths of all tags. This sum is the work of the parser,
+	// which searches the open elements at most tags. Pages of 25 MiB have less than half of it.
 	maxNesting = 32 << 20
 	// maxOpen is how many levels the parser accepts.
 	maxOpen = 512
@@ -21,11 +21,11 @@ const (
 	perNode, perAttribute, perMeasure = 120, 64, 64
 )
 
-// countNodes counts what the parser will allocate, which has no limit of its own, and rejects a
-// page with many tags within many open elements.
+// countNodes counts the nodes that the parser will allocate, because the parser has no limit of its
+// own. It rejects a page with many tags within many open elements.
 //
-// A tag or a text makes a node, and repeats the elements of formatting (<b>, <font>) whose block has
-// ended without them. So a page of 400 KB can have 25 million nodes.
+// A tag or a text makes a node, and repeats the elements of formatting (<b>, <font>) whose block
+// has ended without them. So a page of 400 KB can have 25 million nodes.
 func countNodes(m *budget.Meter, data []byte, mainText bool) error {
 	c := nodeCounter{open: map[atom.Atom]int{}, equal: map[uint64]int{}, seed: maphash.MakeSeed()}
 	depths := 0
@@ -65,8 +65,8 @@ func countNodes(m *budget.Meter, data []byte, mainText bool) error {
 type nodeCounter struct {
 	stack []openElement
 	open  map[atom.Atom]int // elements of the stack
-	// formatting counts the elements of formatting whose end tag is missing, and detached are those
-	// of them that are not on the stack. Of equal ones, the parser repeats three at most.
+	// formatting counts the elements of formatting without an end tag. detached are those that are
+	// not on the stack. The parser repeats at most three equal ones.
 	formatting int
 	detached   []openElement
 	equal      map[uint64]int
@@ -78,7 +78,7 @@ type openElement struct {
 	format uint64 // of an element of formatting: its tag with attributes, else 0
 }
 
-// node returns how many nodes a token makes, and repeats what was detached.
+// node returns how many nodes a token makes, and repeats the detached elements.
 func (c *nodeCounter) node() int {
 	n := 1 + len(c.detached)
 	for _, element := range c.detached {
@@ -142,8 +142,8 @@ func isFormat(tag atom.Atom) bool {
 	return false
 }
 
-// end closes the last element of a kind, and those within it. The end of an element of formatting
-// does not close others.
+// end closes the last element of a kind, and the elements within it. The end of an element of
+// formatting does not close others.
 func (c *nodeCounter) end(tag atom.Atom) {
 	if c.open[tag] == 0 {
 		return

@@ -71,7 +71,7 @@ func (w *htmlWriter) inlineElement(n *html.Node) {
 	}
 }
 
-// capture returns what an element without blocks writes, without the white space around it, and
+// capture returns the output of an element without blocks, without the white space around it, and
 // whether some follows. White space before it is given to the surrounding text.
 func (w *htmlWriter) capture(n *html.Node) (text string, after bool) {
 	outer := w.inline
@@ -138,7 +138,7 @@ func (w *htmlWriter) writeLink(text string, target *url.URL) {
 	w.inline.raw("[" + text + "](" + address + ")")
 }
 
-// linkEscaper encodes what would end the target of a link, or a cell of a table.
+// linkEscaper encodes characters that would end the target of a link, or a cell of a table.
 var linkEscaper = strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "\\", "%5C", "|", "%7C", "`", "%60",
 	" ", "%20", "\n", "%0A", "*", "%2A")
 
@@ -161,7 +161,7 @@ func (w *htmlWriter) emphasis(n *html.Node, mark string, within *bool) {
 	w.inline.space = w.inline.space || after
 }
 
-// canEmphasise reports whether marks around text are recognised: within a word, they must not
+// canEmphasise reports whether Markdown recognises marks around text: within a word, they must not
 // touch punctuation, nor other marks.
 func (w *htmlWriter) canEmphasise(n *html.Node, text string, spaceAfter bool) bool {
 	first, _ := utf8.DecodeRuneInString(text)

@@ -11,7 +11,7 @@ import (
 // maxColumns bounds a table that is written as one.
 const maxColumns = 64
 
-// table writes a table as one, or its cells as blocks if it is only used for layout.
+// table writes a table as a table, or its cells as blocks if it is only used for layout.
 func (w *htmlWriter) table(n *html.Node) {
 	rows := rowsOf(n)
 	columns := columnsOf(rows)
@@ -52,8 +52,8 @@ type spanning struct {
 	rows int // further rows
 }
 
-// row writes the cells of a row, each on one line, with those that go on from rows above, and returns
-// the number of columns.
+// row writes the cells of a row, each on one line, together with cells that continue from rows
+// above, and returns the number of columns.
 func (w *htmlWriter) row(b *strings.Builder, row *html.Node, down []spanning) (columns int) {
 	place(row, down, func(column int, c *html.Node, first bool) {
 		switch {
@@ -85,8 +85,8 @@ func (w *htmlWriter) cell(c *html.Node) string {
 }
 
 // place calls write for each column of a row, in order: with the cell that begins or goes on there,
-// or nil for one of a row above. It is the algorithm of the HTML standard for forming a table (section
-// 4.9.12). Columns after the last of down are left out.
+// or nil for a cell of a row above. It is the algorithm of the HTML standard for forming a table
+// (section 4.9.12). Columns after the last of down are left out.
 func place(row *html.Node, down []spanning, write func(column int, cell *html.Node, first bool)) {
 	column := 0
 	above := func() { // the cells of rows above that are next
@@ -129,7 +129,7 @@ func rowsBelow(c *html.Node) int {
 	return span(c, "rowspan", most) - 1
 }
 
-// rowsOf returns the rows of a table, without those of tables in it.
+// rowsOf returns the rows of a table, without the rows of nested tables.
 func rowsOf(table *html.Node) []*html.Node {
 	var rows []*html.Node
 	for c := table.FirstChild; c != nil; c = c.NextSibling {

@@ -11,8 +11,8 @@ import (
 	"evalctl/daemon/convert/budget"
 )
 
-// maxIndents bounds the levels of lists and quotes that are indented, so that the output does not
-// grow with depth times size.
+// maxIndents bounds the indented levels of lists and quotes, so that the output does not grow with
+// depth times size.
 const maxIndents = 8
 
 // htmlWriter writes the Markdown of a tree in one pass, block by block.
@@ -37,7 +37,7 @@ type htmlWriter struct {
 	step    int             // to the number of the item after it
 }
 
-// indent is what the lines of a list item or a quote begin with.
+// indent is the beginning of the lines of a list item or a quote.
 type indent struct {
 	first, rest string
 	used        bool // the first line is written
@@ -49,8 +49,8 @@ func (w *htmlWriter) children(n *html.Node) {
 	}
 }
 
-// node writes a node and what it contains. The parser bounds the depth of a tree, so recursion over
-// it is safe.
+// node writes a node and its content. The parser bounds the depth of a tree, so recursion over it
+// is safe.
 func (w *htmlWriter) node(n *html.Node) {
 	if w.visited++; w.visited%1024 == 0 {
 		w.check(w.held + len(w.inline.b))
@@ -77,10 +77,11 @@ func (w *htmlWriter) node(n *html.Node) {
 	}
 }
 
-// perText is what a byte of the document takes: it grows to twice its size, and is copied once.
+// perText is the memory for a byte of the document, in bytes: the document grows to twice its size,
+// and is copied once.
 const perText = 3
 
-// check ends the conversion if it takes too long, or if its result with so many more bytes takes
+// check ends the conversion if it takes too long, or if its result with more further bytes takes
 // too much memory.
 func (w *htmlWriter) check(more int) {
 	if grown := w.out.Len() + more - w.counted; grown > 0 {

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// jsonBlock is the size from which a value is divided into several blocks, in bytes. It is
-	// half a chunk of search, whose chunks then begin and end between values.
+	// jsonBlock is the size from which a value is divided into several blocks, in bytes. It is half
+	// a chunk of search, so that chunks begin and end between values.
 	jsonBlock = 800
 	// jsonSplits bounds the levels of values that are divided into several blocks.
 	jsonSplits = 4
@@ -27,9 +27,8 @@ const (
 	jsonPath = 200
 )
 
-// fromJSON shows a JSON value, or several on lines of their own, as fenced blocks of indented lines
-// "key: value". Strings are decoded, because search looks for their words, and numbers are as they
-// are written.
+// fromJSON shows a JSON value, or several on separate lines, as fenced blocks of indented lines
+// "key: value". Strings are decoded, because search looks for their words. Numbers are not changed.
 func fromJSON(ctx context.Context, m *budget.Meter, data []byte) (Document, error) {
 	text, err := decodeText(data)
 	if err != nil {
@@ -50,9 +49,9 @@ func fromJSON(ctx context.Context, m *budget.Meter, data []byte) (Document, erro
 	return Document{Title: title, Markdown: w.out.String()}, w.err
 }
 
-// checkLines checks that each line of data that is not blank is a JSON value. The error of data as
-// a whole is whole. It is returned if the first line is not JSON, because data is not meant as
-// lines then.
+// checkLines checks that each line of data that is not blank is a JSON value. whole is the error of
+// data as a single value. It is returned if the first line is not JSON, because data is then not
+// meant as lines.
 func checkLines(ctx context.Context, data []byte, whole error) error {
 	number := 0
 	for line := range bytes.SplitSeq(data, []byte{'\n'}) {
@@ -110,7 +109,7 @@ type jsonWriter struct {
 	lines int
 }
 
-// value writes a value in as many blocks as its size needs. The path is that of the value.
+// value writes a value in as many blocks as its size needs. path is the value's path.
 func (w *jsonWriter) value(path string, value []byte, splits int) {
 	switch {
 	case w.err != nil:
@@ -191,8 +190,8 @@ func (w *jsonWriter) show(indent string, value []byte, level int) {
 	}
 }
 
-// members writes members on lines of their own. The first line begins with first, the others with
-// the indentation.
+// members writes members on separate lines. The first line begins with first, the others with the
+// indentation.
 func (w *jsonWriter) members(first, indent string, members iter.Seq[jsonMember], level int) {
 	for m := range members {
 		if w.err != nil {

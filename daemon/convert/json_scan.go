@@ -18,7 +18,7 @@ type jsonMember struct {
 
 func (m jsonMember) isElement() bool { return m.index >= 0 }
 
-// label returns what is written before the value.
+// label returns the text before the value.
 func (m jsonMember) label() string {
 	if m.isElement() {
 		return "- "
@@ -117,7 +117,7 @@ func jsonString(literal []byte) string {
 	return s
 }
 
-// jsonInline returns a value as it is shown on one line, if it is: a number, a word, a string of
+// jsonInline returns a value as shown on one line, if it fits there: a number, a word, a string of
 // one line, an array of numbers or words, an empty container, or a value that is nested too deeply.
 func jsonInline(value []byte, level int) (string, bool) {
 	switch {

@@ -22,7 +22,7 @@ const (
 	PDF      Kind = protocol.AsPDF
 )
 
-// ErrKind is a file whose kind is unknown or cannot be converted.
+// ErrKind means that the kind of a file is unknown or cannot be converted.
 var ErrKind = errors.New("unsupported kind of file")
 
 const supported = "markdown, text, json, html or pdf"
@@ -44,12 +44,12 @@ var kindsByExtension = map[string]Kind{
 	".pdf": PDF,
 }
 
-// errOpen is an ErrKind that the bytes of the file can settle: nothing says that it is not text.
+// errOpen is an ErrKind that the bytes of the file can settle: the file may be text.
 var errOpen = fmt.Errorf("%w", ErrKind)
 
-// KindOfFile is KindOf for a file whose bytes are known: one of which neither the content type nor the
-// extension says anything is Text if it is text, such as source code, YAML or subtitles. The error for
-// any other file says what it is and what to do.
+// KindOfFile is KindOf for a file whose bytes are known. If neither the content type nor the
+// extension decides, a file with text, such as source code, YAML or subtitles, is Text. The error
+// for any other file names its type and what to do.
 func KindOfFile(as, contentType, name string, data []byte) (Kind, error) {
 	kind, err := KindOf(as, contentType, name)
 	if err == nil || as != "" {
@@ -65,9 +65,9 @@ func KindOfFile(as, contentType, name string, data []byte) (Kind, error) {
 // or empty; the content type, with or without parameters; the extension of the name, in upper or
 // lower case. Convert checks that the bytes are of that kind.
 //
-// The type application/octet-stream means unknown. The type text/plain is also sent for files of
-// which only the extension says more, so it leaves Markdown and JSON to the extension. Any other
-// type of text/ is text, and so is a file without content type whose name has no extension.
+// The type application/octet-stream means unknown. The type text/plain is also sent for files with
+// a more precise extension, so it leaves Markdown and JSON to the extension. Any other type of
+// text/ is text, and so is a file without content type whose name has no extension.
 //
 // Everything else is ErrKind. So is a value of as that is not a Kind, and a content type that
 // cannot be converted, whatever the extension.

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// isText reports whether the bytes of a file are text, in whatever charset: the MIME Sniffing standard
-// of WHATWG finds nothing else in them, and no byte is NUL unless it is UTF-16.
+// isText reports whether the bytes of a file are text, in whatever charset: the MIME Sniffing
+// standard of WHATWG finds nothing else in them, and no byte is NUL unless it is UTF-16.
 func isText(data []byte) bool {
 	head := data[:min(len(data), 512)]
 	found, _, _ := mime.ParseMediaType(http.DetectContentType(head))
@@ -23,7 +23,7 @@ func isText(data []byte) bool {
 	return false
 }
 
-// advice is what a file is that cannot be converted, and what to do.
+// advice is the type of a file that cannot be converted, and what to do.
 const (
 	wordProcessor = "a document of a word processor: save it as PDF, HTML or text"
 	spreadsheet   = "a spreadsheet: save its sheets as CSV"
@@ -57,7 +57,7 @@ var refusedTypes = map[string]string{
 	"postscript": printed, "vnd.ms-fontobject": font, "ogg": sound,
 }
 
-// refusedExtensions are those of files that others often send, without the dot.
+// refusedExtensions has the extensions of file types that are often sent, without the dot.
 var refusedExtensions = func() map[string]string {
 	all := map[string]string{}
 	for what, extensions := range map[string]string{
@@ -80,7 +80,7 @@ var refusedExtensions = func() map[string]string {
 	return all
 }()
 
-// refusal says what a file is and what to do. What its bytes show comes before its name, which may be
+// refusal names the type of a file and what to do. The bytes decide before the name, which may be
 // wrong, unless they only show a container.
 func refusal(contentType, name string, data []byte) string {
 	given, _, _ := mime.ParseMediaType(contentType)

@@ -14,8 +14,8 @@ func fromMarkdown(data []byte) (Document, error) {
 }
 
 // fromText converts text to Markdown that shows the same text, in words that can be found and
-// quoted as they are: no character is escaped. Paragraphs that Markdown would show as they are stay
-// paragraphs, and their lines stay lines. Any others become a fenced block.
+// quoted unchanged: no character is escaped. A paragraph that Markdown would show unchanged stays a
+// paragraph, and its lines stay lines. Any other paragraph becomes a fenced block.
 func fromText(ctx context.Context, data []byte) (Document, error) {
 	text, err := decodeText(data)
 	if err != nil {
@@ -137,8 +137,8 @@ func longestRun(s string, c byte) int {
 	return longest
 }
 
-// isMarkup reports whether Markdown would show a paragraph of text in another way than it is
-// written. Lists of lines that begin with "- " are shown as such, which is what they are.
+// isMarkup reports whether Markdown would show a paragraph of text differently. Lists of lines that
+// begin with "- " do not count: they are shown as the lists they are.
 func isMarkup(lines []string) bool {
 	stars, underscores, tildes := 0, 0, 0
 	for _, line := range lines {
@@ -186,8 +186,8 @@ var (
 	escape = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(&#?[0-9A-Za-z]+;|\\([!-/:-@\[-` + "`" + `{-~]|$))`)
 	})
-	// A heading, a quote, an ordered list, a list whose marks would be changed, or a line of
-	// which Markdown makes a rule, a heading of the line before, a table or front matter.
+	// A heading, a quote, an ordered list, a list whose marks would be changed, or a line that
+	// Markdown takes for a rule, for the underline of a heading, or for a table or front matter.
 	blockMark = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(#{1,6}($|[ \t])|>|[0-9]{1,9}[.)]($|[ \t])|[+*]($|[ \t])|[-=+*_~|: ]+$)`)
 	})
@@ -202,7 +202,7 @@ func beginsMarkup(line string) bool {
 	for strings.HasPrefix(text, "- ") {
 		text = strings.TrimLeft(text[2:], " ")
 	}
-	// Most lines begin with a letter, or with a number that is none of a list.
+	// Most lines begin with a letter, or with a number that does not begin a list item.
 	switch c := text[0]; {
 	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
 		return false

@@ -12,7 +12,7 @@ const (
 	replyTokens = 4096
 	// Reasoning models spend most of their tokens before the reply.
 	reasoningTokens = 16_384
-	// maxFakeReply is what the provider "fake" passes of a reply, in bytes.
+	// maxFakeReply is the part of a reply that the provider "fake" passes, in bytes.
 	maxFakeReply = 4 * replyTokens
 
 	// maxReply limits the replies that are parsed, in bytes.
@@ -29,8 +29,8 @@ type question[T any] struct {
 	parse  func(reply string) (T, error)
 }
 
-// ask makes one request, and a second one if the reply to the first is not of the right shape. A
-// reply that the model did not complete is not asked for again: it would be as long again.
+// ask makes one request, and a second one if the reply to the first has the wrong shape. A reply
+// that the model did not complete is not requested again: it would be as long again.
 func ask[T any](ctx context.Context, d *Distiller, q question[T], use *Use) (T, error) {
 	var none T
 	body, err := json.Marshal(q.input)

@@ -24,7 +24,7 @@ type Note struct {
 	Date        time.Time // may be zero
 }
 
-// Summary is what several notes on one subject say.
+// Summary is the content of several notes on one subject.
 type Summary struct {
 	Title string // one line of 1 to MaxTitle characters
 	Text  string // Markdown without headings and code
@@ -56,9 +56,10 @@ type notesInput struct {
 	Notes []noteInput `json:"notes"`
 }
 
-// Compile groups notes by subject and returns a summary for each subject with several notes. Of a
-// long note, only the beginning is read. Notes that do not fit into one request are divided so that
-// those with words in common stay together as far as possible. Notes that say nothing are not read.
+// Compile groups notes by subject and returns a summary for each subject with several notes. It
+// reads only the beginning of a long note. Notes that do not fit into one request are divided so
+// that notes with words in common stay together as far as possible. Notes that say nothing are not
+// read.
 func (d *Distiller) Compile(ctx context.Context, notes []Note) ([]Summary, Use, error) {
 	var use Use
 	var summaries []Summary

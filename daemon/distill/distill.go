@@ -1,12 +1,11 @@
-// Package distill asks a language model what conversations and notes come down to: dated facts, the
+// Package distill asks a language model to condense conversations and notes: into dated facts, the
 // outcome of a session, and summaries of notes on one subject.
 //
 // Every request is a system prompt with rules and one JSON object with the texts, so that texts
 // stay data: none can end its own string, and the prompts say that instructions in them are not
-// followed. Every reply must be one JSON object of a documented shape. A reply that is not gets one
-// more request, which says what was wrong; after that, the call fails with ErrReply. Nothing is
-// ever taken from prose. Keys that are not asked for are ignored, and a key that is given twice is
-// an error.
+// followed. Every reply must be one JSON object of a documented shape. After any other reply, one
+// more request says what was wrong; after that, the call fails with ErrReply. Nothing is ever taken
+// from prose. Unknown keys are ignored, and a repeated key is an error.
 //
 // Long inputs are divided into windows, one request for each, so that prompts are bounded.
 //
@@ -21,7 +20,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// ErrReply means that the model's reply could not be used, also after it was asked again.
+// ErrReply means that the model's reply was unusable, even after a second request.
 var ErrReply = errors.New("the model gave no usable reply")
 
 // Roles of a Message, as in session messages of the protocol.
@@ -32,9 +31,9 @@ const (
 	RoleTool      = "tool"
 )
 
-// Message is one message of a conversation. What users and assistants say is distilled. What tools
-// return is context, of which only the beginning is read. System messages are instructions to an
-// assistant and are not read at all, as are messages of other roles.
+// Message is one message of a conversation. Messages of users and assistants are distilled. Results
+// of tools are context, and only their beginning is read. System messages are instructions to an
+// assistant and are not read at all, nor are messages of other roles.
 type Message struct {
 	Role string
 	Name string // who speaks; may be empty
@@ -42,8 +41,9 @@ type Message struct {
 	At   time.Time // when it was written, in the writer's zone; may be zero
 }
 
-// Use is what a call has used. Model is the model that ran according to the provider, and is empty
-// if none did. Usage is the sum over all requests, rejected replies included.
+// Use is the model and the tokens that a call has used. Model is the model that ran according to
+// the provider, and is empty if none did. Usage is the sum over all requests, including those with
+// rejected replies.
 type Use struct {
 	Model string
 	Usage llm.Usage
@@ -58,8 +58,8 @@ func (u *Use) add(r llm.Response) {
 
 // Distiller asks one model. It is safe for concurrent use if its provider is.
 //
-// Its methods return the errors of the provider and of the context as they are, and ErrReply. They
-// return Use with an error as well.
+// Its methods return ErrReply, and the errors of the provider and of the context unchanged. They
+// also return Use with an error.
 type Distiller struct {
 	provider llm.Provider
 	model    string

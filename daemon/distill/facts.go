@@ -20,7 +20,7 @@ const (
 // Fact is a statement that is understood on its own.
 type Fact struct {
 	Text    string    // one line of 1 to MaxFact characters
-	Date    time.Time // the day that it is about, at midnight in UTC; zero if that is not known
+	Date    time.Time // day the fact is about, at midnight in UTC; zero if unknown
 	Message int       // index of the message that it is from, one of a user or assistant
 }
 
@@ -40,7 +40,7 @@ Rules:
 - State nothing that the conversation does not say. Give each fact once.`
 
 // Facts returns the facts that a conversation states, in the order of its messages and without
-// repetitions. Without a message that is read, there is no request and Use is zero. If a request
+// repetitions. If no message is to be read, there is no request and Use is zero. If a request
 // fails, no facts are returned.
 func (d *Distiller) Facts(ctx context.Context, messages []Message) ([]Fact, Use, error) {
 	var use Use
@@ -115,7 +115,7 @@ func parseFact(o jsonobj.Object, prefix string, w window) (f Fact, err error) {
 }
 
 // plainWords returns the letters and digits of a text in lower case, with single spaces between
-// words. Texts that differ only in punctuation have the same.
+// words. Texts that differ only in punctuation have the same plain words.
 func plainWords(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)

@@ -7,7 +7,7 @@ import (
 )
 
 // fakeSummaries is the offline reply to compilePrompt: a summary for each group of at least two
-// notes on a subject, which lists what they say, oldest first.
+// notes on a subject, which lists their lines, oldest first.
 func fakeSummaries(in notesInput) string {
 	reply := summariesReply{Summaries: []summaryReply{}}
 	size := len(encode(reply))
@@ -21,8 +21,8 @@ func fakeSummaries(in notesInput) string {
 	return encode(reply)
 }
 
-// summarize lists the lines of the notes once each. Notes that do not fit are not part of the
-// summary. ok is false if fewer than two do.
+// summarize lists the lines of the notes once each. Notes that do not fit are left out. ok is false
+// if fewer than two fit.
 func summarize(group []noteInput) (s summaryReply, ok bool) {
 	slices.SortStableFunc(group, func(a, b noteInput) int { return cmp.Compare(a.Date, b.Date) })
 	seen := map[string]bool{}

@@ -18,8 +18,8 @@ type mention struct {
 }
 
 // resolveDates returns a sentence with each relative date explained in parentheses, "yesterday (7
-// May 2023)", and the first day that it names. Dates count from the day on which it was written;
-// without that, only complete dates are read.
+// May 2023)", and the first day that it names. Dates count from the day on which it was written. If
+// that is zero, only complete dates are read.
 func resolveDates(sentence string, written time.Time) (resolved string, day time.Time) {
 	r := newDateReader(sentence, written)
 	var out strings.Builder
@@ -157,7 +157,8 @@ func (r *dateReader) dayMonth(i int) (mention, int) {
 	return mention{}, 0
 }
 
-// complete reads the year after n words of a date. Without one, the date is the nearest.
+// complete reads the year after n words of a date. Without a year, it returns the nearest such
+// date.
 func (r *dateReader) complete(month time.Month, day, n, i int) (mention, int) {
 	if year := language.Year(r.at(i + n)); year > 0 {
 		d, ok := calendarDay(year, month, day)

@@ -20,8 +20,8 @@ type statement struct {
 	score   float64
 }
 
-// fakeFacts is the offline reply to factsPrompt: the sentences that state something, as they were
-// said. The least informative are left out if there are too many for a reply.
+// fakeFacts is the offline reply to factsPrompt: the sentences that state something, verbatim. The
+// least informative are left out if there are too many for a reply.
 func fakeFacts(w window) string {
 	list := statements(w.Earlier, w.Messages)
 	room := maxFakeReply - len(encode(factsReply{Facts: []factReply{}}))
@@ -54,8 +54,8 @@ func fakeFacts(w window) string {
 	return encode(reply)
 }
 
-// statements returns what users and assistants state in the messages. A short answer includes the
-// question before it, without which it says nothing.
+// statements returns the statements of users and assistants in the messages. A short answer
+// includes the question before it, without which it says nothing.
 func statements(earlier, messages []piece) []statement {
 	var list []statement
 	speakers := map[string]bool{}
@@ -99,7 +99,7 @@ func state(p piece, sentence, asked string, speakers map[string]bool) (statement
 	return s, s.score >= minStatement
 }
 
-// answers reports whether a sentence can be the short answer to a question, which is not understood
+// answers reports whether a sentence can be the short answer to a question, and is not understood
 // without it.
 func answers(sentence string, speakers map[string]bool) bool {
 	const longest = 8 // words

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// minShared is how many rare terms two notes on one subject have in common, and minShare which
-	// part of the terms of the shorter one that is.
+	// minShared is how many rare terms two notes on one subject share at least, and minShare the
+	// least share of the shorter note's terms.
 	minShared = 2
 	minShare  = 0.3
 	// maxGroup limits the notes of a group.
@@ -33,15 +33,14 @@ var pleasantTerms = sync.OnceValue(func() map[string]bool {
 })
 
 // groups divides notes by subject, in the order of the first note of each. Two notes are on one
-// subject if they have the same title, or enough rare terms in common. A note is compared with the
-// first of each group only: otherwise chains of notes would join subjects that have nothing in
-// common.
+// subject if they have the same title, or enough rare terms in common. A note is compared only with
+// the first of each group: otherwise chains of notes would join unrelated subjects.
 func groups(notes []noteInput) [][]noteInput {
 	terms, rare := noteTerms(notes)
 	var out [][]noteInput
 	var first []int              // the note that began each group
 	byTitle := map[string]int{}  // group of a title
-	byTerm := map[string][]int{} // groups of which the first note has the term
+	byTerm := map[string][]int{} // groups whose first note has the term
 	for i, n := range notes {
 		title := plainWords(n.Title)
 		g, found := byTitle[title]
@@ -65,7 +64,7 @@ func groups(notes []noteInput) [][]noteInput {
 	return out
 }
 
-// nearest returns the group with whose first note note i shares most rare terms, or -1.
+// nearest returns the group whose first note shares most rare terms with note i, or -1.
 func nearest(i int, terms []map[string]bool, first []int, byTerm map[string][]int, open func(group int) bool) int {
 	shared := map[int]int{}
 	for t := range terms[i] {
@@ -115,7 +114,7 @@ func withoutSpeaker(text string) string {
 	return rest
 }
 
-// subject names what the notes are about: their title if they have one, else words that the first
+// subject names the subject of the notes: their title if they have one, else words that the first
 // note shares with another one.
 func subject(group []noteInput) string {
 	for _, n := range group {
@@ -145,7 +144,7 @@ func subject(group []noteInput) string {
 	return shorten(string(title), maxFakeTitle)
 }
 
-// onlyWords replaces what is between words by a space.
+// onlyWords replaces characters between words by a space.
 func onlyWords(r rune) rune {
 	if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '\'' {
 		return r
@@ -153,7 +152,7 @@ func onlyWords(r rune) rune {
 	return ' '
 }
 
-// bySubject returns the notes in an order in which those of a group are next to each other.
+// bySubject returns the notes in an order in which each group is together.
 func bySubject(notes []noteInput) []noteInput {
 	return slices.Concat(groups(notes)...)
 }

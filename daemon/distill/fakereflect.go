@@ -13,8 +13,9 @@ const (
 	maxFakeOutcome = 200  // bytes of each speaker
 )
 
-// fakeReflection is the offline reply to reflectPrompt. The outcome is what user and assistant said
-// last, the episode the most informative statements. Without a statement, there is no episode.
+// fakeReflection is the offline reply to reflectPrompt. The outcome has the last sentences of user
+// and assistant, the episode the most informative statements. Without a statement, there is no
+// episode.
 func fakeReflection(in reflectInput) string {
 	var found []statement
 	if in.SoFar != nil {

@@ -17,9 +17,9 @@ const (
 	fewestWords      = 3
 )
 
-// scoreStatement says how much a sentence states. Statements about the speaker, names, numbers and
-// dates count most; pleasantries and talk about the listener count against it. A question is 0.
-// speakers are the words of the names of those who speak: addressing somebody states nothing.
+// scoreStatement scores how much a sentence states. Statements about the speaker, names, numbers
+// and dates count most; pleasantries and talk about the listener count against it. A question is 0.
+// speakers are the words of the speakers' names: addressing somebody states nothing.
 func scoreStatement(sentence string, dated bool, speakers map[string]bool) float64 {
 	words := lowerWords(sentence)
 	if strings.HasSuffix(strings.TrimRight(sentence, `"')]*_”’ `), "?") || len(words) < fewestWords {
@@ -56,7 +56,7 @@ func scoreStatement(sentence string, dated bool, speakers map[string]bool) float
 	return score
 }
 
-// contentTerms counts the terms that are no stop words, no pleasantries and no names of speakers.
+// contentTerms counts the terms other than stop words, pleasantries and names of speakers.
 func contentTerms(words []string, speakers map[string]bool) int {
 	var out []string
 	for _, w := range words {

@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// prose returns Markdown in which the only structure is paragraphs, lists and emphasis. Headings
-// and the lines of code fences become plain lines, and underlines and rules are dropped, so that
-// the text cannot change how a document that contains it is divided. Control characters are spaces.
+// prose returns Markdown whose only structure is paragraphs, lists and emphasis. Headings and code
+// fences become plain lines, and underlines and rules are dropped. So the text cannot change the
+// structure of a document that contains it. Control characters become spaces.
 func prose(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n").Replace(text)
@@ -23,7 +23,7 @@ func prose(text string) string {
 }
 
 // plainLine keeps an indentation of up to three spaces, which nested list items need; more would
-// make code of it.
+// make a code block.
 func plainLine(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -13,7 +13,7 @@ const (
 	maxFeedback = 1000
 )
 
-// Reflection is what a conversation came to.
+// Reflection is the outcome of a conversation.
 type Reflection struct {
 	// Outcome is one line of 1 to 500 characters.
 	Outcome string `json:"outcome"`
@@ -46,9 +46,9 @@ type reflectInput struct {
 	Messages []piece     `json:"messages"`
 }
 
-// Reflect returns what a conversation came to. A long one is read window by window, each together
-// with the reflection on those before. Without a message that is read, the result is zero, there is
-// no request, and Use is zero.
+// Reflect returns the outcome of a conversation. A long one is read window by window, each together
+// with the reflection on the windows before. If no message is to be read, the result is zero, there
+// is no request, and Use is zero.
 func (d *Distiller) Reflect(ctx context.Context, messages []Message) (Reflection, Use, error) {
 	var use Use
 	var input reflectInput

@@ -14,8 +14,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// parseObject parses a reply that is one JSON object alone, which a code fence or thoughts may be
-// around. Its errors are for the model as well.
+// parseObject parses a reply that is one JSON object, possibly in a code fence or after thoughts.
+// Its errors are also for the model.
 func parseObject(reply string) (jsonobj.Object, error) {
 	text := strings.TrimSpace(reply)
 	switch {
@@ -46,8 +46,8 @@ func checkKeys(o jsonobj.Object, where string) error {
 	return nil
 }
 
-// parseList parses the objects of the list that a reply has as key. parse is given what precedes
-// the keys of an object in errors.
+// parseList parses the objects of the list that a reply has as key. parse gets the prefix of an
+// object's keys in errors.
 func parseList[T any](reply, key string, most int, parse func(o jsonobj.Object, prefix string) (T, error)) ([]T, error) {
 	o, err := parseObject(reply)
 	if err != nil {

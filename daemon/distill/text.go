@@ -66,8 +66,8 @@ func sentences(text string) []string {
 	return list
 }
 
-// codeEnd returns the last line of the block of code that begins with line i, else i. A fence that
-// is never closed is no block.
+// codeEnd returns the last line of the block of code that begins with line i, or i if there is
+// none. A fence that is never closed does not begin a block.
 func codeEnd(lines []string, i int) int {
 	for _, fence := range []string{"```", "~~~"} {
 		if !strings.HasPrefix(strings.TrimSpace(lines[i]), fence) {

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// maxWindow limits the texts of one request, in bytes. Their number is limited too, since short
-	// ones have their share of keys and braces.
+	// maxWindow limits the texts of one request, in bytes. Their number is limited too, because
+	// short ones have their share of keys and braces.
 	maxWindow   = 8000
 	maxMessages = 120
 	// maxEarlier limits the messages that are repeated from the window before, in bytes.
@@ -16,7 +16,7 @@ const (
 	maxName = 200
 	// maxTool is how much of a tool's result is read, in bytes.
 	maxTool = 2000
-	// cutMark ends a text of which the rest is left out.
+	// cutMark ends a text whose rest is left out.
 	cutMark = " […]"
 )
 
@@ -31,8 +31,8 @@ type piece struct {
 	at time.Time
 }
 
-// window is what one request reads. Earlier are the last messages of the window before, which have
-// been distilled already.
+// window is the content of one request. Earlier are the last messages of the window before, which
+// have been distilled already.
 type window struct {
 	Earlier  []piece `json:"earlier,omitempty"`
 	Messages []piece `json:"messages"`

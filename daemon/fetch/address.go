@@ -2,8 +2,8 @@ package fetch
 
 import "net/netip"
 
-// special are the networks that are not of the public internet, besides those that netip.Addr knows
-// (IANA special-purpose address registries).
+// special are the networks outside the public internet that netip.Addr does not know (IANA
+// special-purpose address registries).
 var special = []struct {
 	network netip.Prefix
 	name    string

@@ -16,7 +16,7 @@ func readBody(res *http.Response) ([]byte, error) {
 	if res.ContentLength > maxSent {
 		return nil, tooLarge()
 	}
-	// The limit is checked by the length of the result too, so cutting is no silent loss.
+	// The length of the result is checked against the limit too, so nothing is cut off silently.
 	src := io.LimitReader(res.Body, maxSent+1)
 	switch encoding := strings.ToLower(res.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":

@@ -1,5 +1,6 @@
 // Package fetch gets pages whose URLs come from clients, which may be anyone: a URL must not lead
-// to what only the daemon's machine or network can reach, and a page must not exhaust the daemon.
+// to hosts that only the daemon's machine or network can reach, and a page must not exhaust the
+// daemon.
 package fetch
 
 import (
@@ -32,7 +33,7 @@ const (
 )
 
 // The kinds of errors of Get. Their texts name the URL without user, query and fragment, which may
-// contain secrets, and never the address that a host name stands for.
+// contain secrets, and never the address of a host name.
 var (
 	// ErrURL means that a URL, also one of a redirect, is malformed or not permitted.
 	ErrURL = errors.New("URL cannot be fetched")
@@ -56,7 +57,7 @@ var contentTypes = []string{
 
 // Options configures a Fetcher. The zero value means the defaults.
 type Options struct {
-	// AllowPrivate permits every address: those of this machine and of private networks too.
+	// AllowPrivate permits every address, including this machine and private networks.
 	AllowPrivate bool
 	// Timeout limits Get, with all redirects and the body. Default: 30 s.
 	Timeout time.Duration
@@ -69,8 +70,8 @@ type Fetcher struct {
 	resolver  *net.Resolver // nil is the system's
 }
 
-// New returns a Fetcher. It uses no proxy, not even one that the environment names, because a proxy
-// would connect to addresses that the Fetcher has not checked.
+// New returns a Fetcher. It ignores the proxies in the environment, because a proxy would connect
+// to addresses that the Fetcher has not checked.
 func New(opts Options) *Fetcher {
 	if opts.Timeout == 0 {
 		opts.Timeout = defaultTimeout
@@ -94,8 +95,8 @@ type Page struct {
 
 // Get fetches a page. The URL must be http or https, without user information, on port 80, 443 or
 // one from 1024. The page must be of a type that can be converted: HTML, XHTML, plain text,
-// Markdown, JSON or PDF. Get sends neither cookies nor a referrer nor credentials, and follows at
-// most 5 redirects, each of which has to keep the same rules.
+// Markdown, JSON or PDF. Get sends neither cookies nor a referrer nor credentials. It follows at
+// most 5 redirects, which have to keep the same rules.
 //
 // The address is checked when it is connected to, so a name that changes its address in between
 // gains nothing. Errors wrap ErrURL, ErrAddress, ErrTooLarge, ErrUnsupported or ErrUpstream; if ctx
@@ -215,7 +216,7 @@ func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, 
 	return d.DialContext(ctx, network, address)
 }
 
-// control is called with the address that is going to be connected to, after its name was resolved.
+// control is called with the resolved address before it is connected to.
 func (f *Fetcher) control(_, address string, _ syscall.RawConn) error {
 	if f.opts.AllowPrivate {
 		return nil

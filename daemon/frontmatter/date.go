@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// dateLayouts are the accepted forms of a date: those of YAML, the most frequent first, and some
-// more in which day and month cannot be confused.
+// dateLayouts are the accepted forms of a date: the forms of YAML, the most frequent first, and
+// some more in which day and month cannot be confused.
 var dateLayouts = func() []string {
 	layouts := []string{
 		time.RFC3339, time.DateOnly, "20060102",
@@ -40,7 +40,7 @@ const (
 )
 
 // parseDate reads a date by dateLayouts. A date without a zone is in UTC; of names of zones, only
-// UTC and GMT are known. The zero time, which programs write for a missing date, is no date.
+// UTC and GMT are known. The zero time, which programs write for a missing date, counts as missing.
 // A date whose year in UTC is not 1 to 9999 is bad, because RFC 3339 cannot represent it.
 func parseDate(n *yaml.Node) (time.Time, dateForm) {
 	if n.Kind != yaml.ScalarNode {

@@ -27,8 +27,8 @@ type Fields struct {
 	Created time.Time
 
 	// Metadata holds the other keys of 1 to 128 code points that have a scalar value, and date,
-	// source and created_at if their value is a scalar of another form. A value is a string, an
-	// int from -2^53 to 2^53, a finite float64, a bool or nil. session_id is a string or nil.
+	// source and created_at if their value is a scalar of another form. A value is a string, an int
+	// from -2^53 to 2^53, a finite float64, a bool or nil. session_id is a string or nil.
 	Metadata map[string]any
 }
 
@@ -66,8 +66,8 @@ func IsMarkdown(name string) bool {
 // holds for front matter that has no closing line, is larger than 64 KiB, or is not a YAML mapping.
 // An empty YAML document, one of comments only and null are read as an empty mapping.
 //
-// Invalid UTF-8 is replaced by U+FFFD, and a leading byte order mark is dropped. Of a key that is
-// given twice, the first counts. Lists (other than tags), mappings and aliases are left out.
+// Invalid UTF-8 is replaced by U+FFFD, and a leading byte order mark is dropped. If a key is given
+// twice, the first counts. Lists (other than tags), mappings and aliases are left out.
 //
 // No digit of the metadata is lost: a scalar is a number or boolean only if its text is exactly
 // what the YAML encoder writes for that value (5, 1.5, 1e+06, true). Any other scalar is a string
@@ -75,7 +75,7 @@ func IsMarkdown(name string) bool {
 // of null is nil.
 //
 // A date is a timestamp of YAML, or is written as "2024/5/8", "20240508", "8 May 2024", "May 8,
-// 2024" or as in mails. It is in UTC if it has no zone. An empty date is none.
+// 2024" or as in mails. It is in UTC if it has no zone. An empty date counts as missing.
 func Parse(text string) Document {
 	fields, body := split(text)
 	doc := read(fields)
@@ -142,7 +142,7 @@ func cut(text string) (header, body string, ok bool) {
 	return "", "", false
 }
 
-// cutLine returns the first line without the white space at its end, and what follows it.
+// cutLine returns the first line without the white space at its end, and the rest.
 func cutLine(text string) (line, rest string) {
 	line, rest, _ = strings.Cut(text, "\n")
 	return strings.TrimRight(line, " \t\r"), rest

@@ -98,7 +98,7 @@ func (f *Fields) keep(key string, value *yaml.Node) {
 }
 
 // tags reads a list, or one string of tags with commas between them. A comma in an item of a list
-// separates as well, because tags are comma-joined on the wire.
+// also separates tags, because they are comma-joined on the wire.
 func tags(n *yaml.Node) []string {
 	items := n.Content
 	if n.Kind == yaml.ScalarNode {

@@ -23,8 +23,8 @@ var numeric = []struct {
 	{regexp.MustCompile(`^(\d\d?)\. ?(\d\d?)\. ?(\d{4})\.?$`), 3, 2, 1},
 }
 
-// parseWords reads a date as people write it in words, in the languages whose months are known: a day,
-// the name of a month and a year of four digits, with names of weekdays and short words between them,
+// parseWords reads a date written in words, in the languages whose months are known: a day, the
+// name of a month and a year of four digits, with names of weekdays and short words between them,
 // and with digits of any script.
 func parseWords(s string) (time.Time, bool) {
 	s = strings.ToLower(asciiDigits(s))
@@ -61,7 +61,7 @@ func parseWords(s string) (time.Time, bool) {
 	return dateOf(year, month, day)
 }
 
-// dateOf returns a date that exists. Years of other calendars are none.
+// dateOf returns a date that exists. It rejects years of other calendars.
 func dateOf(year int, month time.Month, day int) (time.Time, bool) {
 	t := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	return t, year >= 1500 && year < 2400 && t.Day() == day && t.Month() == month
@@ -76,7 +76,7 @@ func dayOf(word string) int {
 	return digits(head)
 }
 
-// digits returns the number that a text of digits is, else 0.
+// digits returns the number in a text of digits, else 0.
 func digits(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
@@ -85,7 +85,8 @@ func digits(s string) int {
 	return n
 }
 
-// asciiDigits replaces the digits of other scripts. Those of a script follow one another, from 0 on.
+// asciiDigits replaces the digits of other scripts. The digits of a script are consecutive code
+// points, from 0 on.
 func asciiDigits(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf || !unicode.IsDigit(r) {

@@ -13,18 +13,19 @@ import (
 // firstBrain is the name of the brain that a new home gets.
 const firstBrain = "default"
 
-// URL is that of requests to the daemon of a home, with HTTPClient.
+// URL is the base URL of requests to the daemon of a home, with HTTPClient.
 const URL = "http://localhost"
 
-// HTTPClient returns a client whose requests go to the daemon that dial connects to. Each request has
-// a connection of its own, so that none meets the end of the process that ran the daemon before.
+// HTTPClient returns a client whose requests go to the daemon that dial connects to. Each request
+// has its own connection, so that none fails because the process that ran the daemon before has
+// ended.
 func HTTPClient(dial DialFunc) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
 }
 
-// FirstBrain returns what prepares a home: it creates a brain in a home without any, so that a new
-// user can store something before learning about brains. If a brain is named, it creates none,
-// because a missing one is an error that the client sees.
+// FirstBrain returns a function that prepares a home: it creates a brain in a home without any, so
+// that a new user can store something before learning about brains. If a brain is named, it creates
+// none, because a missing one is an error that the client sees.
 func FirstBrain(named, userAgent string) func(context.Context, DialFunc) error {
 	return func(ctx context.Context, dial DialFunc) error {
 		if named != "" {

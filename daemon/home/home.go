@@ -1,5 +1,5 @@
-// Package home runs the daemon of a home for the processes of one user. Whichever process comes
-// first runs it, the others connect to it, and when it ends another one runs it.
+// Package home runs the daemon of a home for the processes of one user. The first process runs it,
+// and the others connect to it. When that process ends, another one runs it.
 package home
 
 import (
@@ -30,10 +30,10 @@ const (
 // patience is how long a process waits while another one starts or ends the daemon.
 const patience = 30 * time.Second
 
-// Home connects to the daemon of a home. A home has at most one daemon, which one of the
-// processes that use the home runs. When that process ends, the next one that connects runs it.
+// Home connects to the daemon of a home. A home has at most one daemon, which runs in one of the
+// processes that use the home. When that process ends, the next one that connects runs it.
 //
-// The processes meet at a socket in the home, so that the permissions of the folder decide who may
+// The processes meet at a socket in the home, so the permissions of the folder decide who may
 // connect, and no token or port has to be agreed on.
 type Home struct {
 	// dir is the home. If it is empty, the daemon keeps its data in memory, for this process alone.
@@ -148,7 +148,8 @@ func (h *Home) start(ctx context.Context) (started bool, err error) {
 	return true, nil
 }
 
-// lock locks the home and returns what unlocks it, or nil if another process has locked it.
+// lock locks the home and returns the function that unlocks it, or nil if another process has
+// locked it.
 func (h *Home) lock() (unlock func() error, err error) {
 	if h.dir == "" {
 		return func() error { return nil }, nil
@@ -188,8 +189,8 @@ func (h *Home) listen(ctx context.Context) net.Listener {
 	return nil
 }
 
-// Close ends the daemon if this process runs it, after the requests under way, of other processes
-// too. Later connections fail. It must be called once.
+// Close ends the daemon if this process runs it, after the running requests, including those of
+// other processes. Later connections fail. It must be called once.
 func (h *Home) Close() error {
 	close(h.ending)
 	h.mu.Lock()

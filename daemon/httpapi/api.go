@@ -29,30 +29,30 @@ type Config struct {
 	Options
 	// Logger receives one line per request. Nil discards them.
 	Logger *slog.Logger
-	// PingDatabase returns an error if the database of the brains does not answer. Nil: they are in
-	// none.
+	// PingDatabase returns an error if the database of the brains does not answer. Nil: the brains
+	// are not in a database.
 	PingDatabase func(context.Context) error
-	// Metrics are reported in addition to those of the API.
+	// Metrics are reported in addition to the API's own.
 	Metrics []prometheus.Collector
 }
 
-// Options are what the operator of a daemon decides about its API.
+// Options are the operator's settings of an API.
 type Options struct {
-	// Keys are the keys that may use the API. Nil allows everything to every client, so
-	// the listener must then be unreachable for others.
+	// Keys are the keys that may use the API. Nil allows everything to every client, so the
+	// listener must then be unreachable for others.
 	Keys *Keys
 	// Host is the host name that the listener was configured with, if any. Without keys, requests
 	// for host names other than this one and localhost are refused.
 	Host string
-	// AllowOrigins are the origins whose web pages may use the API, as ParseOrigin returns them. Others
-	// may not.
+	// AllowOrigins are the origins whose web pages may use the API, as ParseOrigin returns them.
+	// Others may not.
 	AllowOrigins []string
 	// DefaultBrain is the id or slug of the brain of requests that name none (spec 1). A caller
 	// that may not use this brain has no default. Empty means the oldest brain that the caller may
 	// use.
 	DefaultBrain string
-	// Profiles serves profiles of the process below /debug/pprof, to keys with the scope admin. They
-	// reveal names and arguments, so that the listener must be unreachable from other machines.
+	// Profiles serves profiles of the process below /debug/pprof, to keys with the scope admin.
+	// They reveal names and arguments, so the listener must be unreachable from other machines.
 	Profiles bool
 	// Version is reported by /healthz.
 	Version string
@@ -140,8 +140,8 @@ func New(cfg Config) *API {
 // Drain makes /healthz report that the daemon is not ready. All requests are still served.
 func (a *API) Drain() { a.draining.Store(true) }
 
-// Stop ends open streams, those of ask with an error event, and makes /healthz report that the
-// daemon is not ready. Other requests are still served. Further calls do nothing.
+// Stop ends open streams, with an error event for streams of ask, and makes /healthz report that
+// the daemon is not ready. Other requests are still served. Further calls do nothing.
 func (a *API) Stop() { a.stop() }
 
 func (a *API) stopped() bool {
@@ -159,7 +159,7 @@ const pingTimeout = 800 * time.Millisecond
 
 // healthz responds with 200 as long as the daemon responds at all, so that a daemon is not
 // restarted because its database is down. With the parameter ready it responds with 503 unless the
-// daemon is ready, for load balancers that look at nothing but the status.
+// daemon is ready, for load balancers that look only at the status.
 func (a *API) healthz(w http.ResponseWriter, r *http.Request) error {
 	health := protocol.Health{OK: true, Version: a.version, Ready: !a.stopped() && !a.draining.Load(), DamagedBrains: a.brains.Damaged()}
 	if a.database != nil {

@@ -101,7 +101,7 @@ func (a *API) serveBrain(w http.ResponseWriter, r *http.Request, rt route) error
 	}
 	err = a.serveHandle(w, r, rt, h)
 	if isGone(h, err) && state.repeatable && state.response.status == 0 {
-		// Another replica has deleted the brain. The name may be that of a new one.
+		// Another replica has deleted the brain. Its name may now belong to a new one.
 		if h, err = a.findBrain(r.Context(), state.caller, id, fresh); err != nil {
 			return err
 		}
@@ -139,21 +139,22 @@ type lookup int
 const (
 	// fresh asks the database.
 	fresh lookup = iota
-	// cached asks the database only about names that are not known here. What is known may be
-	// outdated, which the operation on the brain finds out.
+	// cached asks the database only about names that are not known here. A known name may be
+	// outdated; the operation on the brain then notices.
 	cached
 )
 
 // findBrain returns the brain that the caller calls name: the one with this id, if the caller may
 // use it, else the one of the caller's tenant with this slug. A brain that the caller may not use
-// makes no difference, so that the response does not reveal it.
+// makes no difference, so the response does not reveal it.
 func (a *API) findBrain(ctx context.Context, c *caller, name string, how lookup) (brain.Handle, error) {
 	tenant := ""
 	if c != nil {
 		tenant = c.Tenant
 	}
 	if how == cached && a.brains.Shared() {
-		// Not those of others, before which a brain of the tenant's own may have been created.
+		// Only the tenant's own brains: an unknown new one would take precedence over any other
+		// brain.
 		if h, err := a.findOwn(c, tenant, name); !errors.Is(err, brain.ErrNotFound) {
 			return h, c.maskBrain(name, err)
 		}
@@ -172,8 +173,8 @@ func (a *API) findBrain(ctx context.Context, c *caller, name string, how lookup)
 	return h, c.maskBrain(name, err)
 }
 
-// findID returns the brain with the id that the caller, which may be nil, may use: that of the
-// caller's tenant, or else that of no tenant. It is brain.ErrNotFound if there is none.
+// findID returns the brain with the id that the caller, which may be nil, may use: a brain of the
+// caller's tenant, or else of no tenant. It is brain.ErrNotFound if there is none.
 func (a *API) findID(c *caller, id string) (brain.Handle, error) {
 	if c == nil {
 		return a.brains.Find(id)
@@ -195,8 +196,8 @@ func (a *API) findOwn(c *caller, owner, id string) (brain.Handle, error) {
 	return h, err
 }
 
-// mayKnow reports whether the caller, which may be nil, may know that a brain is damaged. The owner is empty if it is
-// unknown.
+// mayKnow reports whether the caller, which may be nil, may know that a brain is damaged. The owner
+// is empty if it is unknown.
 func (c *caller) mayKnow(owner, id string) bool {
 	return c == nil || c.owns(id, owner) || owner == "" && slices.Contains(c.Brains, id)
 }
@@ -208,8 +209,8 @@ func (c *caller) mayUse(h brain.Handle) bool {
 	return c == nil || c.owns(h.Brain().ID, h.Tenant())
 }
 
-// maskBrain replaces the error of a missing brain by the one of other tenants' brains, so that a
-// key cannot find out which exist. The caller may be nil.
+// maskBrain replaces the error of a missing brain by the error for other tenants' brains, so that a
+// key cannot find out which brains exist. The caller may be nil.
 func (c *caller) maskBrain(id string, err error) error {
 	if c == nil || err == nil || errors.Is(err, brain.ErrClosed) || isUnusable(err) {
 		return err
@@ -219,14 +220,13 @@ func (c *caller) maskBrain(id string, err error) error {
 		c.Name, id)
 }
 
-// bearer is the only form of an Authorization header that is accepted (RFC 6750, section 2.1).
+// bearer is the only accepted form of an Authorization header (RFC 6750, section 2.1).
 var bearer = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?i:bearer) +([A-Za-z0-9._~+/-]+=*)$`)
 })
 
-// authenticate returns the key of a request. A header that is missing or malformed is
-// errUnauthorized, a token of no key is errForbidden (spec 7.1), and that of a key that has expired
-// or was revoked is errKeyEnded.
+// authenticate returns the key of a request. A missing or malformed header is errUnauthorized, an
+// unknown token errForbidden (spec 7.1), and the token of an expired or revoked key errKeyEnded.
 func (k *Keys) authenticate(h http.Header, now time.Time) (*caller, error) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {
@@ -249,8 +249,8 @@ func (k *Keys) authenticate(h http.Header, now time.Time) (*caller, error) {
 	return c, nil
 }
 
-// whenEnded calls f once the key is no longer in force as it is now, also because it expires. The
-// caller of a request without keys is nil.
+// whenEnded calls f once the key is changed, revoked or expired. The caller of a request without
+// keys is nil.
 func (c *caller) whenEnded(f func()) (stop func()) {
 	if c == nil {
 		return func() {}
@@ -281,7 +281,7 @@ func (c *caller) lists(id string) bool {
 }
 
 // checkNewBrain rejects an id that the key may not give to a brain. Only a key for all brains may
-// leave the id empty, because the id that the brain gets is not known yet.
+// leave the id empty, because the new brain's id is not known yet.
 func (c *caller) checkNewBrain(id string) error {
 	if !c.lists(id) {
 		return requestErrorf(errForbidden, "key %s may not create a brain with the id %q", c.Name, id)
@@ -303,7 +303,7 @@ func selection(c *caller) (sel brain.Selection) {
 	return sel
 }
 
-// visible returns those of the brains that the caller may use.
+// visible returns the brains that the caller may use.
 func visible(c *caller, all []brain.Record) []protocol.Brain {
 	list := make([]protocol.Brain, 0, len(all))
 	for _, r := range all {
@@ -314,9 +314,8 @@ func visible(c *caller, all []brain.Record) []protocol.Brain {
 	return list
 }
 
-// defaultBrain returns the id of the brain of requests that name none, chosen from those that the
-// caller may use: the one that the operator has configured, else the oldest. It is empty if there
-// is no such brain.
+// defaultBrain returns the id of the brain of requests that name none, among the brains that the
+// caller may use: the configured one, else the oldest. It is empty if there is no such brain.
 func (a *API) defaultBrain(ctx context.Context, c *caller) (string, error) {
 	if a.defaultName != "" {
 		h, err := a.findBrain(ctx, c, a.defaultName, fresh)

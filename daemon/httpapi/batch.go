@@ -108,7 +108,7 @@ func decodeBatch(body io.Reader) (store.Commit, error) {
 }
 
 // fullReader fills the buffer of each Read, except at the end. A json.Decoder scans white space
-// again after each Read, so that many short reads of a body of spaces would take quadratic time.
+// again after each Read, so many short reads of a body of spaces would take quadratic time.
 type fullReader struct{ src io.Reader }
 
 func (f fullReader) Read(p []byte) (int, error) {

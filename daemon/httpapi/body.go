@@ -100,8 +100,8 @@ type body struct {
 	err         error // of every further Read
 }
 
-// decompress reads the compressed body to its end before a byte of it is decompressed. Otherwise a
-// client that stops sending would occupy a thousand times the memory that it has sent.
+// decompress reads the compressed body to its end before it decompresses a byte. Otherwise a client
+// that stops sending would occupy a thousand times the memory that it has sent.
 func (b *body) decompress() error {
 	var all bytes.Buffer
 	if _, err := all.ReadFrom(b.src); err != nil {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasClosed reports whether the other side has closed the connection, as far as it is known, and has
-// sent nothing before. It reads nothing.
+// hasClosed reports whether the other side is known to have closed the connection without sending
+// anything before. It reads nothing.
 func hasClosed(c net.Conn) bool {
 	sc, ok := c.(syscall.Conn)
 	if !ok {

@@ -13,8 +13,8 @@ import (
 // until it is committed. It is less than the 30 s that a client waits (spec 8).
 const operationTimeout = 25 * time.Second
 
-// store returns the store of the brain that the request names. It opens it if it is closed, which
-// may take long.
+// store returns the store of the brain that the request names. Opening a closed store may take
+// long.
 func (a *API) store(r *http.Request) (*store.Store, error) {
 	h := brainOf(r)
 	limited, cancel := context.WithTimeout(r.Context(), a.deadline)
@@ -27,8 +27,8 @@ func (a *API) store(r *http.Request) (*store.Store, error) {
 	return st, err
 }
 
-// apply commits a batch. A batch that is rejected because of the deadline has changed nothing; one
-// whose commit has begun is waited for.
+// apply commits a batch. A batch rejected because of the deadline has changed nothing. If its
+// commit has begun, apply waits for it.
 func (a *API) apply(ctx context.Context, st *store.Store, c store.Commit) error {
 	limited, cancel := context.WithTimeout(ctx, a.deadline)
 	defer cancel()

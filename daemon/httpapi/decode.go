@@ -42,8 +42,8 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 const maxKeys = 256
 
 // decode reads one JSON object into a struct whose fields have JSON names. Keys may be in
-// snake_case or camelCase, or be aliases. A key that is given twice must have the same value.
-// Unknown keys are ignored.
+// snake_case or camelCase, or be aliases. A key given twice must have the same value. Unknown keys
+// are ignored.
 func decode(body []byte, also aliases, into any) error {
 	fields, err := normalizeKeys("the body", body, also, namesOf(into), false)
 	if err != nil {
@@ -74,8 +74,8 @@ func decodeInto(fields map[string]json.RawMessage, into any) error {
 	return nil
 }
 
-// normalizeKeys reads the JSON object in body, which where names, and returns the values of keys,
-// which are in snake_case. Other keys are skipped, or rejected if strict.
+// normalizeKeys reads the JSON object in body and returns the values of keys, which are in
+// snake_case. It skips other keys, or rejects them if strict. Errors call the object where.
 func normalizeKeys(
 	where string, body []byte, also aliases, keys []string, strict bool,
 ) (map[string]json.RawMessage, error) {
@@ -111,12 +111,12 @@ func normalizeKeys(
 	return fields, expectEnd(dec, where)
 }
 
-// half matches the escape of half a surrogate pair, as its group, and what is no such half.
+// half matches the escape of half a surrogate pair, which is its group, or any other escape.
 var half = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f])|.)`)
 })
 
-// readRaw reads the value of a key. Half a surrogate pair in a path is rejected: decoding would
+// readRaw reads the value of a key. It rejects half a surrogate pair in a path: decoding would
 // replace it, so that one document would overwrite another.
 func readRaw(dec *json.Decoder, key string) (value json.RawMessage, err error) {
 	if err := dec.Decode(&value); err != nil {
@@ -230,7 +230,7 @@ func sameValue(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// jsonError describes what is wrong with a body. It returns errors of reading one unchanged.
+// jsonError describes why a body is rejected. It returns errors from reading the body unchanged.
 func jsonError(err error) error {
 	if isA[*requestError](err) {
 		return err

@@ -110,7 +110,7 @@ func (a *API) writeDocument(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// problemHeader has a problem of a document that was written. The response to a write has no body.
+// problemHeader reports a problem of a written document. The response to a write has no body.
 const problemHeader = "Document-Problem"
 
 func (a *API) appendDocument(w http.ResponseWriter, r *http.Request) error {

@@ -43,7 +43,7 @@ func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer a.feeds.attach(h, l)()
-	// The client may attach again with what its key is then.
+	// The client may attach again with the key's new rights.
 	defer requestOf(r).caller.whenEnded(func() { l.end(errKeyEnded) })()
 	// A later deletion of the brain ends the listener. An earlier one is found here.
 	if err := h.Err(); err != nil {
@@ -64,8 +64,8 @@ func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// streamEvents sends events until the listener is ended or the client has disconnected. Waiting
-// changes are sent together, so that a batch needs few writes per stream.
+// streamEvents sends events until the listener is ended or the client has disconnected. It sends
+// waiting changes together, so that a batch needs few writes per stream.
 func (a *API) streamEvents(ctx context.Context, events *sse.Writer, l *listener) error {
 	id := uint64(0)
 	event := func(name string, data []byte) sse.Event {

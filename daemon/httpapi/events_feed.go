@@ -12,7 +12,7 @@ import (
 )
 
 // maxBehind is how many changes a client of a change stream may be behind. It is more than one
-// batch can cause, so that a client that reads is not disconnected because of one request.
+// batch can cause, so that a single request does not disconnect a reading client.
 const maxBehind = 4 * protocol.MaxBatchOps
 
 // maxTogether is how many bytes of changes are sent in one write, unless a single change is longer.
@@ -43,7 +43,7 @@ type feed struct {
 	listeners map[*listener]struct{}
 }
 
-// attach adds a listener, which receives every commit of h from its return on. detach is
+// attach adds a listener, which receives every commit of h after attach has returned. detach is
 // idempotent.
 func (f *feeds) attach(h brain.Handle, l *listener) (detach func()) {
 	f.mu.Lock()
@@ -174,7 +174,7 @@ func (l *listener) put(change []byte) bool {
 	return true
 }
 
-// next removes and returns the oldest changes: as many as fit into one write, but at least one if
+// next removes and returns the oldest changes: as many as fit into one write, and at least one if
 // there is any. An error ends the stream immediately.
 func (l *listener) next() (changes [][]byte, err error) {
 	l.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"evalctl/internal/admission"
 )
 
-// kind is a kind of work. Each has its own gate, so that none waits for another.
+// kind is a kind of work. Each has its own gate, so that no kind waits for another.
 type kind string
 
 const (
@@ -23,9 +23,9 @@ const (
 
 // newGates returns the gate of each kind for a number of processors.
 //
-// Retrieval needs nothing but processors. The other kinds also wait for disks, databases or models,
-// so that more of it is done at a time: several writes share a commit. They give no tenant all
-// slots, because their work may take long. The queues are for the clients of a few evaluations at a
+// Retrieval only needs processors. The other kinds also wait for disks, databases or models, so
+// more of it is done at a time: several writes share a commit. These gates give no tenant all
+// slots, because the work may take long. The queues are for the clients of a few evaluations at a
 // time, 64 each, which wait for their turn however long a search takes.
 func newGates(processors int) map[kind]*admission.Gate {
 	queue := max(128, 64*processors)
@@ -38,9 +38,9 @@ func newGates(processors int) map[kind]*admission.Gate {
 	}
 }
 
-// arrive lets the work of a request pass its gate. A request with a body passes it in begin, since
-// its client may take long to send the body. A retrieval passes it in daemon/search, since the
-// documents may have to be read first, or a model be asked. The caller must call end.
+// arrive lets the work of a request pass its gate. A request with a body passes it in begin,
+// because its client may take long to send the body. A retrieval passes it in daemon/search,
+// because the documents may have to be read first, or a model be asked. The caller must call end.
 func (a *API) arrive(r *http.Request, rt route) (*http.Request, error) {
 	gate, state := a.gates[rt.kind], requestOf(r)
 	if gate == nil {
@@ -59,8 +59,8 @@ func (a *API) arrive(r *http.Request, rt route) (*http.Request, error) {
 	return r, state.begin(r.Context())
 }
 
-// begin waits until the work of the request may begin, or tells its gate that a retrieval will
-// come. Only the first call has an effect.
+// begin waits until the work of the request may begin. For a retrieval it only tells the gate that
+// one will come. Only the first call has an effect.
 func (state *request) begin(ctx context.Context) error {
 	if coming := state.coming; coming != nil {
 		state.coming = nil
@@ -94,7 +94,6 @@ func (state *request) tenant() string {
 	return state.caller.Tenant
 }
 
-// gateMetrics returns the metrics of the gates.
 func (a *API) gateMetrics() []prometheus.Collector {
 	var all []prometheus.Collector
 	for k, gate := range a.gates {

@@ -8,9 +8,9 @@ import (
 )
 
 // checkHost rejects requests for a host name that is not this daemon's. Without keys, only the
-// browser's same-origin policy protects against web pages, and it treats a page of
-// http://evil.example as the daemon's own once evil.example resolves to the daemon's address (DNS
-// rebinding). But a page cannot change the host name that the browser sends.
+// browser's same-origin policy protects against web pages. It treats a page of http://evil.example
+// as the daemon's own once evil.example resolves to the daemon's address (DNS rebinding). But a
+// page cannot change the host name that the browser sends.
 func (a *API) checkHost(r *http.Request) error {
 	if a.keys != nil {
 		return nil // a page does not have a token

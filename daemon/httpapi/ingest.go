@@ -60,7 +60,7 @@ func (a *API) ingestURL(w http.ResponseWriter, r *http.Request) error {
 	return a.writeIngested(w, r, response)
 }
 
-// writeIngested responds with the status that says what was done.
+// writeIngested responds with the status for the outcome: queued, reused or created.
 func (a *API) writeIngested(w http.ResponseWriter, r *http.Request, response protocol.IngestResponse) error {
 	brain := "/v1/brains/" + brainOf(r).Brain().ID
 	switch {
@@ -194,7 +194,7 @@ func readField(part io.Reader, left *int) (string, error) {
 	return string(value), nil
 }
 
-// formError describes what is wrong with a form. It returns errors of reading the body unchanged.
+// formError describes why a form is rejected. It returns errors from reading the body unchanged.
 func formError(err error) error {
 	if e, ok := errors.AsType[*requestError](err); ok {
 		return e
@@ -213,8 +213,8 @@ func splitTags(value string) []string {
 	return tags
 }
 
-// readIngestJSON reads a protocol.IngestFile without holding all of the body. A key that is given
-// twice must have the same value, as in decode.
+// readIngestJSON reads a protocol.IngestFile without holding all of the body. A key given twice
+// must have the same value, as in decode.
 func readIngestJSON(body io.Reader) (protocol.IngestFile, error) {
 	const where = "the body"
 	dec := json.NewDecoder(fullReader{transform.NewReader(body, encoding.UTF8Validator)})

@@ -29,8 +29,8 @@ import (
 // AllBrains in a key's list of brains means every brain of its tenant.
 const AllBrains = "*"
 
-// Key is one entry of a keys file. It contains no secret: tokens are 256 random bits, so that a
-// token cannot be found from its hash.
+// Key is one entry of a keys file. It contains no secret: tokens are 256 random bits, so a token
+// cannot be found from its hash.
 type Key struct {
 	// Name is logged, and unique in its file. Name and Tenant have 1 to 64 characters of A-Z, a-z,
 	// 0-9, dot, underscore and hyphen.
@@ -47,9 +47,9 @@ type Key struct {
 	Rate *Rate `yaml:"rate,omitempty" json:"rate,omitempty"`
 	// Created is for operators.
 	Created KeyTime `yaml:"created,omitempty" json:"created,omitzero"`
-	// Expires is when the key ends to be valid. Zero means never.
+	// Expires is the time from which on the key is invalid. Zero means never.
 	Expires KeyTime `yaml:"expires,omitempty" json:"expires,omitzero"`
-	// Revoked is when the key was withdrawn. The key of any other value than zero is not valid.
+	// Revoked is when the key was withdrawn. A key with any value other than zero is invalid.
 	Revoked KeyTime `yaml:"revoked,omitempty" json:"revoked,omitzero"`
 }
 
@@ -104,8 +104,8 @@ type caller struct {
 	end     context.CancelFunc
 }
 
-// NewToken returns a new bearer token: 32 random bytes after a prefix by which scanners for leaked
-// secrets recognize it.
+// NewToken returns a new bearer token: a prefix by which scanners for leaked secrets recognize it,
+// and 32 random bytes.
 func NewToken() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -283,8 +283,8 @@ func collision(list []*caller, c *caller) error {
 	return nil
 }
 
-// find returns the key of a token, or nil. Its time depends on the length of the token only: it
-// compares the hash with those of all keys, and does not branch on the outcome.
+// find returns the key of a token, or nil. Its time depends only on the length of the token: it
+// compares the hash with the hashes of all keys, and does not branch on the outcome.
 func (k *Keys) find(token string) *caller {
 	sum := sha256.Sum256([]byte(token))
 	found := -1
@@ -298,8 +298,8 @@ func (k *Keys) find(token string) *caller {
 	return list[found]
 }
 
-// replace puts the keys of next in force. Requests that run keep the key that they began with. A
-// key that is the same in both stays in force; the change streams of all others end.
+// replace puts the keys of next in force. Running requests keep the key that they began with. A key
+// that is the same in both stays in force; the change streams of all others end.
 func (k *Keys) replace(next *Keys) {
 	old := map[[sha256.Size]byte]*caller{}
 	for _, c := range k.callers() {

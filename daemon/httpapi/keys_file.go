@@ -34,19 +34,19 @@ func ReadKeys(file string) (*Keys, error) {
 	return keys, nil
 }
 
-// AddKey appends a key to a keys file, which is created when missing. The file is replaced
-// atomically, is readable by its owner only, and keeps its comments. If it is a symbolic link, the
-// file that the link points to is replaced. AddKey calls deliver when the new file is complete and
-// about to replace the old one. An error of deliver leaves the old file unchanged, so that no key
-// remains whose token was not delivered.
+// AddKey appends a key to a keys file, which is created if it is missing. The file is replaced
+// atomically, is readable only by its owner, and keeps its comments. If it is a symbolic link, the
+// target is replaced. AddKey calls deliver when the new file is complete and about to replace the
+// old one. An error of deliver leaves the old file unchanged, so that no key remains whose token
+// was not delivered.
 //
 // Concurrent calls wait for each other on FILE.lock, which is not removed.
 func AddKey(file string, k Key, deliver func() error) error {
 	return editKeys(file, deliver, func(data []byte) ([]byte, error) { return extend(file, data, k) })
 }
 
-// editKeys replaces the content of a keys file, empty if it is missing, by the one that edit
-// returns. See AddKey.
+// editKeys replaces the content of a keys file, empty if it is missing, by the result of edit. See
+// AddKey.
 func editKeys(file string, ready func() error, edit func([]byte) ([]byte, error)) error {
 	target, err := linked(file)
 	if err != nil {
@@ -67,10 +67,10 @@ func editKeys(file string, ready func() error, edit func([]byte) ([]byte, error)
 	return replaceFile(target, data, ready)
 }
 
-// lockSuffix is of the file next to a keys file that is locked while the keys file is replaced.
+// lockSuffix names the file next to a keys file that is locked while the keys file is replaced.
 const lockSuffix = ".lock"
 
-// linked follows symbolic links. A missing file is returned as it is. A link to a missing file is
+// linked follows symbolic links. It returns a missing file unchanged. A link to a missing file is
 // an error, because the link says that the file should be elsewhere.
 func linked(file string) (string, error) {
 	target, err := filepath.EvalSymlinks(file)
@@ -136,7 +136,7 @@ func appendKey(file string, data []byte, keys []Key) ([]byte, error) {
 	return renderYAML(&doc)
 }
 
-// versionOf returns the lowest version of a file that can have the keys, 0 for the first one, which
+// versionOf returns the lowest file version that can represent the keys, 0 for the first one, which
 // older programs read.
 func versionOf(keys []Key) int {
 	for _, k := range keys {

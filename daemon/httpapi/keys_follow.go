@@ -16,23 +16,23 @@ import (
 const (
 	// followEvery is how often a KeysFile looks for changes.
 	followEvery = time.Second
-	// settled is the age from which the time of a file shows every later change. Filesystems store
+	// settled is the age from which the time of a file shows every later change. File systems store
 	// times as coarsely as 2 s.
 	settled = 3 * time.Second
 	// recordEvery is the time between two writes of the last uses of keys.
 	recordEvery = time.Minute
 )
 
-// KeysFile is the keys file of a running daemon. Its Keys follow the content of the file, and the
-// last uses of the keys are recorded in a file beside it, see LastUses.
+// KeysFile is the keys file of a running daemon. Its Keys follow the content of the file. The last
+// uses of the keys are recorded in a file beside it, see LastUses.
 type KeysFile struct {
 	file   string
 	keys   *Keys
 	logger *slog.Logger
 
-	read  []byte      // what was read last, whether it could be used or not
+	read  []byte      // content when last read, usable or not
 	info  fs.FileInfo // of it; nil if it must be read again
-	fault string      // why the file could not be used when it was last read, empty if it could
+	fault string      // why the file was unusable when last read, empty if it was usable
 
 	recorded time.Time // when the last uses were last written
 	warned   bool      // that they could not be written
@@ -51,8 +51,8 @@ func OpenKeysFile(file string, logger *slog.Logger) (*KeysFile, error) {
 func (f *KeysFile) Keys() *Keys { return f.keys }
 
 // Follow puts a changed keys file in force within about a second, or at once when it receives from
-// reload, until ctx ends. A file that cannot be used is logged, and the keys in force stay. It
-// records the last uses every minute, and when it returns.
+// reload, until ctx ends. It logs an unusable file and keeps the keys in force. It records the last
+// uses every minute, and when it returns.
 func (f *KeysFile) Follow(ctx context.Context, reload <-chan struct{}) {
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()
@@ -74,8 +74,8 @@ func (f *KeysFile) Follow(ctx context.Context, reload <-chan struct{}) {
 	}
 }
 
-// look reads the file if it may have changed. With asked it is read and the outcome is logged in
-// any case.
+// look reads the file if it may have changed. If asked is set, it always reads the file and logs
+// the outcome.
 func (f *KeysFile) look(now time.Time, asked bool) {
 	info, err := os.Stat(f.file)
 	same := err == nil && f.info != nil && os.SameFile(info, f.info) &&
@@ -136,7 +136,7 @@ func (f *KeysFile) record(now time.Time) {
 	f.warned = err != nil
 }
 
-// use notes that a key authorizes a request.
+// use records that a key has authorized a request.
 func (c *caller) use(now time.Time) { maxInto(c.used, now.Unix()) }
 
 func maxInto(v *atomic.Int64, n int64) {

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// IssueKey adds a key with a new token to a keys file, see AddKey, and passes the token to deliver: it
-// cannot be found again. The key is for all brains of its tenant if it names none. expires is a text
-// as in ParseExpiry, empty for never. An error of deliver leaves the file unchanged.
+// IssueKey adds a key with a new token to a keys file, see AddKey, and passes the token to deliver,
+// the only time that it is known. A key that names no brains is for all brains of its tenant.
+// expires is a text as in ParseExpiry, empty for never. An error of deliver leaves the file
+// unchanged.
 func IssueKey(file string, k Key, expires string, now time.Time, deliver func(token string) error) error {
 	if len(k.Brains) == 0 {
 		k.Brains = []string{AllBrains}

@@ -13,11 +13,10 @@ import (
 // minPrefix is the shortest beginning of a hash that RevokeKey accepts.
 const minPrefix = 6
 
-// RevokeKey marks a key of a file as revoked and returns the key as it is then. The key is the one
-// with the name which, or with a hash that begins with which. It keeps its entry, so that its name
-// still explains the lines of a log, and its token is refused with the reason. If it was revoked
-// before, or if no key matches, or more than one, the file is unchanged. The file is replaced as by
-// AddKey.
+// RevokeKey marks a key of a file as revoked and returns the revoked key. The key is the one with
+// the name which, or with a hash that begins with which. It keeps its entry, so that its name still
+// explains the lines of a log, and its token is refused with the reason. If it was already revoked,
+// or if not exactly one key matches, the file is unchanged. The file is replaced as by AddKey.
 func RevokeKey(file, which string, now time.Time) (revoked Key, before bool, err error) {
 	keys, err := ReadKeys(file)
 	if err != nil {
@@ -71,8 +70,7 @@ func findKey(keys []Key, which string) (int, error) {
 	return 0, fmt.Errorf("%q may mean %s: use more digits of the id, or another name", which, strings.Join(names, " or "))
 }
 
-// markRevoked returns the new content of a file, in which all are the keys and the one at i is
-// newly revoked.
+// markRevoked returns the new content of a file with the keys all. Key i of them is newly revoked.
 func markRevoked(file string, data []byte, all []Key, i int) ([]byte, error) {
 	layout := fmt.Errorf("%s: revoke key %q: the file's layout does not allow it: "+
 		"write keys as a plain list", file, all[i].Name)

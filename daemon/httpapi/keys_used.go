@@ -23,16 +23,16 @@ const (
 	usesWait = 2 * time.Second
 )
 
-// usesFile is the content of the file beside a keys file that has the last uses of its keys. It
+// usesFile is the content of the file beside a keys file, with the last uses of its keys. It
 // contains no secret: only a part of each hash.
 type usesFile struct {
 	Version int                `json:"version"`
 	Used    map[string]KeyTime `json:"last_used"` // by Key.ID
 }
 
-// LastUses returns when the keys of a keys file were last used, by Key.ID: the newest request with
-// a valid token that a daemon has recorded. Daemons record at most once a minute, and when they
-// end. A key that was never used is missing.
+// LastUses returns when the keys of a keys file were last used, by Key.ID: the newest recorded
+// request with a valid token. Daemons record at most once a minute, and when they end. A key that
+// was never used is missing.
 func LastUses(file string) (map[string]KeyTime, error) {
 	target, err := linked(file)
 	if err != nil {
@@ -63,8 +63,8 @@ func readUses(file string) (map[string]KeyTime, error) {
 	return uses.Used, nil
 }
 
-// recordUses adds the last uses of the keys to those in the file, which may be those of other
-// daemons. It forgets keys that do not exist.
+// recordUses adds the last uses of the keys to the file, which other daemons may use too. It
+// forgets keys that do not exist.
 func recordUses(file string, keys []*caller) error {
 	target, err := linked(file)
 	if err != nil {

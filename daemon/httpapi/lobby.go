@@ -14,13 +14,13 @@ import (
 )
 
 // maxLobbyBody is the largest body of a refused request that is read to its end, so that the
-// connection can be used further. It is that of net/http.
+// connection can be used further. net/http has the same limit.
 const maxLobbyBody = 256 << 10
 
-// lobby has the connections of refused clients, from the refusal to their next request: it sends the
-// response when it is due, and passes the connection on to the server once the client sends
-// something. Until then a connection takes about 2 KiB and no goroutine, and net/http keeps 24 KiB
-// for each. A lobby is a net.Listener of the connections that return to the server.
+// lobby has the connections of refused clients, from the refusal to their next request. It sends
+// the response when it is due, and passes the connection on to the server once the client sends
+// something. Until then a connection takes about 2 KiB and no goroutine, compared with the 24 KiB
+// of net/http. A lobby is a net.Listener of the connections that return to the server.
 type lobby struct {
 	pace    *pace
 	metrics *metrics
@@ -66,7 +66,7 @@ func newLobby(p *pace, m *metrics) *lobby {
 // server itself can respond.
 func (l *lobby) enter(r *http.Request, c *conn, gate *admission.Gate, hold, after time.Duration) bool {
 	state := requestOf(r)
-	hijacker, ok := state.response.ResponseWriter.(http.Hijacker) // not that of a request through Local
+	hijacker, ok := state.response.ResponseWriter.(http.Hijacker) // a request through Local cannot be hijacked
 	if !ok || !r.ProtoAtLeast(1, 1) || r.Close || r.ContentLength < 0 || r.ContentLength > maxLobbyBody || r.Header.Get("Expect") != "" {
 		return false
 	}
@@ -102,8 +102,8 @@ func (l *lobby) expect() bool {
 	return !l.closed
 }
 
-// takeBack returns to the connection what the server has read after a request, and how much of its
-// body it has not read.
+// takeBack returns to the connection the bytes that the server has read beyond the request. rest is
+// the unread part of the request's body.
 func (c *conn) takeBack(from *bufio.Reader, body int64) (rest int64) {
 	c.serving.Store(false)
 	n, _ := from.Discard(int(min(body, int64(from.Buffered())))) // is buffered, so it cannot fail
@@ -217,8 +217,8 @@ const instant = 5 * time.Millisecond
 // past is the deadline of a read that must end.
 var past = time.Unix(1, 0)
 
-// relieve responds earlier to those who wait for a refusal by the gate, if it has nothing to do for
-// longer than an instant. The longest wait is the first to end.
+// relieve responds earlier to clients that wait for a refusal by the gate, if the gate has been
+// idle for longer than an instant. The longest wait is the first to end.
 func (l *lobby) relieve(gate *admission.Gate) {
 	if !gate.Idle() {
 		return

@@ -12,8 +12,8 @@ import (
 )
 
 // Local returns a transport whose requests go to this API in the same process. With keys, a request
-// is authorized as the key of the MCP request whose context it has, and its header Authorization is
-// ignored. It is not charged to the rate of the key again.
+// is authorized as the key of the MCP request whose context it has. Its header Authorization is
+// ignored, and it is not charged to the rate of the key again.
 func (a *API) Local() http.RoundTripper { return local{a} }
 
 // actorKey is the key of a context whose requests through Local act for a caller, which may be nil.

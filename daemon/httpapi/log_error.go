@@ -10,7 +10,7 @@ import (
 )
 
 // withoutPaths returns the text of an error for the log: all of its causes, but not the paths of
-// the documents, which are what users remember.
+// documents, because these are users' memories.
 func withoutPaths(err error) string {
 	if err == nil {
 		return ""

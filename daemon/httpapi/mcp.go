@@ -14,8 +14,8 @@ import (
 	"evalctl/internal/sse"
 )
 
-// HandleMCP sets the handler of POST /mcp, which must not be called otherwise. Without one, the
-// endpoint does not exist. It must be set before requests are served.
+// HandleMCP sets the handler of POST /mcp. Without one, the endpoint does not exist. It must be set
+// before requests are served, and h must not be called otherwise.
 //
 // The API authorizes requests, limits their bodies and gives plain-text errors of the handler a
 // Problem body. The handler uses the API through Local, with the contexts of its requests.

@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics counts requests. Labels are route patterns, known methods and statuses, so that clients
-// cannot create further ones.
+// metrics counts requests. Labels are route patterns, known methods and statuses, so clients cannot
+// create further ones.
 type metrics struct {
 	openStreams atomic.Int64
 	requests    *prometheus.CounterVec

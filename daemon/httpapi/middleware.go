@@ -14,8 +14,8 @@ import (
 
 const requestIDHeader = "X-Request-Id"
 
-// ServeHTTP gives the request an id, serves it, and logs one line about it. The log never holds
-// bodies, headers, queries or paths: they contain what users remember.
+// ServeHTTP gives the request an id, serves it, and logs one line about it. The log never has
+// bodies, headers, queries or paths, because they contain users' memories.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	state := &request{
@@ -77,8 +77,8 @@ func (h *headerWriter) Header() http.Header         { return h.header }
 func (h *headerWriter) Write(p []byte) (int, error) { return len(p), nil }
 func (h *headerWriter) WriteHeader(int)             {}
 
-// recovered turns a panic into a Problem. It reports whether the response has begun, in which case
-// only closing the connection shows the client that something is wrong.
+// recovered turns a panic into a Problem. It reports whether the response has begun: then only
+// closing the connection shows the client the failure.
 func (a *API) recovered(r *http.Request, p any) (abort bool) {
 	if p == nil {
 		return false

@@ -13,8 +13,8 @@ const exposed = "Allow, Content-Length, Document-Problem, Location, Mcp-Session-
 // preflightTime is how long a browser may keep the answer to a preflight request, in seconds.
 const preflightTime = "600"
 
-// ParseOrigin returns an origin as browsers send it. Only exact origins are allowed: no wildcard, and
-// not null, which every sandboxed page is.
+// ParseOrigin returns an origin as browsers send it. Only exact origins are allowed: no wildcard,
+// and not null, the origin of every sandboxed page.
 func ParseOrigin(text string) (string, error) {
 	u, err := url.Parse(strings.ToLower(text))
 	switch {
@@ -32,9 +32,10 @@ func ParseOrigin(text string) (string, error) {
 	return u.Scheme + "://" + host, nil
 }
 
-// answerOrigin lets the pages of allowed origins use the API: it sets the headers of CORS, and answers
-// preflight requests, which have no token. It reports whether the request has been answered. Pages of
-// other origins get no such headers, so that their browser keeps the response from them.
+// answerOrigin lets the pages of allowed origins use the API: it sets the headers of CORS, and
+// answers preflight requests, which have no token. It reports whether the request has been
+// answered. Pages of other origins get no such headers, so their browser keeps the response from
+// them.
 func (a *API) answerOrigin(w http.ResponseWriter, r *http.Request) bool {
 	if len(a.origins) == 0 {
 		return false
@@ -53,7 +54,7 @@ func (a *API) answerOrigin(w http.ResponseWriter, r *http.Request) bool {
 	}
 	h.Add("Vary", "Access-Control-Request-Method, Access-Control-Request-Headers")
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE")
-	// Some headers of MCP have the names of arguments, so that no list has all of them.
+	// Some headers of MCP have the names of arguments, so no fixed list could be complete.
 	if headers := r.Header.Get("Access-Control-Request-Headers"); headers != "" {
 		h.Set("Access-Control-Allow-Headers", headers)
 	}

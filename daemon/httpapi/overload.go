@@ -13,24 +13,24 @@ import (
 	"evalctl/internal/admission"
 )
 
-// A request that a gate refuses at once costs as little as possible, so that the daemon has its time
-// for the others: its body is not used, its response is always the same, and it has no line in the
-// log. But most of what it costs is in net/http and the kernel, so refusals must also be rare: pace
-// spreads them, and lobby has the connections meanwhile.
+// Refusing a request at a gate costs as little as possible, so that the daemon has its time for the
+// others: the body is not used, the response is always the same, and the log has no line for it.
+// But most of the cost is in net/http and the kernel, so refusals must also be rare: pace spreads
+// them, and lobby has the connections meanwhile.
 
 var refusalBody = encode(protocol.Problem{
 	Status: http.StatusServiceUnavailable, Title: "Overloaded", Code: protocol.CodeOverloaded,
 	Detail: admission.ErrOverloaded.Error(),
 })
 
-// retryAfter is how long a client is asked to wait that has waited for its refusal.
+// retryAfter is how long a client that has waited for its refusal is asked to wait.
 const retryAfter = time.Second
 
 // maxSpread is how much longer other clients are asked to wait, so that not all return at once.
 const maxSpread = 2 * time.Second
 
-// refuse rejects a request that the gate refuses, after a while if its client has not waited for as
-// long as it was asked to on this connection.
+// refuse rejects a request that the gate refuses. It waits first if the client has returned on this
+// connection earlier than it was asked to.
 func (a *API) refuse(r *http.Request, gate *admission.Gate) error {
 	state := requestOf(r)
 	state.refused = true
@@ -57,7 +57,7 @@ func (a *API) refuse(r *http.Request, gate *admission.Gate) error {
 	return admission.ErrOverloaded
 }
 
-// setRefusal sets the header of what writeError writes for admission.ErrOverloaded.
+// setRefusal sets the header of the response that writeError writes for admission.ErrOverloaded.
 func setRefusal(h http.Header, after time.Duration) {
 	h.Set("Content-Type", protocol.TypeProblem)
 	h.Set("Content-Length", strconv.Itoa(len(refusalBody)))
@@ -65,7 +65,7 @@ func setRefusal(h http.Header, after time.Duration) {
 	h.Set("Retry-After", strconv.Itoa(int(after/time.Second)))
 }
 
-// writeRefusal responds with what writeError writes for admission.ErrOverloaded.
+// writeRefusal writes the same response as writeError for admission.ErrOverloaded.
 func (state *request) writeRefusal(r *http.Request, after time.Duration) {
 	w := &state.response
 	setRefusal(w.Header(), after)
@@ -88,7 +88,7 @@ func refusal(r *http.Request, h http.Header, after time.Duration) []byte {
 	return b.Bytes()
 }
 
-// refusalLog counts refused requests, and has one line for those of a second.
+// refusalLog counts refused requests, and logs one line for all refusals within a second.
 type refusalLog struct {
 	logger *slog.Logger
 

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// refusalShare is how many requests are refused for each one that is served, if their clients
-	// wait for so long.
+	// refusalShare is how many requests are refused for each served one, if their clients wait for
+	// so long.
 	refusalShare = .1
 	// minRefusals and maxRefusals are how many requests a processor refuses a second, whatever it
 	// serves. A refusal takes 20 to 60 µs, nearly all of it in net/http and the kernel.
@@ -18,16 +18,16 @@ const (
 	// request too early.
 	minHold = retryAfter / 10
 	maxHold = 8 * time.Second
-	// leaving is how many clients may leave for each one that waits for a refusal: while more do,
-	// refusals are held back for a shorter time.
+	// leaving is how many clients may leave for each one that waits for a refusal. While more
+	// leave, refusals are held back for a shorter time.
 	leaving = .02
 )
 
 // pace spreads refusals over time. It is safe for concurrent use.
 //
-// A client that repeats a refused request at once has one request at a time on its connection. So the
-// longer its refusal is held back, the less it costs. But a client that does not wait so long opens
-// another connection, which costs more than a refusal.
+// A client that repeats a refused request at once has one request at a time on its connection. So
+// the longer its refusal is held back, the less it costs. But a client that does not wait so long
+// opens another connection, which costs more than a refusal.
 type pace struct {
 	processors float64
 	served     atomic.Int64 // requests since the time in since
@@ -43,7 +43,7 @@ func newPace(processors int) *pace {
 	return &pace{processors: float64(processors), longest: retryAfter}
 }
 
-// turn returns in what time there is time for another refusal.
+// turn returns the time until another refusal is due.
 func (p *pace) turn(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,8 +60,8 @@ func (p *pace) turn(now time.Time) time.Duration {
 	return wait
 }
 
-// hold returns how long a refusal is held back whose turn comes in some time. Of those that clients
-// would not wait for, each is held back for a time of its own, because clients that return at the same
+// hold returns how long to hold back a refusal whose turn comes in some time. If clients would not
+// wait for so long, each refusal gets a different time, because clients that return at the same
 // time would do so again and again.
 func (p *pace) hold(turn time.Duration) time.Duration {
 	p.mu.Lock()

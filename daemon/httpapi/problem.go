@@ -69,7 +69,7 @@ var outcomes = []struct {
 	match func(error) bool
 	outcome
 }{
-	// What has to be repaired first, whatever failed because of it.
+	// Causes that have to be repaired first, whatever failed because of them.
 	{is(syscall.ENOSPC), outcome{507, protocol.CodeStorageFull, "Disk is full", false, true}},
 	{is(syscall.EDQUOT), outcome{507, protocol.CodeStorageFull, "Disk is full", false, true}},
 	{is(syscall.EROFS), outcome{503, protocol.CodeReadOnly, "Disk is read-only", false, true}},

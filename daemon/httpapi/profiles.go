@@ -5,7 +5,7 @@ import (
 	"net/http/pprof"
 )
 
-// profiles are the routes of Options.Profiles, for go tool pprof. They are no part of the API.
+// profiles are the routes of Options.Profiles, for go tool pprof. They do not belong to the API.
 var profiles = []route{
 	{"GET /debug/pprof", scopeAdmin, kindNone, "profiles", (*API).profile},
 	{"GET /debug/pprof/{profile}", scopeAdmin, kindNone, "profile", (*API).profile},

@@ -13,8 +13,8 @@ import (
 // query is the parameters of a URL, each given once.
 type query map[string]string
 
-// parseQuery reads the query of a URL. It rejects a parameter that is given twice, because a client
-// or a proxy may use the other value. All spellings and aliases of a name are the same parameter.
+// parseQuery reads the query of a URL. It rejects a parameter given twice, because a client or a
+// proxy may use the other value. All spellings and aliases of a name are the same parameter.
 func parseQuery(r *http.Request, also aliases) (query, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

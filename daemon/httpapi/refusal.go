@@ -20,10 +20,10 @@ import (
 // Serve makes srv serve the API on ln until srv is shut down or closed. It sets Handler and
 // ConnContext, and extends ConnState.
 //
-// net/http rejects some requests before any handler sees them, in plain text: those that it cannot
-// parse, with a header that is too large, or with an unknown expectation or transfer encoding. It
-// writes these responses to the connection while no handler is running there. The connections
-// replace them by Problems, and pass on everything else unchanged.
+// net/http rejects some requests before any handler sees them, in plain text: requests that it
+// cannot parse, with a header that is too large, or with an unknown expectation or transfer
+// encoding. It writes these responses to the connection while no handler is running there. The
+// connections replace them by Problems, and pass on everything else unchanged.
 func (a *API) Serve(srv *http.Server, ln net.Listener) error {
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, c)
@@ -78,9 +78,10 @@ type conn struct {
 	refused func(id string, status int, reason string)
 	// serving is true from the call of the handler until its response has been sent.
 	serving atomic.Bool
-	// patient is until when a client that was refused was asked to wait, in nanoseconds since 1970.
+	// patient is the time until which a refused client was asked to wait, in nanoseconds since
+	// 1970.
 	patient atomic.Int64
-	// early is what was read from the connection before the server reads from it.
+	// early has bytes that were read from the connection before the server reads from it.
 	early []byte
 }
 
@@ -117,8 +118,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// parseRejection returns the status of a complete response of net/http, if it is an error, and its
-// text.
+// parseRejection returns the status and the text of a complete error response of net/http.
 func parseRejection(p []byte) (status int, reason string, ok bool) {
 	head, body, ok := bytes.Cut(p, []byte("\r\n\r\n"))
 	line, found := bytes.CutPrefix(head, []byte("HTTP/1.1 "))

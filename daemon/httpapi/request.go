@@ -11,27 +11,27 @@ import (
 	"evalctl/internal/admission"
 )
 
-// request is the state of one HTTP request. The context of every request that is handled carries
-// one. Only the goroutine that serves the request changes it.
+// request is the state of one HTTP request. The context of every handled request carries one. Only
+// the goroutine that serves the request changes it.
 type request struct {
 	// id is sent in the header X-Request-Id and logged.
 	id string
 	// caller is nil without keys, and until authorize has found the key.
 	caller *caller
-	// brain is the one that the path names, once its caller is known to be allowed to use it. It
-	// stays that brain: looking its id up again could find another tenant's, when this one is
-	// deleted while the body is still arriving.
+	// brain is the brain that the path names, once its caller is known to be allowed to use it. It
+	// is not looked up again: its id could be another tenant's if this brain is deleted while the
+	// body is still arriving.
 	brain brain.Handle
-	// repeatable means that the handler may be called again. body is what readBody returned.
+	// repeatable means that the handler may be called again. body is the result of readBody.
 	repeatable bool
 	body       []byte
-	// gate is the one that the work passes before it begins, with leave; nil: none, or it has passed.
+	// gate is the gate that the work has still to pass before it begins, with leave; nil: none.
 	gate  *admission.Gate
 	leave func()
-	// coming tells the gate that a retrieval will pass it once other things are done; nil: it was
-	// told, or there is none.
+	// coming tells the gate that a retrieval will pass it later; nil: the gate was told, or there
+	// is none.
 	coming func()
-	// response is what was sent so far. err is why it failed, for the log.
+	// response records the response so far. err is why the request failed, for the log.
 	response recorder
 	err      error
 	// refused means that the request was rejected before anything was done for it.
@@ -55,7 +55,7 @@ func requestOf(r *http.Request) *request {
 // brainOf returns the brain that the path of a request names.
 func brainOf(r *http.Request) brain.Handle { return requestOf(r).brain }
 
-// recorder remembers what was sent. http.ResponseController looks through it.
+// recorder records the status and size of a response. http.ResponseController looks through it.
 type recorder struct {
 	http.ResponseWriter
 	status int // 0 until the response begins

@@ -106,8 +106,8 @@ func clearWriteDeadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }
 
-// writeFrom sends size bytes of src, which it does not hold in memory. A client that stops reading
-// is disconnected.
+// writeFrom sends size bytes of src without holding them in memory. A client that stops reading is
+// disconnected.
 func writeFrom(
 	w http.ResponseWriter, status int, contentType string, size int64, src io.Reader,
 ) error {
@@ -124,11 +124,12 @@ func writeFrom(
 	return err
 }
 
-// partBytes is what a client has to read within frameTimeout.
+// partBytes is how much a client has to read within frameTimeout.
 const partBytes = 64 << 10
 
-// deadlineWriter writes in parts, each with its own deadline. The last deadline also covers what
-// net/http sends only after the handler returns; the connection's next request removes it.
+// deadlineWriter writes in parts, each with its own deadline. The last deadline also covers the
+// bytes that net/http sends only after the handler returns; the connection's next request removes
+// it.
 type deadlineWriter struct {
 	w  io.Writer
 	rc *http.ResponseController

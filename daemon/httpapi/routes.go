@@ -11,14 +11,14 @@ type route struct {
 	// pattern is a method and a path in the syntax of http.ServeMux. The wildcard {id} is the id or
 	// the slug of a brain, which brainOf then returns.
 	pattern string
-	// scope is what a key needs. scopeOpen needs no key, scopeKey any key.
+	// scope is the scope that a key needs. scopeOpen needs no key, scopeKey any key.
 	scope scope
 	// kind is the gate that its work passes.
 	kind kind
 	// operation is the operationId in openapi.json.
 	operation string
-	// serve handles a request that was let through. An error that it returns becomes a Problem,
-	// unless the response has begun.
+	// serve handles an admitted request. An error that it returns becomes a Problem, unless the
+	// response has begun.
 	serve func(*API, http.ResponseWriter, *http.Request) error
 }
 
@@ -98,8 +98,8 @@ func (rt route) uncached() bool {
 	return rt.scope != scopeOpen && (rt.method() == http.MethodGet || rt.method() == http.MethodHead)
 }
 
-// repeatable reports whether the handler can be called again with another brain, after an
-// operation on the first one has failed with store.ErrGone.
+// repeatable reports whether the handler can be called again with another brain, after an operation
+// on the first one has failed with store.ErrGone.
 func (rt route) repeatable() bool {
 	switch rt.operation {
 	case "readDocument", "statDocument", "headDocument", "listDocuments",

@@ -57,7 +57,7 @@ func rejectUnknown(given url.Values, also aliases, known []string) error {
 }
 
 // searchOf converts a URL's parameters into a search. Filters are parameters like the others. Lists
-// are separated by commas, so that a value with a comma needs a POST.
+// are separated by commas, so a value with a comma needs a POST.
 func searchOf(q query) (protocol.SearchRequest, error) {
 	body := protocol.SearchRequest{
 		Query: q["query"], Mode: q["mode"], Scope: q["scope"], Sort: q["sort"],
@@ -128,7 +128,6 @@ func rejectZero(name, given string, most int) error {
 	return nil
 }
 
-// filterKeys are the keys of filters.
 var filterKeys = namesOf(&protocol.SearchFilters{})
 
 func decodeFiltered(body []byte, also aliases, maxTopK int, into any) error {

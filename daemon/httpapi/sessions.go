@@ -47,8 +47,8 @@ func (a *API) addMessages(w http.ResponseWriter, r *http.Request) error {
 	return replyJSON(w, http.StatusCreated, protocol.SessionMessageList{Messages: records}, err)
 }
 
-// decodeMessages reads a protocol.SessionMessages. The keys of each message may be in either
-// spelling, as those of the body.
+// decodeMessages reads a protocol.SessionMessages. The keys of the body and of each message may be
+// in either spelling.
 func decodeMessages(body []byte) ([]protocol.SessionMessage, error) {
 	fields, err := normalizeKeys("the body", body, nil, []string{"messages"}, false)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// MonthIn returns the month that a word in lower case names in English or in another language with
-// names of months here, in any of its forms, and 0 if there is none or if languages differ.
+// MonthIn returns the month that a word in lower case names in English or another language with
+// month names here, in any of its forms. It returns 0 if there is none or if languages differ.
 func MonthIn(word string) time.Month { return calendar().months[word] }
 
 // IsWeekday reports whether a word in lower case is the name of a weekday in some language.

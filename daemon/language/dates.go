@@ -25,7 +25,7 @@ func names[T interface {
 	return out
 }
 
-// Day returns the day of a month that a word is, such as "5" or "5th", else 0.
+// Day returns the day of a month that a word means, such as "5" or "5th", or 0.
 func Day(word string) int {
 	for _, ending := range []string{"st", "nd", "rd", "th"} {
 		if number, ok := strings.CutSuffix(word, ending); ok {
@@ -35,7 +35,7 @@ func Day(word string) int {
 	return Number(word, 31)
 }
 
-// Year returns the year from 1900 to 2099 that a word is, else 0.
+// Year returns the year from 1900 to 2099 that a word means, else 0.
 func Year(word string) int {
 	if n := Number(word, 2099); n >= 1900 {
 		return n
@@ -43,7 +43,7 @@ func Year(word string) int {
 	return 0
 }
 
-// Number returns the number from 1 to most whose digits a word is, else 0.
+// Number returns the number from 1 to most that the digits of a word mean, else 0.
 func Number(word string, most int) int {
 	if n, err := strconv.Atoi(word); err == nil && 1 <= n && n <= most {
 		return n

@@ -9,25 +9,25 @@ import (
 const detected = 4096
 
 // A text is in another language than the usual one of its script if two different words show that
-// language, and they count at least enough, clearly times as much as those of the usual language, and
-// proportion of all words. A word that several languages have counts for each its share. Names and
-// titles of another language are not enough.
+// language. These words must count at least enough, clearly times as much as the usual language's
+// words, and proportion of all words. A word of several languages counts a share for each. Names
+// and titles of another language are not enough.
 const (
 	enough     = 1
 	clearly    = 2
 	proportion = 0.1
 )
 
-// A text is not prose if it has codeMarks marks at least that are frequent in code and rare in prose,
-// and they are codeShare of all that is not white space. In prose of several genres and languages,
-// 99 % of texts have less than that, and 98 % of functions in Go have more.
+// A text is not prose if it has many marks that are frequent in code and rare in prose: at least
+// codeMarks, and codeShare of all characters other than white space. In prose of several genres and
+// languages, 99 % of texts have fewer, and 98 % of functions in Go have more.
 const (
 	codeMarks = 5
 	codeShare = 0.06
 )
 
-// DetectAmong returns the one of some languages that a text, such as a question, shows more than the
-// others, and None if it shows none.
+// DetectAmong returns the one of some languages that a text, such as a question, shows more than
+// the others, or None if it shows none.
 func DetectAmong(text string, among []Language) Language {
 	e := readEvidence(text)
 	if l := unspacedLanguage(e.script, text); l != None {
@@ -49,8 +49,8 @@ func DetectAmong(text string, among []Language) Language {
 
 // Detect returns the language of a text: by its script, and by frequent words and letters where
 // languages share a script. A text in the Latin alphabet that shows no other language is English. A
-// text that is not prose is Code, and one in a script that is not known None. Only the beginning of a
-// long text is read.
+// text that is not prose is Code, and one in an unknown script None. Only the beginning of a long
+// text is read.
 func Detect(text string) Language {
 	text = beginning(text)
 	if isCode(text) {
@@ -73,8 +73,8 @@ func Detect(text string) Language {
 	return most
 }
 
-// unspacedLanguage returns the language of a text in a script without spaces, which most of them show
-// alone. Japanese is a text with kana.
+// unspacedLanguage returns the language of a text in a script without spaces. Most of these scripts
+// belong to one language. A text with kana is Japanese.
 func unspacedLanguage(s script, text string) Language {
 	switch s {
 	case han:
@@ -118,9 +118,10 @@ func isCode(text string) bool {
 	return marks >= codeMarks && float64(marks) >= codeShare*float64(all)
 }
 
-// mainScripts returns the script of most letters of a text, the Latin one without any. If that is the
-// Latin one, other is the script that follows it, unless it has a single letter or less than a
-// proportion of them: names and terms are in Latin letters in texts of every language.
+// mainScripts returns the script of most letters of a text, or the Latin one for a text without
+// letters. If that is the Latin one, other is the next frequent script, unless it has a single
+// letter or less than a proportion of them: texts of every language have names and terms in Latin
+// letters.
 func mainScripts(text string) (most, other script) {
 	var letters [southeast + 1]int
 	all := 0

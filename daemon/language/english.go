@@ -7,9 +7,9 @@ import (
 )
 
 // irregular maps forms of English words to their base form where a stemmer cannot reduce them: past
-// tenses and participles, plurals, comparatives. A form is left out if it is more often another
+// tenses and participles, plurals, comparatives. It leaves out forms that are more often another
 // word, which would then no longer match its own forms: lives and leaves (live, leave), a bit, a
-// rose, a flu shot. "Saw" is included: questions ask "did he see" and notes say "I saw" more often
+// rose, a flu shot. It includes "saw": questions ask "did he see" and notes say "I saw" more often
 // than either means the tool.
 var irregular = baseForms(`
 	arise arose arisen, awake awoke awoken, become became, begin began begun, bend bent, bite bitten,
@@ -52,8 +52,8 @@ func baseForms(lists string) map[string]string {
 // has to match "injur" of injured, but "parti" of party must not match "part".
 const minBare = 6
 
-// stemEnglish reduces an English word to its stem. A word with a digit or a letter that is not
-// English is returned as it is: codes and names have no English endings.
+// stemEnglish reduces an English word to its stem. It returns a word with a digit or a non-English
+// letter unchanged: codes and names have no English endings.
 func stemEnglish(word string) string {
 	for i := range len(word) {
 		if word[i] < 'a' || word[i] > 'z' {

@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// evidence is what a text shows of its language.
+// evidence is the evidence of a text's language.
 type evidence struct {
 	script script // of most letters, the Latin one without any
 	all    int    // the words of the text
-	// words are the different words that show each language of the script, those of one byte left
-	// out, and weight is what the occurrences of all of them add up to.
+	// words has the number of different words of more than one byte that show each language of the
+	// script. weight has the sum of the weights of all their occurrences.
 	words  [Count]int
 	weight [Count]float64
 }
@@ -34,8 +34,8 @@ func readEvidence(text string) evidence {
 	return evidenceIn(other, text)
 }
 
-// shows reports whether a text shows a language by two different words, which count enough and are a
-// proportion of its words.
+// shows reports whether a text shows a language by two different words, which count enough and are
+// a proportion of its words.
 func (e *evidence) shows(l Language) bool {
 	return e.words[l] > 1 && e.weight[l] >= max(enough, proportion*float64(e.all))
 }
@@ -76,9 +76,9 @@ func (e *evidence) excluded(text string) Language {
 	return None
 }
 
-// showing returns the languages of a script that a word in lower case is evidence for: those that
-// have it among their frequent words, else those whose alphabets have its letters, if it has letters
-// that not all of them have.
+// showing returns the languages of a script that a word in lower case is evidence for: the
+// languages that have it among their frequent words, else the languages whose alphabets have its
+// letters, if some alphabets lack one of them.
 func showing(s script, word string) []Language {
 	if of := languagesOf()[s][word]; of != nil {
 		return of
@@ -104,7 +104,7 @@ func isASCII(word string) bool {
 	return true
 }
 
-// alphabet has the letters of a language beside those of ASCII.
+// alphabet has the letters of a language other than ASCII.
 type alphabet struct {
 	language Language
 	letters  string
@@ -142,9 +142,9 @@ var commonLists string
 //go:embed calendar.txt
 var calendarLists string
 
-// languagesOf returns the languages of each script that have a word among their function words,
-// common words or names of months and weekdays, with all its accents, by the script and the word in
-// lower case. Without them, it may be any word of another language.
+// languagesOf maps a script and a word in lower case, with all its accents, to languages. It has
+// the function words, the common words and the names of months and weekdays of each language.
+// Without its accents, the word may be any word of another language.
 var languagesOf = sync.OnceValue(func() (of [southeast + 1]map[string][]Language) {
 	for s := range of {
 		of[s] = map[string][]Language{}
@@ -182,8 +182,8 @@ var languagesOf = sync.OnceValue(func() (of [southeast + 1]map[string][]Language
 	return of
 })
 
-// functionParts yields the words that an apostrophe joins, in lower case. An English short form is
-// the word before it and an English function word.
+// functionParts yields the words that an apostrophe joins, in lower case. An English short form
+// yields the word before it and an English function word.
 func functionParts(word string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		word = strings.ReplaceAll(strings.ToLower(word), "’", "'")

@@ -28,8 +28,8 @@ func foldLetter(r rune) []rune {
 	return slices.Clip([]rune(cases.Fold().String(string(bareRunes(string(r), scriptOf(r))))))
 }
 
-// bareRunes decomposes the letters of a text and leaves out optional accents. Those at its
-// beginning are on a letter of script base.
+// bareRunes decomposes the letters of a text and leaves out optional accents. Accents at the
+// beginning of the text are on a letter of script base.
 func bareRunes(text string, base script) []rune {
 	kept := make([]rune, 0, len(text))
 	for _, r := range norm.NFKD.String(text) {
@@ -50,9 +50,9 @@ func bareRunes(text string, base script) []rune {
 	return kept
 }
 
-// plainLetters has the letters of ASCII of the Latin letters that Unicode does not decompose: those
-// with a stroke, hook or tail, as their names say, and ligatures and the letters of the North as in
-// the transform Latin-ASCII of CLDR.
+// plainLetters maps Latin letters that Unicode does not decompose to ASCII letters: letters with a
+// stroke, hook or tail, as their names say, and ligatures and Nordic letters as in the transform
+// Latin-ASCII of CLDR.
 var plainLetters = sync.OnceValue(func() map[rune][]rune {
 	of := map[rune][]rune{}
 	for line := range strings.Lines(`a ᶏⱥ
@@ -94,9 +94,9 @@ z ƶȥɀʐʑᵶᶎⱬ
 	return of
 })
 
-// ownLetters are the letters beside ASCII that are letters of their own and not accented ones: those
+// ownLetters are the letters beyond ASCII that are not accented forms of other letters: letters
 // with a primary difference in the collation of CLDR, and all of Vietnamese, whose marks are tones.
-// Not so the Turkish ı: its capital is that of i for people who write in ASCII.
+// The Turkish ı is left out: in ASCII its capital is written like the capital of i.
 var ownLetters = func() (of [Count]string) {
 	for code, letters := range map[string]string{
 		"sv": "åäö", "fi": "åäö", "da": "æøå", "no": "æøå", "es": "ñ", "tr": "çğöşü", "pl": "ąćęłńóśźż", "cs": "čřšž",
@@ -107,7 +107,7 @@ var ownLetters = func() (of [Count]string) {
 	return of
 }()
 
-// foldIn is fold, but keeps the letters whose marks make them letters of their own in a language.
+// foldIn is fold, but keeps letters with marks that are separate letters in a language.
 func foldIn(l Language, word string) string {
 	own := ownLetters[l]
 	if own == "" || isASCII(word) {
@@ -124,7 +124,7 @@ func foldIn(l Language, word string) string {
 	return b.String()
 }
 
-// Bare returns a term without any optional accent: what people type who leave them out.
+// Bare returns a term without any optional accent, as people type it who leave them out.
 func Bare(term string) string { return fold(term) }
 
 // isHidden reports whether a character beyond ASCII shows nothing (Unicode, DerivedCoreProperties:
@@ -141,7 +141,7 @@ func optional(base script, mark rune) bool {
 	case latinScript, greekScript, hebrewScript, arabicScript:
 		return true
 	case cyrillicScript:
-		return mark != '\u0306' // that of й
+		return mark != '\u0306' // the breve of й
 	}
 	return false
 }

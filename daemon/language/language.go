@@ -1,6 +1,6 @@
-// Package language turns text into the terms of a search index: it finds the words of a text, tells
-// in which language a text is written, and reduces a word to its stem. All functions may be called
-// concurrently, and depend on nothing but their arguments.
+// Package language turns text into the terms of a search index: it finds the words of a text,
+// detects the language of a text, and reduces a word to its stem. All functions may be called
+// concurrently, and depend only on their arguments.
 package language
 
 import (
@@ -30,15 +30,16 @@ import (
 // Language is a language whose words have a form of their own in an index.
 type Language uint8
 
-// None is the language of a text whose language is not among those that Parse knows. Its words are
-// folded and not stemmed.
+// None is the language of a text in a language that Parse does not know. Its words are folded and
+// not stemmed.
 const None Language = 0
 
 // English is the language of a text in the Latin alphabet that shows no other.
 const English Language = 1
 
-// Code is the language of source code, and of other texts that are not prose. Its words are those of
-// the usual language of their script. Its tag is that of ISO 639-2 for no linguistic content.
+// Code is the language of source code, and of other texts that are not prose. Its words are treated
+// as words in the usual language of their script. Its tag is the one of ISO 639-2 for no linguistic
+// content.
 var Code = Parse("zxx")
 
 // Parse returns the language of a BCP 47 tag, such as de or pt-BR, and None for any other text.
@@ -72,7 +73,7 @@ func (l Language) String() string { return languages[l].code }
 type spec struct {
 	code   string
 	script script
-	// stem reduces a word in lower case, with its accents. Nil leaves it as it is.
+	// stem reduces a word in lower case, with its accents. Nil returns it unchanged.
 	stem func(word string) string
 }
 
@@ -103,7 +104,7 @@ func snowball(run func(*snowballstem.Env) bool) func(string) string {
 	}
 }
 
-// stemRussian stems a word whose ё is written as е, as it mostly is. The stemmer knows no ё.
+// stemRussian stems a word with ё written as е, as is usual. The stemmer does not know ё.
 func stemRussian(word string) string {
 	return snowball(russian.Stem)(strings.ReplaceAll(word, "ё", "е"))
 }
@@ -126,7 +127,8 @@ func stemHindi(word string) string {
 	return word
 }
 
-// usual are the languages of words whose script is not that of the language of their text.
+// usual has the usual language of each script. Words in another script than their text's are reduced
+// as in that language.
 var usual = [...]Language{
 	latinScript: English, cyrillicScript: Parse("ru"), arabicScript: Parse("ar"), devanagariScript: Parse("hi"), greekScript: Parse("el"),
 	tamilScript: Parse("ta"), southeast: None,

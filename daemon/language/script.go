@@ -14,14 +14,14 @@ const (
 	hebrewScript
 	devanagariScript
 	tamilScript
-	// Of the following, words are not separated by spaces, or, as in Korean, carry their particles.
-	// Every two neighbouring letters are a term.
+	// The following scripts have no spaces between words or, like Korean, have particles joined to
+	// words. Every two neighbouring letters are a term.
 	han
 	hangul
 	southeast
 )
 
-// tables are those of the scripts, the most frequent first.
+// tables has the Unicode tables of the scripts, the most frequent first.
 var tables = []struct {
 	script script
 	table  []*unicode.RangeTable
@@ -41,7 +41,8 @@ var tables = []struct {
 	{tamilScript, []*unicode.RangeTable{unicode.Tamil}},
 }
 
-// prolonged are the marks of Japanese that lengthen a vowel. Unicode counts them to no script.
+// prolonged and halfProlonged are the Japanese marks that lengthen a vowel. Unicode assigns them to
+// no script.
 const prolonged, halfProlonged = 'ー', 'ｰ'
 
 func scriptOf(r rune) script {

@@ -10,7 +10,7 @@ import (
 var stopWordLists string
 
 // stopWords returns the function words of each language, also without their accents. The value is
-// set if a word is written that way in full.
+// true for the full spelling.
 var stopWords = sync.OnceValue(func() (sets [Count]map[string]bool) {
 	for l, words := range wordLists(stopWordLists) {
 		sets[l] = map[string]bool{}

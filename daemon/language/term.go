@@ -19,12 +19,12 @@ func (l Language) Terms(text string) []string {
 }
 
 // Term returns the index term of a word of Words in a text that is written in l: the stem of the
-// word in lower case, without accents where they are optional. It returns "" for a function word. A
-// word in another script than that of l is reduced as in the usual language of that script: an
-// English name in a Russian text has the term that it has in an English one.
+// word in lower case, without optional accents. It returns "" for a function word. A word in a
+// script other than l's is reduced as in the usual language of its script: an English name in a
+// Russian text has the same term as in an English one.
 //
-// The marks of letters that are letters of their own in the language are kept, such as those of the
-// Swedish å and of Vietnamese tones. Bare returns what a term is for people who leave them out.
+// The marks of separate letters of the language are kept, such as the Swedish å and Vietnamese
+// tones. Bare returns a term as people write it who leave them out.
 //
 // Stems of two languages are different terms, even if they are spelled the same: the French cares
 // and cars are not the English car. A term begins with the code of its language and a colon, as in
@@ -91,9 +91,9 @@ var (
 	italianLanguage = Parse("it")
 )
 
-// bare removes what an apostrophe joins to a word in lower case: an article before it ("l'eau",
-// "dell'arte"), an ending after it ("İstanbul'da", "Anna's"). Any other apostrophe belongs to the
-// spelling, and only the apostrophe is removed.
+// bare removes the part of a word in lower case that an apostrophe joins to it: an article before
+// it ("l'eau", "dell'arte"), an ending after it ("İstanbul'da", "Anna's"). Any other apostrophe
+// belongs to the spelling, and only the apostrophe is removed.
 func (l Language) bare(word string) string {
 	i := strings.IndexByte(word, '\'')
 	if i < 0 {

@@ -11,13 +11,12 @@ import (
 const maxWord = 64
 
 // Words yields the words of text in order, each as its start and its end in bytes. A word is a run
-// of letters, digits and marks, with an apostrophe between two letters, or a symbol. What nobody sees
-// does not separate words.
+// of letters, digits and marks, with an apostrophe between two letters, or a symbol. Invisible
+// characters do not separate words.
 //
-// Words that are parts of another one follow it: those that capitals show in the names of code, such
-// as parse, JSON and Reply in parseJSONReply. In a run of letters of a script without spaces, and of
-// Korean, each letter and each two neighbouring letters are a word; a letter with its marks is one
-// letter.
+// Words that are parts of another one follow it: parts of code names that capitals show, such as
+// parse, JSON and Reply in parseJSONReply. In a script without spaces, and in Korean, each letter
+// and each two neighbouring letters of a run are a word; a letter with its marks is one letter.
 func Words(text string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for i := 0; i < len(text); {
@@ -112,8 +111,8 @@ func parts(text string, start, end int, yield func(start, end int) bool) bool {
 	return begin == start || yield(begin, end)
 }
 
-// NamesCode reports whether a text has a name as only code has them: two small letters or more, and
-// then a capital. In other texts, names such as LinkedIn are one word.
+// NamesCode reports whether a text has a name as only code has them: at least two small letters
+// followed by a capital. In other texts, names such as LinkedIn are one word.
 func NamesCode(text string) bool {
 	small, inside := 0, false // small letters at the beginning of the word
 	for _, r := range text {
@@ -178,9 +177,9 @@ func wordStop(text string, start int) int {
 	return end
 }
 
-// joins reports whether a character that nobody sees is between two letters of one word. Letters
-// that a non-joiner separates look different in the scripts that join letters, and Persian writes it
-// for a space.
+// joins reports whether an invisible character may be between two letters of one word. A non-joiner
+// separates words: letters around it look different in scripts that join letters, and Persian uses
+// it as a space.
 func joins(r rune) bool {
 	const nonJoiner = '\u200c'
 	return r >= utf8.RuneSelf && r != nonJoiner && isHidden(r)
@@ -223,10 +222,10 @@ func (l Language) Spells(word string) bool {
 	return s.unspaced() && languages[l].script == s
 }
 
-// Share returns how much of a content word one of the words of Words stands for: 1 unless it is a
-// pair of letters. A text whose translation into other languages has n words that are no function
-// words has 3n pairs or so in East Asia, and 6n in southeast Asia, where letters stand for sounds. A
-// letter is part of a pair and adds nothing.
+// Share returns how much of a content word a word of Words counts for: 1 unless it is a pair of
+// letters. For n content words, a translation has about 3n pairs in East Asian scripts, and 6n in
+// southeast Asian scripts, where letters represent sounds. A letter is part of a pair and counts
+// nothing.
 func Share(word string) float64 {
 	s := wordScript(word)
 	switch {

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Phrase is a sequence of words as they are written, without regard to case and to accents that
-// people leave out. Words are not stemmed, and an apostrophe separates two words. The zero Phrase
-// has no words and is found nowhere.
+// Phrase is a sequence of words as they are written, ignoring case and accents that people leave
+// out. Words are not stemmed, and an apostrophe separates two words. The zero Phrase has no words
+// and is found nowhere.
 type Phrase struct {
 	runes  []rune // folded, with a gap between two words
 	prefix bool
@@ -22,7 +22,7 @@ type Phrase struct {
 // gap separates two words of a phrase, except two letters of scripts without spaces.
 const gap rune = -1
 
-// NewPhrase returns the phrase of the words of a text. As a prefix, its last word also matches the
+// NewPhrase returns the phrase of the words of a text. With prefix, its last word also matches the
 // beginning of a longer word.
 func NewPhrase(text string, prefix bool) Phrase {
 	p := Phrase{prefix: prefix}
@@ -59,8 +59,8 @@ func (p Phrase) findSigns(text string, yield func(start, end int) bool) {
 	}
 }
 
-// Find yields the places of a text where the words of the phrase are next to each other, whatever
-// stands between them: each as its start and its end in bytes, in order, without overlaps.
+// Find yields the places in a text where the words of the phrase follow each other, whatever is
+// between them: each as its start and its end in bytes, in order, without overlaps.
 func (p Phrase) Find(text string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		if p.Empty() {
@@ -164,11 +164,11 @@ type walker struct {
 	text   string
 	at     int    // the end of the letter that was read last
 	start  int    // its start
-	kind   kind   // of that letter; a mark has that of the letter before it
+	kind   kind   // of that letter; a mark has the kind of the letter before it
 	folded []rune // the letter, see appendFolded
 	gap    bool   // whether another word begins with it
 	mark   bool   // whether it is a mark
-	base   script // of the last letter that is no mark
+	base   script // of the last letter other than a mark
 }
 
 // next reads the next letter, digit or mark.
@@ -198,7 +198,7 @@ func (w *walker) next() bool {
 	return false
 }
 
-// kind is what a code point is to a word.
+// kind is the role of a code point in a word.
 type kind uint8
 
 const (
@@ -235,8 +235,8 @@ func newKind(r rune) kind {
 	return spacedLetter
 }
 
-// letterTable has what Unicode says about the code points of its basic plane: looking each of them
-// up takes several times as long as reading the text.
+// letterTable caches the properties of the code points of Unicode's basic plane: looking each of
+// them up takes several times as long as reading the text.
 type letterTable struct {
 	kinds [1 << 16]kind
 	folds [1 << 16]rune // the first code point of the folded letter; 0 if it has none
@@ -265,8 +265,8 @@ func firstOf(runes []rune) rune {
 	return runes[0]
 }
 
-// appendFolded appends what remains of a letter or mark after fold: nothing of an accent that is
-// optional on its base, the script of the letter before it. It returns the base of the next mark.
+// appendFolded appends the rest of a letter or mark after fold. An accent that is optional on base,
+// the script of the letter before it, is left out. It returns the base of the next mark.
 func appendFolded(to []rune, r rune, base script) ([]rune, script) {
 	switch {
 	case r < utf8.RuneSelf:

@@ -30,8 +30,8 @@ func checkTool(n int, name string) error {
 	return nil
 }
 
-// admit returns an error for a message that would take too much memory or time to decode. What the
-// message takes counts as intake.Hold of ctx.
+// admit returns an error for a message that would take too much memory or time to decode. The
+// memory of the message counts as intake.Hold of ctx.
 func admit(ctx context.Context, message []byte) error {
 	o, err := jsonobj.Parse(message)
 	if err != nil {
@@ -47,7 +47,8 @@ func admit(ctx context.Context, message []byte) error {
 	return httpclient.Decodable(ctx, message)
 }
 
-// refusal returns the message that stands for a reply that admit refuses, nil if it is not one.
+// refusal returns the message that replaces a reply that admit refuses, nil if message is not a
+// reply.
 func refusal(message []byte, problem error) []byte {
 	o, err := jsonobj.Parse(message)
 	if err != nil || len(o.Get("id")) == 0 || o.Get("method") != nil {

@@ -14,7 +14,7 @@ import (
 
 // Result is the reply to a call.
 type Result struct {
-	// Text is the text of the first content that is text, Texts those of all.
+	// Text is the text of the first text content, and Texts has all of them.
 	Text  string
 	Texts []string
 	// Structured is the structured content, nil if there is none.
@@ -40,13 +40,13 @@ const (
 
 // Error is a call without a valid result.
 type Error struct {
-	// Code is what the server gave, verbatim: the code of a problem body, or the number of a
-	// JSON-RPC error. Else it is one of the constants.
+	// Code is the server's code, verbatim: the code of a problem body, or the number of a JSON-RPC
+	// error. Without one it is one of the constants.
 	Code    string
 	Message string
 	// Aborted reports that no reply arrived. The tool may or may not have done its work.
 	Aborted bool
-	// Status is that of an HTTP response outside 2xx, else 0.
+	// Status is the status of an HTTP response outside 2xx, else 0.
 	Status int
 }
 
@@ -57,14 +57,14 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("the call failed: %s: %s", e.Code, e.Message)
 }
 
-// Call calls a tool. Args is anything that JSON encodes as an object, or nil. Progress may be nil;
-// else the call has a progress token, and progress is called with each notification as it arrives,
-// before Call returns and never concurrently for one call. It must not block for long, because it
-// blocks the connection. A tool may send none.
+// Call calls a tool. Args is anything that JSON encodes as an object, or nil. Progress may be nil.
+// Otherwise the call has a progress token, and progress is called with each notification as it
+// arrives, before Call returns and never concurrently for one call. It must not block for long,
+// because it blocks the connection. A tool may send none.
 //
-// An error that the tool reports is Result.Failure. Call returns an *Error if there is no reply, a
-// JSON-RPC error, or, with the Result, if the notifications break a rule of spec 6.4. It returns
-// the cause of the context if that ends; the server is notified.
+// An error that the tool reports is Result.Failure. Call returns an *Error if there is no reply,
+// for a JSON-RPC error, or, with the Result, if the notifications break a rule of spec 6.4. If the
+// context ends, it returns the cause and notifies the server.
 func (c *Client) Call(
 	ctx context.Context, name string, args any, progress func(Progress),
 ) (Result, error) {
@@ -76,7 +76,7 @@ func (c *Client) Call(
 }
 
 // CallToken is Call with a progress token of the caller's choice, a string or an integer. It must
-// differ from those of the other calls.
+// differ from the tokens of other calls.
 func (c *Client) CallToken(
 	ctx context.Context, name string, args, token any, progress func(Progress),
 ) (Result, error) {

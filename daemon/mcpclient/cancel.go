@@ -12,9 +12,9 @@ import (
 
 const methodCancelled = "notifications/cancelled"
 
-// How long a server may take to end a call that was cancelled before its HTTP request is closed. The
-// end of the connection closes it after closeTimeout. The first notification is repeated after
-// cancelWait, the next ones after twice the time each.
+// How long a server may take to end a cancelled call before its HTTP request is closed. The end of
+// the connection closes it after closeTimeout. The first notification is repeated after cancelWait,
+// and each further one after twice the time.
 const (
 	cancelTimeout = 10 * time.Second
 	cancelWait    = 20 * time.Millisecond
@@ -50,9 +50,9 @@ func (t *httpTransport) cancelWith(
 	}
 }
 
-// cancel notifies the server that a call is cancelled until ctx, which is that of the call's HTTP
-// request, or the time ends. A single notification may overtake the call, and a server ignores one
-// of a call that it does not know yet.
+// cancel notifies the server that a call is cancelled, until ctx, the context of the call's HTTP
+// request, or the time ends. A single notification may overtake the call, and a server ignores a
+// notification about an unknown call.
 func (t *httpTransport) cancel(ctx context.Context, id jsonrpc.ID) {
 	ctx, stop := context.WithTimeout(ctx, cancelTimeout)
 	defer stop()

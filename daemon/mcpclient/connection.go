@@ -14,10 +14,10 @@ import (
 // closeTimeout is how long Close waits until answers to requests of the server are written.
 const closeTimeout = time.Second
 
-// connection is a connection that is open, as a transport. Its notifications of progress go to a
-// watch, in the order of the connection: the SDK would deliver them in the background, possibly
-// after the reply. It also sends requests of its own, which the SDK does not know: those that agree on
-// a version of the protocol, whose result the SDK then gets as the reply to its own request.
+// connection is an open connection, as a transport. Its notifications of progress go to a watch, in
+// the order of the connection: the SDK would deliver them in the background, possibly after the
+// reply. It also sends requests that the SDK does not know, to agree on a version of the protocol.
+// The SDK gets their result as the reply to its own request.
 type connection struct {
 	mcp.Connection
 	watch *watch
@@ -149,8 +149,8 @@ func (c *connection) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return c.write(ctx, msg)
 }
 
-// write writes a message. Without it, a message to a server that does not read its input would
-// outlast ctx. Its rest is written in the background, because a part of it may be written.
+// write writes a message. A server that does not read its input cannot make it outlast ctx. The
+// rest of the message is then written in the background, because a part of it may be written.
 func (c *connection) write(ctx context.Context, msg jsonrpc.Message) error {
 	written := make(chan error, 1)
 	go func() { written <- c.Connection.Write(ctx, msg) }()
@@ -163,7 +163,7 @@ func (c *connection) write(ctx context.Context, msg jsonrpc.Message) error {
 }
 
 // closeAfter closes the connection after a time, unless stop is called. The SDK closes it only once
-// each request of the server has its answer, which a server may never take.
+// each request of the server has its answer, which a server may never read.
 func (c *connection) closeAfter(wait time.Duration) (stop func() bool) {
 	return time.AfterFunc(wait, func() { _ = c.Close() }).Stop
 }

@@ -18,8 +18,9 @@ import (
 	"evalctl/internal/verbatim"
 )
 
-// oldTransport are the statuses with which servers of the transport of version 2024-11-05 answer a POST
-// to their URL: there, a GET opens a stream of events, and the first one names the URL for messages.
+// oldTransport are the statuses with which servers of the transport of version 2024-11-05 answer a
+// POST to their URL: there, a GET opens a stream of events, and the first one names the URL for
+// messages.
 var oldTransport = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}
 
 // eventTransport is that old transport. All messages of the server come on one stream.

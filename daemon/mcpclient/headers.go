@@ -72,7 +72,7 @@ func collect(properties jsonobj.Object, above []string, headers map[string][]str
 	}
 }
 
-// mirror sets the headers that repeat what a request says, which servers require from version
+// mirror sets the headers that repeat parts of a request, which servers require from version
 // 2026-07-28 on.
 func (h *headerTools) mirror(header http.Header, call *jsonrpc.Request) {
 	version := versionOf(call)
@@ -117,7 +117,7 @@ func primitive(value json.RawMessage) (string, bool) {
 	return strconv.FormatInt(int64(f), 10), true
 }
 
-// headerValue returns a text as the value of a header, in base64 if it cannot be one as it is.
+// headerValue returns a text as the value of a header, in base64 if it cannot be sent unchanged.
 func headerValue(text string) string {
 	const begin, end = "=?base64?", "?="
 	plain := strings.TrimSpace(text) == text && (!strings.HasPrefix(text, begin) || !strings.HasSuffix(text, end))

@@ -143,7 +143,7 @@ func (t *httpTransport) request(
 }
 
 // Write implements mcp.Connection. It does not wait for the response to a call, whose failure is
-// delivered as its reply. A call ends after its context, as cancelWith does it.
+// delivered as its reply. When its context ends, a call is cancelled as in cancelWith.
 func (t *httpTransport) Write(ctx context.Context, msg jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
@@ -178,7 +178,6 @@ func (t *httpTransport) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return nil
 }
 
-// send sends a message.
 func (t *httpTransport) send(ctx context.Context, msg jsonrpc.Message, data []byte) (*http.Response, error) {
 	req, err := t.request(ctx, http.MethodPost, msg, data)
 	if err != nil {
@@ -201,8 +200,8 @@ func (t *httpTransport) post(ctx context.Context, msg jsonrpc.Message, data []by
 	return res, err
 }
 
-// call sends a call and delivers its reply, which is the body of a response outside 2xx if that has the
-// id of the call.
+// call sends a call and delivers its reply. The body of a response outside 2xx is the reply if it
+// has the id of the call.
 func (t *httpTransport) call(ctx context.Context, call *jsonrpc.Request, data []byte) error {
 	res, err := t.send(ctx, call, data)
 	if err != nil {
@@ -236,8 +235,7 @@ func (t *httpTransport) deliver(msg jsonrpc.Message) {
 	}
 }
 
-// receive delivers the messages of a response. It is an error if the reply to call is not among
-// them.
+// receive delivers the messages of a response. A missing reply to call is an error.
 func (t *httpTransport) receive(call *jsonrpc.Request, res *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch kind {

@@ -27,10 +27,10 @@ type Options struct {
 	// Token is sent to a URL as the bearer token. It is not given to a command, which has the
 	// environment of this process.
 	Token string
-	// Env are variables of a command's environment, each as NAME=value, besides those that every
-	// program gets (see package environ).
+	// Env are variables of a command's environment, each as NAME=value, in addition to those that
+	// every program gets (see package environ).
 	Env []string
-	// Stderr receives what a command writes to its standard error. Nil discards it.
+	// Stderr receives the standard error of a command. Nil discards it.
 	Stderr io.Writer
 	// HTTPClient sends the requests to a URL; its Timeout and CheckRedirect are not used. Default: a
 	// client with connections of its own.
@@ -79,9 +79,9 @@ func connect(ctx context.Context, target string, opts Options) (*Client, error) 
 	return c, err
 }
 
-// Ended reports whether an error of Pipe is the end of the connection before a version of the protocol
-// was agreed on. Some old servers end when they do not know a request: another process may be asked for
-// an old version at once. Connect does so itself.
+// Ended reports whether an error of Pipe is the end of the connection before a version of the
+// protocol was agreed on. Some old servers end when they do not know a request: another process may
+// be asked for an old version at once. Connect does so itself.
 func Ended(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Code == CodeConnectionClosed
@@ -101,7 +101,8 @@ func New(ctx context.Context, t mcp.Transport) (*Client, error) {
 	return open(ctx, t, false, func() error { return nil })
 }
 
-// open agrees on a version of the protocol, only on an old one with old, and begins a session.
+// open agrees on a version of the protocol and begins a session. With old, it asks only for an old
+// version.
 func open(ctx context.Context, t mcp.Transport, old bool, end func() error) (*Client, error) {
 	opened, err := t.Connect(ctx)
 	if err != nil {
@@ -138,7 +139,7 @@ func (c *connection) session(ctx context.Context, old bool) (*mcp.ClientSession,
 	return session, nil
 }
 
-// Close ends the connection. It closes the standard input of a command and waits for its end; a
+// Close ends the connection. It closes the standard input of a command and waits for its end. A
 // command that has not ended after some seconds is killed, which is an error.
 func (c *Client) Close() error {
 	defer c.connection.closeAfter(closeTimeout)()

@@ -22,9 +22,9 @@ const (
 	stateless = "2026-07-28"
 )
 
-// How long a server may take to answer server/discover before initialize is sent too. Some old servers
-// on stdio answer no request that they do not know, and a slow one that answers takes both in turn.
-// Over HTTP, every request has a response.
+// How long a server may take to answer server/discover before initialize is sent too. Some old
+// servers on stdio do not answer unknown requests, and a slow server that answers takes both in
+// turn. Over HTTP, every request has a response.
 const (
 	quietPipe = time.Second
 	quietHTTP = 15 * time.Second
@@ -33,8 +33,8 @@ const (
 // mostEarly limits the messages that a server sends before a version has been agreed on.
 const mostEarly = 1000
 
-// agreement is what the client and the server have agreed on: the version of the protocol, and the
-// method with the result that says so.
+// agreement is the version of the protocol that client and server have agreed on, and the method
+// with the result that says so.
 type agreement struct {
 	version, method string
 	result          json.RawMessage
@@ -44,8 +44,8 @@ type agreement struct {
 // server/discover, and for an older one with initialize if the server refuses that or stays quiet:
 // the first answer that names a version decides. With old, it only asks for an older one.
 //
-// The code of the error is CodeConnectionClosed if the connection ended. A server may end it because of
-// a request that it does not know, and answer initialize on another connection.
+// The code of the error is CodeConnectionClosed if the connection ended. A server may end it
+// because of an unknown request, and answer initialize on another connection.
 func (c *connection) negotiate(ctx context.Context, old bool) (agreement, error) {
 	h := handshake{connection: c}
 	err := h.begin(ctx, old)
@@ -121,7 +121,7 @@ func (h *handshake) initialize(ctx context.Context) (err error) {
 	return err
 }
 
-// offered returns the version that a server offers instead of the one that it refuses, once.
+// offered returns the version that a server offers instead of the refused one, once.
 func (h *handshake) offered(response *jsonrpc.Response) string {
 	rpc, ok := errors.AsType[*jsonrpc.Error](response.Error)
 	if !ok || rpc.Code != mcp.CodeUnsupportedProtocolVersion || h.again {
@@ -138,7 +138,7 @@ func (h *handshake) offered(response *jsonrpc.Response) string {
 	return ""
 }
 
-// judge returns what a response agrees on, nil if it refuses.
+// judge returns the version that a response agrees on, nil if it refuses.
 func (h *handshake) judge(method string, response *jsonrpc.Response) *agreement {
 	agreed, err := agree(method, response)
 	if err == nil {
@@ -157,8 +157,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// refused is the error of a server with which no version is agreed on. An answer that is not one of
-// MCP, such as that of a missing token, is an error of its own.
+// refused is the error if no version is agreed on. A failure outside MCP, such as a missing token,
+// is a separate error.
 func (h *handshake) refused() error {
 	if rpc, ok := errors.AsType[*jsonrpc.Error](h.last); ok && rpc.Code == abortCode {
 		return h.last

@@ -16,8 +16,8 @@ import (
 )
 
 // Pipe initializes a connection to a server whose standard input and output are in and out. Lines
-// that are no messages are left out, and given to noise, which is called by one goroutine and may be
-// nil. Close closes in; the caller ends the process, which ends the connection too.
+// that are not messages are left out, and given to noise, which is called by one goroutine and may
+// be nil. Close closes in; the caller ends the process, which ends the connection too.
 //
 // The context limits Pipe, and has no effect on the connection afterwards. If it ends, or
 // initialization fails, the caller must end the process.
@@ -38,7 +38,7 @@ func Pipe(
 	return c, nil
 }
 
-// lines returns a reader of what filter copies. stop ends it.
+// lines returns a reader of the output of filter. stop ends it.
 func lines(from io.Reader, noise func([]byte)) (r io.ReadCloser, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	messages, filtered := io.Pipe()
@@ -46,9 +46,9 @@ func lines(from io.Reader, noise func([]byte)) (r io.ReadCloser, stop func()) {
 	return messages, func() { cancel(); _ = messages.Close() }
 }
 
-// filter copies the lines that are messages, and the others too if noise is nil. A message that may
-// not be decoded is replaced by the failure of its call. It returns io.EOF at the end. What a line
-// takes counts until the line is read.
+// filter copies the lines that are messages, and the others too if noise is nil. It replaces a
+// message that may not be decoded by the failure of its call. It returns io.EOF at the end. The
+// memory of a line counts until the line is read.
 func filter(ctx context.Context, to io.Writer, from io.Reader, noise func([]byte)) error {
 	ctx, hold := intake.Begin(ctx)
 	defer hold.End()
@@ -95,7 +95,7 @@ func filter(ctx context.Context, to io.Writer, from io.Reader, noise func([]byte
 	}
 }
 
-// outgoing restores the ids of messages, of which the SDK writes each at once.
+// outgoing restores the ids of messages. The SDK writes each message at once.
 type outgoing struct{ io.WriteCloser }
 
 func (o outgoing) Write(line []byte) (int, error) {

@@ -51,7 +51,8 @@ func startProcess(ctx context.Context, command string, opts Options) (*process, 
 	return p, nil
 }
 
-// transport returns the connection to the server, and what ends the reading of its output.
+// transport returns the connection to the server, and a function that ends the reading of its
+// output.
 func (p *process) transport() (mcp.Transport, func()) {
 	messages, stop := lines(p.stdout, nil)
 	return &mcp.IOTransport{Reader: messages, Writer: outgoing{p.stdin}, MaxLineLength: maxMarked}, stop

@@ -15,7 +15,7 @@ type Progress struct {
 	Message  string          `json:"message"`
 }
 
-// progress is what has arrived for one call.
+// progress is the progress received for one call.
 type progress struct {
 	receive func(Progress)
 

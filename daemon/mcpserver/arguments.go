@@ -42,7 +42,7 @@ type schema struct {
 	Maximum *float64 `json:"maximum"`
 }
 
-// compile prepares the schema for use, and rejects what check does not implement.
+// compile prepares the schema for use, and rejects keywords that check does not implement.
 func (s *schema) compile() (err error) {
 	switch s.Type {
 	case "string", "integer":
@@ -76,8 +76,8 @@ func (s *schema) compile() (err error) {
 	return nil
 }
 
-// arguments are the arguments of a call that fit the schema of its tool. An argument that may be
-// left out is "", 0 or nil if it is.
+// arguments are the arguments of a call that fit the schema of its tool. A missing optional
+// argument is "", 0 or nil.
 type arguments map[string]any
 
 func (a arguments) text(name string) string {
@@ -105,8 +105,8 @@ func (a arguments) texts(name string) []string {
 }
 
 // parseArguments decodes the arguments of a call, reads them as they are meant, and checks them
-// against the schema of its tool. Missing arguments are an empty object. Arguments with a default get
-// it. ignored are keys that the schema does not have.
+// against the schema of its tool. Missing arguments are an empty object. Arguments with a default
+// get it. ignored are keys that the schema does not have.
 func parseArguments(data json.RawMessage, s *schema) (args arguments, ignored []string, err error) {
 	value := any(map[string]any{})
 	if len(data) > 0 && !bytes.Equal(data, []byte("null")) && !bytes.Equal(data, []byte(`""`)) {
@@ -141,7 +141,7 @@ func argumentErrorf(format string, args ...any) error {
 	return &toolError{Code: protocol.CodeValidation, Message: fmt.Sprintf(format, args...)}
 }
 
-// check returns the first violation. The name is that of the argument; the arguments themselves
+// check returns the first violation. name is the name of the argument; the arguments themselves
 // have none.
 func (s *schema) check(name string, value any) error {
 	switch v := value.(type) {

@@ -30,8 +30,8 @@ func createBrain(ctx context.Context, c call) (reply, error) {
 	return reply{b, "Created brain " + brainLine(b)}, nil
 }
 
-// wantsID reports whether a daemon may have rejected a brain because it has no id. Some do not make
-// one.
+// wantsID reports whether a daemon may have rejected a brain because it has no id. Some daemons do
+// not make one.
 func wantsID(err error) bool {
 	e, ok := errors.AsType[*client.Error](err)
 	return ok && e.Status == http.StatusBadRequest && !e.NotSent
@@ -85,10 +85,10 @@ var slugForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 // inBrain runs an operation on the brain of a call (spec 1): the argument brain, else the server's
 // default, else the one that the daemon names, else the first that it lists.
 //
-// The argument is an id, else a slug, else a name. What has the form of a slug is used as an id at
-// once, because daemons resolve slugs; only if the daemon rejects it, it is looked up in the list
-// of brains. Anything else is looked up first, so that no daemon creates a brain for a name. It is
-// used as an id if no brain of the list has it, because a list need not have every brain.
+// The argument is an id, else a slug, else a name. Anything in the form of a slug is used as an id
+// at once, because daemons resolve slugs. Only if the daemon rejects it, it is looked up in the
+// list of brains. Anything else is looked up first, so that no daemon creates a brain for a name.
+// It is used as an id if no listed brain has it, because a list need not have every brain.
 func inBrain[T any](
 	ctx context.Context, c call, run func(id string, b *client.Brain) (T, error),
 ) (T, error) {
@@ -127,7 +127,7 @@ func inBrain[T any](
 	return none, noBrain("no accessible brain has the id, slug or name %.64q", name)
 }
 
-// identify returns the id of the brain that an argument stands for, or none.
+// identify returns the id of the brain that an argument means, or "".
 func identify(brains []protocol.Brain, name string) (id string, err error) {
 	for _, value := range []func(protocol.Brain) string{
 		func(b protocol.Brain) string { return b.ID },
@@ -152,7 +152,7 @@ func identify(brains []protocol.Brain, name string) (id string, err error) {
 }
 
 // mayLackBrain reports whether an operation may have failed because the brain is unknown. Daemons
-// with keys respond to that as to a brain of others.
+// with keys give the same response for unknown brains and for other tenants' brains.
 func mayLackBrain(err error) bool {
 	return hasStatus(err, http.StatusForbidden) || mayLackRoute(err)
 }

@@ -31,8 +31,8 @@ func (c *calls) begin(call *jsonrpc.Request) bool {
 	return true
 }
 
-// cancel makes the response to a call disappear. It reports whether there is such a call. Clients
-// must not cancel initialize.
+// cancel suppresses the response to a call. It reports whether there is such a call. Clients must
+// not cancel initialize.
 func (c *calls) cancel(id jsonrpc.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,8 +44,9 @@ func (c *calls) cancel(id jsonrpc.ID) bool {
 	return true
 }
 
-// end returns what to write for the response to a call: the response or, if the call was cancelled,
-// nothing. The caller must call written afterwards. A response without a call is written as it is.
+// end returns the bytes to write for the response to a call: the response or, if the call was
+// cancelled, nothing. The caller must call written afterwards. A response without a call is written
+// unchanged.
 func (c *calls) end(id jsonrpc.ID, response []byte) (out []byte, method string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +62,7 @@ func (c *calls) end(id jsonrpc.ID, response []byte) (out []byte, method string) 
 	return response, call.method
 }
 
-// written tells that the result of end has been written.
+// written is called after the result of end has been written.
 func (c *calls) written() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

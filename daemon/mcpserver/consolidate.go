@@ -32,9 +32,8 @@ func consolidate(ctx context.Context, c call) (reply, error) {
 	})
 }
 
-// consolidation returns the payload {result: …} (spec 4.1) of a response without changing what the
-// daemon says: all of a response that has the member result, else that member with all of the
-// response.
+// consolidation returns the payload {result: …} (spec 4.1) for a response without changing the
+// daemon's data: the whole response if it has the member result, else the response as that member.
 func consolidation(response json.RawMessage) json.RawMessage {
 	var body map[string]json.RawMessage
 	if json.Unmarshal(response, &body) == nil && body["result"] != nil {
@@ -46,7 +45,7 @@ func consolidation(response json.RawMessage) json.RawMessage {
 	return slices.Concat(json.RawMessage(`{"result":`), response, json.RawMessage(`}`))
 }
 
-// consolidationText counts what was done if the response has the form of the reference daemon's.
+// consolidationText counts the actions if the response has the form of the reference daemon's.
 func consolidationText(response json.RawMessage) string {
 	var c protocol.ConsolidateResponse
 	if json.Unmarshal(response, &c) != nil ||

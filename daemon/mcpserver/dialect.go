@@ -16,11 +16,11 @@ import (
 // maxForeign limits a JSON response that is translated, in bytes.
 const maxForeign = 64 << 20
 
-// Translate returns a transport to a daemon that may speak another dialect of the protocol: one
-// with keys in camelCase, with hits where the protocol has chunks, or with other names of the
-// events of an answer. Requests have the names of both dialects. Responses get the names of the
-// protocol. Those that have them already are unchanged, and so are metadata, the results of
-// consolidations, which have no form, and all that is neither JSON nor an event stream.
+// Translate returns a transport to a daemon that may speak another dialect of the protocol: with
+// keys in camelCase, with hits where the protocol has chunks, or with other names of the events of
+// an answer. Requests have the names of both dialects. Responses get the names of the protocol.
+// Metadata is unchanged, and so are the results of consolidations, which have no form, and all that
+// is neither JSON nor an event stream.
 func Translate(transport http.RoundTripper) http.RoundTripper { return translator{transport} }
 
 type translator struct{ next http.RoundTripper }
@@ -44,8 +44,8 @@ func (t translator) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// translateRequest adds to a JSON object its keys in camelCase, and the other names of question
-// and of the id of a new brain.
+// translateRequest adds to a JSON object its keys in camelCase, and the other names of question and
+// of the id of a new brain.
 func translateRequest(req *http.Request) (*http.Request, error) {
 	kind, _, _ := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	if kind != protocol.TypeJSON || req.Body == nil {
@@ -119,8 +119,8 @@ func translateJSON(res *http.Response) (*http.Response, error) {
 		return nil, err
 	}
 	endpoint := path.Base(res.Request.URL.Path)
-	// The result of a consolidation has no form, and is passed on as it is. Brains and sessions may
-	// have these names too.
+	// The result of a consolidation has no form, and is passed on unchanged. Brains and sessions
+	// may have these names too.
 	free := res.Request.Method == http.MethodPost && (endpoint == "consolidate" || endpoint == "compile")
 	if len(data) <= maxForeign && !free { // else the client rejects it
 		data = translateValue(endpoint, data)
@@ -137,7 +137,7 @@ func translateValue(endpoint string, data []byte) []byte {
 	dec.UseNumber()
 	var value any
 	if dec.Decode(&value) != nil {
-		return data // the client says what is wrong with it
+		return data // the client reports the malformed JSON
 	}
 	changed := rename(value)
 	if body, ok := value.(map[string]any); ok {
@@ -159,7 +159,7 @@ func translateValue(endpoint string, data []byte) []byte {
 }
 
 // rename gives the keys of all objects in value their names in snake_case, and reports whether
-// there were others. A key that exists already is not replaced.
+// there were others. It does not replace an existing key.
 func rename(value any) bool {
 	changed := false
 	switch v := value.(type) {

@@ -22,7 +22,7 @@ type eventTranslator struct {
 	body   io.ReadCloser
 	events *sse.Reader
 	pieces jsonobj.Pieces
-	frame  []byte // what has not been read of the current event
+	frame  []byte // unread part of the current event
 }
 
 func (t *eventTranslator) Read(p []byte) (int, error) {
@@ -60,7 +60,7 @@ func (t *eventTranslator) add(name string, data []byte) {
 func (t *eventTranslator) Close() error { return t.body.Close() }
 
 // translateEvent returns the name and the JSON of an event. Other data is encoded as a string,
-// which is one line. pieces has what the deltas before it have of a character.
+// which is one line. pieces has the part of a character that earlier deltas ended with.
 func translateEvent(name string, data []byte, pieces *jsonobj.Pieces) (string, []byte, error) {
 	var payload map[string]any
 	if json.Unmarshal(data, &payload) != nil || payload == nil {

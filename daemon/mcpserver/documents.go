@@ -17,7 +17,7 @@ import (
 	"evalctl/internal/printable"
 )
 
-// fallback says what ran in place of a request for which the daemon has no endpoint.
+// fallback is the replacement for a request for which the daemon has no endpoint.
 type fallback struct {
 	Request   string `json:"request"`    // method and path
 	InsteadOf string `json:"instead_of"` // method and path
@@ -30,16 +30,16 @@ func insteadOf(err error, request string) *fallback {
 	return &fallback{Request: request, InsteadOf: e.Method + " " + e.Path, Status: e.Status}
 }
 
-// storedDocument is a document that a tool has stored. The record is a protocol.DocumentRecord or, if the
-// document was written to a path, a writtenDocument.
+// storedDocument is a document that a tool has stored. The record is a protocol.DocumentRecord or,
+// if the document was written to a path, a writtenDocument.
 type storedDocument struct {
 	record  any
 	request string // method and path of the request that has stored it
 	text    string // summary
 }
 
-// writtenDocument is what is known of a document that was written to a path. It has no id, because
-// the daemon gave none.
+// writtenDocument describes a document that was written to a path. It has no id, because the daemon
+// gave none.
 type writtenDocument struct {
 	BrainID        string    `json:"brain_id"`
 	Title          string    `json:"title"`
@@ -89,8 +89,8 @@ func (c call) store(ctx context.Context, id string, b *client.Brain, d protocol.
 // folders search this one.
 const writtenFolder = "raw/documents/"
 
-// writable returns a document as it is written to a path, and its text. What the reference daemon
-// keeps in the front matter is written there.
+// writable returns a document as it is written to a path, and its text. The text has the same front
+// matter as on the reference daemon.
 func writable(d protocol.CreateDocument) (writtenDocument, string, error) {
 	for _, tag := range d.Tags {
 		if strings.Contains(tag, ",") || strings.TrimSpace(tag) == "" {

@@ -71,7 +71,7 @@ func (c call) messages() []protocol.SessionMessage {
 	return all
 }
 
-// addMessages adds messages as one batch. For a daemon without batches of messages, it adds one
+// addMessages adds messages as one batch. If the daemon has no batches of messages, it adds one
 // after the other.
 func addMessages(
 	ctx context.Context, b *client.Brain, session string, messages []protocol.SessionMessage,

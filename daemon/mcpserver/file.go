@@ -25,7 +25,7 @@ type Files struct {
 }
 
 // OpenFiles opens folders. No path and no symbolic link below them leads out of them. The caller
-// must call Close. Without a folder it returns nil, of which no file is read.
+// must call Close. Without folders it returns nil, and no file can be read.
 func OpenFiles(folders []string) (*Files, error) {
 	if len(folders) == 0 {
 		return nil, nil
@@ -57,8 +57,8 @@ func (f *Files) Close() error {
 	return errors.Join(errs...)
 }
 
-// read reads a file below one of the folders. Only regular files are read, because others may block
-// or never end. A relative path is that of the process.
+// read reads a file below one of the folders. It reads only regular files, because others may block
+// or never end. A relative path starts at the working directory of the process.
 func (f *Files) read(ctx context.Context, path string) ([]byte, error) {
 	root, below, err := f.find(path)
 	if err != nil {

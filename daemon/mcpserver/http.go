@@ -25,9 +25,9 @@ const (
 // must authenticate requests, limit their bodies, and check their Host and Origin. Values of a
 // request's context reach the requests of Config.Client.
 //
-// A call ends when its HTTP request does, or is cancelled. The id of a session that initialize
-// returns only tells whose calls a notification cancels: nothing else is kept of a session, none
-// has an end, and requests without one are served. The client is not the user of this process, so
+// A call ends when its HTTP request ends, or when it is cancelled. The session id that initialize
+// returns is only used to match cancellations to calls: a session has no other state and no end,
+// and requests without one are served. The client is not the user of this process, so
 // memory_ingest_file is rejected.
 func (s *Server) Handler() http.Handler {
 	server := sync.OnceValue(func() *mcp.Server { return s.mcpServer(false, inOrder) }) // takes a while
@@ -88,8 +88,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.streamable.ServeHTTP(gate, r)
 }
 
-// reject writes the response to what the server does not answer. Before the protocol was stateless,
-// the error of a request was a response like any other, and its status 200.
+// reject writes the response to a message that the server does not answer. Before the protocol was
+// stateless, the error of a request was a response like any other, with status 200.
 func reject(w http.ResponseWriter, r *http.Request, response *jsonrpc.Response) {
 	status := http.StatusBadRequest
 	switch e, _ := errors.AsType[*jsonrpc.Error](response.Error); {
@@ -109,8 +109,8 @@ func reject(w http.ResponseWriter, r *http.Request, response *jsonrpc.Response) 
 	_, _ = w.Write(verbatim.Outgoing(data)) // fails when the client is gone
 }
 
-// requestKey is the key of an HTTP request's context in the context of a call, which keeps the
-// values of the former but not its end.
+// requestKey is the key of an HTTP request's context in the context of a call. The call's context
+// keeps the request's values but not its end.
 type requestKey struct{}
 
 // withRequest returns a context that also ends when the HTTP request of a call does.

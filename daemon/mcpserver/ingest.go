@@ -120,7 +120,7 @@ func convertPage(ctx context.Context, name string, page fetch.Page) (convert.Doc
 	return convert.Convert(ctx, kind, name, data)
 }
 
-// fetchError gives an error of fetching or converting a page the code that the daemon gives it.
+// fetchError gives an error of fetching or converting a page the code that the daemon uses for it.
 func fetchError(err error) error {
 	code := protocol.CodeInternal
 	for _, known := range []struct {

@@ -21,9 +21,9 @@ import (
 // memory_remember with every character escaped.
 const maxLine = 64 << 20
 
-// lines is a transport of one JSON-RPC message per line. Unlike the SDK's, it
-// answers a line that is no message with an error and goes on, answers the calls before the end of
-// the input, and does not answer a call that was cancelled.
+// lines is a transport of one JSON-RPC message per line. Unlike the SDK's, it goes on after an
+// invalid line, which it answers with an error. It answers the calls before the end of the input,
+// but no cancelled call.
 type lines struct {
 	in  *bufio.Reader
 	out io.Writer
@@ -99,7 +99,7 @@ func (l *lines) scan() {
 
 var errLongLine = errors.New("line too long")
 
-// next reads a line. Of a line that is too long it keeps nothing.
+// next reads a line. It keeps nothing of a line that is too long.
 func (l *lines) next() ([]byte, error) {
 	var data []byte
 	long := false
@@ -147,7 +147,7 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// accept queues the message of a line, and answers what is none. At the end of the input, calls
+// accept queues the message of a line, and answers an invalid line. At the end of the input, calls
 // remain to be answered.
 func (l *lines) accept(ctx context.Context, got line) error {
 	data := bytes.TrimSpace(got.data)

@@ -1,10 +1,10 @@
 // Package mcpserver serves the memory_* tools (spec 4.1) over the Model Context Protocol: on
 // standard input and output, and over streamable HTTP. It uses a daemon through its client, so a
-// tool does what the HTTP API does, with the same access.
+// tool works like the HTTP API, with the same access.
 //
 // The definitions of the tools are in schemas. Arguments are checked against them before anything
-// is sent to the daemon. What a document, a page or a model says is data: tools return it, and
-// never act on it.
+// is sent to the daemon. Texts of documents, pages and models are data: tools return them, and
+// never act on them.
 package mcpserver
 
 import (
@@ -27,13 +27,14 @@ type Config struct {
 	// Client is the daemon that the tools use. Its Timeout must leave time for a model.
 	Client *client.Client
 	// DefaultBrain is the id, slug or name of the brain of calls that name none
-	// (SVC_MCP_DEFAULT_BRAIN, spec 1). Empty means the one that the daemon names, else the first that
-	// it lists.
+	// (SVC_MCP_DEFAULT_BRAIN, spec 1). Empty means the one that the daemon names, else the first
+	// that it lists.
 	DefaultBrain string
 	// Fetcher fetches pages for daemons that cannot. Default: one that reaches only public
 	// addresses.
 	Fetcher *fetch.Fetcher
-	// Files are those that memory_ingest_file reads on stdio; nil means none. The caller closes it.
+	// Files are the files that memory_ingest_file may read on stdio; nil means none. The caller
+	// closes Files.
 	Files *Files
 	// Version is the version that the server reports.
 	Version string
@@ -77,7 +78,7 @@ type call struct {
 	progress func(delta string) error
 }
 
-// reply is what a tool returns: the payload is the structured content, text its short summary.
+// reply is the result of a tool: payload is the structured content, text its short summary.
 type reply struct {
 	payload any
 	text    string
@@ -103,8 +104,8 @@ var tools = map[string]func(context.Context, call) (reply, error){
 func (s *Server) mcpServer(local bool, settle func(context.Context)) *mcp.Server {
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "evalctl", Version: s.version},
-		// What methods has. Nil capabilities would advertise logging. There are no prompts and no
-		// resources, and clients ask for their lists. The lists never change.
+		// The capabilities follow from methods. Nil would advertise logging. There are no prompts
+		// and no resources, and clients ask for their lists. The lists never change.
 		&mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{
 			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 		}},
@@ -154,7 +155,7 @@ func (s *Server) serve(
 }
 
 // progressOf returns call.progress (spec 6.4), and how many notifications it has sent. Its errors
-// are those of the connection.
+// come from the connection.
 func progressOf(ctx context.Context, req *mcp.CallToolRequest) (send func(string) error, sent *int) {
 	sent = new(int)
 	token := tokenOf(req.Params.GetProgressToken())

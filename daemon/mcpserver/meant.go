@@ -13,8 +13,8 @@ import (
 )
 
 // meant returns the value that a client means by another one, and the arguments that it ignores.
-// Models send 5 as "5", a list as a text with its JSON, and an argument that they leave out as null
-// or "". Such a value is read where it can mean only one thing, and check judges what remains.
+// Models send 5 as "5", a list as a text with its JSON, and a missing argument as null or "". Such
+// a value is converted if it can mean only one thing. check judges the result.
 //
 // A number is never read as a text: the interface has that as an error.
 func (s *schema) meant(name string, value any) (any, []string) {
@@ -59,8 +59,9 @@ func (s *schema) meantObject(name string, object map[string]any) (map[string]any
 	return out, ignored
 }
 
-// argument returns the argument that a key of an object names: itself or, if the object has no other
-// key for it, one that is spelled in another way, such as topK. "" is none.
+// argument returns the argument that a key of an object names: the key itself or, if the object has
+// no other key for it, an argument in another spelling, such as topK. It returns "" if there is
+// none.
 func (s *schema) argument(key string, object map[string]any) string {
 	if s.Properties[key] != nil {
 		return key
@@ -86,8 +87,8 @@ func folded(key string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(key))
 }
 
-// empty reports whether a value stands for an argument that is left out. An empty text is one of the
-// texts of an argument without an enum.
+// empty reports whether a value means that an argument is left out. An empty text is a value of an
+// argument without an enum.
 func (s *schema) empty(value any) bool {
 	text, ok := value.(string)
 	return value == nil || ok && strings.TrimSpace(text) == "" && (s.Type != "string" || s.Enum != nil)
@@ -109,7 +110,7 @@ func (s *schema) meantArray(name string, value any) (any, []string) {
 	return out, slices.Compact(ignored)
 }
 
-// one returns the list of one value that is not in a list. A text with separators may be several.
+// one returns a list for a single value. A text with separators may be several values.
 func (s *schema) one(value any) []any {
 	switch v := parsed(value).(type) {
 	case string:
@@ -124,7 +125,7 @@ func (s *schema) one(value any) []any {
 	return nil
 }
 
-// ignoring says which arguments were ignored, so that a model can send what it meant.
+// ignoring names the ignored arguments, so that a model can correct them.
 func (s *schema) ignoring(names []string) string {
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%.64q", name)
@@ -145,7 +146,6 @@ func parsed(value any) any {
 	return value
 }
 
-// errMore reports that a text has more than one JSON value.
 var errMore = errors.New("more than one JSON value")
 
 // decoded decodes one JSON value, whose numbers stay as they are.

@@ -11,15 +11,15 @@ import (
 	"evalctl/internal/verbatim"
 )
 
-// item is one message that was received, or the response to what is none.
+// item is one received message, or the response to an invalid one.
 type item struct {
 	data    []byte // of message, as package verbatim changes it
 	message jsonrpc.Message
 	reject  *jsonrpc.Response
 }
 
-// parse returns the message of a line or a body. Batches, which only old versions of the protocol
-// have, are rejected, and so are requests that no method of this server answers.
+// parse returns the message of a line or a body. It rejects batches, which only old versions of the
+// protocol have, and requests that no method of this server answers.
 func parse(data []byte) item {
 	switch {
 	case !utf8.Valid(data) || !json.Valid(data):
@@ -28,7 +28,7 @@ func parse(data []byte) item {
 		return item{reject: rejection(jsonrpc.CodeInvalidRequest, "batches are not supported: send one message at a time")}
 	}
 	data = verbatim.Incoming(data)
-	o, _ := jsonobj.Parse(data) // DecodeMessage says what is wrong
+	o, _ := jsonobj.Parse(data) // DecodeMessage reports the error
 	msg, err := jsonrpc.DecodeMessage(data)
 	if err != nil {
 		reject := rejection(jsonrpc.CodeInvalidRequest, "this is not a JSON-RPC message: "+err.Error())
@@ -67,11 +67,11 @@ const (
 	methodCancelled  = "notifications/cancelled"
 )
 
-// method is what a request of a method needs.
+// method describes the requests of a method.
 type method struct{ notification, params bool }
 
-// methods are those that the server answers in some version of the protocol, and the notifications
-// that it takes. The capabilities that it declares are of these.
+// methods are the requests that the server answers in some version of the protocol, and the
+// notifications that it accepts. The declared capabilities follow from them.
 var methods = map[string]method{
 	methodInitialize:           {params: true},
 	"server/discover":          {},
@@ -91,8 +91,8 @@ var methods = map[string]method{
 	"notifications/roots/list_changed": {notification: true},
 }
 
-// refuse returns the error of a request that the server does not answer. Nobody waits for the answer
-// to a notification, so that unknown ones are no error.
+// refuse returns the error of a request that the server does not answer. Nobody waits for the
+// answer to a notification, so unknown ones are not an error.
 func refuse(req *jsonrpc.Request) *jsonrpc.Error {
 	m, known := methods[req.Method]
 	given := len(req.Params) > 0 && string(req.Params) != "null"

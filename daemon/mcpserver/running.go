@@ -9,8 +9,8 @@ import (
 	"evalctl/internal/verbatim"
 )
 
-// gate is a response that can be closed, after which nothing is written. Each write is a whole message
-// of the SDK, in which the gate restores the id.
+// gate is a response that can be closed, after which nothing is written. Each write is a whole
+// message of the SDK, in which the gate restores the id.
 type gate struct {
 	http.ResponseWriter
 	mu     sync.Mutex
@@ -38,8 +38,8 @@ func (g *gate) close() {
 	g.closed = true
 }
 
-// runningCalls are the calls of sessions that are under way, with what cancels them. It is safe for
-// concurrent use.
+// runningCalls are the running calls of sessions, with the functions that cancel them. It is safe
+// for concurrent use.
 type runningCalls struct {
 	mu    sync.Mutex
 	calls map[callKey]*func()
@@ -51,7 +51,7 @@ type callKey struct {
 }
 
 // add adds a call and returns a function that removes it. A call without a session cannot be
-// cancelled: nobody knows whose it is.
+// cancelled, because its client is unknown.
 func (r *runningCalls) add(session string, id jsonrpc.ID, cancel func()) (remove func()) {
 	if session == "" {
 		return func() {}

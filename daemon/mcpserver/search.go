@@ -73,8 +73,8 @@ const (
 	summaryChars = 320 // code points of each hit
 )
 
-// summary lists the first hits, each as "#N score=S path" and the beginning of its text, and says
-// what was not searched.
+// summary lists the first hits, each as "#N score=S path" and the beginning of its text, and names
+// the missing part of the index.
 func summary(chunks []protocol.SearchChunk, missing *protocol.Indexing) string {
 	var b strings.Builder
 	if len(chunks) == 0 {

@@ -23,14 +23,14 @@ type pings struct {
 	deaf bool // the client did not answer the last one in time
 }
 
-// settle waits until the client has passed on the notifications that were written before. The
-// official TypeScript client passes a notification on later than it has read it, but a reply at
-// once, and forgets what the progress of a call is for when it has the reply. So progress that it
-// reads together with the reply is lost. It answers a ping after it has passed on what came before,
-// as does every client that works in order.
+// settle waits until the client has passed on earlier notifications. The official TypeScript client
+// passes on a reply at once, but a notification later than it has read it. It forgets the purpose
+// of a call's progress when it has the reply. So progress that it reads together with the reply is
+// lost. Like every client that works in order, it answers a ping after it has passed on earlier
+// messages.
 //
 // settle does not wait for a client that cannot answer, because its output has ended or its version
-// of the protocol has no ping, and not again for one that did not answer in time.
+// of the protocol has no ping. It does not wait again for a client that did not answer in time.
 func (l *lines) settle(ctx context.Context) {
 	l.mu.Lock()
 	if l.version == "" || l.version >= stateless || l.pings.deaf {
@@ -60,7 +60,7 @@ func (l *lines) settle(ctx context.Context) {
 	}
 }
 
-// settled reports whether a response is that to a ping of settle.
+// settled reports whether a response answers a ping of settle.
 func (l *lines) settled(res *jsonrpc.Response) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,14 +12,15 @@ import (
 // maxCalls is how many calls of one client on stdio run at the same time. Further ones wait.
 const maxCalls = 32
 
-// endTimeout is how long calls may take when the context has ended. Clients kill a process that
+// endTimeout is how long calls may take once the context has ended. Clients kill a process that
 // does not end within a few seconds.
 const endTimeout = time.Second
 
 // ServeStdio serves one client, which writes messages to in and reads them from out, one per line.
-// It returns nil when in ends, after the calls that arrived before have been answered, and the
-// context's error a few seconds after that ends. It does not close in: a Read that blocks continues
-// in the background until it returns, as does a Write to out that the client does not read.
+// It returns nil at the end of in, after it has answered the calls that arrived before, and the
+// context's error a few seconds after the context ends. It does not close in. A blocked Read
+// continues in the background until it returns, as does a Write to out that the client does not
+// read.
 //
 // The client is the user of this process, so tools may use files and the network of this machine.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {

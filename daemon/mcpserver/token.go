@@ -7,7 +7,7 @@ import (
 )
 
 // tokenOf returns a progress token as the client sent it, or nil if it is not a non-empty string or
-// a number. The token must be returned as it is (spec 6.4).
+// a number. The token must be returned unchanged (spec 6.4).
 func tokenOf(token any) any {
 	text, ok := token.(string)
 	if !ok || text == "" {

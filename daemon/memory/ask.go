@@ -12,18 +12,18 @@ import (
 	"evalctl/internal/llm"
 )
 
-// ModelNone is the model in the done event when nothing was retrieved. No model is called then,
-// and the answer is reader.Abstention.
+// ModelNone is the model in the done event of an ask that retrieved nothing. Its answer is
+// reader.Abstention, and no model is called.
 const ModelNone = "none"
 
-// Emit receives one event of an ask stream: its name, one of protocol.Event…, and its
-// payload, the protocol type of that event. An error ends the ask.
+// Emit receives one event of an ask stream: its name, one of protocol.Event…, and the payload that
+// the protocol defines for it. An error ends the ask.
 type Emit func(name string, payload any) error
 
-// Ask answers a question from the brain's documents. It emits retrieve, then
-// answer_delta as the reader writes, then the citations, and done. When it returns an
-// error, it has not emitted done. An invalid request is an *ArgumentError; that and
-// any failed retrieval are returned before the first event.
+// Ask answers a question from the brain's documents. It emits retrieve, answer_delta as the reader
+// writes, the citations, and done. If it returns an error, it has not emitted done. An invalid
+// request is an *ArgumentError. Invalid requests and failed retrievals are reported before the
+// first event.
 func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest, emit Emit) error {
 	start := s.cfg.Now()
 	q, err := parseQuery(protocol.SearchRequest{
@@ -61,8 +61,8 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 	return emit(protocol.EventDone, done)
 }
 
-// read streams the reader's answer without its markers, and returns its citations. The answer in
-// the result is exactly what was emitted, since citations count its characters.
+// read streams the reader's answer without its markers, and returns its citations. Citations count
+// characters of the answer, so the result has exactly the emitted text.
 func (s *Service) read(
 	ctx context.Context, prompt reader.Prompt, r protocol.AskRequest, hits []search.Hit, emit Emit,
 ) (protocol.DoneEvent, []protocol.CitationEvent, error) {
@@ -123,8 +123,7 @@ func preview(text string) string {
 	return text
 }
 
-// checkFinish rejects an answer that the model did not complete: reported as complete,
-// the rest would be lost silently.
+// checkFinish rejects an answer that the model did not complete, so that no part is lost silently.
 func checkFinish(r llm.Response) error {
 	switch r.FinishReason {
 	case "length", "content_filter":

@@ -9,9 +9,9 @@ import (
 	"evalctl/daemon/brain"
 )
 
-// shared returns the result of work, which calls with the same key share while it runs. Work goes
-// on when ctx ends, so that a request that is repeated finds it done. Its context ends with the
-// brain and with the service.
+// shared returns the result of work. Calls with the same key share the work while it runs. Work
+// goes on when ctx ends, so that a repeated request finds the result. The context of work ends with
+// the brain and with the service.
 func shared[T any](
 	ctx context.Context, s *Service, h brain.Handle, flights *singleflight.Group, key string,
 	work func(context.Context) (T, error),
@@ -46,8 +46,8 @@ func shared[T any](
 	}
 }
 
-// goWith calls work in a goroutine that Close waits for. The brain stays in use until it returns.
-// goWith requires jobs.mu, and that the service is not closed.
+// goWith calls work in a goroutine that Close waits for. The brain stays in use until work returns.
+// The caller holds jobs.mu, and the service is not closed.
 func (s *Service) goWith(h brain.Handle, work func()) {
 	release := h.Acquire()
 	s.jobs.running.Go(func() {
@@ -56,8 +56,8 @@ func (s *Service) goWith(h brain.Handle, work func()) {
 	})
 }
 
-// untilEnd returns a context that ends with the brain and with the service, with the error that
-// operations fail with then.
+// untilEnd returns a context that ends with the brain and with the service. Its cause is the error
+// that operations fail with from then on.
 func untilEnd(s *Service, h brain.Handle) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	stop := context.AfterFunc(s.jobs.ctx, func() { cancel(brain.ErrClosed) })

@@ -12,23 +12,22 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Consolidate tidies what the daemon itself has written into a brain (spec 4.1,
+// Consolidate tidies the documents that the daemon itself has written into a brain (spec 4.1,
 // memory_consolidate):
 //
-//   - it promotes a fact that at least two sessions state to a note of its own
+//   - it promotes a fact that at least two sessions state to a note
 //   - it prunes facts that are promoted, repeated, or superseded by a newer one
 //   - it compiles summaries of facts, episodes and notes on one subject
 //   - it prunes episodes that are older than staleAfter and covered by a summary
 //
-// Only documents for which isSealed returns true are changed or deleted: never a user's, nor one
-// that a user has edited. Everything happens in one batch, together with a record that has the full
-// text of what was pruned or replaced. With DryRun nothing changes, and the result is what a
-// consolidation right after it would do if the model replied the same.
+// It changes and deletes only documents for which isSealed returns true: no document of a user, and
+// none that a user has edited. One batch has all changes, and a record with the full text of
+// everything pruned or replaced. With DryRun nothing changes, and the result lists what a
+// consolidation would do if the model gave the same replies.
 //
-// The model is asked before the batch. In the batch everything is planned once more on what the
-// documents contain by then, and summaries of texts that have changed are left out. A model that
-// fails changes nothing. While a brain is being consolidated, another call fails with
-// store.ErrConflict.
+// The model is asked before the batch. The batch makes the plan again from the current documents,
+// and leaves out summaries of texts that have changed. If the model fails, nothing changes. While a
+// brain is being consolidated, another call fails with store.ErrConflict.
 func (s *Service) Consolidate(
 	ctx context.Context, h brain.Handle, r protocol.ConsolidateRequest,
 ) (protocol.ConsolidateResponse, error) {
@@ -98,7 +97,7 @@ func (s *Service) consolidate(ctx context.Context, h brain.Handle, dryRun bool) 
 	if err != nil {
 		return none, err
 	}
-	// What was done is done, whether or not the next one can be spared its reading.
+	// The consolidation has succeeded, even if its outcome cannot be remembered.
 	if state, err := s.stateOf(ctx, h, st); err == nil {
 		if after, err := readHoldings(ctx, st); err == nil {
 			s.settle(ctx, h, st, state, after)
@@ -111,7 +110,7 @@ func beingConsolidated(h brain.Handle) error {
 	return fmt.Errorf("%w: brain %s is being consolidated: try again later", store.ErrConflict, h.Brain().ID)
 }
 
-// compilation is what the model made of the units.
+// compilation is the model's result for the units.
 type compilation struct {
 	summaries []compiledSummary
 	read      []string // keys of the units that were read

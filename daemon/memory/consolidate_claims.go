@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// statementKey is the same for facts that differ only in case, punctuation and articles, and in
-// their day.
+// statementKey is the same for facts that differ only in case, punctuation, articles and day.
 func statementKey(f fact) string {
 	var words []string
 	for word := range strings.FieldsSeq(strings.ToLower(f.Text)) {
@@ -21,9 +20,8 @@ func statementKey(f fact) string {
 	return strings.Join(words, " ")
 }
 
-// supersede finds statements that a newer one contradicts. That is decided for few kinds of facts
-// only, of which at most one can be true at a time: where somebody lives or works, and what their
-// favourite, name, address and the like is.
+// supersede finds statements that a newer one contradicts. It covers only relations with one value
+// at a time: where somebody lives or works, and somebody's favourite, name, address and the like.
 func supersede(statements []*statement) {
 	byClaim := map[string][]*statement{}
 	values := map[*statement]string{}
@@ -57,7 +55,8 @@ func supersede(statements []*statement) {
 
 const longestClaim = 16 // words
 
-// claim returns what a sentence states one value of, such as where Ana lives, and that value.
+// claim returns what a sentence is about, such as where Ana lives, and the one value that it
+// states.
 func claim(text string) (about, value string, ok bool) {
 	words := strings.Fields(text)
 	if len(words) > longestClaim || strings.HasSuffix(text, "?") || slices.ContainsFunc(words, hedges) {
@@ -81,8 +80,8 @@ func claim(text string) (about, value string, ok bool) {
 	return "", "", false
 }
 
-// relationAt returns the relation that begins with word i, and its number of words. proper means
-// that its value must be a proper name.
+// relationAt returns the relation that begins with word i, and its number of words. If proper is
+// true, its value must be a proper name.
 func relationAt(words []string, i int) (relation string, size int, proper bool) {
 	next := words[i+1]
 	switch words[i] {
@@ -106,7 +105,7 @@ func relationAt(words []string, i int) (relation string, size int, proper bool) 
 	return "", 0, false
 }
 
-// subjectOf returns the subject of a claim. The speaker's "I" is left out: "Ana: I live" and "Ana
+// subjectOf returns the subject of a claim. It leaves out the speaker's "I": "Ana: I live" and "Ana
 // lives" have the same subject.
 func subjectOf(words []string) string {
 	var out []string
@@ -118,11 +117,11 @@ func subjectOf(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// singular are things of which somebody has one.
+// singular has the things that a person has one of.
 var singular = set(`favourite favorite name surname nickname address birthday phone number email
 	password deadline age salary employer boss manager title`)
 
-// hedges reports whether a word makes a sentence other than a plain statement about the present.
+// hedges reports whether a word makes a sentence more than a plain statement about the present.
 func hedges(word string) bool {
 	return hedging[strings.Trim(strings.ToLower(word), `.,;:!?"()`)]
 }

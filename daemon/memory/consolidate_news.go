@@ -11,17 +11,17 @@ import (
 	"evalctl/daemon/store"
 )
 
-// newsEvery is after which time a consolidation looks again although nothing was written: episodes
-// become stale.
+// newsEvery is how long a settled brain is left alone. After it a consolidation looks again
+// although nothing was written, because episodes become stale.
 const newsEvery = time.Hour
 
-// settledState is the state of a brain in which a consolidation would do nothing, so that another one need
-// not read all documents to find that out.
+// settledState is the state of a brain in which a consolidation would do nothing. It spares the
+// next one from reading all documents.
 type settledState struct {
 	store *store.Store
 	seq   uint64 // of the last commit
-	// files are the paths, sizes and times of what a consolidation reads. Programs other than the
-	// daemon can change them without a commit.
+	// files hashes the paths, sizes and times of all files that a consolidation reads. Other
+	// programs can change them without a commit.
 	files [sha256.Size]byte
 	time  time.Time
 }
@@ -52,7 +52,8 @@ func (s *Service) isSettled(h brain.Handle, state settledState) bool {
 	return known != nil && *known == state
 }
 
-// settle remembers the state before what was read if a consolidation of that would do nothing.
+// settle remembers state, which was taken before the documents were read, if a consolidation of
+// them would do nothing.
 func (s *Service) settle(ctx context.Context, h brain.Handle, st *store.Store, state settledState, read holdings) {
 	p := newPlan(read, s.cfg.Now())
 	if units := p.unitsToCompile(); len(units) > 0 {

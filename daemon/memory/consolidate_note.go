@@ -9,11 +9,11 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// maxNoteDays limits the lines of a note. The first ones and the newest are kept.
+// maxNoteDays limits the lines of a note. It keeps the first ones and the newest.
 const maxNoteDays = 50
 
-// noteFacts returns the facts of a note and those of the lines, one for each day, in the order of
-// the days. They all state the same.
+// noteFacts merges the facts of a note with the lines, one fact for each day, in the order of days.
+// All facts make the same statement.
 func noteFacts(note []fact, lines []factRef) []fact {
 	var facts []fact
 	seen := map[time.Time]bool{}
@@ -48,7 +48,7 @@ func noteDocument(facts []fact, when time.Time, sources []string) (string, error
 	})
 }
 
-// isNote reports whether a document is what noteDocument writes, about one fact.
+// isNote reports whether noteDocument has written a document, about one fact.
 func (d holding) isNote() bool {
 	if !d.sealed || len(d.facts) == 0 {
 		return false

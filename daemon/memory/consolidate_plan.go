@@ -13,9 +13,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// consolidation is a plan: what is written and deleted, and why. It depends on nothing but the
-// holdings, the time and the summaries, so the same plan can be made for a dry run and in the
-// batch.
+// consolidation is a plan: which documents are written and deleted, and why. It depends only on the
+// holdings, the time and the summaries, so a dry run and the batch make the same plan.
 type consolidation struct {
 	holdings
 	now time.Time
@@ -31,17 +30,18 @@ type consolidation struct {
 	next    compileState
 	live    map[string]bool // paths of the summaries before the plan
 
-	// err is the first document that could not be written. Nothing of the plan may then be done.
+	// err is the first document that could not be written. If it is set, the plan must not be
+	// applied.
 	err error
 }
 
-// loss is a text that a consolidation removes from a document, or that it replaces.
+// loss is a text that a consolidation removes or replaces.
 type loss struct {
 	path, text, reason string
 	replaced           bool
 }
 
-// newPlan plans what needs no model: which facts are promoted and which are pruned.
+// newPlan plans the steps that need no model: promoting and pruning facts.
 func newPlan(h holdings, now time.Time) *consolidation {
 	p := &consolidation{
 		holdings: h, now: now,
@@ -55,7 +55,7 @@ func newPlan(h holdings, now time.Time) *consolidation {
 	return p
 }
 
-// result lists the actions. Those of one kind are in the order of their paths.
+// result lists the actions, each kind in the order of paths.
 func (p *consolidation) result(dryRun bool, record, model string) protocol.Consolidation {
 	byPath := func(list []protocol.ConsolidationAction) []protocol.ConsolidationAction {
 		slices.SortStableFunc(list, func(a, b protocol.ConsolidationAction) int { return strings.Compare(a.Path, b.Path) })
@@ -124,7 +124,7 @@ func (p *consolidation) planFacts() {
 	p.rewriteFacts()
 }
 
-// statements returns all statements of facts and of the daemon's own notes, in the order of their
+// statements returns the statements of facts and of the daemon's notes, in the order of their
 // documents.
 func (p *consolidation) statements() []*statement {
 	var list []*statement
@@ -247,7 +247,7 @@ func (p *consolidation) confirm(s *statement) {
 	p.pruneLines(s.lines, "is added to the note", s.note.path)
 }
 
-// rewriteFacts writes the documents that have lost facts, and deletes those without any left.
+// rewriteFacts rewrites the documents that have lost facts, and deletes those without any left.
 func (p *consolidation) rewriteFacts() {
 	for i := range p.facts {
 		d := &p.facts[i]

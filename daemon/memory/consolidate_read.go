@@ -34,8 +34,8 @@ type holding struct {
 	sealed bool
 }
 
-// holdings is what a consolidation works on, each list ascending by path. Documents of users, and
-// those that users have changed, are not in it.
+// holdings has the documents that a consolidation works on, each list ascending by path. It
+// excludes the documents of users, and those that users have changed.
 type holdings struct {
 	facts     []holding
 	episodes  []holding
@@ -93,7 +93,8 @@ func (h *holdings) readFolder(ctx context.Context, docs documentReader, folder s
 	return list, err
 }
 
-// session returns the session that a document is about; without one, it counts as a session itself.
+// session returns the session that a document is about. A document without one counts as its own
+// session.
 func (d holding) session() string {
 	if id, ok := d.doc.Metadata["session_id"].(string); ok && id != "" {
 		return id
@@ -101,7 +102,7 @@ func (d holding) session() string {
 	return d.path
 }
 
-// rewritable reports whether a document of facts consists of nothing but what factsDocument writes.
+// rewritable reports whether a document of facts has only lines that factsDocument writes.
 func (d holding) rewritable() bool {
 	if !d.sealed {
 		return false
@@ -115,7 +116,7 @@ func (d holding) withFacts(facts []fact) (string, error) {
 	return factsDocument(d.session(), d.doc.Date, facts, actorsOf(d.doc)...)
 }
 
-// when returns the day of a fact: the one that it is about, else that of its document.
+// when returns the day of a fact, or the day of its document if the fact has none.
 func (d holding) when(f fact) time.Time {
 	if !f.Date.IsZero() {
 		return f.Date
@@ -123,7 +124,7 @@ func (d holding) when(f fact) time.Time {
 	return d.doc.When()
 }
 
-// free returns an unused path in a folder, made from a title, and takes it.
+// free reserves and returns an unused path in a folder, made from a title.
 func (h *holdings) free(folder, kind, title string) string {
 	stem := folder + brain.Slug(kind, title)
 	p := stem + markdownExt
@@ -134,11 +135,11 @@ func (h *holdings) free(folder, kind, title string) string {
 	return p
 }
 
-// compileState is what is known about units from earlier consolidations. A unit that is not in it
-// has never been read.
+// compileState has the results of earlier consolidations. A unit that is missing from it has never
+// been read.
 type compileState struct {
-	// Covered has the path of the summary for each unit that was read; it is empty for a unit that
-	// was alone with its subject.
+	// Covered has the path of the summary for each unit that was read. The path is empty for a unit
+	// that was alone with its subject.
 	Covered map[string]string `json:"covered"`
 }
 

@@ -12,8 +12,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// apply does what is planned in a batch, and returns the path of the record, which is empty if
-// there was nothing to do.
+// apply makes the planned changes in a batch, and returns the path of the record. The path is empty
+// if there was nothing to do.
 func (p *consolidation) apply(ctx context.Context, b *store.Batch, model string) (record string, err error) {
 	if p.err != nil {
 		return "", p.err
@@ -63,7 +63,7 @@ func (p *consolidation) recordPath(ctx context.Context, b *store.Batch) (string,
 	}
 }
 
-// recordText lists what was done, with the full text of everything that was pruned or replaced.
+// recordText lists the actions, with the full text of everything pruned or replaced.
 func (p *consolidation) recordText(model string) (string, error) {
 	var b strings.Builder
 	for _, section := range []struct {
@@ -106,8 +106,8 @@ func (p *consolidation) recordText(model string) (string, error) {
 	return frontmatter.Set(b.String(), fields)
 }
 
-// String returns the text in a code block that nothing in it can end. The hash is that of the text
-// without the line break that ends the block.
+// String returns the text in a code block that its content cannot end. The hash leaves out the line
+// break before the end of the block.
 func (l loss) String() string {
 	fence := "```"
 	for strings.Contains(l.text, fence) {

@@ -15,26 +15,26 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Limits of what one consolidation compiles, so that its cost follows from what is new.
+// Limits on one consolidation, so that its cost follows from the number of new texts.
 const (
-	// maxUnread limits the units that were not read before. The rest is for the next consolidation.
+	// maxUnread limits the units that were not read before. The next consolidation reads the rest.
 	maxUnread = 2000
-	// maxRead limits the units that were read before and were alone with their subject, and
-	// maxSummaries the summaries. Both have at least minRelated words in common with unread ones.
+	// maxRead limits the units that were read before and were alone with their subject.
+	// maxSummaries limits the summaries. Both kinds share at least minRelated words with unread
+	// units.
 	maxRead      = 200
 	maxSummaries = 50
 	minRelated   = 2
 )
 
 const (
-	// keySources is the key of the front matter with the documents that a document was made from, as
-	// a JSON list of paths.
+	// keySources is the front matter key with the sources of a document, a JSON list of paths.
 	keySources = "sources"
 	// maxSources limits those paths, in bytes.
 	maxSources = 4096
 )
 
-// unit is a text that is compiled into a summary: a fact, an episode, a note or a summary.
+// unit is a text that can be compiled into a summary: a fact, an episode, a note or a summary.
 type unit struct {
 	key         string
 	path        string
@@ -43,7 +43,7 @@ type unit struct {
 	summary     bool
 }
 
-// units returns all units that are left when facts have been pruned, summaries first.
+// units returns the units that remain after facts have been pruned, summaries first.
 func (p *consolidation) units() []unit {
 	var list []unit
 	for _, d := range p.summaries {
@@ -60,14 +60,14 @@ func (p *consolidation) units() []unit {
 	}
 	for _, d := range append(slices.Clone(p.notes), p.added...) {
 		if !p.deletes[d.path] {
-			// Without the days, so that a note that is confirmed need not be read again.
+			// The key leaves out the days, so that a confirmed note need not be read again.
 			list = append(list, unit{unitKey(d.path, statementKey(d.facts[0])), d.path, "", d.facts[0].Text, d.doc.When(), false})
 		}
 	}
 	return list
 }
 
-// coveredBy returns the summary that covers a unit, if it is still there as the daemon wrote it.
+// coveredBy returns the summary that covers a unit, if the daemon's version of it still exists.
 func (p *consolidation) coveredBy(key string) string {
 	if path := p.state.Covered[key]; p.live[path] {
 		return path
@@ -75,8 +75,8 @@ func (p *consolidation) coveredBy(key string) string {
 	return ""
 }
 
-// unitsToCompile returns what the model reads: what is new, and what may be on the same subjects,
-// summaries first. It is empty if nothing is new.
+// unitsToCompile returns the texts for the model: new units, and others that may be on the same
+// subjects, summaries first. It is empty if there are no new units.
 func (p *consolidation) unitsToCompile() []unit {
 	var summaries, unread, read []unit
 	for _, u := range p.units() {
@@ -135,7 +135,7 @@ func related(units []unit, words map[string]bool, most int) []unit {
 	return out
 }
 
-// addSummaries plans the summaries that the model made, and the pruning of what they cover.
+// addSummaries plans the model's summaries, and prunes the texts that they cover.
 func (p *consolidation) addSummaries(c compilation) {
 	units := map[string]unit{}
 	for _, u := range p.units() {
@@ -155,8 +155,8 @@ func (p *consolidation) addSummaries(c compilation) {
 	p.pruneEpisodes()
 }
 
-// addSummary plans one summary. It is left out if a text that it was made from has changed since
-// the model read it, or if it says nothing that a summary does not say already.
+// addSummary plans one summary. It leaves the summary out if a source has changed since the model
+// read it, or if an existing summary already says the same.
 func (p *consolidation) addSummary(s compiledSummary, units map[string]unit) {
 	var from []unit
 	fresh := false
@@ -224,7 +224,7 @@ func (p *consolidation) replaceSummary(u unit, path string) {
 	p.prune(old.path, old.text, "the summary is merged into "+plainPath(path), path)
 }
 
-// sealSummary plans the document of a summary. Its date is that of the newest text in it.
+// sealSummary plans the document of a summary, dated by the newest source.
 func (p *consolidation) sealSummary(path string, s compiledSummary, from []unit) {
 	var date time.Time
 	var sources []string
@@ -276,8 +276,8 @@ func parseSources(doc frontmatter.Document) []string {
 	return list
 }
 
-// pruneEpisodes deletes old episodes that a summary covers. One that is too long for the model to
-// have read all of it stays.
+// pruneEpisodes deletes old episodes that a summary covers. It keeps an episode that was too long
+// for the model to read in full.
 func (p *consolidation) pruneEpisodes() {
 	for _, d := range p.episodes {
 		key := unitKey(d.path, d.text)

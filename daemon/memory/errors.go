@@ -10,8 +10,8 @@ import (
 	"evalctl/daemon/fetch"
 )
 
-// Errors that a caller may act on. Operations also fail with the errors of package
-// brain and of store.Store.
+// Errors that a caller may act on. Operations also fail with the errors of package brain and of
+// store.Store.
 var (
 	// ErrTooLarge means that a document or a listing exceeds a limit of spec 8.
 	ErrTooLarge = errors.New("too large")
@@ -21,10 +21,10 @@ var (
 	ErrKind = convert.ErrKind
 	// ErrUpstream means that the server of a page could not be reached, or failed.
 	ErrUpstream = fetch.ErrUpstream
-	// ErrReaderStopped means that the reader ended its answer before it was
-	// complete. The deltas emitted until then are all there is of it.
+	// ErrReaderStopped means that the reader ended its answer early. The answer consists of the
+	// deltas emitted until then.
 	ErrReaderStopped = errors.New("reader stopped before the end of its answer")
-	// ErrReply means that what the model replied could not be used, and nothing was changed.
+	// ErrReply means that a reply of the model was unusable. Nothing was changed.
 	ErrReply = distill.ErrReply
 	// ErrReaderSilent means that the reader's answer has no text, apart from markers.
 	ErrReaderSilent = errors.New("reader gave no answer")

@@ -15,25 +15,25 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Facts are extracted by jobs. A job of a session works in steps: the model reads some messages,
-// and one batch writes their facts and counts the messages as extracted. So after a crash, no fact
-// is written twice and none is missing; the model may be asked again.
+// Jobs extract facts. A job of a session works in steps: the model reads some messages, and one
+// batch writes their facts and counts the messages as extracted. So a crash neither loses a fact
+// nor writes one twice. The model may be asked again.
 
 const (
 	// A step reads at most maxStepMessages, and at most maxStepBytes of content unless one message
 	// has more.
 	maxStepMessages = 100
 	maxStepBytes    = 48 << 10
-	// Of the messages before a step, the model reads some again, to understand what follows.
+	// The model rereads some messages before a step, as context.
 	maxEarlierMessages = 4
 	maxEarlierBytes    = 1500
-	// maxFactsDocument is the size at which another document of facts is begun, in bytes. A step
+	// maxFactsDocument is the size in bytes at which a new document of facts begins. A step
 	// rewrites the last one.
 	maxFactsDocument = 32 << 10
 )
 
-// extractPayload is what a job extracts from: a session, at least the first Messages of it, or a
-// document.
+// extractPayload names the source of a job: a document, or a session and the number of messages to
+// extract at least.
 type extractPayload struct {
 	SessionID string `json:"session_id,omitempty"`
 	Messages  int    `json:"messages,omitempty"`
@@ -63,9 +63,9 @@ func runExtract(ctx context.Context, s *Service, h brain.Handle, j *job) (any, e
 	return s.extractDocument(ctx, st, p.Path, j)
 }
 
-// extractSession extracts facts from the messages that the payload counts, as far as that has not
-// been done. It goes on to later messages that may be extracted if they fit into the last step, so
-// that a model that is slower than the conversation catches up.
+// extractSession extracts facts from the messages that the payload counts and that were not
+// extracted yet. It goes on to later messages if they fit into the last step, so that a model
+// slower than the conversation catches up.
 func (s *Service) extractSession(
 	ctx context.Context, st *store.Store, p extractPayload, j *job,
 ) (protocol.ExtractResult, error) {
@@ -106,7 +106,7 @@ func (s *Service) extractSession(
 // errExtracted means that the messages of a step have been extracted in the meantime.
 var errExtracted = errors.New("the messages were extracted in the meantime")
 
-// commitFacts adds to a batch what a step has found. finish is called last.
+// commitFacts adds the facts of a step to a batch. It calls finish last.
 func commitFacts(
 	ctx context.Context, b *store.Batch, part pendingMessages, found []distill.Fact,
 	result *protocol.ExtractResult, finish func() error,
@@ -168,8 +168,8 @@ func readIfThere(ctx context.Context, b *store.Batch, path string) ([]byte, erro
 	return data, err
 }
 
-// sessionFactsPath returns a document of facts of a session, which are counted from 0. A key
-// contains "=" only before a hash, so that no session has a key like the names of the others.
+// sessionFactsPath returns the path of document n of the facts of a session, counted from 0. A key
+// contains "=" only before a hash, so these names cannot be another session's.
 func sessionFactsPath(session string, n int) string {
 	key := sessionKey(session)
 	if n > 0 {
@@ -178,7 +178,7 @@ func sessionFactsPath(session string, n int) string {
 	return factsPath(key)
 }
 
-// latestDay returns the day of the latest message, or that of the old document if it is later.
+// latestDay returns the later of the latest message's day and the old document's day.
 func latestDay(old []byte, messages []message) time.Time {
 	latest := frontmatter.Parse(string(old)).Date
 	for _, m := range messages {
@@ -197,8 +197,8 @@ func dayOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// extractDocument extracts facts from a transcript that is a document. A document that was deleted
-// has none.
+// extractDocument extracts facts from a document that is a transcript. It finds none if the
+// document was deleted.
 func (s *Service) extractDocument(
 	ctx context.Context, st *store.Store, name string, j *job,
 ) (protocol.ExtractResult, error) {
@@ -246,11 +246,11 @@ func (s *Service) extractDocument(
 	return result, err
 }
 
-// documentFactsPath returns the document of the facts of a document. No key of a session has a
-// slash, so that none shares it.
+// documentFactsPath returns the path of a document's facts. The key of a session has no slash, so
+// no session shares the path.
 func documentFactsPath(name string) string { return factsPath("documents/" + sessionKey(name)) }
 
-// documentMessages returns the messages of a transcript. A text in another form than that of
+// documentMessages returns the messages of a transcript. A text that does not have the form of
 // protocol.Transcript counts as one message of a user.
 func documentMessages(doc frontmatter.Document) pendingMessages {
 	turns, ok := protocol.ParseTranscript(doc.Body)

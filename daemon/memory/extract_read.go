@@ -16,7 +16,7 @@ type pendingMessages struct {
 	segment int // of the last message
 }
 
-// readUnextracted returns the next messages from which facts are to be extracted, if there are any.
+// readUnextracted returns the next messages to extract facts from. There may be none.
 func readUnextracted(ctx context.Context, st *store.Store, session string) (pendingMessages, error) {
 	state, err := readSession(ctx, st, session)
 	part := pendingMessages{state: state}
@@ -64,10 +64,10 @@ func (u pendingMessages) trimmed() pendingMessages {
 // first is the index of the first message of the step.
 func (u pendingMessages) first() int { return u.state.Extracted }
 
-// end is the index after the last message of the step, which has one.
+// end is the index after the last message of the step. A step has at least one message.
 func (u pendingMessages) end() int { return u.fresh[len(u.fresh)-1].Index + 1 }
 
-// all returns what the model reads.
+// all returns the messages that the model reads.
 func (u pendingMessages) all() []distill.Message {
 	return distillMessages(slices.Concat(u.earlier, u.fresh))
 }
@@ -80,8 +80,8 @@ func distillMessages(messages []message) []distill.Message {
 	return out
 }
 
-// facts converts what the model found in the messages of the step. A fact that is about no
-// particular day has the day on which it was written.
+// facts converts the facts that the model found in the messages of the step. A fact about no
+// particular day gets the day on which it was written.
 func (u pendingMessages) facts(found []distill.Fact) []fact {
 	var facts []fact
 	for _, f := range found {

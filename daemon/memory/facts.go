@@ -14,7 +14,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// The folders of what the daemon writes by itself.
+// The folders of the documents that the daemon writes by itself.
 const (
 	factsFolder    = "memory/agent/facts/"
 	episodesFolder = "memory/agent/episodes/"
@@ -27,8 +27,8 @@ const keySeal = "content_sha256"
 var noSeal = strings.Repeat("0", 2*sha256.Size)
 
 // sealedDocument returns the text of a document that the daemon writes by itself. Its front matter
-// has the fields and a hash of the document, by which isSealed knows that nobody has changed it
-// since. Only such documents are ever rewritten or deleted by the daemon's own decision.
+// has the fields and a hash of the document, with which isSealed detects changes. The daemon
+// rewrites or deletes only such documents on its own.
 func sealedDocument(body string, f frontmatter.Fields) (string, error) {
 	metadata := map[string]any{keySeal: noSeal}
 	for key, value := range f.Metadata {
@@ -66,7 +66,7 @@ func isSealed(text string) bool {
 // fact is one line of a document of facts: "- 2024-05-08: text", or "- text" without a date.
 type fact struct {
 	Text string    // one line
-	Date time.Time // the day that it is about, at midnight in UTC; zero if that is not known
+	Date time.Time // day the fact is about, at midnight in UTC; zero if unknown
 }
 
 // String returns the line without a line break.
@@ -77,7 +77,7 @@ func (f fact) String() string {
 	return "- " + f.Date.Format(time.DateOnly) + ": " + factText(f.Text)
 }
 
-// factText joins the words of s with single spaces, since a line break would end the fact.
+// factText joins the words of s with single spaces, because a line break would end the fact.
 func factText(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)
@@ -88,7 +88,7 @@ func factText(s string) string {
 func factsPath(key string) string { return factsFolder + key + markdownExt }
 
 // factsDocument returns the document of the facts of a session, which ends on day when. actors are
-// the ids of those who spoke, as far as they are known.
+// the known ids of the speakers.
 func factsDocument(session string, when time.Time, facts []fact, actors ...string) (string, error) {
 	var body strings.Builder
 	for _, f := range facts {
@@ -115,9 +115,9 @@ func actorsOf(doc frontmatter.Document) []string {
 	return strings.Split(joined, ",")
 }
 
-// addFacts returns a document of facts with more facts at its end; those that it has already are
-// left out. old is the document so far, nil if there is none. Facts are also added to a document
-// that a user has changed, and it then remains the user's: isSealed is false for it.
+// addFacts returns a document of facts with more facts at its end, without those that it already
+// has. old is the present document, or nil. Facts are also added to a document that a user has
+// changed. It remains the user's: isSealed is false for it.
 func addFacts(old []byte, session string, when time.Time, facts []fact, actors ...string) (string, error) {
 	all := parseFacts(string(old))
 	had := len(all)
@@ -152,7 +152,7 @@ func addFacts(old []byte, session string, when time.Time, facts []fact, actors .
 
 var factLine = regexp.MustCompile(`^- (?:(\d{4}-\d\d-\d\d): )?(\S.*)$`)
 
-// parseFacts returns the facts of a document, also of a user's. Other lines are skipped.
+// parseFacts returns the facts of a document of the daemon or a user. It skips other lines.
 func parseFacts(text string) []fact {
 	var facts []fact
 	for line := range strings.Lines(frontmatter.Parse(text).Body) {

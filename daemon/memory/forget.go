@@ -16,13 +16,13 @@ import (
 	"evalctl/daemon/store"
 )
 
-// What was made from a session or a transcript leaves with it: facts, episodes, and the notes,
-// summaries and records of consolidations that were made from these. They are deleted before what
-// they were made from, so that a request that fails can be repeated.
+// Deleting a session or a transcript also deletes everything made from it: facts, episodes, and the
+// notes, summaries and records of consolidations. Derived documents are deleted before their
+// sources, so that a failed request can be repeated.
 
-// DeleteSession deletes a session with its messages and with what was made from them, or fails with
-// store.ErrNotFound. A note that another session states as well stays. Documents that users have
-// changed stay, unless they are facts or episodes of the session.
+// DeleteSession deletes a session with its messages and all documents made from them, or fails with
+// store.ErrNotFound. It keeps a note that another session also states. It keeps documents that
+// users have changed, except the facts and episodes of the session.
 func (s *Service) DeleteSession(ctx context.Context, h brain.Handle, session string) error {
 	if err := checkSessionID(session); err != nil {
 		return err
@@ -53,7 +53,8 @@ func (s *Service) DeleteSession(ctx context.Context, h brain.Handle, session str
 	})
 }
 
-// Delete deletes the document at a path, and what was made from it if it is a transcript.
+// Delete deletes the document at a path. If the document is a transcript, all documents made from
+// it are deleted too.
 func (s *Service) Delete(ctx context.Context, h brain.Handle, name string) error {
 	defer h.Acquire()()
 	st, err := h.Store(ctx)
@@ -80,10 +81,11 @@ func deleteDocument(ctx context.Context, st *store.Store, name string) error {
 	return st.Delete(ctx, name)
 }
 
-// numberedName is what may follow a key in the name of a document: nothing, or its number.
+// numberedName matches the rest of a document's name after a key: nothing, or a number.
 var numberedName = regexp.MustCompile(`^(?:=\d+)?\.md$`)
 
-// madeFromSession returns which paths are facts and episodes of the session with a key.
+// madeFromSession returns a function that reports whether a path is a fact or episode document of
+// the session with a key.
 func madeFromSession(key string) func(string) bool {
 	return func(p string) bool {
 		rest, ok := strings.CutPrefix(p, factsFolder)
@@ -96,7 +98,8 @@ func madeFromSession(key string) func(string) bool {
 	}
 }
 
-// forgetMade deletes the documents below memory that are made, and what was made from them in turn.
+// forgetMade deletes the documents below memory for which made returns true, and all documents made
+// from them.
 func forgetMade(ctx context.Context, b *store.Batch, made func(path string) bool) error {
 	var gone []string
 	for _, folder := range []string{factsFolder, episodesFolder} {
@@ -126,8 +129,8 @@ func forgetMade(ctx context.Context, b *store.Batch, made func(path string) bool
 	return forgetRecords(ctx, b, func(p string) bool { return made(p) || slices.Contains(gone, p) })
 }
 
-// forgetNotes returns the notes that only documents that are made state. Others lose these among
-// their sources.
+// forgetNotes returns the notes whose sources are all made. It removes made sources from the
+// others.
 func forgetNotes(ctx context.Context, b *store.Batch, made func(string) bool) (gone []string, err error) {
 	var h holdings
 	h.taken = map[string]bool{}
@@ -155,7 +158,7 @@ func forgetNotes(ctx context.Context, b *store.Batch, made func(string) bool) (g
 	return gone, nil
 }
 
-// forgetSummaries returns the summaries that have something of documents that are made.
+// forgetSummaries returns the summaries with text of made documents.
 func forgetSummaries(ctx context.Context, b *store.Batch, made func(string) bool) (gone []string, err error) {
 	var h holdings
 	h.taken = map[string]bool{}
@@ -171,8 +174,7 @@ func forgetSummaries(ctx context.Context, b *store.Batch, made func(string) bool
 	return gone, nil
 }
 
-// forgetRecords deletes the records of consolidations that have the text of documents that are
-// made.
+// forgetRecords deletes the records of consolidations that quote made documents.
 func forgetRecords(ctx context.Context, b *store.Batch, made func(string) bool) error {
 	files, err := b.List(ctx, strings.TrimSuffix(consolidationsFolder, "/"), store.ListOptions{Recursive: true, IncludeGenerated: true})
 	if err != nil {
@@ -195,14 +197,14 @@ func forgetRecords(ctx context.Context, b *store.Batch, made func(string) bool) 
 	return deleteAll(ctx, b, gone...)
 }
 
-// memoryPath is the path of a document of the daemon's own, in any text.
+// memoryPath matches the path of a document of the daemon's own in a text.
 var memoryPath = regexp.MustCompile(`memory/[^\s"'` + "`" + `<>|\\\])]+\.md`)
 
 // namedPaths returns the paths that a record of a consolidation names.
 func namedPaths(text string) []string { return memoryPath.FindAllString(text, -1) }
 
 // transcripts knows whether a brain has facts of transcripts that are documents. Most brains have
-// none, and then their writes need not look for them.
+// none, so their writes need not look for them.
 type transcripts struct {
 	mu      sync.Mutex
 	watched bool
@@ -240,8 +242,8 @@ func (s *Service) haveFacts(ctx context.Context, h brain.Handle, st *store.Store
 }
 
 // Changed is called after documents at some paths were replaced, renamed or deleted. It deletes
-// what was made from transcripts that were there, and has the facts of those that are there now
-// extracted.
+// everything made from earlier transcripts at these paths, and has facts extracted from the present
+// ones.
 func (s *Service) Changed(ctx context.Context, h brain.Handle, paths ...string) error {
 	defer h.Acquire()()
 	st, err := h.Store(ctx)

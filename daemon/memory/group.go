@@ -9,7 +9,7 @@ import (
 )
 
 // perBrain keeps a value for each brain in use, until its handle ends. It is safe for concurrent
-// use; its values must be so themselves. The zero value is empty.
+// use; its values must be too. The zero value is empty.
 type perBrain[T any] struct {
 	mu     sync.Mutex
 	values map[brain.Handle]*T
@@ -35,8 +35,8 @@ func (p *perBrain[T]) of(h brain.Handle) *T {
 	return value
 }
 
-// group commits what concurrent requests write as one batch, because a commit takes about the same
-// time for one document as for ten. Without concurrency a request has a batch of its own.
+// group commits the writes of concurrent requests as one batch, because committing ten documents
+// takes about as long as committing one. Without concurrency a request has its own batch.
 type group struct {
 	mu      sync.Mutex
 	waiting []*groupWrite
@@ -44,7 +44,7 @@ type group struct {
 	leader sync.Mutex // held by the request that commits
 }
 
-// groupWrite is what one request writes.
+// groupWrite is the write of one request.
 type groupWrite struct {
 	ctx    context.Context
 	reason string
@@ -58,8 +58,8 @@ type groupWrite struct {
 const maxGroup = 8 << 20
 
 // commit makes the mutations of write durable, or none of them. It may call write twice, so write
-// must have no other effect than setting its result. Only requests with the same reason, which is
-// that of the batch, are committed together.
+// must have no effect beyond setting its result. Only requests with the same reason are committed
+// together.
 func (g *group) commit(
 	ctx context.Context, st *store.Store, reason string, size int, write func(*store.Batch) error,
 ) error {
@@ -72,7 +72,7 @@ func (g *group) commit(
 	for !own.done {
 		writes := g.next()
 		if err := runGroup(ctx, st, writes); err != nil && len(writes) > 1 {
-			// One of them, or the commit as a whole: the others shall not fail with it.
+			// One of them failed, or the commit as a whole. The others must not fail with it.
 			for _, w := range writes {
 				w.err = runGroup(w.ctx, st, []*groupWrite{w})
 			}
@@ -88,8 +88,8 @@ func (g *group) commit(
 	return own.err
 }
 
-// next takes the requests that are committed together, at least one: the first, and those that
-// follow it with the same reason.
+// next takes the requests to commit together, at least one: the first, and those directly after it
+// with the same reason.
 func (g *group) next() []*groupWrite {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -18,12 +18,12 @@ import (
 	"evalctl/daemon/store"
 )
 
-// maxDirectIngest is the largest file that is converted while its client waits, in bytes. A larger
-// one is stored with a job.
+// maxDirectIngest is the largest file in bytes that is converted while its client waits. A job
+// converts larger ones.
 const maxDirectIngest = 2 << 20
 
-// source is a file that is ingested, with what is recorded about it. It is the payload of a job,
-// which keeps the data in a file of its own.
+// source is a file to ingest, with the fields to record about it. It is also the payload of a job,
+// which keeps the data in a separate file.
 type source struct {
 	Kind        convert.Kind `json:"kind"`
 	Name        string       `json:"name"` // as given, for the front matter
@@ -39,18 +39,17 @@ type source struct {
 	keep     bool           // data is kept as the original, because the document does not repeat it
 }
 
-// IngestFile stores a file as a Markdown document (spec 4.1, memory_ingest_file). What is not
-// Markdown is converted, and the file itself is kept as well. Path decides the folder and the name
-// of the document; nothing is overwritten. The same bytes of the same kind are stored once: the
-// response to the second file names the document of the first, as Reused.
+// IngestFile stores a file as a Markdown document (spec 4.1, memory_ingest_file). It converts other
+// formats to Markdown, and also keeps the original. Path decides the folder and the name of the
+// document; nothing is overwritten. The same bytes of the same kind are stored once: the response
+// to a second file names the document of the first, with Reused set.
 //
-// A file of more than 2 MiB is stored with a job, which creates the document later, also after a
-// restart: the response has the status queued. Its job has the kind ingest, and an IngestResponse
-// as the result.
+// For a file of more than 2 MiB, a job creates the document later, also after a restart. The
+// response has the status queued. The job has the kind ingest and an IngestResponse as its result.
 //
-// An invalid argument, also a file that is not of its kind, is an *ArgumentError or
-// store.ErrInvalidPath, a file of a kind that cannot be converted convert.ErrKind, and one of more
-// than protocol.MaxIngestBytes ErrFileTooLarge.
+// An invalid argument, or a file whose content does not match its kind, is an *ArgumentError or
+// store.ErrInvalidPath. A kind that cannot be converted is convert.ErrKind. More than
+// protocol.MaxIngestBytes is ErrFileTooLarge.
 func (s *Service) IngestFile(
 	ctx context.Context, h brain.Handle, r protocol.IngestFile,
 ) (protocol.IngestResponse, error) {
@@ -136,7 +135,7 @@ func checkTitle(title string) error {
 	return nil
 }
 
-// ingest converts a file and stores the document. In a job, the job is finished by the same commit.
+// ingest converts a file and stores the document. With a job, the same commit finishes the job.
 func (s *Service) ingest(
 	ctx context.Context, h brain.Handle, st *store.Store, src source, j *job,
 ) (protocol.IngestResponse, error) {
@@ -171,7 +170,7 @@ func (s *Service) ingest(
 	return response, err
 }
 
-// findIngested returns the path of the document of the same bytes and kind, or "".
+// findIngested returns the path of the document with the same bytes and kind, or "".
 func (s *Service) findIngested(
 	ctx context.Context, h brain.Handle, st *store.Store, src source,
 ) (string, error) {
@@ -183,7 +182,7 @@ func (s *Service) findIngested(
 	return name, err
 }
 
-// convert makes the text of the document. keep reports whether the text does not repeat the file.
+// convert makes the text of the document. keep reports whether the original has to be kept as well.
 func (s *Service) convert(ctx context.Context, src source) (text []byte, keep bool, err error) {
 	data, err := convert.Decode(src.ContentType, src.data)
 	var doc convert.Document
@@ -251,7 +250,7 @@ func (in ingestion) run(ctx context.Context) (protocol.IngestResponse, error) {
 	return response, in.record(ctx, name)
 }
 
-// freePath returns the path of the document: the one that follows from the request, or else with a
+// freePath returns the path of the document: the one that follows from the request, or one with a
 // suffix from the hash. A path with a document of the same file counts as free.
 func (in ingestion) freePath(ctx context.Context) (string, error) {
 	for _, digits := range []int{0, 8, len(in.source.SHA256)} {

@@ -13,10 +13,10 @@ import (
 // ingestDir is the folder of documents whose file was named without one.
 const ingestDir = "raw/documents"
 
-// ingestPath returns the path of the document of a file: the given folder, or raw/documents, and
-// the given name, with .md appended unless the file is Markdown with that extension. The name loses
-// underscores at its beginning, which would hide the document, and is cut if the path has no room
-// for a suffix (see withSuffix). The given path has to keep the rules of paths.
+// ingestPath returns the path of a file's document. The folder is the given one, or raw/documents.
+// The name is the given one, with .md appended unless the file is Markdown with that extension.
+// Leading underscores are removed, because they would hide the document. A name without room for a
+// suffix (see withSuffix) is cut. The given path must be a valid path.
 func ingestPath(given string, kind convert.Kind) (string, error) {
 	if err := store.ValidPath(given); err != nil {
 		return "", &store.Error{Op: "ingest", Path: given, Err: err}

@@ -13,7 +13,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// queueIngest stores a large file with a job that ingests it, unless it is there already.
+// queueIngest stores a large file with a job that ingests it, unless the file is already stored.
 func (s *Service) queueIngest(
 	ctx context.Context, h brain.Handle, st *store.Store, src source,
 ) (protocol.IngestResponse, error) {
@@ -40,7 +40,8 @@ func (s *Service) queueIngest(
 	return protocol.IngestResponse{Status: protocol.IngestQueued, JobID: id, Hash: src.SHA256}, nil
 }
 
-// runIngest is the job of queueIngest. Clients can write to its files, so they are checked again.
+// runIngest is the job of queueIngest. It checks its files again, because clients can write to
+// them.
 func runIngest(ctx context.Context, s *Service, h brain.Handle, j *job) (any, error) {
 	st, err := h.Store(ctx)
 	if err != nil {

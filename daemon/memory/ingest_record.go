@@ -12,9 +12,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// originalsDir has, for every ingested file, a record of it, and the file itself unless it is
-// Markdown that its document repeats. Both are named by the hash, and written in the batch that has
-// the document:
+// originalsDir has a record of every ingested file, and the file itself unless it is Markdown that
+// its document repeats. Both are named by the hash, and written in the batch of the document:
 //
 //	originals/a/_ab...-pdf.json  the record
 //	originals/a/_ab....pdf       the file
@@ -36,8 +35,8 @@ var originalExtensions = map[convert.Kind]string{
 	convert.PDF: ".pdf",
 }
 
-// originalStem spreads the files over 16 folders. In one, each commit of git would write its whole
-// listing again; and more folders take longer to create than the files of a small brain.
+// originalStem spreads the files over 16 folders. With one folder, each commit of git would write
+// its whole listing again. More folders take longer to create than the files of a small brain.
 func originalStem(sha256 string) string {
 	return originalsDir + "/" + sha256[:1] + "/_" + sha256
 }
@@ -65,7 +64,7 @@ func parseRecordPath(name string) (sha256 string, kind convert.Kind, ok bool) {
 	return sha256, kind, true
 }
 
-// readIngestRecord reads a record. One that does not exist, or that a client has damaged, is zero.
+// readIngestRecord reads a record. A missing record, or one that a client has damaged, is zero.
 func readIngestRecord(ctx context.Context, r documentReader, name string) (ingestRecord, error) {
 	data, err := r.Read(ctx, name)
 	if store.IsNotFound(err) {
@@ -87,7 +86,7 @@ func parseIngestRecord(name string, data []byte) (record ingestRecord) {
 	return record
 }
 
-// existing returns the document of the same bytes and kind, if there is one.
+// existing returns the document with the same bytes and kind, if there is one.
 func (src source) existing(ctx context.Context, r documentReader) (name string, data []byte, err error) {
 	record, err := readIngestRecord(ctx, r, src.recordPath())
 	if err != nil || record.Document == "" {
@@ -100,7 +99,8 @@ func (src source) existing(ctx context.Context, r documentReader) (name string, 
 	return record.Document, data, nil
 }
 
-// isIngested reports whether the document at a path is that of a file, as its front matter says.
+// isIngested reports whether the front matter of the document at a path names this file as its
+// source.
 func isIngested(
 	ctx context.Context, r documentReader, name, sha256 string, kind convert.Kind,
 ) (data []byte, ok bool, err error) {
@@ -115,7 +115,7 @@ func isIngested(
 	return data, got == sha256 && gotKind == kind, nil
 }
 
-// ingestedFrom returns the hash and the kind of the file that a document is made of.
+// ingestedFrom returns the hash and the kind of a document's source file.
 func ingestedFrom(text string) (sha256 string, kind convert.Kind) {
 	metadata := frontmatter.Parse(text).Metadata
 	sha256, _ = metadata[keySourceSHA256].(string)

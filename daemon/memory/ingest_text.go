@@ -19,20 +19,20 @@ const (
 	keySourceType   = "source_type"
 	keySourceSHA256 = "source_sha256"
 
-	// Of web pages only. The final URL is set if the other one redirects.
+	// Only for web pages. The final URL is set if the source URL redirects.
 	keySourceURL      = "source_url"
 	keySourceFinalURL = "source_final_url"
 	keySourceFetched  = "source_fetched_at"
 )
 
-// mediaTypes are the types that stand for a kind in front matter.
+// mediaTypes are the media types of kinds in front matter.
 var mediaTypes = map[convert.Kind]string{
 	convert.Markdown: "text/markdown", convert.Text: "text/plain", convert.JSON: "application/json",
 	convert.HTML: "text/html", convert.PDF: "application/pdf",
 }
 
-// mediaType returns the type of the file without parameters: the given one if it says the kind, and
-// else that of the kind.
+// mediaType returns the media type of the file without parameters: the given one if it agrees with
+// the kind, otherwise the kind's default.
 func (src source) mediaType() string {
 	given, _, _ := mime.ParseMediaType(src.ContentType)
 	if kind, err := convert.KindOf("", given, ""); given != "" && err == nil && kind == src.Kind {
@@ -41,8 +41,8 @@ func (src source) mediaType() string {
 	return mediaTypes[src.Kind]
 }
 
-// document returns the text of the document: Markdown with what was given next to it in its front
-// matter. Only the front matter of a file that is Markdown is read, and kept.
+// document returns the text of the document: Markdown with the fields of the request in its front
+// matter. The existing front matter is read and kept only for Markdown files.
 func (src source) document(doc convert.Document, now time.Time) (string, error) {
 	fields := frontmatter.Fields{Title: src.Title, Tags: src.Tags, Created: now, Metadata: map[string]any{
 		keySourceName: src.Name, keySourceType: src.mediaType(), keySourceSHA256: src.SHA256,

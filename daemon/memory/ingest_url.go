@@ -16,12 +16,12 @@ import (
 )
 
 // IngestURL fetches a web page and stores its main text as a Markdown document below raw/documents
-// (spec 4.1, memory_ingest_url). The page as it was sent is kept too. What was fetched is a file as
-// for IngestFile: the same bytes again are the document that exists.
+// (spec 4.1, memory_ingest_url). It also keeps the page as it was sent. As in IngestFile, the same
+// bytes are stored once.
 //
-// A URL that may not be fetched (see package fetch), and a page that is not of its type, is an
-// *ArgumentError, a page of more than fetch.MaxBytes ErrFileTooLarge, one of a type that
-// cannot be converted ErrKind, and any failure of its server ErrUpstream.
+// A URL that may not be fetched (see package fetch), or a page that does not match its type, is an
+// *ArgumentError. A page of more than fetch.MaxBytes is ErrFileTooLarge, a type that cannot be
+// converted ErrKind, and any failure of the server ErrUpstream.
 func (s *Service) IngestURL(
 	ctx context.Context, h brain.Handle, r protocol.IngestURL,
 ) (protocol.IngestResponse, error) {

@@ -15,15 +15,15 @@ import (
 	"evalctl/daemon/store"
 )
 
-// A job is work on a brain that continues after the response: a generated file jobs/_<id>.json,
-// which is written in the same batch as what the job is about. Its attempts are counted in the file
-// before each of them, so a job that ends the process is not repeated for ever. Jobs of one brain
-// and kind run one after the other, in the order in which they were added, and a job that waits for
-// its next attempt lets the others pass.
+// A job is work on a brain that continues after the response. Its file jobs/_<id>.json is written
+// in the same batch as the data that the job is about. The file counts an attempt before it begins,
+// so a job that crashes the process is not repeated for ever. Jobs of one brain and kind run one
+// after the other, in the order in which they were added. A job that waits for its next attempt
+// lets the others pass.
 //
-// If several processes use the brain, one of them at a time runs its jobs of a kind, also those
-// that others have added, under a lease. Jobs are announced before they are added, so that another
-// process continues those of one that has vanished. A process that has lost its lease without
+// If several processes use the brain, a lease decides which one runs its jobs of a kind, including
+// jobs that others have added. Jobs are announced before they are added, so that another process
+// continues the jobs of a process that has vanished. A process that has lost its lease without
 // noticing has no effect: the file of a job counts its attempts, and only the last one can write
 // it.
 
@@ -31,8 +31,8 @@ const (
 	jobsDir = "jobs"
 	// maxAttempts is how often a job is begun before it fails for good.
 	maxAttempts = 3
-	// maxFinishedJobs is how many finished jobs a brain keeps, the latest ones. Older ones are
-	// unknown to Job.
+	// maxFinishedJobs is how many finished jobs a brain keeps, the latest ones. Job does not find
+	// older ones.
 	maxFinishedJobs = 256
 	// jobWorkers is how many jobs run at a time in all brains.
 	jobWorkers = 4
@@ -40,12 +40,12 @@ const (
 	retryJobAfter = time.Second
 )
 
-// runJob does the work of a job. An error that is not permanent (see isPermanent) is followed by
-// another attempt. ctx ends with the brain and with the service. A job may run again
-// although its effect was committed, unless it commits its result with it, see job.finish.
+// runJob does the work of a job. After an error that is not permanent (see isPermanent), the job is
+// attempted again. ctx ends with the brain and with the service. A job may run again although its
+// effect was committed, unless the same commit has its result, see job.finish.
 type runJob func(ctx context.Context, s *Service, h brain.Handle, j *job) (result any, err error)
 
-// jobKinds returns what the jobs of each kind do.
+// jobKinds returns the functions of the kinds of jobs.
 func jobKinds() map[string]runJob {
 	return map[string]runJob{protocol.JobExtract: runExtract, protocol.JobIngest: runIngest}
 }
@@ -69,11 +69,11 @@ type job struct {
 
 func jobPath(id string) string { return jobsDir + "/_" + id + ".json" }
 
-// jobDataPath is where a job may keep data that is too large for its payload. The caller of addJob
+// jobDataPath is the path for data that is too large for the payload of a job. The caller of addJob
 // writes the file in the same batch.
 func jobDataPath(id string) string { return jobsDir + "/_" + id + ".data" }
 
-// isJobID reports whether an id has the form of those that addJob makes.
+// isJobID reports whether an id has the form of addJob's ids.
 func isJobID(id string) bool {
 	return id != "" && len(id) <= 64 && strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyz-") == ""
 }
@@ -82,8 +82,7 @@ func (j *job) ended() bool {
 	return j.Status == protocol.JobCompleted || j.Status == protocol.JobFailed
 }
 
-// errTakenOver means that the file of a job is no longer as this process has left it, because
-// another one has begun the job again.
+// errTakenOver means that another process has begun the job again, and has changed its file.
 var errTakenOver = errors.New("another process has taken the job over")
 
 // write stores the state of the job, and removes its data once it has ended.
@@ -120,8 +119,8 @@ func (j *job) store(ctx context.Context, st *store.Store) error {
 	return err
 }
 
-// finish records the result in the batch that has the effect of the job, so that the job is not
-// repeated after a crash that follows the commit. The result that the job returns is then ignored.
+// finish records the result in the batch with the effect of the job, so that a crash after the
+// commit does not repeat the job. The result that the job returns is then ignored.
 func (j *job) finish(ctx context.Context, b *store.Batch, result any) error {
 	if err := j.complete(result); err != nil {
 		return err
@@ -140,7 +139,8 @@ func (j *job) complete(result any) error {
 	return nil
 }
 
-// jobs is the state of a Service's jobs in memory. The files of the brains have all that lasts.
+// jobs is the state of a Service's jobs in memory. Everything that must last is in the files of the
+// brains.
 type jobs struct {
 	kinds      map[string]runJob
 	retryAfter time.Duration
@@ -174,7 +174,7 @@ func newJobs() *jobs {
 	}
 }
 
-// Close ends the running jobs, which continue in a later process, and waits for them. The service
+// Close ends the running jobs and waits for them. A later process continues them. The service
 // remains usable, but starts no jobs. It must be closed before its brains. Further calls do
 // nothing.
 func (s *Service) Close() {
@@ -199,8 +199,8 @@ func (s *Service) addingJobs(ctx context.Context, h brain.Handle, commit func() 
 	return nil
 }
 
-// addJob adds a job to a batch, within addingJobs. The payload, which must be JSON, is kept in the
-// job's file.
+// addJob adds a job to a batch, within addingJobs. The payload must be JSON. The job's file keeps
+// it.
 func (s *Service) addJob(
 	ctx context.Context, b *store.Batch, kind string, payload any,
 ) (id string, err error) {
@@ -213,8 +213,8 @@ func (s *Service) addJob(
 	count := s.jobs.count
 	s.jobs.mu.Unlock()
 	now := s.cfg.Now()
-	// In ascending order of their ids, the jobs of a process are in the order in which they were
-	// added, and those of several processes about in that order.
+	// Ids in ascending order are in the order in which a process added its jobs. Across processes
+	// that order is approximate.
 	id = fmt.Sprintf("%013d-%06d-%s", now.UnixMilli(), count, strings.ToLower(rand.Text()[:10]))
 	j := &job{
 		ID: id, Kind: kind, Status: protocol.JobQueued, Payload: data,
@@ -223,8 +223,8 @@ func (s *Service) addJob(
 	return id, j.write(ctx, b)
 }
 
-// Job describes a job of the brain, or fails with store.ErrNotFound. Of the finished jobs, a brain
-// keeps the latest 256.
+// Job describes a job of the brain, or fails with store.ErrNotFound. A brain keeps the latest 256
+// finished jobs.
 func (s *Service) Job(ctx context.Context, h brain.Handle, id string) (protocol.Job, error) {
 	defer h.Acquire()()
 	st, err := h.Store(ctx)
@@ -257,7 +257,7 @@ func (s *Service) readJob(ctx context.Context, st *store.Store, id string) (*job
 	return s.parseJob(id, data)
 }
 
-// parseJob returns store.ErrNotFound if data is not that of the job.
+// parseJob returns store.ErrNotFound if data does not describe the job.
 func (s *Service) parseJob(id string, data []byte) (*job, error) {
 	j := &job{now: s.cfg.Now}
 	if err := json.Unmarshal(data, j); err != nil || j.ID != id {

@@ -66,10 +66,10 @@ func (s *Service) work(h brain.Handle, b *brainJobs, kind string) {
 	}
 }
 
-// nextJob takes the first job of a queue. When there is none, it ends the queue and returns "".
+// nextJob takes the first job of a queue. If the queue is empty, it ends the queue and returns "".
 func (s *Service) nextJob(ctx context.Context, h brain.Handle, b *brainJobs, l *jobLease, kind string) string {
 	if l.held != nil && h.Leased() && s.queueIsEmpty(b, kind) && ctx.Err() == nil {
-		// What other processes have added, which wait for the lease.
+		// Jobs that other processes have added wait for the lease.
 		if err := s.scan(h, b, true); err != nil {
 			s.cfg.Logger.Warn("cannot look for the jobs of other processes", "brain", h.Brain().ID, "because", err)
 		}
@@ -123,11 +123,11 @@ func (l *jobLease) release() {
 	}
 }
 
-// leasedPause is the time after which a process tries again to run jobs of a kind that is leased to
-// another process. That one may have run them by then.
+// leasedPause is how long a process waits before it tries to run jobs that are leased to another
+// process. The other process may have run them by then.
 const leasedPause = time.Second
 
-// pause puts back the first job of a queue that this process may not run at present.
+// pause puts back the first job of a queue, which this process may not run at present.
 func (s *Service) pause(h brain.Handle, b *brainJobs, kind, id string, cause error) {
 	if !errors.Is(cause, brain.ErrLeased) && h.Err() == nil && s.jobs.ctx.Err() == nil {
 		s.cfg.Logger.Warn("jobs have to wait for their lease", "brain", h.Brain().ID, "kind", kind, "because", cause)
@@ -140,8 +140,8 @@ func (s *Service) pause(h brain.Handle, b *brainJobs, kind, id string, cause err
 	})
 }
 
-// attempt runs a job once and records the outcome. It returns after which time the job has to be
-// run again, or 0.
+// attempt runs a job once and records the outcome. It returns the delay before the next attempt, or
+// 0.
 func (s *Service) attempt(
 	ctx context.Context, h brain.Handle, b *brainJobs, id string,
 ) (again time.Duration, err error) {
@@ -207,7 +207,7 @@ func (s *Service) runSafely(ctx context.Context, h brain.Handle, j *job) (result
 	return run(ctx, s, h, j)
 }
 
-// failed decides what follows a failed attempt.
+// failed decides how a failed attempt is continued.
 func (s *Service) failed(
 	ctx context.Context, st *store.Store, b *brainJobs, j *job, cause error,
 ) (again time.Duration, err error) {
@@ -270,8 +270,8 @@ func (s *Service) prune(ctx context.Context, st *store.Store, b *brainJobs, j *j
 	})
 }
 
-// problemOf describes the error of a job to clients. The text of an unexpected error may contain
-// file names of the daemon's machine, so it is only logged.
+// problemOf describes the error of a job to clients. An unexpected error is only logged, because
+// its text may contain file names of the daemon's machine.
 func problemOf(err error) protocol.Problem {
 	p := protocol.Problem{Title: "The job failed", Detail: err.Error()}
 	_, argument := errors.AsType[*ArgumentError](err)

@@ -13,8 +13,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Resume continues what an earlier process has left in the brain: its jobs, and the originals of
-// documents that are gone. It returns at once, and does nothing if it was successful before.
+// Resume continues the work that an earlier process has left in the brain: jobs, and originals of
+// deleted documents. It returns at once. After it was successful, further calls do nothing.
 func (s *Service) Resume(h brain.Handle) {
 	b := s.jobs.brains.of(h)
 	s.jobs.mu.Lock()
@@ -25,8 +25,8 @@ func (s *Service) Resume(h brain.Handle) {
 	}
 }
 
-// TakeOver continues the jobs in the brain of a process that has vanished. It returns once this
-// process has announced and queued them.
+// TakeOver continues the jobs of a vanished process in the brain. It returns once this process has
+// announced and queued them.
 func (s *Service) TakeOver(ctx context.Context, h brain.Handle) error {
 	done, err := h.Announce(ctx)
 	if err != nil {
@@ -49,8 +49,8 @@ func (s *Service) TakeOver(ctx context.Context, h brain.Handle) error {
 	return err
 }
 
-// startJobs runs the jobs of the brain that are waiting, in the background. It returns at once.
-// done is that of their announcement; without one, they are announced before they are run.
+// startJobs runs the brain's waiting jobs in the background. It returns at once. done withdraws
+// their announcement. If it is nil, the jobs are announced before they are run.
 func (s *Service) startJobs(h brain.Handle, done func()) {
 	b := s.jobs.brains.of(h)
 	s.jobs.mu.Lock()
@@ -132,7 +132,7 @@ func (s *Service) endScan(h brain.Handle, b *brainJobs, complete bool) bool {
 	b.scanning = complete && b.scanAgain
 	b.scanAgain = false
 	if !complete && h.Leased() {
-		// A server that does not answer for a moment: the jobs that were announced have to be run.
+		// A server may fail to answer for a moment, but the announced jobs have to be run.
 		s.later(h, b, s.jobs.retryAfter, func() {
 			b.scanning = true
 			s.goWith(h, func() { s.scanJobs(h, b, len(b.announced) > 0) })
@@ -143,7 +143,7 @@ func (s *Service) endScan(h brain.Handle, b *brainJobs, complete bool) bool {
 }
 
 // later calls start after a time, with jobs.mu held, unless the service is closed by then. The
-// brain stays in use until then. It requires jobs.mu.
+// brain stays in use until then. The caller holds jobs.mu.
 func (s *Service) later(h brain.Handle, b *brainJobs, after time.Duration, start func()) {
 	b.waiting++
 	release := h.Acquire()
@@ -158,8 +158,9 @@ func (s *Service) later(h brain.Handle, b *brainJobs, after time.Duration, start
 	})
 }
 
-// endIfIdle withdraws the announcements of the brain if this process has nothing left to do. Those
-// of a service that is closed remain, so that other processes continue. It requires jobs.mu.
+// endIfIdle withdraws the announcements of the brain if this process has nothing left to do. A
+// closed service keeps its announcements, so that other processes continue. The caller holds
+// jobs.mu.
 func (s *Service) endIfIdle(b *brainJobs) {
 	if b.scanning || !b.scanned || b.waiting > 0 || len(b.queues) > 0 || s.jobs.closed {
 		return

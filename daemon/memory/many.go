@@ -13,8 +13,8 @@ type documentReader interface {
 	ReadMany(ctx context.Context, files []store.FileInfo) ([]store.Document, error)
 }
 
-// readEach calls use for each of the files in their order, also for one that does not exist. An
-// error of use ends it. A document that exists but cannot be read has an Err, and no content.
+// readEach calls use for each of the files in their order, including missing ones. An error of use
+// ends it. A document that exists but cannot be read has an Err and no content.
 func readEach(ctx context.Context, r documentReader, files []store.FileInfo, use func(store.Document) error) error {
 	for len(files) > 0 {
 		docs, err := r.ReadMany(ctx, files)

@@ -11,12 +11,12 @@ import (
 	"evalctl/daemon/store"
 )
 
-// A record and its original leave with their document, and a record follows a document that is
-// renamed. Documents are deleted and renamed by path too, where every operation has to be one event
-// and no more, so the records are changed afterwards, in a batch of their own: in the background
-// right after the commit, before the next ingest, and, for what an earlier process has left, before
-// the first ingest after a start. If several processes use the brain, each one follows what the
-// others ingest and delete while its store is open, and reads all records again when it was not.
+// A record and its original are deleted with their document, and a record follows a renamed
+// document. Documents are also deleted and renamed by path, where an operation has to be exactly
+// one event. So the records are changed afterwards, in a separate batch: in the background right
+// after the commit, before the next ingest, and before the first ingest after a start. If several
+// processes use the brain, each one follows the events of the others while its store is open, and
+// otherwise reads all records again.
 
 // originals knows which records depend on which documents of a brain.
 type originals struct {
@@ -58,7 +58,7 @@ func (o *originals) addOwn(document, record string) {
 }
 
 // observe marks the record of a document that an event removes from its path, and a record that
-// another process has written. It reports whether there is one. It runs inside a commit.
+// another process has written. It reports whether it marked one. It runs inside a commit.
 func (o *originals) observe(e store.ChangeEvent) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -227,11 +227,10 @@ func (o *originals) settle(ctx context.Context, st *store.Store, stale map[strin
 	})
 }
 
-// unknownRecord stands for the record of a document that cannot be read.
+// unknownRecord replaces the record of a document that cannot be read.
 const unknownRecord = "?"
 
-// recordsOf returns the path of the record of each of the documents that have one, as their front
-// matter says.
+// recordsOf returns the paths of the records that the documents' front matter names.
 func recordsOf(ctx context.Context, r documentReader, documents []string) (map[string]string, error) {
 	slices.Sort(documents)
 	records := map[string]string{}
@@ -246,8 +245,8 @@ func recordsOf(ctx context.Context, r documentReader, documents []string) (map[s
 	return records, err
 }
 
-// settleOne changes the record at a path, whose document is not where it says. moved is where it is
-// now, or "".
+// settleOne changes the record at a path whose document has gone. moved is the new path of the
+// document, or "".
 func (o *originals) settleOne(ctx context.Context, b *store.Batch, name string, record ingestRecord, moved string) error {
 	sha256, kind, ok := parseRecordPath(name)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// readAll reads all records. It marks those whose document is not where they say, and originals
+// readAll reads all records. It marks records whose document is not at its path, and originals
 // without a record.
 func (o *originals) readAll(ctx context.Context, st *store.Store) error {
 	files, err := st.List(ctx, originalsDir, store.ListOptions{Recursive: true, IncludeGenerated: true})
@@ -49,8 +49,8 @@ func (o *originals) readForeign(ctx context.Context, st *store.Store) error {
 	return o.markMissing(ctx, st, missing)
 }
 
-// readRecords reads the records at files, and adds those to missing whose document is not where
-// they say.
+// readRecords reads the records at files. It adds those whose document is not at its path to
+// missing.
 func (o *originals) readRecords(
 	ctx context.Context, st *store.Store, files []store.FileInfo, missing map[string][]string,
 ) error {
@@ -83,11 +83,12 @@ func (o *originals) readRecords(
 	return nil
 }
 
-// maxLookups is up to how many documents are looked up one by one. Each is a round trip to a
-// database, and listing all documents of a brain takes about as long as some dozens.
+// maxLookups is the largest number of documents that are looked up one by one. Each lookup is a
+// round trip to a database. Listing all documents of a brain takes about as long as some dozens of
+// them.
 const maxLookups = 64
 
-// existing returns those of the names that are in the store.
+// existing returns the names that are in the store.
 func existing(ctx context.Context, st *store.Store, names []string) (exist map[string]bool, err error) {
 	exist = map[string]bool{}
 	if len(names) <= maxLookups {

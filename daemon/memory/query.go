@@ -12,7 +12,7 @@ import (
 	"evalctl/daemon/search/question"
 )
 
-// textKey is the wire key of a request's text, with the limits of such a request.
+// textKey is the wire key of a request's text, with its limits.
 type textKey struct {
 	name           string
 	maxChars, topK int
@@ -30,8 +30,7 @@ var (
 	sorts  = []string{protocol.SortRelevance, protocol.SortRecency, protocol.SortRelevanceThenRecency}
 )
 
-// parseQuery converts the part of a request that a search and an ask share. Its errors
-// are *ArgumentError.
+// parseQuery converts the fields that a search and an ask share. Its errors are *ArgumentError.
 func parseQuery(r protocol.SearchRequest, text textKey) (search.Query, error) {
 	q := search.Query{
 		Text: r.Query, Mode: search.Mode(cmp.Or(r.Mode, protocol.ModeAuto)),
@@ -67,8 +66,8 @@ func parseQuery(r protocol.SearchRequest, text textKey) (search.Query, error) {
 	return q, nil
 }
 
-// readOperators moves the operators of a query's text to its conditions, and returns them as they
-// were read. If they are given, the text has some even if it looks like a sentence.
+// readOperators moves the operators in a query's text to its conditions, and returns them as
+// written. If given is true, the text has operators even if it looks like a sentence.
 func readOperators(q *search.Query, given bool) ([]string, error) {
 	parse := question.ParseOperators
 	if given {
@@ -108,8 +107,8 @@ func parseFilters(f protocol.SearchFilters) (search.Filter, error) {
 	return filter, nil
 }
 
-// checkText, like the checks below, returns error instead of *ArgumentError, so that
-// cmp.Or finds the first one that is not nil.
+// checkText, like the checks below, returns error instead of *ArgumentError, so that cmp.Or finds
+// the first one that is not nil.
 func checkText(name, text string, limit int) error {
 	if strings.TrimSpace(text) == "" {
 		return argumentErrorf(name, "is missing or blank")
@@ -147,8 +146,8 @@ func checkList(name string, list []string) error {
 	return nil
 }
 
-// A date without a time of day means the first or the last instant of that day in UTC,
-// so that a range includes the documents of its first and last day.
+// A date without a time of day means the first or the last instant of that day in UTC, so that a
+// range includes the documents of its first and last day.
 const (
 	startOfDay = time.Duration(0)
 	endOfDay   = 24*time.Hour - time.Nanosecond
@@ -157,8 +156,8 @@ const (
 // isDay reports whether a date that parseDate accepts has no time of day.
 func isDay(date string) bool { return len(date) == len(time.DateOnly) }
 
-// parseDate parses an RFC 3339 time, or a day, to which it adds instant. An empty date
-// is the zero time.
+// parseDate parses an RFC 3339 time, or a day, to which it adds instant. An empty date is the zero
+// time.
 func parseDate(name, date string, instant time.Duration) (time.Time, error) {
 	if date == "" {
 		return time.Time{}, nil

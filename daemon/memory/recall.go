@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// contextWeight is the weight of the conversation in a recall, where the query has weight 1. See
-	// docs/sessions.md for how it was measured. A query of one or two terms says less, and the
-	// conversation has vagueWeight more for each of three that is missing.
+	// contextWeight is the weight of the conversation in a recall, where the query has weight 1.
+	// See docs/sessions.md for the measurement. Queries of one or two terms are vague: for each
+	// term below three, the conversation gets vagueWeight more.
 	contextWeight = 0.2
 	vagueWeight   = 0.15
 	clearTerms    = 3
@@ -24,7 +24,7 @@ const (
 	contextWords    = 200
 	// recallDepth is how many chunks of each ranking are fused, at least.
 	recallDepth = 100
-	// ownBytes is how much of the end of a session is not found by the words of the conversation.
+	// ownBytes is how much of the end of a session the words of the conversation do not find.
 	ownBytes = 64 << 10
 	// maxOwnSegments bounds the search for that part.
 	maxOwnSegments = 64
@@ -37,10 +37,10 @@ const (
 )
 
 // Recall ranks the brain's chunks for a query that is asked in a session (spec 4.1, memory_recall).
-// The latest messages of the session are a second query with a lower weight. The session's own
-// messages are found like any document, once they have been added, but only by the first query: of
-// the second, whose words are theirs, they would be the best hits. A session without messages, or
-// one that does not exist, makes it a plain search. An invalid request is an *ArgumentError.
+// The latest messages of the session are a second query with a lower weight. Once the session's own
+// messages are stored, the first query finds them like any document. The second query leaves them
+// out, because they have its words and would be its best hits. A missing or empty session makes it
+// a plain search. An invalid request is an *ArgumentError.
 func (s *Service) Recall(
 	ctx context.Context, h brain.Handle, session string, r protocol.RecallRequest,
 ) (protocol.RecallResponse, error) {
@@ -85,7 +85,7 @@ func recall(ctx context.Context, h brain.Handle, q search.Query, said recentPart
 	if err != nil {
 		return brain.SearchResult{}, err
 	}
-	// By words, because an embedder would be asked for the vector of a text that nobody searches
+	// Search by words, because an embedder would compute the vector of a text that nobody searches
 	// for.
 	q.Text, q.Mode, q.Filter.Except = said.words, search.ModeBM25, said.own
 	around, err := find(ctx, h, q)
@@ -103,9 +103,9 @@ func weightOfContext(query string) float64 {
 	return contextWeight + vagueWeight*float64(missing)
 }
 
-// fuseRecall returns the hits of both rankings, best first. A score is that of the query plus
-// weight times that of the conversation, each as a part of the best one. So a query that says what
-// it is about keeps its lead, and one that does not is decided by the conversation.
+// fuseRecall returns the hits of both rankings, best first. A score is the query's score plus
+// weight times the conversation's score, each relative to the best one of its ranking. So a
+// specific query keeps its lead, and the conversation decides for a vague one.
 func fuseRecall(query, conversation []search.Hit, weight float64) []search.Hit {
 	hits := slices.Clone(query)
 	byText := map[string]int{} // of identical texts, each ranking has one
@@ -130,9 +130,8 @@ func fuseRecall(query, conversation []search.Hit, weight float64) []search.Hit {
 	return hits
 }
 
-// leads returns the scores of a ranking by words as parts of the best one. In a fused ranking, the
-// score of a hit is at least that of every later one, because ranks alone do not show how far
-// apart hits are.
+// leads returns the scores of a ranking by words, relative to the best one. Ranks alone do not show
+// how far apart hits are. So in a fused ranking, a hit has at least the score of every later one.
 func leads(hits []search.Hit) []float64 {
 	scores := make([]float64, len(hits))
 	best := 0.
@@ -156,7 +155,7 @@ func withComponent(components map[string]float64, key string, value float64) map
 	return out
 }
 
-// recentPart is what a recall needs to know about a session.
+// recentPart is the part of a session that a recall needs.
 type recentPart struct {
 	words string          // of the latest messages
 	own   map[string]bool // documents of the end of the session
@@ -198,8 +197,8 @@ func recentSession(ctx context.Context, st *store.Store, session string) (recent
 	return part, nil
 }
 
-// contextText returns the words of the latest messages that somebody said. They are given in
-// reverse order.
+// contextText returns the words of the latest messages that somebody said. latest is in reverse
+// order.
 func contextText(latest []message) string {
 	var words []string
 	said := 0

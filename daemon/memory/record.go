@@ -20,10 +20,9 @@ const markdownExt = ".md"
 
 // recordOf derives the record of a document (spec 2, DocumentRecord).
 //
-// The id is the path, as everywhere in this daemon. On every store, commit_sha is the
-// git blob id of the content: it depends on the content alone, and in a git store
-// git log --find-object finds the commit. The time of creation is the one in the front
-// matter, otherwise the time of the last write.
+// The id is the path. On every store, commit_sha is the git blob id of the content: it depends on
+// the content alone, and in a git store git log --find-object finds the commit. The time of
+// creation is the one in the front matter, otherwise the time of the last write.
 func recordOf(brain, name string, data []byte, modified time.Time) protocol.DocumentRecord {
 	sum := sha256.Sum256(data)
 	blob := sha1.New()
@@ -55,7 +54,7 @@ func recordOf(brain, name string, data []byte, modified time.Time) protocol.Docu
 const badDate = "date: it cannot be read, so that no search at a time or for a range of dates finds the document: " +
 	"write it as YYYY-MM-DD"
 
-// Problems returns what cannot be read of a document, as its record has it.
+// Problems returns the parts of a document that cannot be read, in the words of its record.
 func Problems(name string, data []byte) []string {
 	if !frontmatter.IsMarkdown(name) {
 		return nil
@@ -141,7 +140,7 @@ func checkMetadata(r protocol.CreateDocument) error {
 	return nil
 }
 
-// checkMetadataValue applies the limits of spec 2 to one key of metadata, which name names.
+// checkMetadataValue applies the limits of spec 2 to one key of metadata. Errors call it name.
 func checkMetadataValue(name, key string, value any) error {
 	if n := utf8.RuneCountInString(key); n == 0 || n > protocol.MaxMetadataKey {
 		return argumentErrorf(name, "key %q does not have 1 to %d characters", key, protocol.MaxMetadataKey)

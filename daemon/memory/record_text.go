@@ -7,8 +7,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// documentText returns the content of a new document. What the request gives next to the content
-// is written into the front matter of Markdown; any other content is kept as it is.
+// documentText returns the content of a new document. The other fields of the request are written
+// into the front matter of Markdown. Other content is kept unchanged.
 func documentText(r protocol.CreateDocument, now time.Time) (string, error) {
 	if !frontmatter.IsMarkdown(r.Path) {
 		return r.Content, nil

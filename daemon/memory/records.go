@@ -17,15 +17,14 @@ import (
 	"evalctl/internal/printable"
 )
 
-// A record is not stored: it is derived from the path, the content and the time of a
-// document, however the document was written. It therefore lasts as long as the document and cannot
-// contradict it.
+// A record is not stored. It is derived from the path, the content and the time of a document, so
+// it cannot contradict the document.
 
-// CreateDocument stores a new document (spec 4.1, memory_remember). Without a path, it
-// gets an unused one that is derived from its title; a path that is taken is
-// store.ErrConflict. The title, tags, metadata, source and time of creation are added to
-// the front matter of a Markdown document. An invalid argument is an *ArgumentError or
-// store.ErrInvalidPath, content that is too long ErrTooLarge.
+// CreateDocument stores a new document (spec 4.1, memory_remember). Without a path, the document
+// gets an unused one derived from its title. A path that is taken is store.ErrConflict. The front
+// matter of a Markdown document gets the title, tags, metadata, source and time of creation. An
+// invalid argument is an *ArgumentError or store.ErrInvalidPath, and content that is too long
+// ErrTooLarge.
 func (s *Service) CreateDocument(
 	ctx context.Context, h brain.Handle, r protocol.CreateDocument,
 ) (protocol.DocumentRecord, error) {
@@ -85,8 +84,8 @@ func (s *Service) CreateDocument(
 	return readRecord(ctx, st, h.Brain().ID, r.Path)
 }
 
-// nameOf returns the name from which a document without a path gets one, and the title
-// to write into it, which is empty when the content has a title.
+// nameOf returns the name from which a document without a path gets one, and the title to write
+// into it. The title is empty if the content has one.
 func nameOf(r protocol.CreateDocument) (name, title string) {
 	if r.Title != "" {
 		return r.Title, r.Title
@@ -135,8 +134,8 @@ func (*Service) DeleteDocument(ctx context.Context, h brain.Handle, document str
 	return deleteDocument(ctx, st, document)
 }
 
-// byID returns the store of a document. Clients need not know that the id of a document
-// is its path: an id that is not a valid path is unknown, not invalid.
+// byID returns the store of a document. The id of a document is its path, but clients need not
+// know: an invalid path is an unknown id, not an invalid argument.
 func byID(ctx context.Context, h brain.Handle, document string) (*store.Store, error) {
 	st, err := h.Store(ctx)
 	if err == nil && store.ValidPath(document) != nil {
@@ -151,8 +150,8 @@ type DocumentPage struct {
 	Limit  int    // 1 to protocol.MaxListItems; 0 selects all, at most that many
 }
 
-// Of returns the files of the page, and the cursor of the next one if there is one. The files are
-// those of a listing, ascending by path. Without a limit, more than protocol.MaxListItems files are
+// Of returns the files of the page, and the cursor of the next page if there is one. files is a
+// listing, ascending by path. Without a limit, more than protocol.MaxListItems files are
 // ErrTooLarge.
 func (p DocumentPage) Of(files []store.FileInfo) (page []store.FileInfo, next string, err error) {
 	if p.Limit < 0 || p.Limit > protocol.MaxListItems {
@@ -215,9 +214,9 @@ func readRecord(ctx context.Context, st *store.Store, id, path string) (protocol
 	return storedRecord(id, docs[0]), nil
 }
 
-// storedRecord returns the record of a document that exists. After a write while it was read, it
-// may have new content with an old time, and a client that compares times reads it again. The other
-// way round, the client would keep old content with the new time.
+// storedRecord returns the record of a document that exists. If it was written while it was read,
+// it may have new content with an old time, and a client that compares times reads it again. The
+// reverse would leave the client with old content and a new time.
 func storedRecord(id string, d store.Document) protocol.DocumentRecord {
 	return recordOf(id, d.Path, []byte(d.Content), d.ModTime.Truncate(time.Millisecond))
 }

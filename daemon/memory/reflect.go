@@ -15,12 +15,12 @@ import (
 	"evalctl/daemon/store"
 )
 
-// maxReflectBytes bounds what a reflection reads of the end of a session, in bytes of the messages
-// files. Each 12,000 bytes of text are a request to the model.
+// maxReflectBytes limits how much of the end of a session a reflection reads, in bytes of the
+// messages files. Each 12,000 bytes of text are a request to the model.
 const maxReflectBytes = 256 << 10
 
-// reflection is the outcome of reflecting on a session, as its state has it. Attempts counts how
-// often the model was asked.
+// reflection is the stored outcome of reflecting on a session. Attempts counts the calls of the
+// model.
 type reflection struct {
 	Status   string `json:"status"`
 	Attempts int    `json:"attempts"`
@@ -29,15 +29,15 @@ type reflection struct {
 	Found *protocol.Reflection `json:"found,omitempty"`
 }
 
-// Reflect ends a session, has its remaining facts extracted, and asks the model what it came to
-// (spec 4.1, memory_reflect). What is worth remembering as a whole becomes an episode, a document
-// below memory/agent/episodes/.
+// Reflect ends a session, has its remaining facts extracted, and asks the model for its outcome
+// (spec 4.1, memory_reflect). An outcome worth remembering becomes an episode, a document below
+// memory/agent/episodes/.
 //
-// The session is ended first, so a failure of the model leaves it ended, with the status failed;
-// reflecting again tries again. Once the status is completed or no_result, further calls return the
+// The session is ended first, so after a failure of the model it is ended with the status failed.
+// Another call tries again. Once the status is completed or no_result, further calls return the
 // same response. Concurrent calls ask the model once. When ctx ends, the reflection continues, and
-// a later call returns it. A session that does not exist, and one in which neither a user nor an
-// assistant said anything, is no_result. The first is not created.
+// a later call returns it. A missing session, and one in which neither a user nor an assistant said
+// anything, is no_result. A missing session is not created.
 func (s *Service) Reflect(
 	ctx context.Context, h brain.Handle, session string,
 ) (protocol.ReflectResponse, error) {
@@ -73,7 +73,8 @@ func (s *Service) Reflect(
 	return state.reflectResponse(), nil
 }
 
-// endAndReflect ends a session and reflects on it, unless that has been done since it was read.
+// endAndReflect ends a session and reflects on it, unless another call did so after the session was
+// read.
 func (s *Service) endAndReflect(
 	ctx context.Context, h brain.Handle, before sessionState,
 ) (sessionState, error) {
@@ -126,7 +127,7 @@ func (st sessionState) reflectResponse() protocol.ReflectResponse {
 	}
 }
 
-// endSession ends a session that is open, and adds a job for the facts that were not extracted.
+// endSession ends an open session, and adds a job for the facts that were not extracted.
 func (s *Service) endSession(
 	ctx context.Context, h brain.Handle, st *store.Store, session string,
 ) (state sessionState, err error) {
@@ -149,7 +150,7 @@ func (s *Service) endSession(
 }
 
 // reflect asks the model and stores the outcome. A failure of the model is an outcome, the end of
-// the context is an error.
+// the context an error.
 func (s *Service) reflect(
 	ctx context.Context, h brain.Handle, st *store.Store, state sessionState,
 ) (sessionState, error) {
@@ -187,7 +188,7 @@ func (s *Service) reflect(
 	return state, err
 }
 
-// outcomeOf returns the outcome without the path of the episode. Attempts is the number to add.
+// outcomeOf returns the outcome without the path of the episode. Its Attempts is the number to add.
 func outcomeOf(found distill.Reflection, use distill.Use, err error) reflection {
 	switch {
 	case err != nil:
@@ -203,8 +204,8 @@ func outcomeOf(found distill.Reflection, use distill.Use, err error) reflection 
 	}
 }
 
-// lastMessages returns the last messages of a session: those of as many segments as have limit
-// bytes together, and at least of one.
+// lastMessages returns the messages of the last segments of a session. It reads segments until they
+// have limit bytes, and at least one.
 func lastMessages(
 	ctx context.Context, st *store.Store, state sessionState, limit int,
 ) ([]message, error) {

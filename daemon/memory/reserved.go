@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// ownFolders are the folders in which the daemon keeps files of its own, and what clients use
-// instead of writing those.
+// ownFolders are the folders with files of the daemon's own, and what clients use instead of
+// writing there.
 var ownFolders = map[string]string{
 	sessionsDir + "/":    "add messages to the session",
 	jobsDir + "/":        "ask for what the job does",
@@ -13,10 +13,10 @@ var ownFolders = map[string]string{
 	consolidationsFolder: "consolidate the brain",
 }
 
-// CheckWritable returns an *ArgumentError for a path that clients must not write: a file of the
-// daemon's own, whose content it relies on, or below one. In the folders of sessions, jobs,
-// originals and consolidations, these are the generated files, whose names begin with an
-// underscore. Clients may read and delete them.
+// CheckWritable returns an *ArgumentError for a path that clients must not write: a file whose
+// content the daemon relies on, or a path below one. In the folders of sessions, jobs, originals
+// and consolidations, these are the generated files, whose names begin with an underscore. Clients
+// may read and delete them.
 func CheckWritable(path string) error {
 	for folder, instead := range ownFolders {
 		rest, in := strings.CutPrefix(path, folder)

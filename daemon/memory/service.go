@@ -1,36 +1,32 @@
-// Package memory implements the operations on a brain: what a client of the daemon
-// does with one, once it has a brain.Handle. Everything that an operation needs from
-// the brain is behind the handle: its store, its search index and its events.
+// Package memory implements the operations on a brain. A brain.Handle gives an operation the
+// brain's store, its search index and its events.
 //
 // Each operation is a method of Service in a file of its own:
 //
 //   - search.go: ranked chunks for a query; query.go checks the request
 //   - ask.go: a question answered from the documents; package reader has the prompts and makes
-//     citations of what the model writes
-//   - facts.go: how the daemon marks what it writes by itself, and the lines of documents of facts
+//     citations of the model's markers
+//   - facts.go: the documents that the daemon writes by itself, and the lines of documents of facts
 //   - records.go: documents by id; record.go derives a record from a document,
 //     record_text.go a document from the request for one
-//   - ingest.go and ingest_url.go: files and pages as documents; ingest_path.go decides where,
-//     ingest_text.go what is written, ingest_record.go finds the document of a file,
+//   - ingest.go and ingest_url.go: files and pages as documents; ingest_path.go chooses the path,
+//     ingest_text.go makes the text, ingest_record.go finds the document of a file,
 //     ingest_queue.go leaves large files to jobs, originals.go removes files without a document,
-//     and originals_read.go finds those of an earlier process
+//     and originals_read.go finds such files of an earlier process
 //   - group.go: one commit of concurrent requests
 //   - session.go: messages of sessions; session_key.go names their folders, session_message.go
-//     checks messages, session_segment.go writes them, session_state.go has what is known about a
-//     session
-//   - extract.go: facts of sessions and transcripts; extract_read.go decides what a step reads
+//     checks messages, session_segment.go writes them, session_state.go has the state of a session
+//   - extract.go: facts of sessions and transcripts; extract_read.go chooses the messages of a step
 //   - recall.go: a search in the context of a session
-//   - reflect.go: the end of a session; background.go finishes what a request began when its client
-//     is gone
-//   - consolidate.go: facts and episodes become notes and summaries; consolidate_read.go says what
-//     there is, consolidate_plan.go, consolidate_claims.go, consolidate_note.go and
-//     consolidate_summaries.go what becomes of it, consolidate_record.go writes it, and
-//     consolidate_news.go knows whether there is anything to do
+//   - reflect.go: the end of a session; background.go finishes a request whose client is gone
+//   - consolidate.go: facts and episodes become notes and summaries; consolidate_read.go reads them,
+//     consolidate_plan.go, consolidate_claims.go, consolidate_note.go and consolidate_summaries.go
+//     plan the changes, consolidate_record.go applies them, and consolidate_news.go knows whether
+//     there is anything to do
 //   - jobs.go: work that continues after the response; jobs_scan.go finds it, jobs_run.go runs it
 //
-// Further operations follow the same pattern: a file that documents the operation's
-// rules, and helper files that only that operation uses. None of them keeps state outside the
-// brain's store.
+// A further operation gets a file that documents its rules, and helper files that only it uses.
+// Operations keep no state outside the brain's store.
 package memory
 
 import (
@@ -64,7 +60,7 @@ type Config struct {
 // Service implements the operations. It is safe for concurrent use.
 type Service struct {
 	cfg Config
-	// distiller asks the Reader what conversations and notes come down to.
+	// distiller asks the Reader to condense conversations and notes.
 	distiller *distill.Distiller
 	jobs      *jobs
 	// consolidating has the brain.Handle of each brain that is being consolidated.

@@ -10,8 +10,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// maxSegment is the size at which a messages file is complete, in bytes. Adding a message rewrites
-// the last one, so that this bounds what is written besides the message.
+// maxSegment is the size in bytes at which a messages file is complete. Adding a message rewrites
+// the last file, so this bounds the cost.
 const maxSegment = 32 << 10
 
 // AddMessages adds messages to a session, all or none, and returns their records in the same order
@@ -72,8 +72,8 @@ func newMessages(session string, messages []protocol.SessionMessage, now time.Ti
 	return out, nil
 }
 
-// addMessages adds to the session, which it opens if there is none. It numbers the messages, each
-// time it is called. Those that do not ask to skip it have the facts of the session extracted.
+// addMessages adds messages to the session, and opens it if there is none. Each call numbers the
+// messages. It has the facts extracted from messages that do not ask to skip extraction.
 func (s *Service) addMessages(
 	ctx context.Context, b *store.Batch, session string, messages []message, now time.Time,
 ) error {
@@ -108,7 +108,7 @@ func (s *Service) addMessages(
 	return state.write(ctx, b)
 }
 
-// lastFinal returns the index of the last message that does not skip the extraction, or -1.
+// lastFinal returns the index of the last message that does not skip extraction, or -1.
 func lastFinal(messages []message) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if !messages[i].skipsExtract() {

@@ -16,8 +16,8 @@ import (
 // sessionsDir contains a folder for each session.
 const sessionsDir = "sessions"
 
-// checkSessionID accepts 1 to 128 code points of printable text. Format characters are accepted
-// too, because some scripts and emoji need them.
+// checkSessionID accepts 1 to 128 code points of printable text, and format characters, which some
+// scripts and emoji need.
 func checkSessionID(id string) error {
 	if err := checkText("session_id", id, protocol.MaxSessionID); err != nil {
 		return err
@@ -35,10 +35,10 @@ func unprintable(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
 }
 
-// sessionKey returns the name of a session's folder, and of the files that are derived from the
-// session. It is the id itself if that is a plain file name, otherwise a readable part of the id
-// and its SHA-256. A plain name contains no "=", so that the two forms cannot meet. Upper case is
-// not plain, because some file systems do not distinguish it.
+// sessionKey returns the name of a session's folder and of files derived from the session: the id
+// if it is a plain file name, otherwise a readable part of the id and its SHA-256. A plain name
+// contains no "=", so the two forms cannot collide. Upper case is not plain, because some file
+// systems ignore case.
 func sessionKey(id string) string {
 	if plainKey(id) {
 		return id
@@ -48,7 +48,7 @@ func sessionKey(id string) string {
 	return readable[:min(len(readable), maxPlainKey)] + "=" + hex.EncodeToString(sum[:])
 }
 
-// maxPlainKey leaves room for what file names add to a key, in bytes.
+// maxPlainKey leaves room for the rest of file names that contain a key, in bytes.
 const maxPlainKey = 64
 
 func plainKey(id string) bool {
@@ -65,10 +65,9 @@ func plainKey(id string) bool {
 	return true
 }
 
-// sessionFile returns the path of a file of a session.
 func sessionFile(id, name string) string { return path.Join(sessionsDir, sessionKey(id), name) }
 
-// Segments are numbered from 1. A segment is a range of messages with the messages themselves,
+// Segments are numbered from 1. A segment is a range of messages. It has the messages themselves,
 // which are authoritative, and a transcript for readers and for the search.
 func messagesPath(id string, segment int) string {
 	return sessionFile(id, fmt.Sprintf("_messages-%04d.jsonl", segment))

@@ -21,7 +21,7 @@ const (
 )
 
 // message is one line of a messages file. Index counts the messages of the session from 0. At has
-// the zone that the client gave, which decides the day that "yesterday" counts from.
+// the client's time zone, which decides the day that "yesterday" counts from.
 type message struct {
 	Index    int            `json:"index"`
 	ID       string         `json:"id"`
@@ -62,8 +62,8 @@ func newMessage(m protocol.SessionMessage, where string, now time.Time) (message
 	return out, checkMessageMetadata(m.Metadata, where)
 }
 
-// messageTime returns the given time, or now. A year in UTC must be 1 to 9999, because RFC 3339
-// cannot represent others.
+// messageTime returns the given time, or now. Its year in UTC must be 1 to 9999, the range of RFC
+// 3339.
 func messageTime(given, where string, now time.Time) (time.Time, error) {
 	if given == "" {
 		return now.UTC().Truncate(time.Millisecond), nil
@@ -136,7 +136,7 @@ func encodeMessages(messages []message) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// decodeMessages reads the messages file at path. One that cannot be read is store.ErrDamaged.
+// decodeMessages reads the messages file at path. An unreadable file is store.ErrDamaged.
 func decodeMessages(path string, data []byte) ([]message, error) {
 	var out []message
 	for line := range bytes.Lines(data) {

@@ -21,8 +21,8 @@ type segmentWriter struct {
 	date  time.Time // of the first of the collected messages
 }
 
-// add adds a message to the last segment. A segment ends when it is full, and with the day, so that
-// the date of its transcript is that of all its messages.
+// add adds a message to the last segment. A segment ends when it is full, and at the end of a day,
+// so that the date of its transcript holds for all its messages.
 func (w *segmentWriter) add(ctx context.Context, b *store.Batch, m message) error {
 	line, err := encodeMessages([]message{m})
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *segmentWriter) add(ctx context.Context, b *store.Batch, m message) erro
 	return nil
 }
 
-// flush writes what is collected.
+// flush writes the collected messages.
 func (w *segmentWriter) flush(ctx context.Context, b *store.Batch) error {
 	if len(w.lines) == 0 {
 		return nil
@@ -73,8 +73,8 @@ func (w *segmentWriter) flush(ctx context.Context, b *store.Batch) error {
 	return b.Append(ctx, path, []byte(text))
 }
 
-// transcriptHeader returns the front matter of the transcript of a segment. date is when its first
-// message was written.
+// transcriptHeader returns the front matter of the transcript of a segment. date is the time of its
+// first message.
 func transcriptHeader(session string, date, now time.Time) (string, error) {
 	text, err := frontmatter.Set("", frontmatter.Fields{
 		Title: "Session " + session, Date: date, Created: now,
@@ -86,7 +86,7 @@ func transcriptHeader(session string, date, now time.Time) (string, error) {
 	return text, nil
 }
 
-// readSegment returns the messages of a segment. It is store.ErrNotFound if the file was deleted.
+// readSegment returns the messages of a segment. A deleted file is store.ErrNotFound.
 func readSegment(ctx context.Context, r documentReader, session string, segment int) ([]message, error) {
 	path := messagesPath(session, segment)
 	data, err := r.Read(ctx, path)
@@ -96,12 +96,12 @@ func readSegment(ctx context.Context, r documentReader, session string, segment 
 	return decodeMessages(path, data)
 }
 
-// segmentsAtOnce is how many segments are read together. The last two have as much as most callers
-// need, unless they are short because days ended.
+// segmentsAtOnce is how many segments are read together. The last two have enough for most callers,
+// unless the ends of days have made them short.
 const segmentsAtOnce = 4
 
 // readBackwards calls use with the messages file of each segment, the last one first, as long as
-// use returns more. A file that does not exist is store.ErrDamaged.
+// use returns more. A missing file is store.ErrDamaged.
 func readBackwards(
 	ctx context.Context, r documentReader, state sessionState, use func(path string, data []byte) (more bool, err error),
 ) error {

@@ -13,22 +13,22 @@ import (
 // sessionVersion is the version of the files of a session.
 const sessionVersion = 1
 
-// sessionState is the content of a session's _session.json. It has a bounded size, so that the cost
-// of adding a message does not depend on how many there are.
+// sessionState is the content of a session's _session.json. Its size is bounded, so that the cost
+// of adding a message does not grow with the session.
 type sessionState struct {
 	Version   int       `json:"version"`
 	ID        string    `json:"id"`
 	CreatedAt time.Time `json:"created_at"`
 	Messages  int       `json:"messages"`
 
-	// Segment is the last segment, SegmentBytes the size of its messages file, and Day the day
-	// that its messages were written on.
+	// Segment is the last segment, SegmentBytes the size of its messages file, and Day the day of
+	// its messages.
 	Segment      int    `json:"segment"`
 	SegmentBytes int    `json:"segment_bytes"`
 	Day          string `json:"day"`
 
-	// Final counts the first messages from which facts may be extracted: those up to the last one
-	// that did not ask to skip it, and all when the session has ended.
+	// Final counts the first messages from which facts may be extracted, up to the last one that
+	// does not skip extraction. Once the session has ended, it counts all messages.
 	Final int `json:"final"`
 	// ExtractJob is the last job that extracts facts from the session.
 	ExtractJob string `json:"extract_job,omitempty"`
@@ -45,8 +45,8 @@ type sessionState struct {
 
 func statePath(id string) string { return sessionFile(id, "_session.json") }
 
-// readSession returns the state of a session. Without one it is store.ErrNotFound, and a state that
-// cannot be read is store.ErrDamaged.
+// readSession returns the state of a session. A missing session is store.ErrNotFound, an unreadable
+// state store.ErrDamaged.
 func readSession(ctx context.Context, r documentReader, id string) (sessionState, error) {
 	path := statePath(id)
 	data, err := r.Read(ctx, path)

@@ -29,7 +29,7 @@ const (
 )
 
 // RetrieveEvent is the first event of an ask stream. Chunks is never null. The modes, Fusion,
-// Degraded and Indexing are those of SearchResponse.
+// Degraded and Indexing are as in SearchResponse.
 type RetrieveEvent struct {
 	Chunks        []RetrievedChunk `json:"chunks"`
 	Mode          string           `json:"mode"`
@@ -46,7 +46,7 @@ type RetrievedChunk struct {
 	DocumentID string  `json:"document_id"`
 	Score      float64 `json:"score"`
 	Preview    string  `json:"preview"`
-	// Duplicates and MoreDuplicates are those of SearchChunk.
+	// Duplicates and MoreDuplicates are as in SearchChunk.
 	Duplicates     []Duplicate `json:"duplicates,omitempty"`
 	MoreDuplicates int         `json:"more_duplicates,omitempty"`
 }
@@ -68,7 +68,7 @@ type CitationEvent struct {
 }
 
 // DoneEvent ends an ask stream that succeeded. OK is true. PromptSHA256 identifies the reader's
-// prompt; it is empty when no model was used. TookMS is in milliseconds.
+// prompt; it is empty if no model was used. TookMS is in milliseconds.
 type DoneEvent struct {
 	OK           bool    `json:"ok"`
 	Answer       string  `json:"answer"`

@@ -43,8 +43,8 @@ type Rename struct {
 // specification has no such limit, but every event repeats the reason.
 const MaxBatchText = 16 << 10
 
-// Event names of the change stream (spec 6.1). The data of EventReady is ReadyData, that of
-// EventPing is PingData, and that of EventChange is a ChangeEvent.
+// Event names of the change stream (spec 6.1). The data of EventReady is ReadyData, the data of
+// EventPing is PingData, and the data of EventChange is a ChangeEvent.
 const (
 	EventReady  = "ready"
 	EventPing   = "ping"
@@ -54,7 +54,7 @@ const (
 )
 
 // ChangeEvent reports one committed change (spec 2). Kind is created, updated, deleted or renamed.
-// OldPath is set for renamed only. When has the form of FormatTime.
+// OldPath is set only for renamed. When has the form of FormatTime.
 type ChangeEvent struct {
 	Kind    string `json:"kind"`
 	Path    string `json:"path"`
@@ -100,7 +100,8 @@ type DocumentRecord struct {
 	CreatedAt      string         `json:"created_at"`
 	UpdatedAt      string         `json:"updated_at"`
 	DeletedAt      *string        `json:"deleted_at"`
-	// Problems are what the daemon cannot read of the document, such as its date, and what follows.
+	// Problems are the parts of the document that the daemon cannot read, such as its date, and the
+	// consequences.
 	Problems []string `json:"problems,omitempty"`
 }
 

@@ -76,7 +76,7 @@ func marshalExtra(known any, extra map[string]json.RawMessage) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// encode is json.Marshal without escapes for HTML, which would change what Extra contains.
+// encode is json.Marshal without escapes for HTML, which would change Extra.
 func encode(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -2,9 +2,9 @@ package protocol
 
 import "encoding/json"
 
-// IngestFile is the JSON body of POST /v1/brains/{id}/documents/ingest/file. Content is the file as
-// it is, and Path its name, which decides the path of the document. The form multipart/form-data
-// has a file and the same fields.
+// IngestFile is the JSON body of POST /v1/brains/{id}/documents/ingest/file. Content is the
+// unchanged file, and Path its name, which decides the path of the document. The form
+// multipart/form-data has a file and the same fields.
 //
 // The kind of the file follows from As, else from ContentType, else from the extension of Path.
 type IngestFile struct {
@@ -41,8 +41,8 @@ const (
 // IngestResponse is the response to an ingest (spec 2). Hash is the SHA-256 of the bytes that were
 // sent, in lower-case hexadecimal. ChunkCount is the number of passages that search makes of the
 // document, and EmbeddedCount how many of them have a vector when the response is sent. This daemon
-// computes vectors in the background, so it is 0 for a new document. Reused means that the document
-// had been ingested before, from the same bytes.
+// computes vectors in the background, so EmbeddedCount is 0 for a new document. Reused means that
+// the same bytes were ingested before.
 //
 // With the status queued, JobID identifies the job, and the other fields except Hash are zero.
 //

@@ -6,16 +6,16 @@ type Problem struct {
 	Title  string `json:"title,omitempty"`
 	Detail string `json:"detail,omitempty"`
 	Code   string `json:"code,omitempty"`
-	// Pending is how much is still to be done until the same request can succeed, such as passages
-	// to embed. While it falls, a client has reason to wait.
+	// Pending is the amount of work left until the same request can succeed, such as passages to
+	// embed. While it falls, a client has reason to wait.
 	Pending int `json:"pending,omitempty"`
-	// Indexing is how far the index of the brain is that cannot be searched yet.
+	// Indexing is the progress of the brain's index, which cannot be searched yet.
 	Indexing *Indexing `json:"indexing,omitempty"`
 }
 
-// Indexing is how far the index of a brain is with the documents that it lacks. What is done and the
-// total begin at 0 again once the index has all of them. Bytes are 0 if sizes are not known, and
-// everything is 0 until it is known which those are.
+// Indexing is the progress of the index of a brain with the documents that it lacks. The counts
+// begin at 0 again once the index has all of them. Bytes are 0 if sizes are not known, and
+// everything is 0 until the missing documents are known.
 type Indexing struct {
 	DocumentsDone  int   `json:"documents_done"`
 	DocumentsTotal int   `json:"documents_total"`

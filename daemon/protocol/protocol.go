@@ -39,9 +39,9 @@ type Brain struct {
 	Name       string    `json:"name"`
 	Visibility string    `json:"visibility"`
 	CreatedAt  time.Time `json:"created_at,omitzero"`
-	// Skipped are the first files, ascending by path, that are where the brain's documents are, but
-	// are not documents or cannot be read, and SkippedCount is how many there are. Only a request for
-	// one brain returns them.
+	// Skipped are the first files among the brain's documents, ascending by path, that are not
+	// documents or cannot be read. SkippedCount is the number of all. Only a request for one brain
+	// returns them.
 	Skipped      []SkippedFile `json:"skipped,omitempty"`
 	SkippedCount int           `json:"skipped_count,omitempty"`
 

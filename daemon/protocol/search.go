@@ -9,7 +9,7 @@ const (
 	ModeHybridRerank = "hybrid-rerank"
 )
 
-// Modes are the modes that a request may name. EffectiveModes are those that can run: all but
+// Modes are the modes that a request may name. EffectiveModes are the modes that can run: all but
 // ModeAuto. Neither may be modified.
 var (
 	Modes          = append([]string{ModeAuto}, EffectiveModes...)
@@ -48,8 +48,8 @@ type SearchRequest struct {
 	// the fused candidates are reranked.
 	CandidateK int `json:"candidate_k,omitempty"`
 	RerankTopN int `json:"rerank_top_n,omitempty"`
-	// MaxPerDocument is the maximum number of chunks of one document; 0 means no limit. By default
-	// it is 1, and further chunks take the places that are left if so few documents match.
+	// MaxPerDocument is the maximum number of chunks of one document; 0 means no limit. The default
+	// is 1. If too few documents match, further chunks then take the remaining places.
 	MaxPerDocument *int          `json:"max_per_document,omitempty"`
 	Filters        SearchFilters `json:"filters,omitzero"`
 	// Explain requests SearchResponse.Explanation.
@@ -58,16 +58,17 @@ type SearchRequest struct {
 	Operators bool `json:"operators,omitempty"`
 }
 
-// SearchFilters restrict which documents are searched. A document must match all that are set. A
-// nil list matches every document. An empty list is rejected, because it may be meant to match
-// none.
+// SearchFilters restrict which documents are searched. A document must match all filters that are
+// set. A nil list matches every document. An empty list is rejected, because it may be meant to
+// match none.
 type SearchFilters struct {
 	PathPrefix string   `json:"path_prefix,omitempty"`
 	Paths      []string `json:"paths,omitzero"`       // one of these
 	Tags       []string `json:"tags,omitzero"`        // all of these
 	SessionIDs []string `json:"session_ids,omitzero"` // one of these
-	// DateFrom and DateTo are inclusive limits of a document's date: instants in RFC 3339, or days as
-	// YYYY-MM-DD, with which the document's day in its own zone is compared. If either is set, undated documents and those with an unreadable date do not match.
+	// DateFrom and DateTo are inclusive limits of a document's date: instants in RFC 3339, or days
+	// as YYYY-MM-DD, with which the document's day in its own zone is compared. If either is set,
+	// undated documents and those with an unreadable date do not match.
 	DateFrom string `json:"date_from,omitempty"`
 	DateTo   string `json:"date_to,omitempty"`
 	// IncludeGenerated includes generated documents, whose base name begins with "_".
@@ -87,10 +88,10 @@ type SearchResponse struct {
 	Fusion *Fusion `json:"fusion,omitempty"`
 	// Degraded is why a lower mode ran than the requested one.
 	Degraded string `json:"degraded,omitempty"`
-	// Indexing is set if the index did not yet have everything that was written before the search.
-	// Without it, the search has seen every write that was acknowledged before.
+	// Indexing is set if the index did not yet have every write before the search. Without it, the
+	// search has seen every write that was acknowledged before.
 	Indexing *Indexing `json:"indexing,omitempty"`
-	// Collapsed counts the candidates that are not among Chunks because one of those has an
+	// Collapsed counts the candidates that are not among Chunks because a chunk there has an
 	// identical text. It is the sum of the chunks' Duplicates and MoreDuplicates.
 	Collapsed   int           `json:"collapsed,omitempty"`
 	Chunks      []SearchChunk `json:"chunks"`
@@ -104,7 +105,7 @@ const (
 	FusionRRF   = "rrf"   // by ranks: reciprocal rank fusion
 )
 
-// Fusion is how a hybrid combined its two rankings. Weight is that of the ranking by vectors,
+// Fusion is how a hybrid combined its two rankings. Weight is the weight of the ranking by vectors,
 // relative to 1 for the ranking by words.
 type Fusion struct {
 	Method string  `json:"method"`
@@ -124,11 +125,11 @@ type SearchChunk struct {
 	// Highlights are the spans of Text where the query was found. Text itself is as in the
 	// document, without markup.
 	Highlights []Span `json:"highlights,omitempty"`
-	// Nearest is set if no word of the query was found: the words that are not there, each with the most
-	// similar ones, which were searched for instead.
+	// Nearest is set if no word of the query was found. It has the most similar words, which were
+	// searched for instead, by missing word.
 	Nearest map[string][]string `json:"nearest,omitempty"`
-	// ComponentScores are what Score was computed from, by the name of the leg. Keys that end in
-	// _rank are ranks in the leg, from 1.
+	// ComponentScores are the parts of Score, by the name of the leg. Keys that end in _rank are
+	// ranks in the leg, from 1.
 	ComponentScores map[string]float64 `json:"component_scores,omitempty"`
 	// Duplicates are the first 20 chunks that are left out because this one has an identical text,
 	// in rank order. MoreDuplicates counts the others.
@@ -150,8 +151,8 @@ type Span struct {
 	End   int `json:"end"`
 }
 
-// Explanation describes how a search found its chunks: the words that were looked up, those of a
-// long question that were not, and each ranking that went into the result. Lists are never null.
+// Explanation describes how a search found its chunks: the words that were looked up, the words of
+// a long question that were not, and each ranking that went into the result. Lists are never null.
 type Explanation struct {
 	Terms   []string         `json:"terms"`
 	LeftOut []string         `json:"left_out,omitempty"`

@@ -101,7 +101,7 @@ const (
 	ReflectionFailed    = "failed"
 )
 
-// Reflection is what reflecting on a session found (spec 2). Path is the document that it was
+// Reflection is the finding of a reflection on a session (spec 2). Path is the document that it was
 // written to, and empty if ShouldRecordEpisode is false.
 type Reflection struct {
 	Outcome             string `json:"outcome"`
@@ -122,7 +122,7 @@ type ReflectResponse struct {
 }
 
 // ConsolidateRequest is the body of POST /v1/brains/{id}/consolidate, which may be missing. DryRun
-// returns what would be done, and changes nothing.
+// changes nothing, and returns the actions that would be taken.
 type ConsolidateRequest struct {
 	DryRun bool `json:"dry_run,omitempty"`
 }
@@ -132,14 +132,15 @@ type ConsolidateResponse struct {
 	Result Consolidation `json:"result"`
 }
 
-// Consolidation lists what a consolidation did, or would do with DryRun. Lists are never null.
+// Consolidation lists the actions of a consolidation, or with DryRun those that it would take.
+// Lists are never null.
 type Consolidation struct {
 	DryRun   bool                  `json:"dry_run"`
 	Compiled []ConsolidationAction `json:"compiled"`
 	Promoted []ConsolidationAction `json:"promoted"`
 	Pruned   []ConsolidationAction `json:"pruned"`
-	// Record is the document that lists what was done, with the text of everything pruned. It is
-	// empty if nothing was done.
+	// Record is the document that lists the actions, with the text of everything pruned. It is
+	// empty if there were none.
 	Record string `json:"record,omitempty"`
 	// Model is the model that ran, empty if none did.
 	Model string `json:"model,omitempty"`

@@ -38,7 +38,7 @@ func writeTurn(b *strings.Builder, m SessionMessage) {
 	}
 }
 
-// nameSpecials are what a name could be mistaken for Markdown or HTML by.
+// nameSpecials are the characters by which a name could be mistaken for Markdown or HTML.
 const nameSpecials = "\\`*_[]<>#"
 
 // escapeName returns a name as one line of plain text.

@@ -8,10 +8,10 @@ import (
 	"evalctl/daemon/search"
 )
 
-// Answer removes the markers from an answer while it arrives, and keeps what they say for the
-// citations. What it shows depends on the text only, not on how it is cut into deltas.
+// Answer removes the markers from an answer while it arrives, and keeps them for the citations. The
+// shown text does not depend on how the answer is cut into deltas.
 //
-// A marker is what the prompt asks for, [1] or [1, 2], and also [1-3] and [[1]], with the white
+// A marker is one that the prompt asks for, [1] or [1, 2], and also [1-3] and [[1]], with the white
 // space before it. Brackets are text of the answer in these cases:
 //
 //   - no number is the id of a note, or one is larger than any id can be: [2024]
@@ -35,8 +35,8 @@ type Answer struct {
 // NewAnswer returns an empty answer to a request that Prompt.Request has made from these passages.
 func NewAnswer(passages []search.Hit) *Answer { return &Answer{hits: passages} }
 
-// Write takes the next piece of the answer and returns what can be shown, which may be empty.
-// Invalid UTF-8 is replaced by U+FFFD, as JSON needs it.
+// Write takes the next piece of the answer and returns the text that can be shown, which may be
+// empty. Invalid UTF-8 is replaced by U+FFFD, as JSON needs it.
 func (a *Answer) Write(delta string) string {
 	a.bytes += delta
 	n := len(a.bytes)
@@ -51,14 +51,14 @@ func (a *Answer) Write(delta string) string {
 	return a.take(whole, false)
 }
 
-// Close returns what is left to show at the end of the answer.
+// Close returns the rest of the text at the end of the answer.
 func (a *Answer) Close() string {
 	rest := a.bytes
 	a.bytes = ""
 	return a.take(rest, true)
 }
 
-// Text returns what was shown: all that Write and Close have returned.
+// Text returns the shown text: all that Write and Close have returned.
 func (a *Answer) Text() string { return a.shown.String() }
 
 // Citations ties the sentences of Text to the passages that support them, in the order of the

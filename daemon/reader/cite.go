@@ -10,8 +10,8 @@ import (
 	"evalctl/daemon/search"
 )
 
-// minQuotedWords is the length of the shortest part of a sentence that counts as a
-// quote. Fewer words may agree by chance.
+// minQuotedWords is the length of the shortest part of a sentence that counts as a quote. Fewer
+// words may agree by chance.
 const minQuotedWords = 4
 
 // citation is a byte span of the answer and the quote from a hit that supports it.
@@ -66,8 +66,8 @@ func endsSentence(text string) bool {
 	return text != "" && strings.IndexByte(".!?", text[len(text)-1]) >= 0
 }
 
-// marksOf returns how many of the marks, which are in ascending order, belong to a sentence:
-// those up to its end, and for the last one the rest.
+// marksOf returns how many of the marks, which are in ascending order, belong to a sentence: the
+// marks up to its end, and for the last sentence the rest.
 func marksOf(s span, marks []mark, last bool) int {
 	n := 0
 	for n < len(marks) && (last || marks[n].at <= s.end) {
@@ -127,9 +127,9 @@ func citeParts(answer string, s span, hits []search.Hit) []citation {
 	return list
 }
 
-// bestSentence returns the sentence of text that has the most distinct words in common
-// with claim, the first one of several. If none has any, as when the claim is a count or in
-// another language, it is the first sentence that is no heading.
+// bestSentence returns the first sentence of text that has the most distinct words in common with
+// claim. If none has any, as when the claim is a count or in another language, it is the first
+// sentence other than a heading.
 func bestSentence(text, claim string) string {
 	wanted := wordSet(claim)
 	best, most := "", -1
@@ -160,8 +160,8 @@ func wordSet(text string) map[string]bool {
 	return set
 }
 
-// runeOffsets converts byte offsets of a text into offsets in code points. It does not
-// count from the start each time as long as the offsets ascend.
+// runeOffsets converts byte offsets of a text into offsets in code points. As long as the offsets
+// ascend, it does not count from the start each time.
 type runeOffsets struct {
 	text        string
 	byte, runes int

@@ -28,7 +28,7 @@ const (
 	namingShare = 0.5
 )
 
-// quotation is a sentence of a note that may answer the question, and how well it does.
+// quotation is a sentence of a note that may answer the question, with its score.
 type quotation struct {
 	text  string
 	terms map[string]bool
@@ -36,9 +36,9 @@ type quotation struct {
 	score float64
 }
 
-// fakeAnswer is the offline reader's answer: up to maxQuotes sentences of the notes, each
-// verbatim, best first, or Abstention. Notes dated after the question cannot answer it. What
-// augmented mode adds is in fakeaugmented.go.
+// fakeAnswer is the offline reader's answer: up to maxQuotes sentences of the notes, each verbatim,
+// best first, or Abstention. Notes dated after the question cannot answer it. Augmented mode is in
+// fakeaugmented.go.
 func fakeAnswer(in input, augmented bool) string {
 	asked, dated := noteDay(in.QuestionDate)
 	notes := slices.DeleteFunc(slices.Clone(in.Notes), func(n note) bool {
@@ -95,8 +95,8 @@ func findQuotations(notes []note, weights map[string]float64, total float64) []q
 	return found
 }
 
-// weighTerms weighs each term of the question by its rarity among the notes. A term that no
-// note has weighs most, since the notes then lack what was asked.
+// weighTerms weighs each term of the question by its rarity among the notes. A term that no note
+// has weighs most, because the notes then lack the subject of the question.
 func weighTerms(question map[string]bool, notes []note) (weights map[string]float64, total float64) {
 	weights = map[string]float64{}
 	for t := range question {
@@ -117,8 +117,8 @@ func weighTerms(question map[string]bool, notes []note) (weights map[string]floa
 	return weights, total
 }
 
-// scoreSentence returns the weight of the question's terms that the sentence has, plus a share
-// of the weight of those that only its note has. A sentence with none of its own scores 0.
+// scoreSentence returns the weight of the question's terms that the sentence has, plus a share of
+// the weight of terms that only its note has. A sentence with none of its own scores 0.
 func scoreSentence(weights map[string]float64, sentence, context map[string]bool) float64 {
 	own, rest := 0.0, 0.0
 	for _, t := range slices.Sorted(maps.Keys(weights)) {
@@ -196,8 +196,8 @@ func trimBullet(line string) string {
 	return line
 }
 
-// noteSentenceEnd returns the length of the first sentence, which ends at a full stop, question
-// mark or exclamation mark that a space follows and that does not end an abbreviation.
+// noteSentenceEnd returns the length of the first sentence. It ends at a full stop, question mark
+// or exclamation mark that a space follows and that does not end an abbreviation.
 func noteSentenceEnd(line string) int {
 	for i := 0; i < len(line); {
 		r, size := utf8.DecodeRuneInString(line[i:])

@@ -12,10 +12,10 @@ import (
 	"evalctl/internal/llm"
 )
 
-// In augmented mode the offline reader does in simple cases what the prompt asks of a model:
+// In augmented mode the offline reader follows the prompt in simple cases:
 //
 //   - Of two sentences that say nearly the same, it quotes the one of the newer note.
-//   - Asked for a date, it adds that of a word such as "yesterday", from the note's date.
+//   - Asked for a date, it adds the date of a word such as "yesterday", from the note's date.
 //   - Asked "how many", it counts the items of the list whose heading is about the question.
 
 const (
@@ -77,7 +77,7 @@ func resolveDate(q quotation) string {
 	return fmt.Sprintf("%s (%s: %s) [%d]", q.text, phrase, day.Format("2 January 2006"), q.note.ID)
 }
 
-// daysFrom returns how many days after a day of the week a phrase that relativeDate matches is.
+// daysFrom returns how many days after a day of the week a phrase matched by relativeDate is.
 func daysFrom(day time.Weekday, phrase string) int {
 	first, rest, _ := strings.Cut(phrase, " ")
 	n, err := strconv.Atoi(first)
@@ -97,7 +97,7 @@ func daysFrom(day time.Weekday, phrase string) int {
 }
 
 // countList answers a question for a number by the items of a list. It returns "" for another
-// question, without such a list, and if a quotation that is as good has a number itself.
+// question, without such a list, and if an equally good quotation has a number itself.
 func countList(question string, notes []note, weights map[string]float64, total float64, found []quotation) string {
 	if !strings.Contains(strings.ToLower(question), "how many") {
 		return ""
@@ -133,7 +133,7 @@ type itemList struct {
 	items []string
 }
 
-// lists returns the lists of a text. Items end at the first line that is none.
+// lists returns the lists of a text. A list ends at the first line that is not an item.
 func lists(text string) []itemList {
 	var all []itemList
 	about, open := "", false

@@ -9,22 +9,21 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// mark is what a reader's markers at one place of the answer say.
+// mark is the content of a reader's markers at one place of the answer.
 type mark struct {
 	at   int   // byte offset in the shown answer
 	hits []int // indexes, each once
 }
 
-// What is held is limited: white space in characters, brackets in bytes. So is the word before
-// brackets, in bytes.
+// Limits on held text: white space in characters, brackets and the word before them in bytes.
 const (
 	maxGap    = 64
 	maxMarker = 64
 	maxWord   = 256
 )
 
-// take adds whole characters to what is held, and returns what can be shown of it. Nothing remains
-// held at the last call.
+// take adds whole characters to the held text, and returns the part that can be shown. After the
+// last call nothing is held.
 func (a *Answer) take(text string, last bool) string {
 	from := a.shown.Len()
 	// Not strings.ToValidUTF8, which replaces adjacent bytes together: one piece or two would
@@ -38,7 +37,7 @@ func (a *Answer) take(text string, last bool) string {
 	return a.shown.String()[from:]
 }
 
-// step decides about the beginning of what is held. It returns false if more text is needed.
+// step decides about the beginning of the held text. It returns false if more text is needed.
 func (a *Answer) step(last bool) bool {
 	plain := strings.IndexFunc(a.held, func(r rune) bool { return r == '[' || isGap(r) })
 	if plain != 0 {
@@ -101,7 +100,7 @@ func (a *Answer) afterMarker(last bool) bool {
 	return true
 }
 
-// show moves n bytes of what is held to the answer, or all for -1.
+// show moves n bytes of the held text to the answer, or all for -1.
 func (a *Answer) show(n int) {
 	if n < 0 {
 		n = len(a.held)
@@ -174,12 +173,12 @@ func (a *Answer) quoted(brackets string) bool {
 	return false
 }
 
-// markerChars are what a marker may contain between its brackets.
+// markerChars are the characters that a marker may contain between its brackets.
 const markerChars = "0123456789 ,;-–"
 
 // leadingMarker parses brackets with numbers at the start of text, such as [1], [1, 2] and [1-3].
-// It returns the numbers and the length in bytes, 0 when there are none. With partial, the text
-// ends before the brackets do.
+// It returns the numbers and the length in bytes, 0 if there are none. With partial, the text ends
+// before the brackets do.
 func leadingMarker(text string) (numbers []int, size int, partial bool) {
 	if !strings.HasPrefix(text, "[") {
 		return nil, 0, false

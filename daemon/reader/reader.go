@@ -1,11 +1,11 @@
-// Package reader turns a question and the passages that were retrieved for it into an answer. It
-// has no store and calls no model. The caller sends the request of a Prompt to a model and writes
-// the reply to an Answer as it arrives.
+// Package reader turns a question and the retrieved passages into an answer. It has no store and
+// calls no model. The caller sends the request of a Prompt to a model and writes the reply to an
+// Answer as it arrives.
 //
 //   - reader.go: the prompts, and the request to the model
 //   - answer.go: the answer as it arrives; markers.go removes the reader's markers from it, cite.go
-//     ties it to the passages it came from, sentence.go splits text
-//   - fake.go: the answers of the offline reader; fakeaugmented.go has what augmented mode adds
+//     ties it to its passages, sentence.go splits text
+//   - fake.go: the answers of the offline reader; fakeaugmented.go has its augmented mode
 package reader
 
 import (
@@ -21,8 +21,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Abstention is the answer when the passages do not say what is asked: the prompts ask for it, and
-// the offline reader gives it. It is also the answer when there are no passages.
+// Abstention is the answer if the passages do not answer the question: the prompts ask for it, and
+// the offline reader gives it. It is also the answer if there are no passages.
 const Abstention = "I don't know: the notes do not say."
 
 // maxTokens limits an answer, which includes the hidden reasoning of some models.
@@ -49,7 +49,7 @@ const augmentedPrompt Prompt = basicPrompt + `
 - A note about another person, thing or time does not answer the question, however similar it is: then the notes do not say it.`
 
 // PromptFor returns the prompt of a reader mode: protocol.ReaderBasic or protocol.ReaderAugmented.
-// An empty mode is basic. For any other mode the error says which modes there are.
+// An empty mode is basic. The error for any other mode lists the modes.
 func PromptFor(mode string) (Prompt, error) {
 	switch mode {
 	case "", protocol.ReaderBasic:
@@ -66,12 +66,12 @@ func (p Prompt) SHA256() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Question is what is asked. Date is the day on which it is asked, an RFC 3339 date or time; it may
+// Question is a question and the day on which it is asked. Date is an RFC 3339 date or time; it may
 // be empty.
 type Question struct{ Text, Date string }
 
-// input is the user message. It is one JSON object, so that questions and notes stay data: no
-// text can end its own string.
+// input is the user message. It is one JSON object, so that questions and notes stay data: no text
+// can end its own string.
 type input struct {
 	Question     string `json:"question"`
 	QuestionDate string `json:"question_date,omitempty"`
@@ -88,8 +88,7 @@ type note struct {
 }
 
 // Request returns the request that asks a model to answer a question from passages, best first. Its
-// Fake is the answer of the offline reader. What the model writes is for an Answer to the same
-// passages.
+// Fake is the answer of the offline reader. The reply is for an Answer to the same passages.
 func (p Prompt) Request(model string, q Question, passages []search.Hit) (llm.Request, error) {
 	in := input{
 		Question: q.Text, QuestionDate: q.Date, Weekday: weekday(q.Date), Notes: make([]note, len(passages)),
@@ -126,7 +125,8 @@ func weekday(date string) string {
 	return day.Weekday().String()
 }
 
-// noteTitle returns the title with the headings above a chunk, without a heading that is the title.
+// noteTitle returns the title with the headings above a chunk, without a heading that equals the
+// title.
 func noteTitle(title, headings string) string {
 	if below := document.BelowTitle(title, headings); below != "" {
 		return title + " > " + below

@@ -34,8 +34,7 @@ func sentences(text string) []span {
 	return appendTrimmed(list, text, start, len(text))
 }
 
-// sentenceEnd returns where the sentence with punctuation at i ends, or -1 when that
-// does not end it.
+// sentenceEnd returns where the sentence with punctuation at i ends, or -1 if that does not end it.
 func sentenceEnd(text string, start, i int) int {
 	end := i + 1
 	for end < len(text) && strings.IndexByte(".!?\"')]", text[end]) >= 0 {

@@ -13,7 +13,7 @@ import (
 // minShare is the number of documents that is worth a goroutine.
 const minShare = 8
 
-// analysis holds what one goroutine found in some of the documents.
+// analysis holds the findings of one goroutine in some of the documents.
 type analysis struct {
 	counter counter
 	docs    []analysedDocument
@@ -25,8 +25,8 @@ type analysedDocument struct {
 	chunks []countedChunk
 }
 
-// analyse splits documents between as many goroutines as are worth their cost. Of the n analyses
-// that it returns, analysis w holds the documents w, w+n, w+2n and so on.
+// analyse splits documents between as many goroutines as pay off. Of the n analyses that it
+// returns, analysis w holds the documents w, w+n, w+2n and so on.
 func (ix *Index) analyse(docs []document.Document) []analysis {
 	n := min(runtime.GOMAXPROCS(0), (len(docs)+minShare-1)/minShare)
 	analyses := make([]analysis, n)
@@ -60,8 +60,8 @@ func (a *analysis) add(doc document.Document, chunkSize int, given language.Lang
 	a.docs = append(a.docs, d)
 }
 
-// addTerms adds the new terms of an analysis to the vocabulary, and renumbers them in the chunks of
-// the analysis where an earlier analysis has found the same terms. Called with mu held for writing.
+// addTerms adds the new terms of an analysis to the vocabulary. Terms that an earlier analysis has
+// found are renumbered in the chunks of this one. Called with mu held for writing.
 func (ix *Index) addTerms(a analysis) {
 	first := uint32(a.counter.first)
 	numbers, moved := ix.learn(a.counter.numberer)
@@ -102,8 +102,8 @@ type counter struct {
 	keys []uint64 // working memory: term number and field of each occurrence
 }
 
-// count counts the terms of a chunk. Parts of names are words like any in code and beside names as
-// only code has them. In other prose they are terms of their own, see partOf.
+// count counts the terms of a chunk. In code, and in prose that contains code, parts of names are
+// ordinary words. In other prose they are terms of their own, see partOf.
 func (c *counter) count(ch chunk) countedChunk {
 	inNames := ch.doc.Language == language.Code || language.NamesCode(ch.text)
 	words := make([]uint32, 0, len(ch.text)/5)

@@ -2,15 +2,14 @@ package search
 
 import "unsafe"
 
-// Memory that the runtime adds to a value, in bytes: for an entry of a map, with its key and its
+// Memory in bytes that the runtime adds to a value: for an entry of a map, with its key and its
 // share of empty slots, and for rounding up an allocation.
 const (
 	mapEntry = 40
 	rounding = 16
 )
 
-// Bytes estimates the memory that the index takes, in bytes. It visits every document and every
-// term.
+// Bytes estimates the memory of the index in bytes. It visits every document and every term.
 func (ix *Index) Bytes() int64 {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()

@@ -8,8 +8,8 @@ type group struct {
 	duplicates []candidate // in rank order
 }
 
-// groups returns the first n groups of ranked that the query's limit for each document leaves, each
-// represented by the chunk that its order prefers. Called with mu held.
+// groups returns the first n groups of ranked within the query's limit for each document. Each is
+// represented by the chunk that the query's order prefers. Called with mu held.
 func (ix *Index) groups(ranked []candidate, n int, q Query) []group {
 	first := n
 	if q.MaxPerDocument > 0 {
@@ -20,9 +20,9 @@ func (ix *Index) groups(ranked []candidate, n int, q Query) []group {
 	return limitDocuments(groups, n, q, func(g group) *entry { return ix.chunks[g.chunk].doc })
 }
 
-// collapse returns the first n chunks of ranked whose texts differ, each with the other chunks of
-// ranked that have its text. Texts are the same only if they are equal byte for byte; chunks have
-// no surrounding white space. Called with mu held.
+// collapse returns the first n chunks of ranked with different texts, each with the other chunks of
+// ranked that have the same text. Texts are compared byte for byte; chunks have no surrounding
+// white space. Called with mu held.
 func (ix *Index) collapse(ranked []candidate, n int) []group {
 	groups := make([]group, 0, min(n, len(ranked)))
 	texts := newTextTable(cap(groups))
@@ -39,8 +39,8 @@ func (ix *Index) collapse(ranked []candidate, n int) []group {
 }
 
 // promoteNewest makes the newest chunk of each group its hit, for the orders that prefer newer
-// documents: the newest of all for SortRecency, the newest of those that are equally relevant for
-// SortRelevanceThenRecency. Of equally new chunks, the best ranked is chosen. Called with mu held.
+// documents: the newest of all for SortRecency, the newest of the equally relevant ones for
+// SortRelevanceThenRecency. Of equally new chunks, it chooses the best ranked. Called with mu held.
 func (ix *Index) promoteNewest(groups []group, by Sort) {
 	if by != SortRecency && by != SortRelevanceThenRecency {
 		return
@@ -67,8 +67,8 @@ func (ix *Index) promoteNewest(groups []group, by Sort) {
 }
 
 // limitDocuments returns the first n of ranked, in their order, without those that exceed the
-// query's limit for each document. If places are left and the query fills them, the first of these
-// take them. It reuses the memory of ranked.
+// query's limit for each document. If the query fills places, the first of these take the remaining
+// ones. It reuses the memory of ranked.
 func limitDocuments[T any, D comparable](ranked []T, n int, q Query, document func(T) D) []T {
 	if q.MaxPerDocument == 0 {
 		return ranked[:min(n, len(ranked))]
@@ -98,7 +98,7 @@ func limitDocuments[T any, D comparable](ranked []T, n int, q Query, document fu
 	return chosen
 }
 
-// textTable numbers different texts. It looks at the ends of a text, which tell most texts apart:
+// textTable numbers different texts. It looks at the ends of a text, which distinguish most texts:
 // the rest is far away in memory.
 type textTable struct {
 	seed    maphash.Seed
@@ -106,7 +106,8 @@ type textTable struct {
 	texts   []string // by number
 }
 
-// textKey is that of a text: its ends and, if they are those of another text, a hash of all of it.
+// textKey identifies a text by its ends and, if another text has the same ends, by a hash of all of
+// it.
 type textKey struct {
 	length      int
 	first, last [8]byte

@@ -3,9 +3,9 @@ package search
 // deletedChunk is the new number of a chunk that compact drops.
 const deletedChunk = 1<<32 - 1
 
-// compact drops deleted chunks and the terms that only they contained, and renumbers the others in
-// the same order, once more than a quarter of the chunks is deleted. So its cost for each deletion
-// is constant.
+// compact drops deleted chunks, and terms that only they contained, once more than a quarter of the
+// chunks is deleted. It renumbers the others in the same order. So its cost for each deletion is
+// constant.
 func (ix *Index) compact() {
 	if deleted := len(ix.chunks) - ix.live; deleted*4 > len(ix.chunks) {
 		ix.dropDeleted()

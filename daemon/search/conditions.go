@@ -10,8 +10,8 @@ import (
 	"evalctl/daemon/search/question"
 )
 
-// source is the passages that a ranking chooses from: those of the documents that keep accepts, and
-// of them, if only is set, those that meet conditions.
+// source is the set of passages that a ranking chooses from: those in documents that keep accepts
+// and, if only is set, that meet conditions.
 type source struct {
 	keep  func(*document.Document) bool // nil accepts all but generated documents
 	only  bool
@@ -19,14 +19,14 @@ type source struct {
 	gains []float64      // of the phrases, see gain
 }
 
-// metCondition is a passage that meets conditions, with how often each phrase is in each field.
+// metCondition is a passage that meets conditions, with the number of each phrase in each field.
 type metCondition struct {
 	chunk  uint32
 	counts [][fieldCount]uint8 // by phrase
 }
 
-// meeting returns the source of the passages that a query may find. Something to contain is looked
-// for in all documents that its filter selects, something to exclude only in those that would be
+// meeting returns the source of the passages that a query may find. Phrases to contain are looked
+// for in all documents that the filter selects, phrases to exclude only in those that would be
 // found. Called with mu held.
 func (ix *Index) meeting(q Query) (s source) {
 	selected := func(d *document.Document) bool { return q.Filter.keep(d, q.AsOf) }
@@ -64,8 +64,8 @@ func isIn(p language.Phrase, d *document.Document) bool {
 	return p.In(d.Title) || p.In(d.PathWords()) || slices.ContainsFunc(d.Tags, p.In) || p.In(d.Text)
 }
 
-// collect sets the passages of a source, and the gains of the phrases. A phrase is counted in the
-// passages that the source keeps only.
+// collect sets the passages of a source, and the gains of the phrases. It counts a phrase only in
+// the passages that the source keeps.
 func (ix *Index) collect(c question.Conditions, s *source) {
 	groups := make([][]alternative, len(c.All))
 	var phrases []language.Phrase
@@ -108,7 +108,8 @@ func (ix *Index) collect(c question.Conditions, s *source) {
 	}
 }
 
-// alternative is an Alternative of an index: the number of a phrase, or the chunks of a word.
+// alternative is a question.Alternative in an index: the number of a phrase, or the chunks of a
+// word.
 type alternative struct {
 	phrase int
 	chunks map[uint32]bool // nil for a phrase
@@ -138,8 +139,8 @@ func (ix *Index) meets(groups [][]alternative, phrases []language.Phrase, doc *e
 	return !slices.ContainsFunc(groups, func(group []alternative) bool { return !slices.ContainsFunc(group, in) })
 }
 
-// withFunctionWords adds to alternatives how the words are written that are function words in the
-// language of some document, so that it has no term for them.
+// withFunctionWords adds the spellings of words that are function words in the language of some
+// document, which has no terms for them.
 func (ix *Index) withFunctionWords(group []question.Alternative) []question.Alternative {
 	var written []question.Alternative
 	for _, a := range group {
@@ -202,7 +203,8 @@ func (ix *Index) countPhrases(doc *entry, phrases []language.Phrase) []metCondit
 	return passages
 }
 
-// bestOf is best for the passages of a source. In one with conditions, a phrase scores like a term.
+// bestOf is best for the passages of a source. In a source with conditions, a phrase scores like a
+// term.
 func (ix *Index) bestOf(sc *scratch, s source, query []weighedTerm, k int) []candidate {
 	if !s.only {
 		return ix.best(sc, query, s.keep, k)

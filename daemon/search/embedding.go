@@ -13,9 +13,9 @@ import (
 	"evalctl/daemon/search/vector"
 )
 
-// The number of passages in one call of the embedder, and so the number that is lost if the call
-// fails: firstBatch, then twice as many after each call of less than slowBatch, and half as many
-// after the others. So clients see a slow embedder make progress.
+// The number of passages in one call of the embedder, which are lost if the call fails: firstBatch,
+// then twice as many after each call of less than slowBatch, and half as many after a slower one.
+// So clients see a slow embedder make progress.
 const (
 	minBatch, firstBatch, embedBatch = 8, 32, 256
 	slowBatch                        = 5 * time.Second
@@ -33,8 +33,8 @@ type embedding struct {
 	dimension int           // of the vectors; 0 before the first
 }
 
-// embeddingRun is one run over the passages without a vector. All callers that need them wait for
-// the same run.
+// embeddingRun is one run over the passages without a vector. All callers that need the vectors
+// wait for the same run.
 type embeddingRun struct {
 	cancel  context.CancelFunc
 	waiting int           // guarded by embedding.mu
@@ -44,8 +44,8 @@ type embeddingRun struct {
 
 // prepare is Searcher.Prepare for a caller that the circuit has allowed to call the embedder.
 func (e *embedding) prepare(ctx context.Context) error {
-	// A run that has already begun may not include what was written just before this call; the next
-	// run does.
+	// A run that has already begun may not include documents written just before this call; the
+	// next run does.
 	for range 2 {
 		if e.index.embedded() {
 			return nil
@@ -80,7 +80,7 @@ func (e *embedding) awaitRun(ctx context.Context) error {
 }
 
 // stopWaiting is called when a caller no longer waits. The last caller waits until the run has
-// stopped, so that the embedder is not in use after all calls have returned.
+// stopped, so that the embedder is idle after all calls have returned.
 func (e *embedding) stopWaiting(run *embeddingRun) {
 	e.mu.Lock()
 	run.waiting--
@@ -170,9 +170,8 @@ func (e *embedding) embed(ctx context.Context, texts []string) ([][]float32, err
 	return units, nil
 }
 
-// checkVectors scales the vectors that the embedder returned for n texts to unit length, without
-// those at the refused places. All vectors of an embedder must have as many dimensions as its
-// first.
+// checkVectors scales the embedder's vectors for n texts to unit length, except at the refused
+// places. All vectors of an embedder must have as many dimensions as its first.
 func (e *embedding) checkVectors(found [][]float32, n int, refused []int) ([][]float32, error) {
 	if len(found) != n {
 		return nil, fmt.Errorf("%d vectors for %d texts", len(found), n)

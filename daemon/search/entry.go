@@ -80,14 +80,14 @@ func (ch *chunk) count(term uint32) (counts tally) {
 	return counts
 }
 
-// extent is what decides the norm of a text: twice the number of its terms or, for a piece of a
-// longer document, twice length + (length+slack)·scope·ln(pieces), rounded, plus 1.
+// extent determines the norm of a text: it is twice the number of terms or, for a piece of a longer
+// document, twice length + (length+slack)·scope·ln(pieces), rounded, plus 1.
 type extent uint16
 
 func (e extent) whole() bool { return e&1 == 0 }
 
-// traits are what most searches need to know of a chunk's document. They take one byte, where the
-// document is far away in memory.
+// traits are the facts about a chunk's document that most searches need. They take one byte, while
+// the document is far away in memory.
 type traits uint8
 
 const (

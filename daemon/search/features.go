@@ -16,8 +16,8 @@ func (e *features) score() float64 {
 	return e.bm25 + e.neighbours + e.feedback + e.language + e.date + e.reply
 }
 
-// components adds the features by their component constants: bm25 always, the others if they are
-// above 0.
+// components adds the features to into by their component constants: bm25 always, the others if
+// they are above 0.
 func (e *features) components(into map[string]float64) {
 	for i, score := range [...]float64{e.bm25, e.neighbours, e.feedback, e.language, e.date, e.reply} {
 		if i == 0 || score > 0 {
@@ -32,7 +32,6 @@ type scoredChunk struct {
 	features
 }
 
-// chunkNumbers returns the numbers of chunks.
 func chunkNumbers(of []scoredChunk) []uint32 {
 	numbers := make([]uint32, len(of))
 	for i, f := range of {
@@ -42,7 +41,7 @@ func chunkNumbers(of []scoredChunk) []uint32 {
 }
 
 // addLanguage raises the scores of chunks whose documents are in the language of the query, or in
-// none, by a share of their other features: a name is found in every language.
+// none, by a share of their other features. Names are found in every language.
 func (ix *Index) addLanguage(of language.Language, best []scoredChunk) {
 	if of == language.None {
 		return

@@ -7,8 +7,8 @@ import (
 	"evalctl/daemon/language"
 )
 
-// Parameters of feedback. The best chunk has by far the largest weight, because the chunks further
-// down are more often about something else.
+// Parameters of feedback. The best chunk has by far the largest weight, because lower chunks are
+// more often about something else.
 const (
 	feedbackChunks   = 7
 	feedbackTerms    = 30
@@ -20,13 +20,12 @@ const shortQuery = 8
 
 // feedback returns the terms that the best chunks are about, with their weights. This is
 // pseudo-relevance feedback, as in Lavrenko and Croft, "Relevance-Based Language Models", 2001. A
-// term of a chunk counts what it would score if it were asked for, times
-// (score / best score)^feedbackExponent of the chunk. The chunks are sorted, the best first.
+// term of a chunk counts as much as it would score in a query, times (score / best
+// score)^feedbackExponent of the chunk. The chunks are sorted, the best first.
 //
-// A short question lacks words, so it gains those that are not in it. A long one has too many, and
-// the chunks show which of them matter, so it gains its own again. Between the two, the share of
-// new words is shortQuery divided by the length of the query, which is the sum of its
-// weights, in words.
+// A short question lacks words, so it gains new ones. A long one has too many, and the chunks show
+// which of them matter, so it gains its own again. Between the two, the share of new words is
+// shortQuery divided by the length of the query, which is the sum of its weights, in words.
 func (ix *Index) feedback(s *scratch, query []weighedTerm, best []scoredChunk) []weighedTerm {
 	s.weights.grow(len(ix.names))
 	s.contents.grow(len(ix.names))
@@ -95,8 +94,8 @@ func scale(terms []weighedTerm, top float64) {
 	}
 }
 
-// addContents adds tf, as defined in score.go, of the terms of a chunk, counting text and title
-// only.
+// addContents adds tf, as defined in score.go, of the terms of a chunk, counting only text and
+// title.
 func (ix *Index) addContents(tf *sums, n uint32) {
 	norm := ix.lengthNorm()
 	each := fieldWeights[textField] / norm.of(ix.extents[n])

@@ -9,8 +9,8 @@ import (
 	"evalctl/daemon/search/document"
 )
 
-// Filter selects the documents that may be found. The zero value selects all but generated
-// documents. A document must meet every condition that is set.
+// Filter selects the documents that may be found. A document must meet every condition that is set.
+// The zero value selects all documents but generated ones.
 type Filter struct {
 	PathPrefix string   // of the document's path
 	Paths      []string // the document's path is one of these
@@ -30,12 +30,12 @@ type Filter struct {
 	Except map[string]bool
 }
 
-// scopeAll is the whole brain (spec 4.1, memory_search). Any other scope is the part of it below
+// scopeAll is the whole brain (spec 4.1, memory_search). Any other scope is the folder
 // memory/<scope>/.
 const scopeAll = "all"
 
-// keep reports whether a document may be found by a question asked at asOf; the zero time means
-// that the question was asked at no particular time.
+// keep reports whether a document may be found by a question asked at asOf. The zero time means no
+// particular time.
 func (f *Filter) keep(d *document.Document, asOf time.Time) bool {
 	return (f.Generated || !d.Generated) && !f.Except[d.Path] &&
 		(asOf.IsZero() || !d.BadDate && dayNumber(d.Date) <= dayNumber(asOf)) &&
@@ -45,8 +45,8 @@ func (f *Filter) keep(d *document.Document, asOf time.Time) bool {
 		f.keepSession(d.Metadata)
 }
 
-// plain reports whether the documents that may be found by a question asked at asOf are all but
-// generated ones.
+// plain reports whether the filter selects all documents but generated ones for a question asked at
+// asOf.
 func (f *Filter) plain(asOf time.Time) bool {
 	return f.PathPrefix == "" && len(f.Paths)+len(f.Tags)+len(f.SessionIDs)+len(f.Except) == 0 &&
 		f.From.IsZero() && f.To.IsZero() && (f.Scope == "" || f.Scope == scopeAll) && !f.Generated && asOf.IsZero()
@@ -65,7 +65,7 @@ func (f *Filter) keepDate(date time.Time) bool {
 	return !date.IsZero() && !before(date, f.From, f.FromDay) && (f.To.IsZero() || !before(f.To, date, f.ToDay))
 }
 
-// before reports whether a time is before another one, or its day before that of the other.
+// before reports whether a is before b or, if days is set, on an earlier day.
 func before(a, b time.Time, days bool) bool {
 	if days {
 		return dayNumber(a) < dayNumber(b)

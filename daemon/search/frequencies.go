@@ -5,7 +5,8 @@ import "slices"
 // passages are chunks whose terms are counted.
 type passages struct {
 	chunks []uint32 // ascending
-	// places has the place of each of them in chunks, plus one, by chunk number. The others have 0.
+	// places has, by chunk number, a passage's place in chunks plus one, and 0 for all other
+	// chunks.
 	places []uint32
 }
 
@@ -26,7 +27,7 @@ func (p passages) free() {
 	}
 }
 
-// place returns the place of a chunk, -1 for one that is not among the passages.
+// place returns the place of a chunk, or -1 if it is not among the passages.
 func (p passages) place(n uint32) int { return int(p.places[n]) - 1 }
 
 // farPostings is the number of postings from which gallop skips them faster than a loop.
@@ -70,7 +71,7 @@ func (ix *Index) frequencies(s *scratch, term uint32, in passages) []occurrence 
 	return found
 }
 
-// gallop returns the position of chunk n or a later one. It begins near the front, because it is
+// gallop returns the position of the first chunk from n on. It begins near the front, because it is
 // called for one chunk after the other.
 func gallop(list []uint32, n uint32) int {
 	end := 1

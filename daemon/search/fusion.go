@@ -11,14 +11,14 @@ const fusionConstant = 60
 // equalCosines is the range within which cosines differ by rounding only.
 const equalCosines = 1e-6
 
-// vectorLeg is the query's vector, and how its ranking is fused with that by words.
+// vectorLeg is the query's vector, and how its ranking is fused with the ranking by words.
 type vectorLeg struct {
 	unit []float32
 	FusionRun
 }
 
-// fuse combines the ranking by words and that by vectors. The candidates are the chunks of both. If
-// share is set, see fuseRanks. Called with mu held.
+// fuse combines the ranking by words and the ranking by vectors. The candidates are the chunks of
+// both. For share, see fuseRanks. Called with mu held.
 func (ix *Index) fuse(v vectorLeg, words, near []candidate, share bool) leg {
 	if v.Fusion == FusionRRF {
 		return leg{name: componentFusion, candidates: ix.fuseRanks(v.Weight, words, near, share)}
@@ -33,9 +33,9 @@ func (ix *Index) fuse(v vectorLeg, words, near []candidate, share bool) leg {
 //
 //	1 / (60 + rank by words) + weight / (60 + rank by vectors)
 //
-// with ranks from 1 and without the summand of a ranking that did not find it. If share is set,
-// candidates of a ranking whose scores sortHits regards as equal have the same rank, so that they
-// are equal in the fusion as well.
+// with ranks from 1, without the summand of a ranking that did not find the chunk. If share is set,
+// candidates of a ranking whose scores sortHits regards as equal share a rank, so that they are
+// equal in the fusion too.
 func (ix *Index) fuseRanks(weight float64, words, near []candidate, share bool) []candidate {
 	scores := map[uint32]float64{}
 	add := func(weight float64, candidates []candidate) {
@@ -62,9 +62,10 @@ func (ix *Index) fuseRanks(weight float64, words, near []candidate, share bool) 
 //
 //	words/best + weight·(cosine − mean)/(max − mean)
 //
-// where words is its score by words, 0 if that ranking did not find it, best the best of these, and
-// mean and max are over the cosines of all candidates. The second summand is 0 for a chunk without
-// a vector, and for all if their cosines are equal. The first is 0 for all if no word was found.
+// where words is its score by words, or 0 if that ranking did not find it, best is the best score
+// by words, and mean and max are over the cosines of all candidates. The second summand is 0 for a
+// chunk without a vector, and for all if their cosines are equal. The first is 0 for all if no word
+// was found.
 func (ix *Index) fuseScores(weight float64, words, near []candidate, cosines map[uint32]float64) []candidate {
 	fused := make([]candidate, len(words), len(words)+len(near))
 	found := make(map[uint32]bool, len(words))
@@ -89,7 +90,7 @@ func (ix *Index) fuseScores(weight float64, words, near []candidate, cosines map
 	return fused
 }
 
-// cosines returns those of the candidates that have a vector.
+// cosines returns the cosines of the candidates that have a vector.
 func (ix *Index) cosines(query []float32, words, near []candidate) map[uint32]float64 {
 	known := make(map[uint32]float64, len(words)+len(near))
 	for _, c := range near {
@@ -103,8 +104,8 @@ func (ix *Index) cosines(query []float32, words, near []candidate) map[uint32]fl
 	return known
 }
 
-// spread returns the mean, the lowest and the highest of the cosines of the candidates that have
-// one. It adds in the order of the candidates, because in that of a map the last bits would vary.
+// spread returns the mean, the lowest and the highest cosine of the candidates that have one. It
+// adds in the order of the candidates, because the random order of a map would vary the last bits.
 func spread(candidates []candidate, cosines map[uint32]float64) (mean, lowest, highest float64) {
 	sum, n := 0., 0.
 	for _, c := range candidates {

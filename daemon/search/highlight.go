@@ -90,7 +90,7 @@ func (h *highlighter) add(start, end int) {
 	h.offset, h.point = end, h.point+length
 }
 
-// phraseSpans returns the places of a text where the phrases are that it had to contain, in no
+// phraseSpans returns the places in a text of the phrases that the conditions require, in no
 // particular order.
 func phraseSpans(c question.Conditions, text string) (spans []Span) {
 	for _, group := range c.All {

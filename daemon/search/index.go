@@ -1,5 +1,5 @@
 // Package search ranks passages of documents. An Index splits documents into chunks and keeps them
-// in memory, and a Searcher answers queries over an Index in every mode.
+// in memory. A Searcher answers queries over an Index in every mode.
 //
 // It does not depend on storage or the wire: callers put documents into an Index, and rebuild it
 // when they need to.
@@ -16,16 +16,16 @@ import (
 	"evalctl/daemon/search/vector"
 )
 
-// parameters are those of BM25, see score.go and queryTerms. docs/dev/ranking.md explains their
-// values.
+// parameters are the parameters of BM25, see score.go and queryTerms. docs/dev/ranking.md explains
+// their values.
 type parameters struct {
 	k1 float64 // saturation of repeated terms, > 0
 	b  float64 // discount of long texts, in (0, 1]
 	// slack is a number of terms by which texts may differ with little effect on their scores: a
-	// short turn of a conversation is not a better answer because it is shorter.
+	// short turn of a conversation is not a better answer for being shorter.
 	slack float64
-	// beyond is the share of b by which whole documents are discounted that are longer than the
-	// average chunk, in [0, 1].
+	// beyond is the share of b by which whole documents longer than the average chunk are
+	// discounted, in [0, 1].
 	beyond float64
 	scope  float64 // discount of documents of many pieces
 	k3     float64 // how far the occurrences of a term in a query add to its weight
@@ -50,26 +50,26 @@ var defaultWeights = weights{neighbours: 0.2, feedback: 0.2, emphasis: 3, langua
 // Options tune an Index. Zero values mean the defaults.
 type Options struct {
 	// ChunkSize is the largest size of a chunk, see document.Split, from document.MinChunkSize to
-	// document.MaxChunkSize bytes; 0 means 1600.
-	// Texts whose letters take several bytes have chunks of as many letters.
+	// document.MaxChunkSize bytes; 0 means 1600. Chunks of texts whose letters take several bytes
+	// have the same number of letters.
 	ChunkSize int
-	// Language is that of documents which do not name theirs; None has it detected.
+	// Language is the language of documents that do not name theirs. With None it is detected.
 	Language language.Language
 }
 
-// Index ranks chunks by BM25F and further features, all in memory; see score.go and features. Terms
-// are counted in the fields text, title, path and labels.
+// Index ranks chunks by BM25F and further features, all in memory; see score.go and features. It
+// counts terms in the fields text, title, path and labels.
 //
-// It is safe for concurrent use: searches run concurrently, and a change is visible to every search
-// that begins after Put or Delete has returned. Scores depend only on the documents that are
-// present, never on the changes that led to them.
+// It is safe for concurrent use: searches run concurrently, and every search that begins after Put
+// or Delete has returned sees the change. Scores depend only on the present documents, never on the
+// changes that led to them.
 type Index struct {
 	parameters
 	weights   weights
 	chunkSize int
 	language  language.Language // see Options
 
-	// writing is held by a writer from beginning to end, mu only while it applies its change. So a
+	// A writer holds writing from beginning to end, and mu only while it applies its change. So a
 	// writer may read the fields below without mu.
 	writing   sync.Mutex
 	mu        sync.RWMutex
@@ -85,8 +85,8 @@ type Index struct {
 	total     uint64              // terms of the texts of live chunks
 	postings  []postings          // by term number
 	tallies   tallies
-	// blocks are what lists of postings, and the strings of a snapshot, are parts of. A list that
-	// grows is copied, and the block stays in memory as long as one of its parts is in use.
+	// blocks hold the memory that lists of postings, and the strings of a snapshot, are parts of. A
+	// list that grows is copied. A block stays in memory as long as one of its parts is in use.
 	blocks blocks
 	vocabulary
 

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// minNearest is the least number of letters of a word that is taken for a mistyped one. Most
-	// shorter words have neighbours that mean something else.
+	// minNearest is the least number of letters of a word that may count as mistyped. Most shorter
+	// words have neighbours that mean something else.
 	minNearest = 4
 	// maxNearest bounds the words that are searched for instead of one.
 	maxNearest = 10
 )
 
-// lookFor returns what a query looks for by its words: the passages to choose from, the terms, and if
-// no term of the query is in the index, the similar ones that are searched for instead. A query of
-// function words or signs alone is searched for as it is written. Called with mu held.
+// lookFor returns what the words of a query search for: the passages to choose from and the terms.
+// If no term of the query is in the index, nearest has the similar terms to search for instead. A
+// query of only function words or signs is searched for as written. Called with mu held.
 func (ix *Index) lookFor(q Query, from source) (of source, terms, leftOut []queryTerm, nearest map[string][]string) {
 	terms, leftOut = ix.heaviest(ix.queryTerms(q.Text))
 	switch {
@@ -38,8 +38,8 @@ func (ix *Index) lookFor(q Query, from source) (of source, terms, leftOut []quer
 	return from, terms, leftOut, nil
 }
 
-// nearest returns the terms of the index that are similar to unknown ones, see similar, and which
-// they are for each. Words with digits and of scripts without spaces have none. A query most of
+// nearest returns the terms of the index that are similar to unknown ones, see similar, and the
+// similar terms of each. Words with digits and of scripts without spaces have none. A query most of
 // whose terms have none is not mistyped, but about something else.
 func (ix *Index) nearest(unknown []queryTerm) (terms []queryTerm, of map[string][]string) {
 	of = map[string][]string{}
@@ -71,9 +71,9 @@ func (ix *Index) nearest(unknown []queryTerm) (terms []queryTerm, of map[string]
 	return terms, of
 }
 
-// similar reports whether a term differs from a typed one by one letter that is missing, added or
-// another one, or by two neighbouring letters that are swapped; or whether one of them begins or ends
-// with the other. Terms have lost their endings, and words are parts of others.
+// similar reports whether a term differs from a typed one in one missing, added or replaced letter
+// or in two swapped neighbours. It is also true if one of them begins or ends with the other. Terms
+// have lost their endings, and words are parts of others.
 func similar(typed []rune, name string) bool {
 	if len(name) < minNearest {
 		return false
@@ -101,8 +101,8 @@ func begins(word, with []rune) bool {
 	return slices.Equal(word[:len(with)], with) || slices.Equal(word[len(word)-len(with):], with)
 }
 
-// addDated adds the chunks whose documents are dated in the periods that a question names and has
-// nothing else: before all that its words find.
+// addDated adds the chunks whose documents are dated in the periods of a question that names
+// nothing else. They come before all chunks that its words find.
 func (ix *Index) addDated(periods []question.Period, from source, found []scoredChunk) []scoredChunk {
 	top := 1.
 	if len(found) > 0 {

@@ -7,7 +7,7 @@ type leg struct {
 	name       string      // the component constant of its scores
 	candidates []candidate // best first
 	parts      []features  // of the scores, in the same order; nil where they have none
-	// cosines has those of the candidates of a fusion of scores that have a vector.
+	// cosines has the cosines of the candidates with a vector, for a fusion of scores.
 	cosines map[uint32]float64
 }
 

@@ -6,13 +6,13 @@ import (
 	"evalctl/daemon/search/question"
 )
 
-// rescoreDepth is the number of best chunks whose further features are computed, so that the cost
-// of a search is bounded, whatever the size of the index. Larger depths find little more.
+// rescoreDepth is the number of best chunks whose further features are computed. It bounds the cost
+// of a search, whatever the size of the index. Larger depths find little more.
 const rescoreDepth = 300
 
-// lexical returns the k best chunks of a source for the words of a query, best first. The terms are
-// the index terms of the query, without duplicates. The second result holds the features of the
-// chunks in the first. Called with mu held.
+// lexical returns the k best chunks of a source for the words of a query, best first. terms are the
+// index terms of the query, without duplicates. The second result has the features of the chunks in
+// the first. Called with mu held.
 //
 // Further features only raise a score, so the chunks beyond rescoreDepth never belong above the
 // others.
@@ -36,7 +36,7 @@ func (ix *Index) lexical(q Query, terms []queryTerm, from source, k int) ([]cand
 }
 
 // rescored adds the further features of the best chunks, and sorts the chunks by their new scores.
-// The result has the replies to them that were not found.
+// The result includes replies to them that were not among all.
 func (ix *Index) rescored(s *scratch, q Query, query []weighedTerm, from source, all []scoredChunk) []scoredChunk {
 	best, rest := all[:min(rescoreDepth, len(all))], all[min(rescoreDepth, len(all)):]
 	more := ix.feedback(s, query, best)

@@ -27,7 +27,7 @@ const (
 var Fusions = []Fusion{FusionScore, FusionRRF}
 
 // defaultFusionWeights are the weights of the ranking by vectors, where the ranking by words has
-// weight 1. docs/dev/ranking.md reports how they were measured.
+// weight 1. docs/dev/ranking.md has the measurements.
 var defaultFusionWeights = map[Fusion]float64{FusionScore: 0.3, FusionRRF: 0.2}
 
 // MaxFusionWeight is the largest Config.FusionWeight. It leaves little influence to the ranking by
@@ -52,8 +52,8 @@ type method struct {
 	lower Mode
 }
 
-// methods has every mode but ModeAuto, and the zero method for any other. The lower mode of one
-// that reranks has the same legs and does not rerank, because a failure of the reranker leaves the
+// methods has every mode but ModeAuto, and the zero method for any other. The lower mode of a
+// reranking mode has the same legs without reranking, because a failure of the reranker leaves the
 // ranking of the legs as it is.
 var methods = map[Mode]method{
 	ModeBM25:         {mode: ModeBM25, words: true},

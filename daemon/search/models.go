@@ -15,13 +15,13 @@ type Embedder interface {
 	// are not comparable.
 	Name() string
 	// Embed returns one vector for each text, in order, all with the same number of dimensions.
-	// Vectors need not have unit length, but one of length 0 is an error. With a Refusal, Embed
-	// returns the vectors of the other texts.
+	// Vectors need not have unit length, but length 0 is an error. With a Refusal, Embed returns
+	// the vectors of the other texts.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Refusal is the error of an Embedder that concerns some of the texts only, such as texts that are
-// too long for it. A refused passage has no vector and is found by its words only. It is not
+// Refusal is the error of an Embedder that concerns only some of the texts, such as texts that are
+// too long for it. A refused passage has no vector and is found only by its words. It is not
 // embedded again until its document changes or the Index is rebuilt.
 type Refusal interface {
 	error
@@ -46,8 +46,8 @@ func (e *ModelError) Error() string { return e.Model + ": " + e.Err.Error() }
 
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// FusionWeigher is an Embedder that recommends the weight of its ranking in every fusion. The
-// weight of any other is the default of the fusion.
+// FusionWeigher is an Embedder that recommends the weight of its ranking in every fusion. Other
+// Embedders have the default weight of the fusion.
 type FusionWeigher interface {
 	// FusionWeight returns a number above 0, or 0 if it is not known. With 1e-5, a fusion orders
 	// the chunks that BM25 found as BM25 does, unless their scores are nearly equal, and appends
@@ -56,8 +56,8 @@ type FusionWeigher interface {
 }
 
 const (
-	// modelTime is the time that the models of one search may take together. Its client waits for
-	// 30 s (spec 8), and a lower mode must still have time to run.
+	// modelTime is how long all models of one search may take together. Clients wait for 30 s (spec
+	// 8), and a lower mode must still have time to run.
 	modelTime = 8 * time.Second
 	// retryPause is the time for which searches do not call a model that has failed.
 	retryPause = 15 * time.Second
@@ -81,8 +81,8 @@ type circuit struct {
 	answers int       // number of calls that the model answered
 }
 
-// allow returns an error while the model must not be called. After a failure, one caller at a time
-// is allowed to try it; the others are refused until that call ends or modelTime has passed.
+// allow returns an error while the model must not be called. After a failure it allows one caller
+// at a time to try the model, and refuses the others until that call ends or modelTime has passed.
 func (c *circuit) allow(model string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,8 +97,8 @@ func (c *circuit) allow(model string) error {
 	return nil
 }
 
-// recordOutcome records how a call ended. If its context ended, the call says nothing about the
-// model. A Refusal is an answer.
+// recordOutcome records how a call ended. A call whose context ended says nothing about the model.
+// A Refusal counts as an answer.
 func (c *circuit) recordOutcome(err error) {
 	failed, ok := errors.AsType[*ModelError](err)
 	_, refused := errors.AsType[Refusal](err)

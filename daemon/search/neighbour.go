@@ -7,13 +7,13 @@ import (
 	"evalctl/daemon/search/question"
 )
 
-// noChunk is no chunk's number.
+// noChunk is a number that no chunk has.
 const noChunk = 1<<32 - 1
 
-// addNeighbours counts the words of the query in the passages before and after each chunk, as if
-// these were another field of the chunk with a small weight: what a turn of a conversation is about
-// was often said in the turn before. A word that the chunk itself contains gains little by that,
-// because its gain is nearly saturated. The chunks are in the order of their numbers.
+// addNeighbours counts the words of the query in the passages before and after each chunk, as
+// another field of the chunk with a small weight: a turn of a conversation often takes up the
+// subject of the turn before. A word that the chunk itself contains gains little, because its gain
+// is nearly saturated. The chunks are in the order of their numbers.
 func (ix *Index) addNeighbours(s *scratch, query []weighedTerm, best []scoredChunk) {
 	before, after := make([]uint32, len(best)), make([]uint32, len(best))
 	var chunks []uint32
@@ -66,9 +66,9 @@ func (ix *Index) addNeighbours(s *scratch, query []weighedTerm, best []scoredChu
 }
 
 // adjacentChunks returns the chunks before and after a chunk that belong to the neighbouring
-// documents of its folder, noChunk where there is none. Only documents of the same date are
-// neighbours, as the turns of a session are. The order of other documents is that of their names,
-// which does not mean that they belong together.
+// documents of its folder, or noChunk. Only documents of the same date are neighbours, as the turns
+// of a session are. Other documents are ordered by name, which does not mean that they belong
+// together.
 func (ix *Index) adjacentChunks(n uint32) (before, after uint32) {
 	before, after = noChunk, noChunk
 	if ix.traits[n]&dated == 0 {
@@ -89,18 +89,18 @@ func (ix *Index) adjacentChunks(n uint32) (before, after uint32) {
 }
 
 // maxTurn is the largest number of terms of a question and of a reply to it, each a document of one
-// passage. Longer ones have words of their own to be found by.
+// passage. Longer turns are found by their own words.
 const maxTurn = 40
 
 // addReplies gives a short turn of a conversation a share of the score of the short turn before it,
-// if that asks something: the answer to a question is often a turn like "In Lisbon, with my
-// sister", which has none of its words. It returns the replies that are not among the best, of
-// those that the source has, in the same order. The chunks are in the order of their numbers.
+// if that turn asks something. An answer such as "In Lisbon, with my sister" often has no word of
+// its question. It returns the source's replies that are not among best, in the same order. The
+// chunks are in the order of their numbers.
 func (ix *Index) addReplies(from source, best []scoredChunk) (found []scoredChunk) {
 	if from.only { // a reply that meets the conditions was found
 		return nil
 	}
-	var replies []candidate // before any score is added, so that a reply to a reply gets nothing of it
+	var replies []candidate // before any score is added, so that a reply to a reply gains nothing
 	for _, f := range best {
 		if next := ix.replyTo(f.chunk); next != noChunk {
 			replies = append(replies, candidate{ix.weights.reply * f.features.score(), next})

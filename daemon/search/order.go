@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// maxBlock bounds the documents of a block of an order. An insertion moves that many pointers at
-// most.
+// maxBlock bounds the documents of a block of an order. An insertion moves at most that many
+// pointers.
 const maxBlock = 512
 
-// order keeps the documents sorted by folder and by path within it, so that the documents of a
-// folder are next to each other: the turns of a conversation, the days of a diary. Documents are
-// kept in blocks, none of which is empty.
+// order keeps the documents sorted by folder and then by path, so that the documents of a folder
+// are adjacent: the turns of a conversation, the days of a diary. Documents are kept in blocks, and
+// no block is empty.
 type order struct {
 	blocks [][]*entry
 }
@@ -28,8 +28,8 @@ func compareOrder(a, b *entry) int {
 	return cmp.Or(cmp.Compare(folderA, folderB), cmp.Compare(baseA, baseB))
 }
 
-// find returns the place of the document with the path of doc, as its block and its position there,
-// or the place where it would be inserted. There must be a block.
+// find returns the place of the document with the path of doc, or where it would be inserted, as a
+// block and a position in it. There must be a block.
 func (o *order) find(doc *entry) (b, i int) {
 	b, first := slices.BinarySearchFunc(o.blocks, doc, func(block []*entry, doc *entry) int {
 		return compareOrder(block[0], doc)
@@ -82,8 +82,8 @@ func (o *order) link(b, i int) {
 	linkNeighbours(block[i], next)
 }
 
-// linkNeighbours makes two documents that follow one another neighbours if they are in one folder.
-// Either may be nil.
+// linkNeighbours makes two consecutive documents neighbours if they are in one folder. Either may
+// be nil.
 func linkNeighbours(a, b *entry) {
 	if a == nil || b == nil {
 		return

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// The fields in which terms are counted, see fieldWeights. Title and path are those of the
-// document; labels are its tags and the headings above the chunk.
+// The fields in which terms are counted, see fieldWeights. Title and path belong to the document;
+// labels are its tags and the headings above the chunk.
 const (
 	textField = iota
 	titleField
@@ -15,22 +15,22 @@ const (
 	fieldCount
 )
 
-// maxCount is the largest number of occurrences of a term in a field that is counted. More add
-// almost nothing to a score: even a tenth as many reach nearly the same gain.
+// maxCount is the largest counted number of occurrences of a term in a field. More add almost
+// nothing to a score: even a tenth as many reach nearly the same gain.
 const maxCount = 255
 
-// tally is how often a term occurs in each field of a chunk, at most maxCount times.
+// tally has the number of occurrences of a term in each field of a chunk, each at most maxCount.
 type tally [fieldCount]uint8
 
 // tallies numbers the tallies of postings, so that each takes a byte. There are few different ones:
-// nearly all terms occur once to some times in the text, and at most once in each other field.
+// nearly all terms occur a few times in the text, and at most once in each other field.
 type tallies struct {
-	list  []tally // by number; that of uncounted is zero
+	list  []tally // by number; uncounted has the zero tally
 	known map[tally]uint8
 }
 
-// uncounted is the number of tallies that have none, because all others are taken. The terms of the
-// chunk are counted again where it is needed.
+// uncounted is the number of tallies without a number of their own, because all others are taken.
+// The terms of the chunk are counted again where needed.
 const (
 	uncounted  = 0
 	maxTallies = 256
@@ -59,8 +59,8 @@ func (t *tallies) number(counts tally) uint8 {
 	return n
 }
 
-// restore adds the tallies of a snapshot, in their order. It reports whether they are different and
-// begin with those that newTallies has.
+// restore adds the tallies of a snapshot, in their order. It reports whether they are all different
+// and begin with those in newTallies.
 func (t *tallies) restore(list []tally) bool {
 	if len(list) < len(t.list)-1 {
 		return false
@@ -80,9 +80,8 @@ type postings struct {
 	live    int      // document frequency: the number of live chunks
 }
 
-// withRoom returns the list with room for another element. A full list that is not short gets an
-// eighth of its length, where append adds a quarter and more: the lists are the largest part of an
-// index.
+// withRoom returns the list with room for another element. A full list that is not short grows by
+// an eighth, while append adds a quarter and more: the lists are the largest part of an index.
 func withRoom[T any](list []T) []T {
 	if len(list) < cap(list) || len(list) < 32 {
 		return list
@@ -90,7 +89,8 @@ func withRoom[T any](list []T) []T {
 	return append(slices.Grow([]T(nil), len(list)+len(list)/8), list...)
 }
 
-// valid reports whether the chunks of a list ascend and are below a number, and so its tallies.
+// valid reports whether the chunks of a list ascend and are below a number, and whether its tallies
+// are below another.
 func (p *postings) valid(chunks uint64, tallies int) bool {
 	for i, n := range p.chunks {
 		if uint64(n) >= chunks || i > 0 && n <= p.chunks[i-1] || int(p.tallies[i]) >= tallies {
@@ -100,7 +100,8 @@ func (p *postings) valid(chunks uint64, tallies int) bool {
 	return true
 }
 
-// blocks are what the parts of a snapshot were read into, and lists of postings compacted.
+// blocks are the memory that parts of a snapshot were read into, and that lists of postings were
+// compacted into.
 type blocks struct {
 	documents int // entries
 	chunks    []uint32

@@ -7,7 +7,7 @@ import (
 	"evalctl/daemon/search/document"
 )
 
-// Put adds documents. Each replaces the document with the same path; of several with one path, the
+// Put adds documents. Each replaces the document with the same path. If several have one path, the
 // last is kept. Many documents at once are analysed on all processors. A search sees each document
 // whole, but may see some of the documents and not yet the others. The caller must not modify Tags
 // and Metadata afterwards.
@@ -19,8 +19,8 @@ func (ix *Index) Put(docs ...document.Document) {
 	}
 }
 
-// maxBatch bounds the number of documents that are added together, and so the time for which a
-// search waits for them.
+// maxBatch bounds the number of documents that are added together, and so how long a search waits
+// for them.
 const maxBatch = 256
 
 func (ix *Index) putBatch(docs []document.Document) {

@@ -11,7 +11,7 @@ import (
 // Query asks for the passages that match a text best. Zero values mean the defaults.
 type Query struct {
 	Text string
-	// Conditions are what passages must meet in every mode, see question.ParseOperators.
+	// Conditions must be met by passages in every mode, see question.ParseOperators.
 	Conditions question.Conditions
 	Mode       Mode // empty means auto
 	TopK       int  // maximum number of hits; 0 means 10
@@ -23,16 +23,15 @@ type Query struct {
 	// RerankTopN is the number of fused candidates that the reranker scores, at most 200; 0 means
 	// 50. The others follow in fused order.
 	RerankTopN int
-	// MaxPerDocument is the maximum number of hits that belong to one document; 0 means no limit.
-	// FillPlaces gives the places that are left, if so few documents match, to the best of the
-	// passages that it excludes.
+	// MaxPerDocument is the maximum number of hits from one document; 0 means no limit. If too few
+	// documents match, FillPlaces gives the remaining places to the best excluded passages.
 	MaxPerDocument int
 	FillPlaces     bool
 	Filter         Filter
 	Sort           Sort
-	// AsOf is the time at which the question is asked. Documents dated on a later day, and those with
-	// BadDate, are left out; documents without a date are not. Each time has the day of its own zone.
-	// Filter.To bounds the instant.
+	// AsOf is the time at which the question is asked. Documents dated on a later day, and those
+	// with BadDate, are left out; documents without a date are not. Days are in the zone of each
+	// time. Filter.To bounds the instant.
 	AsOf time.Time
 	// Explain asks for Result.Explanation.
 	Explain bool
@@ -48,7 +47,7 @@ const (
 	maxRerankTopN     = 200
 )
 
-// withDefaults sets the fields that are zero to their defaults and checks the others.
+// withDefaults sets zero fields to their defaults and checks the others.
 func (q Query) withDefaults() (Query, error) {
 	q.TopK = cmp.Or(q.TopK, defaultTopK)
 	q.CandidateK = cmp.Or(q.CandidateK, min(max(defaultCandidateK, 4*q.TopK), maxCandidateK))

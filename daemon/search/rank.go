@@ -6,8 +6,8 @@ import (
 	"evalctl/daemon/search/document"
 )
 
-// best returns the k best chunks by their words alone, best first, of the documents that keep
-// accepts; nil accepts all but generated ones. Called with mu held.
+// best returns the k best chunks by their words alone, best first, in documents that keep accepts.
+// A nil keep accepts all but generated ones. Called with mu held.
 func (ix *Index) best(s *scratch, query []weighedTerm, keep func(*document.Document) bool, k int) []candidate {
 	postings := 0
 	for _, t := range query {
@@ -23,7 +23,7 @@ func (ix *Index) best(s *scratch, query []weighedTerm, keep func(*document.Docum
 	return top[:min(k, len(top))]
 }
 
-// bestOfAll returns the k best chunks at least, in no particular order, from the scores of all.
+// bestOfAll returns at least the k best chunks, in no particular order, from the scores of all.
 func (ix *Index) bestOfAll(s *scratch, query []weighedTerm, keep func(*document.Document) bool, k int) (top []candidate) {
 	ix.score(&s.scores, query)
 	s.found = s.found[:0]
@@ -45,8 +45,8 @@ func (ix *Index) bestOfAll(s *scratch, query []weighedTerm, keep func(*document.
 	return top
 }
 
-// score adds to scores those of all chunks that contain a term of the query, including deleted
-// chunks.
+// score adds the scores of all chunks that contain a term of the query, including deleted chunks,
+// to scores.
 func (ix *Index) score(scores *sums, query []weighedTerm) {
 	scores.grow(len(ix.chunks))
 	norm := ix.lengthNorm()

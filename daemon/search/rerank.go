@@ -43,7 +43,7 @@ func (r *reranking) rerank(ctx context.Context, q Query, res *Result) error {
 	for i := range first {
 		first[i].Components[componentRerankRank] = float64(i + 1)
 	}
-	// Scores of the two kinds are not comparable. The scores of these hits continue below the
+	// The two kinds of scores are not comparable. The scores of the rest continue below the
 	// reranker's lowest, by as much as they were below the best.
 	for i := range rest {
 		rest[i].Score = first[n-1].Score - (best - rest[i].Score)

@@ -14,7 +14,7 @@ type Result struct {
 	Mode Mode
 	// Fusion is how the legs were combined; nil if there was one leg.
 	Fusion *FusionRun
-	// Degraded is the reason why a lower mode ran than the one asked for; empty if none did.
+	// Degraded is the reason why a lower mode ran, empty if the requested mode ran.
 	Degraded string
 	// Explanation is nil unless the query asked for it.
 	Explanation *Explanation
@@ -27,10 +27,10 @@ type Hit struct {
 	Title       string
 	HeadingPath string // "" outside any heading
 	Text        string // the chunk, verbatim
-	// Score is the value by which hits are sorted by relevance: the score of BM25, the cosine, the
-	// score of the fusion or that of the reranker, depending on the mode. Hits beyond those that
-	// the reranker scored continue downwards from its lowest score. Except for recency, sorting by
-	// score with ties by path keeps the order: where equal hits are in another order, each score is
+	// Score is the value by which hits are sorted by relevance. Depending on the mode, it is the
+	// score of BM25, the cosine, or the score of the fusion or the reranker. Hits that the reranker
+	// did not score continue downwards from its lowest score. Except for recency, sorting by score
+	// with ties by path keeps the order. Where equal hits are in another order, each score is
 	// lowered to the next smaller number, and Components hold the original. Scores of different
 	// queries are not comparable.
 	Score      float64
@@ -38,17 +38,17 @@ type Hit struct {
 	Tags       []string
 	Metadata   map[string]any // shared by all hits of the document; do not modify
 	Highlights []Span         // the words of Text that match a term, in order
-	// Nearest is set if no term of the query is in the index: the terms that are not, each with the
-	// similar ones that were searched for instead.
+	// Nearest is set if no term of the query is in the index. It has the similar terms that were
+	// searched for instead, by missing term.
 	Nearest map[string][]string
 	// Components are the parts of the score, and the scores and ranks of the legs, by name: bm25
 	// (by the words alone), neighbours, feedback, language, date, bm25_rank, vector, vector_rank,
 	// fusion, rerank, rerank_rank.
 	Components map[string]float64
 	// Duplicates are the other candidates with the same text, byte for byte, in rank order. Their
-	// titles and dates may differ. The hit is the best ranked of them, except where the sort
-	// prefers newer documents. There are at most 20; MoreDuplicates counts the others, so that a
-	// result stays small however often a text occurs.
+	// titles and dates may differ. The hit is the best ranked, except where the sort prefers newer
+	// documents. There are at most 20; MoreDuplicates counts the others, so that a result stays
+	// small however often a text occurs.
 	Duplicates     []Duplicate
 	MoreDuplicates int
 }
@@ -69,7 +69,7 @@ type Duplicate struct {
 }
 
 // Keys of Hit.Components. Ranks begin at 1 within the candidates of one leg. A leg that did not
-// find the chunk has no rank, and no score unless said below.
+// find the chunk has no rank, and no score unless stated below.
 const (
 	componentBM25       = "bm25"       // by the words alone; with the next three, the score of bm25
 	componentNeighbours = "neighbours" // of the words of the passages before and after
@@ -90,8 +90,8 @@ var wordComponents = [...]string{
 	componentBM25, componentNeighbours, componentFeedback, componentLanguage, componentDate, componentReply,
 }
 
-// WordScore returns the score that a hit has in the ranking by words, 0 if it is not in it. Other
-// than ranks, these scores show how far apart hits are.
+// WordScore returns the score of a hit in the ranking by words, or 0 if the hit is not in it.
+// Unlike ranks, these scores show how far apart hits are.
 func WordScore(h Hit) float64 {
 	sum := 0.
 	for _, part := range wordComponents {
@@ -100,11 +100,11 @@ func WordScore(h Hit) float64 {
 	return sum
 }
 
-// Explanation describes how a result came about.
+// Explanation describes how a result was found.
 type Explanation struct {
 	Terms []string // the index terms of the query that were looked up, without duplicates
-	// LeftOut are its other terms. Of more than 128 terms, those are looked up that can add most to
-	// a score, so LeftOut has terms that no or nearly every chunk contains.
+	// LeftOut are its other terms. If there are more than 128, the terms that can add most to a
+	// score are looked up, so LeftOut has terms that no or nearly every chunk contains.
 	LeftOut []string
 	Legs    []Leg
 }

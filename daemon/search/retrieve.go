@@ -35,8 +35,8 @@ func (ix *Index) retrieve(m method, q Query, vector vectorLeg) Result {
 	}
 }
 
-// legs returns the rankings of a method, each of at most depth chunks. The last one is that of
-// the result. The words choose from a source of their own. Called with mu held.
+// legs returns the rankings of a method, each of at most depth chunks. The last one is the ranking
+// of the result. The words choose from worded, the vectors from from. Called with mu held.
 func (ix *Index) legs(
 	m method, q Query, terms []queryTerm, vector vectorLeg, worded, from source, depth int,
 ) []leg {

@@ -7,8 +7,8 @@ import "evalctl/daemon/search/document"
 type rough struct {
 	scores  []float32 // by chunk number
 	touched []uint32  // numbers whose score is not zero
-	// rows have what a term adds to the score of a chunk, as a share of its gain, by the number of the
-	// tally and the extent of the text, for chunks with this norm; 0 where that is not known yet.
+	// rows has the share of its gain that a term adds to the score of a chunk with this norm, by
+	// the number of the tally and the extent of the text. It is 0 where not yet computed.
 	rows [maxTallies]*[roughExtents]float32
 	norm lengthNorm
 }
@@ -17,15 +17,15 @@ const (
 	roughExtents = 512
 	// manyPostings is the number of postings from which approximate scores save time.
 	manyPostings = 4096
-	// maxRoughTerms bounds the terms, each of which is looked up a second time.
+	// maxRoughTerms bounds the number of terms, because each is looked up a second time.
 	maxRoughTerms = 24
 	// roughLevels is the number of levels into which approximate scores are sorted. Their error is
-	// less than a level: each of at most maxQueryTerms summands has that of a few roundings.
+	// less than a level: each of at most maxQueryTerms summands has the error of a few roundings.
 	roughLevels = len(levels{}.counts)
 )
 
-// likely returns the chunks that may be among the k best of the documents that keep accepts, k of
-// them at least if there are so many. It saves time for many postings only.
+// likely returns the chunks that may be among the k best in the documents that keep accepts, at
+// least k if there are so many. It saves time only with many postings.
 func (r *rough) likely(ix *Index, l *levels, query []weighedTerm, keep func(*document.Document) bool, k int) []uint32 {
 	highest := r.score(ix, query)
 	found := r.choose(ix, l, float32(roughLevels-1)/highest, keep, k)
@@ -36,8 +36,7 @@ func (r *rough) likely(ix *Index, l *levels, query []weighedTerm, keep func(*doc
 	return found
 }
 
-// score adds up the scores of all chunks with one of the terms, and returns a bound that none
-// exceeds.
+// score adds up the scores of all chunks with one of the terms, and returns an upper bound of them.
 func (r *rough) score(ix *Index, query []weighedTerm) (highest float32) {
 	if missing := len(ix.chunks) - len(r.scores); missing > 0 {
 		r.scores = append(r.scores, make([]float32, missing)...)
@@ -75,7 +74,7 @@ func (r *rough) add(ix *Index, term uint32, gain float32) {
 	r.touched = touched
 }
 
-// share returns what a term adds to the score of a chunk, and remembers it if it can.
+// share returns the part of a chunk's score due to a term, and remembers it if possible.
 func (r *rough) share(ix *Index, term, chunk uint32, number uint8) float32 {
 	e := ix.extents[chunk]
 	share := float32(ix.saturated(weightedCount(ix.tally(term, chunk, number), r.norm.of(e))))

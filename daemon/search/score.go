@@ -7,27 +7,26 @@ import (
 	"evalctl/daemon/language"
 )
 
-// The score of a chunk by its words is that of BM25F. For n chunks, it is the sum over the terms of
-// a query of
+// The score of a chunk by its words is its score in BM25F. For n chunks, it is the sum over the
+// terms of a query of
 //
 //	weight · ln(1 + (n-df+0.5)/(df+0.5)) · (k1+1) · tf/(tf+k1)
 //
-// where weight is that of the term in the query, df is the number of chunks that contain the term
-// in any field, and tf is the sum of its occurrences in the fields, weighted by fieldWeights, those
-// in the text divided by
+// where weight is the weight of the term in the query, and df the number of chunks that contain the
+// term in any field. tf is the sum of its occurrences in the fields, weighted by fieldWeights.
+// Occurrences in the text are divided by
 //
 //	norm = 1 - b + b·(length+slack)/(average+slack)
 //
-// for a text of length terms. Of the norm of a whole document, what exceeds 1 is multiplied by
-// beyond: such a text is long because its author had more to say, but a piece is as long as it was
-// cut. For a piece, length+slack is multiplied by 1 + scope·ln(pieces of the document), because a
-// document has as many chances to be found as it has pieces (Robertson and Zaragoza, "The
-// Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3.6; slack, beyond and scope
-// are additions).
+// for a text of length terms. The part of a whole document's norm above 1 is multiplied by beyond:
+// such a text is long because its author had more to say, but a piece is as long as it was cut. For
+// a piece, length+slack is multiplied by 1 + scope·ln(pieces of the document), because each piece
+// is another chance to find the document (Robertson and Zaragoza, "The Probabilistic Relevance
+// Framework: BM25 and Beyond", 2009, section 3.6; slack, beyond and scope are additions).
 
 // fieldWeights are the weights of an occurrence in each field. A title names the subject of its
-// document. A path says little that the title does not: folders are shared, and the file name is
-// often the title.
+// document. A path says little more than the title: folders are shared, and the file name is often
+// the title.
 var fieldWeights = [fieldCount]float64{textField: 1, titleField: 2, pathField: 0.25, labelsField: 1}
 
 // extent returns the extent of the text of a chunk.
@@ -43,8 +42,8 @@ func (ix *Index) extent(ch *chunk) extent {
 	return extent(2*math.Round(length+more)) + 1
 }
 
-// lengthNorm computes norm, as defined above, without branches, which would be predicted badly:
-// it is the lower of two lines, of which the second one depends on whether the text is a piece.
+// lengthNorm computes norm, as defined above, without branches, which would be predicted badly. The
+// norm is the lower of two lines. The second line depends on whether the text is a piece.
 type lengthNorm struct {
 	line  line
 	other [2]line
@@ -85,7 +84,7 @@ func (ix *Index) tally(term, chunk uint32, number uint8) tally {
 	return ix.chunks[chunk].count(term)
 }
 
-// gain returns the limit of what a term can add to a score.
+// gain returns the most that a term can add to a score.
 func (ix *Index) gain(term uint32) float64 {
 	df, n := ix.postings[term].live, ix.population(term)
 	if n == ix.live {
@@ -95,9 +94,9 @@ func (ix *Index) gain(term uint32) float64 {
 }
 
 // population returns the number of chunks among which a term is frequent or rare. The letters and
-// pairs of a script without spaces are compared with the chunks in its languages, if more do not
-// contain them: they have no list of function words, which only their frequency shows, and among
-// chunks in other languages nothing is frequent.
+// pairs of a script without spaces are compared only with the chunks in its languages, unless more
+// chunks contain them. These languages have no list of function words: only frequency shows them,
+// and among chunks in other languages nothing is frequent.
 func (ix *Index) population(term uint32) int {
 	if ix.unspaced == 0 || ix.names[term][0] < utf8.RuneSelf {
 		return ix.live
@@ -114,7 +113,7 @@ func (ix *Index) population(term uint32) int {
 	return n
 }
 
-// gains remembers idf, whose logarithm takes longer than all else that is done with a rare term.
+// gains caches idf, whose logarithm takes longer than everything else about a rare term.
 type gains struct {
 	live int
 	idf  [256]float64 // by document frequency
@@ -135,8 +134,8 @@ func (g *gains) gainOf(ix *Index, term uint32) float64 {
 	return g.idf[df] * (ix.k1 + 1)
 }
 
-// idf returns the weight of a term that is found in df of n chunks. It is positive even for a term
-// that all of them contain.
+// idf returns the weight of a term found in df of n chunks. It is positive even if all of them
+// contain the term.
 func idf(n, df int) float64 {
 	return math.Log1p((float64(n-df) + 0.5) / (float64(df) + 0.5))
 }

@@ -23,17 +23,17 @@ type Config struct {
 	Reranker Reranker // for the modes that rerank
 	// Fusion combines the two rankings of a hybrid; empty means FusionScore.
 	Fusion Fusion
-	// FusionWeight is the weight of the embedder's ranking, at most MaxFusionWeight; 0 means the
+	// FusionWeight is the weight of the embedder's ranking, at most MaxFusionWeight. 0 means the
 	// weight that the embedder recommends, see FusionWeigher, or else the default of Fusion.
 	FusionWeight float64
-	// Degrade runs a lower mode, reported in Result.Mode, if a model fails: the mode with the same
-	// legs without the reranker, and bm25 without the embedder. Without Degrade, Search returns the
-	// error.
+	// Degrade runs a lower mode, reported in Result.Mode, if a model fails: without the reranker
+	// the mode with the same legs, and without the embedder bm25. Without Degrade, Search returns
+	// the error.
 	Degrade bool
 	// CircuitBreaker is shared by all Searchers with these models; nil means one for this Searcher.
 	CircuitBreaker *CircuitBreaker
 	// Refused is called with the ids of chunks that the embedder has refused, and its reason for
-	// the first of them. It may be called concurrently and must not block. Nil ignores refusals.
+	// the first of them. It may be called concurrently and must not block. It may be nil.
 	Refused func(chunkIDs []string, reason error)
 }
 
@@ -84,9 +84,9 @@ func (s *Searcher) Prepare(ctx context.Context) error {
 }
 
 // Search ranks by the query's mode, and sees every change of the Index that returned before the
-// call. Modes with vectors first embed the chunks that Prepare has not; a document that is changed
-// meanwhile may be missed by its vectors. Models have 8 s for a search, and are not called while
-// the CircuitBreaker is open.
+// call. Modes with vectors first embed the chunks that Prepare has not; the vectors may miss a
+// document that is changed meanwhile. Models have 8 s for a search, and are not called while the
+// CircuitBreaker is open.
 //
 // Search returns ErrNoEmbedder or ErrNoReranker for a mode that is not configured, *ModelError if a
 // model failed (with ErrSlow if it took too long), and the error of the context. Any other error
@@ -136,8 +136,8 @@ func (s *Searcher) mayDegrade(err error) bool {
 	return failed && s.cfg.Degrade
 }
 
-// retrieve ranks by the method, without reranking. It has models only until the context of that
-// name ends. The work of ctx begins after the model, so that no slot is occupied by waiting.
+// retrieve ranks by the method, without reranking. Models may be called until the context models
+// ends. The work of ctx begins after the model, so that waiting occupies no slot.
 func (s *Searcher) retrieve(ctx, models context.Context, m method, q Query) (Result, error) {
 	var vector vectorLeg
 	if m.vectors {

@@ -19,8 +19,7 @@ type levels struct {
 }
 
 // split moves the candidates that may be among the k best to the front: at least k of them, unless
-// there are fewer, and all whose scores are as high as that of one of them. It returns the front
-// and the rest.
+// there are fewer, and all others with an equal or higher score. It returns the front and the rest.
 func (l *levels) split(all []candidate, k int) (front, rest []candidate) {
 	if len(all) <= 2*k {
 		return all, nil
@@ -96,7 +95,8 @@ func (l *levels) count(all []candidate) levelScale {
 // numberSet is a set of chunk numbers, empty between uses.
 type numberSet []uint64
 
-// sparse is the ratio of all numbers to some of them from which sorting those is faster.
+// sparse is the ratio between the sizes of a whole and a part from which sorting the part is
+// faster.
 const sparse = 1024
 
 // sort sorts different numbers.

@@ -6,8 +6,8 @@ import (
 
 // sequence holds the words of a chunk, in the order of its fields and of the words in them. Each
 // word is the number of its term plus one, as a uvarint of encoding/binary. Frequent terms have low
-// numbers, so that most words take a byte or two. Function words are 0. Only those of the text
-// before its last term are kept.
+// numbers, so most words take a byte or two. Function words are 0, and are kept only in the text,
+// up to its last term.
 type sequence string
 
 const functionWord = 0
@@ -56,7 +56,7 @@ func (s sequence) nextLong() (word uint32, rest sequence) {
 	return word, "" // not a sequence
 }
 
-// valid reports whether a sequence, which may be any text, is one of a chunk with terms below
+// valid reports whether s, which may be any text, is the sequence of a chunk with terms below
 // limit.
 func (s sequence) valid(lengths [fieldCount]uint16, limit uint64) bool {
 	var words uint64

@@ -57,8 +57,8 @@ func (d *decoder) byte() byte {
 
 func (d *decoder) string() string { return d.bytes(d.uvarint()) }
 
-// document reads a document, and its chunks, whose terms are below a number, into the first of
-// chunks. It returns their number.
+// document reads a document into doc, and its chunks into the first of chunks. Their term numbers
+// must be below terms. It returns the number of chunks.
 func (d *decoder) document(doc *entry, chunks []chunk, terms uint64) int {
 	doc.Path, doc.Title, doc.Source, doc.Text = d.string(), d.string(), d.string(), d.string()
 	flags := d.byte()

@@ -16,10 +16,10 @@ import (
 )
 
 // ReadSnapshot restores the index that WriteSnapshot wrote into the size bytes of file, and returns
-// the time that was written with it. The options must be those of the index that was written. It
-// uses all processors, and memory in proportion to size at most, whatever the bytes are. It returns
-// an error if the file cannot be read, or if the snapshot is damaged, of another version, or made
-// by a different analysis of texts; the index must then be built from its documents.
+// the time that was written with it. The options must be the options of the written index. It uses
+// all processors, and memory at most in proportion to size, whatever the bytes are. It returns an
+// error if the file cannot be read, or if the snapshot is damaged, of another version, or made by a
+// different analysis of texts. The index must then be built from its documents.
 func ReadSnapshot(file io.ReaderAt, size int64, opts *Options) (*Index, time.Time, error) {
 	r := &snapshotReader{file: file, ix: New(opts)}
 	if err := r.read(uint64(max(size, 0))); err != nil {
@@ -207,7 +207,8 @@ func (r *snapshotReader) readPart(i int) error {
 	return nil
 }
 
-// chunksOf returns the chunks of part i of documents, which end where those of the next part begin.
+// chunksOf returns the chunks of part i of documents. They end where the chunks of the next part
+// begin.
 func (r *snapshotReader) chunksOf(i int) []chunk {
 	from, to := r.contents.parts[i].Chunks, r.contents.Chunks
 	if i+1 < len(r.contents.parts) && r.contents.parts[i+1].Kind == documentsPart {
@@ -312,9 +313,8 @@ func (r *snapshotReader) assembleChunks() error {
 // sampled is the number of documents of a snapshot that are analysed again.
 const sampled = 32
 
-// analysisUnchanged reports whether a sample of the documents, spread evenly, has the chunks and
-// terms that analysing it again results in. So a snapshot that was made with other stop words or
-// stems is detected.
+// analysisUnchanged reports whether analysing a sample of the documents, spread evenly, yields the
+// same chunks and terms again. It detects a snapshot that was made with other stop words or stems.
 func (ix *Index) analysisUnchanged() bool {
 	c := counter{numberer: newNumberer(&ix.vocabulary)}
 	var buf []byte

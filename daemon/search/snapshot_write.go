@@ -13,8 +13,8 @@ import (
 )
 
 // WriteSnapshot writes the index for ReadSnapshot, with a time that the caller chooses. Changes
-// wait until it returns, searches do not. It fails with the error of w, and for Metadata with
-// values that Parse does not return.
+// wait until it returns, searches do not. It fails with the error of w, and if Metadata has values
+// that Parse does not return.
 func (ix *Index) WriteSnapshot(w io.Writer, when time.Time) error {
 	ix.writing.Lock()
 	defer ix.writing.Unlock()

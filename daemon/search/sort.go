@@ -16,12 +16,12 @@ type Sort string
 // The orders.
 const (
 	SortRelevance Sort = "relevance" // the default
-	// SortRecency has the newest hits first and those without a date last. Of candidates with the
-	// same text, the newest is the hit and the others are its duplicates.
+	// SortRecency has the newest hits first and undated ones last. Of candidates with the same
+	// text, the newest is the hit and the others are its duplicates.
 	SortRecency Sort = "recency"
 	// SortRelevanceThenRecency is SortRelevance, except that hits whose scores agree in 6
-	// significant digits are ordered as in SortRecency, and of those with the same text the newest
-	// is the hit.
+	// significant digits are ordered as in SortRecency. If they have the same text, the newest is
+	// the hit.
 	SortRelevanceThenRecency Sort = "relevance_then_recency"
 )
 
@@ -33,8 +33,8 @@ func (s Sort) check() error {
 	return fmt.Errorf("sort %q is not one of relevance, recency, relevance_then_recency", s)
 }
 
-// sortHits sorts hits that are in order of relevance. Hits that are equal in the new order stay in
-// order of relevance.
+// sortHits sorts hits that are in order of relevance. Hits that are equal in the new order keep
+// that order.
 func sortHits(hits []Hit, by Sort) {
 	switch by {
 	case SortRecency:
@@ -47,8 +47,8 @@ func sortHits(hits []Hit, by Sort) {
 }
 
 // spreadTies makes the order of hits follow from their scores, for clients that sort by score and
-// break ties by path. A score that would move its hit up is lowered to the next number below that
-// of the hit before it.
+// break ties by path. It lowers a score that would move its hit up to the next number below the
+// score of the hit before it.
 func spreadTies(hits []Hit) {
 	for i := 1; i < len(hits); i++ {
 		before, h := &hits[i-1], &hits[i]

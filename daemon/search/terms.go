@@ -16,8 +16,8 @@ const maxQueryTerms = 128
 type queryTerm struct {
 	name   string
 	weight float64
-	// words is how many words of the query each occurrence stands for, at most 1: less for a term of
-	// several that a word has, see countTerms, and for a pair of letters.
+	// words is how many words of the query each occurrence stands for, at most 1: less for one of
+	// several terms of a word, see countTerms, and for a pair of letters.
 	words float64
 	// word has the terms of its word in all languages, of those that are known.
 	word []string
@@ -46,7 +46,8 @@ func (ix *Index) spoken() []language.Language {
 	return languages
 }
 
-// asked returns the language of a query, None if it shows none or if all documents are in one.
+// asked returns the language of a query, or None if it is not recognised or all documents are in
+// one language.
 func (ix *Index) asked(text string) language.Language {
 	if among := ix.spoken(); len(among) > 1 {
 		return language.DetectAmong(text, among)
@@ -60,12 +61,12 @@ func Terms(text string) []string {
 	return termNames(countTerms(text, []language.Language{language.Detect(text)}, language.Language.Term, func(string) bool { return true }, nil))
 }
 
-// countTerms returns the terms that a text has in any of some languages, without duplicates, in the
-// order of their first occurrence, weighted by the number of their occurrences. A function word of
-// the language of the text is none in another one. Each word is reduced by reduce. The parts of a word
-// that is known are left out, because they say nothing more. Terms that differ by marks that the text
-// leaves out are variants, and so are parts of names, for a word that is not known. They do not count
-// as words of the text.
+// countTerms returns the terms of a text in any of some languages, without duplicates, in the order
+// of their first occurrence, weighted by the number of their occurrences. A function word of the
+// language of the text has no term in another language. reduce reduces each word. The parts of a
+// known word are left out, because they say nothing more. Variants are terms that differ by marks
+// that the text leaves out and, for an unknown word, the parts of names. They do not count as words
+// of the text.
 func countTerms(text string, languages []language.Language, reduce reducer, known func(term string) bool, variants map[string][]string) []queryTerm {
 	own := language.None
 	if len(languages) > 1 {
@@ -129,8 +130,8 @@ func distinctTerms(word string, languages []language.Language, reduce reducer) (
 }
 
 // heaviest returns the maxQueryTerms terms that can add most to a score, in their order, and the
-// others. What a term can add is its weight times its gain: nothing if no chunk contains it, and
-// little if most chunks do, which are also those that take the most time. Called with mu held.
+// others. A term can add its weight times its gain: nothing if no chunk contains it, and little if
+// most chunks do. Terms in most chunks also take the most time. Called with mu held.
 func (ix *Index) heaviest(terms []queryTerm) (kept, leftOut []queryTerm) {
 	if len(terms) <= maxQueryTerms {
 		return terms, nil
@@ -184,9 +185,9 @@ func (ix *Index) known(terms []queryTerm) []weighedTerm {
 	return found
 }
 
-// gainOf returns the gain of a known term: of its word in all languages. A word is not rare because
-// one of the languages is (Pirkola, "The Effects of Query Structure and Dictionary Setups in
-// Dictionary-Based Cross-Language Information Retrieval", 1998).
+// gainOf returns the gain of a known term, from the frequency of its word in all languages. A word
+// is not rare because one of the languages is (Pirkola, "The Effects of Query Structure and
+// Dictionary Setups in Dictionary-Based Cross-Language Information Retrieval", 1998).
 func (ix *Index) gainOf(t queryTerm) float64 {
 	if len(t.word) < 2 {
 		return ix.gain(ix.numbers[t.name])

@@ -19,16 +19,16 @@ type vocabulary struct {
 	names   []string          // by number
 	// words caches the terms of words by the language of their text, noTerm for stop words.
 	words wordCache
-	// variants are the terms with marks that people may leave out, and of parts, by what is left.
+	// variants has terms with optional marks, and terms of parts, by their forms without these.
 	variants map[string][]string
 }
 
 // partMark begins the terms of partOf.
 const partMark = "~"
 
-// partOf returns the term of a part of a name in prose, such as Tide in TideService, by the term of the
-// part as a word. It is looked for in place of a word that no document has: names such as LinkedIn are
-// mostly one word.
+// partOf returns the term of a part of a name in prose, such as Tide in TideService, from the term
+// of the part as a word. It is looked up only for a word that no document has: names such as
+// LinkedIn are mostly one word.
 func partOf(word string) string {
 	if word == "" {
 		return ""
@@ -156,8 +156,8 @@ func newNumberer(v *vocabulary) *numberer {
 	}
 }
 
-// number returns the number of a word's term, with a cache: stemming a word takes longer than
-// everything else that is done with it.
+// number returns the number of a word's term. It caches, because stemming takes longer than
+// everything else about a word.
 func (n *numberer) number(l language.Language, word string) uint32 {
 	if t, ok := n.known.words[l][word]; ok {
 		return t

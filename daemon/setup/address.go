@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// Listen listens on an address, HOST:PORT. One that other machines can reach is an error unless that
-// is allowed, by --keys or --insecure. host is the address without the port.
+// Listen listens on an address, HOST:PORT. An address that other machines can reach is an error
+// unless that is allowed, by --keys or --insecure. host is the address without the port.
 func Listen(ctx context.Context, addr string, allowed bool) (l net.Listener, host string, err error) {
 	if l, host, err = listen(ctx, addr); err == nil && !allowed && Exposed(l.Addr()) {
 		_ = l.Close() // nothing was accepted

@@ -15,8 +15,8 @@ import (
 // SignPassphrase is the environment variable with the passphrase of --sign-key.
 const SignPassphrase = "SVC_SIGN_KEY_PASSPHRASE"
 
-// Git says what a daemon does with the repositories of --store git. Each field is the value of a flag
-// of evalctl serve.
+// Git configures the repositories of --store git. Each field is the value of a flag of evalctl
+// serve.
 type Git struct {
 	SignKey  string
 	Remote   string
@@ -27,8 +27,8 @@ type Git struct {
 // shortestInterval limits the load on the remote.
 const shortestInterval = time.Second
 
-// Apply sets what the flags say about the repositories of a daemon. With keys, brains belong to
-// tenants.
+// Apply sets the configuration of a daemon's repositories from the flags. With keys, brains belong
+// to tenants.
 func (f *Git) Apply(ctx context.Context, env func(string) string, keys bool, cfg *daemon.Config) error {
 	if cfg.Store != daemon.StoreGit {
 		switch {

@@ -20,8 +20,8 @@ import (
 	"evalctl/internal/postgres"
 )
 
-// Settings say how a daemon stores, ranks and answers. Each is the value of the flag of its name;
-// the help of evalctl serve describes them.
+// Settings configure how a daemon stores, ranks and answers. Each is the value of the flag of its
+// name; the help of evalctl serve describes them.
 type Settings struct {
 	Store       string
 	ChunkSize   int // in bytes
@@ -43,8 +43,8 @@ type Settings struct {
 	Degrade        bool
 }
 
-// Empty returns the flags that may be without a value. With a memory store, an empty home is how to
-// have none in spite of SVC_HOME.
+// Empty returns the flags that may be without a value. With a memory store, an empty home overrides
+// SVC_HOME.
 func (f *Settings) Empty() []string {
 	if f.Store == daemon.StoreMemory {
 		return []string{"home"}

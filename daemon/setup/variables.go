@@ -6,8 +6,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Variables returns the names of the variables that are set and that the settings need, API keys among
-// them.
+// Variables returns the names of the variables that are set and that the settings need, including
+// API keys.
 func (f *Settings) Variables(env func(string) string) []string {
 	var names []string
 	if slices.Contains([]string{f.LLMProvider, f.EmbedProvider}, llm.ProviderOpenAI) {

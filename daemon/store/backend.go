@@ -10,38 +10,38 @@ import (
 	"time"
 )
 
-// Backend is what a storage engine implements. Store adds the rules that all engines share. A
-// backend stores documents only: directories are implied by the paths of its documents.
+// Backend is implemented by storage engines. Store adds the rules that all engines share. A backend
+// stores only documents: directories follow from the paths of documents.
 //
 // The store guarantees that paths are valid, that the store is open, that commits do not overlap,
 // and that Close is called once and last. Reads may run at any time, also during a Commit. They
-// MUST see all of a commit or none of it. Errors are returned as they are; the store adds the
+// MUST see all of a commit or none of it. Backends return plain errors; the store adds the
 // operation and the path.
 type Backend interface {
-	// Read returns the content of a document, which the caller may keep and change, or
-	// ErrNotFound.
+	// Read returns the content of a document, which the caller may keep and change, or ErrNotFound.
 	Read(ctx context.Context, path string) ([]byte, error)
 
-	// Stat describes a document. If there are documents below path, it returns IsDir; the ModTime
-	// of a directory may be left zero for the store to compute. Otherwise it returns ErrNotFound.
+	// Stat describes a document. If there are documents below path, it returns IsDir. The ModTime
+	// of a directory may be zero, which makes the store compute it. Otherwise Stat returns
+	// ErrNotFound.
 	Stat(ctx context.Context, path string) (FileInfo, error)
 
-	// List returns every document below dir, at any depth and in any order, and no directories.
-	// The root is "". It is not an error if there are none.
+	// List returns every document below dir, at any depth and in any order, and no directories. The
+	// root is "". A dir without documents is not an error.
 	List(ctx context.Context, dir string) ([]FileInfo, error)
 
 	// Commit makes all operations durable and visible at once, or returns an error and changes
-	// nothing. Ops holds writes and deletes only: at least one, and at most one for a path. Every
+	// nothing. Ops holds only writes and deletes: at least one, and at most one for a path. Every
 	// deleted document exists, and no document is below another one after the commit. Commit MUST
 	// NOT keep or change Data. Written documents get the modification time c.When. A backend with
-	// versions returns ErrConflict when a document does not have the version Op.Expect.
+	// versions returns ErrConflict if a document does not have the version Op.Expect.
 	Commit(ctx context.Context, c Commit) error
 
 	// Close releases the backend.
 	Close() error
 }
 
-// opener is implemented by backends that can open a document without holding all of it in memory;
+// opener is implemented by backends that can read a document without holding all of it in memory;
 // see Store.Open.
 type opener interface {
 	Open(ctx context.Context, path string) (content io.ReadCloser, size int64, err error)
@@ -53,8 +53,8 @@ type localPather interface {
 	LocalPath(path string) string
 }
 
-// breakable is implemented by backends that can fail in such a way that they reject all commits
-// until they are reopened.
+// breakable is implemented by backends that a failure can make reject all commits until they are
+// reopened.
 type breakable interface {
 	// Broken is called only by the goroutine that has just changed the store.
 	Broken() bool
@@ -62,17 +62,17 @@ type breakable interface {
 
 // replaceable is implemented by backends whose data other programs can replace.
 type replaceable interface {
-	// Replaced reports whether that has happened since the store was opened. The backend is Broken
-	// then. It is called while the store is open and no mutation runs.
+	// Replaced reports whether another program has replaced the data since the store was opened.
+	// The backend is Broken then. Replaced is called while the store is open and no mutation runs.
 	Replaced() bool
 }
 
-// follower is implemented by backends that also change by other means than Commit, such as a pull
+// follower is implemented by backends that also change in other ways than by Commit, such as a pull
 // from a remote.
 type follower interface {
 	// Follow is called once, by New. The backend must make every such change through apply, which
-	// calls change while the store is open and no other mutation runs. It publishes the events
-	// that change returns, also when change fails, as the events of one commit.
+	// calls change while the store is open and no other mutation runs. The events that change
+	// returns are published as one commit, also if change fails.
 	Follow(apply func(ctx context.Context, reason string, change func() ([]ChangeEvent, error)) error)
 }
 
@@ -84,8 +84,8 @@ type Commit struct {
 	Email   string
 	When    time.Time // set by the store
 	Ops     []Op
-	// Alone is set by the store on a grouper: nobody else waits for a commit, so work that could be
-	// left for later holds nobody up.
+	// Alone is set by the store on a grouper if no other caller waits for a commit. Work that could
+	// be left for later then delays nobody.
 	Alone bool
 }
 
@@ -141,9 +141,9 @@ type FileInfo struct {
 	Version string
 }
 
-// gate prevents use of a closed backend, and closing while the backend is in use. Its lock is
-// held only during single backend calls and never while a caller's code runs, so event sinks and
-// batch functions may close the store.
+// gate prevents use of a closed backend, and closing a backend in use. Its lock is held only during
+// single backend calls and never while a caller's code runs, so event sinks and batch functions may
+// close the store.
 type gate struct {
 	mu      sync.RWMutex
 	closed  bool

@@ -16,19 +16,19 @@ type BatchOptions struct {
 }
 
 // Batch collects mutations in memory and answers reads as if they had been made (spec 4.3). It is
-// valid only inside the function it was passed to, and MUST NOT be used by two goroutines at
-// once.
+// valid only inside the function that gets it, and MUST NOT be used by two goroutines at once.
 type Batch struct {
 	j    *journal
 	done bool
 }
 
-// Batch runs fn and, if it returns nil, commits its mutations. They are merged into one operation
-// for each path, in the order of each path's last mutation. Each operation emits one event. When
-// fn fails, panics or changes nothing, the store is left unchanged.
+// Batch runs fn and, if fn returns nil, commits its mutations. They are merged into one operation
+// for each path, in the order of each path's last mutation. Each operation emits one event. If fn
+// fails, panics or changes nothing, the store is left unchanged.
 //
-// Other mutations wait until the batch has been committed, so what fn has read is still current
-// at the commit. fn MUST mutate only through the Batch: a mutation of the Store would deadlock.
+// Other mutations wait until the batch has been committed, so documents that fn has read are still
+// current at the commit. fn MUST mutate only through the Batch: a mutation of the Store would
+// deadlock.
 func (s *Store) Batch(ctx context.Context, opts BatchOptions, fn func(*Batch) error) (err error) {
 	release, err := s.lockWrites(ctx)
 	if err != nil {

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// The file of a document has the names of the document's path, unless the file system does not take
-// one of them, or cannot keep it apart from another one, or it is one of leftovers. Then it has the
-// encoded name: encodedMark, and the bytes of the name, of which all but a-z, 0-9, "-", "_" and "."
-// are written as % and two digits. A name whose encoded form is longer than maxPart is a file in
-// folders: each but the last part begins with partMark and ends with "+". So an encoded name
+// A document's file has the names of the document's path. A name is encoded if the file system
+// rejects it, if the file system cannot keep it apart from another one, or if it is one of
+// leftovers. The encoded name is encodedMark followed by the bytes of the name. All bytes except
+// a-z, 0-9, "-", "_" and "." are written as % and two digits. If the encoded form is longer than
+// maxPart, the file is in folders: each part but the last begins with partMark and ends with "+".
+// So an encoded name
 //
-//   - is a name on every file system, in any case and normal form,
-//   - can be decoded without knowing why it was encoded, on any file system,
+//   - is valid on every file system, in any case and normal form,
+//   - can be decoded on any file system, without knowing why it was encoded,
 //   - is never the name of a file that is not encoded.
 const (
 	encodedMark = "%="
@@ -71,8 +72,8 @@ func decodeName(file string) (name string, ok bool) {
 	return name, EncodeName(name) == file
 }
 
-// DecodePath returns the path of the document that a file has, encoded or not. ok is false for a
-// file that is not a document's.
+// DecodePath returns the path of the document in a file, encoded or not. ok is false if the file
+// cannot be a document's.
 func DecodePath(file string) (path string, ok bool) {
 	var names []string
 	part := ""

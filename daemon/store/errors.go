@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The conditions that a caller can act on (most are of spec 7.2). Match them with errors.Is or with
-// the functions below.
+// Errors that a caller can act on (most are of spec 7.2). Match them with errors.Is or with the
+// functions below.
 var (
 	// ErrNotFound: there is no document at this path. A directory is not a document.
 	ErrNotFound = errors.New("not found")
@@ -15,11 +15,11 @@ var (
 	// ErrReadOnly: the store is closed, or its backend cannot be written to.
 	ErrReadOnly = errors.New("store is closed or read-only")
 	// ErrInvalidPath: the path breaks a path rule, or is a directory, or is below a document. A
-	// malformed glob pattern is reported as this too.
+	// malformed glob pattern is this error too.
 	ErrInvalidPath = errors.New("invalid path")
 	// ErrSchemaVersion: the data on disk was written by a newer version.
 	ErrSchemaVersion = errors.New("unsupported schema version")
-	// ErrDamaged: what is on disk is incomplete or inconsistent, and a person has to decide.
+	// ErrDamaged: the data on disk is incomplete or inconsistent, and a person has to decide.
 	ErrDamaged = errors.New("damaged")
 	// ErrUnavailable: the server that keeps the documents does not answer or is overloaded. Trying
 	// again later may help.
@@ -62,8 +62,8 @@ func IsInvalidPath(err error) bool { return errors.Is(err, ErrInvalidPath) }
 // IsReadOnly reports whether err is, or wraps, ErrReadOnly.
 func IsReadOnly(err error) bool { return errors.Is(err, ErrReadOnly) }
 
-// wrap adds the operation and the path to err. An error that already has them, such as one that a
-// batch function passes on, is returned as it is.
+// wrap adds the operation and the path to err, unless err already has them, as an error from a
+// batch function may.
 func wrap(op, path string, err error) error {
 	if err == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ChangeKind is what happened to a document (spec 2, ChangeEvent).
+// ChangeKind is the kind of change to a document (spec 2, ChangeEvent).
 type ChangeKind string
 
 // The kinds of ChangeEvent.
@@ -31,8 +31,8 @@ type ChangeEvent struct {
 	When    time.Time // UTC, the same for all events of a commit
 }
 
-// hub delivers events. The table of sinks has its own lock, which is not held while a sink runs,
-// so a sink can subscribe and unsubscribe.
+// hub delivers events. The lock on the table of sinks is not held while a sink runs, so a sink can
+// subscribe and unsubscribe.
 type hub struct {
 	logger *slog.Logger
 	// watch, if not nil, is the source of events. It runs while there are sinks.
@@ -103,8 +103,8 @@ func (h *hub) close() {
 	h.stopWatch()
 }
 
-// publish calls the current sinks, in the order of their subscription, with each event. A sink
-// that is cancelled in the meantime is skipped.
+// publish calls the current sinks with each event, in the order of their subscription. It skips a
+// sink that was cancelled in the meantime.
 func (h *hub) publish(events []ChangeEvent) {
 	h.mu.Lock()
 	ids := slices.Sorted(maps.Keys(h.sinks))

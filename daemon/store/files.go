@@ -19,23 +19,23 @@ import (
 // Backends embed it. There must be no empty directories, because they would be reported as
 // directories of documents.
 //
-// A commit holds the lock for writing while it changes files, but not while it waits for the
-// disk. Open, Stat and List hold it for reading. A commit MUST NOT write into a file that was a
-// document before it.
+// A commit holds the lock for writing while it changes files, but not while it waits for the disk.
+// Open, Stat and List hold it for reading. A commit MUST NOT write into a file that was a document
+// before it.
 type Files struct {
 	sync.RWMutex
 	Root *os.Root
-	// Reserved returns ErrInvalidPath for a name that the backend uses itself. It is checked for
+	// Reserved returns ErrInvalidPath for a name that the backend uses itself. It is called for
 	// every segment of a path. Nil: no name is reserved.
 	Reserved func(name string) error
-	// Names finds the files of documents. Nil: they have the names of the documents, and leftovers
-	// are documents too.
+	// Names finds the files of documents. Nil: files have the names of their documents, and
+	// leftovers are documents too.
 	Names *Names
-	// Judge, if not nil, is called for each listing, and returns a function that is called for each file
-	// and special file: ok is false for one that is not a document. No reason is given for one that
-	// need not be mentioned. Calls of the function can be concurrent.
+	// Judge is called for each listing. It returns a function that is called for each file and
+	// special file: ok is false if the file is not a document, and the reason is empty if that need
+	// not be reported. The function may be called concurrently. It may be nil.
 	Judge func() func(path string) (ok bool, reason string)
-	// Log gets a line for each file that is found not to be a document. Nil: nothing is logged.
+	// Log gets a line for each file that is not a document. Nil: nothing is logged.
 	Log *slog.Logger
 
 	skipped skipList
@@ -46,7 +46,7 @@ func (f *Files) Read(ctx context.Context, path string) ([]byte, error) {
 	return ReadOpened(f.Open(ctx, path))
 }
 
-// ReadOpened reads and closes what an Open returned.
+// ReadOpened reads and closes the result of an Open.
 func ReadOpened(content io.ReadCloser, size int64, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (f *Files) OpenLocked(path string) (content io.ReadCloser, size int64, err 
 	return file, info.Size(), nil
 }
 
-// unreadable is the error of a document that is there but cannot be read. Others may be readable.
+// unreadable is the error of a document that exists but cannot be read. Others may be readable.
 func unreadable(path string, err error) error {
 	if !isOfOneFile(err) {
 		return err
@@ -90,7 +90,7 @@ func unreadable(path string, err error) error {
 		quotePath(path), rootCause(err))
 }
 
-// isOfOneFile reports whether an error is due to a file or folder, so that others may be without it.
+// isOfOneFile reports whether an error concerns one file or folder, so that others may be usable.
 func isOfOneFile(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ELOOP)
 }
@@ -129,8 +129,8 @@ func (f *Files) List(_ context.Context, dir string) ([]FileInfo, error) {
 	return f.ListLocked(dir)
 }
 
-// ListLocked is List for a caller that holds the lock. What is not a document is left out; see
-// Skipped.
+// ListLocked is List for a caller that holds the lock. It leaves out files that are not documents;
+// see Skipped.
 func (f *Files) ListLocked(dir string) ([]FileInfo, error) {
 	name := ""
 	if dir != "" {
@@ -226,7 +226,7 @@ func (f *Files) lookFor(dir, name string) (file string, info fs.FileInfo, err er
 	return "", nil, unreadable(dir+name, NoFile(err))
 }
 
-// IsNameError reports whether the file system does not take a name.
+// IsNameError reports whether the file system has rejected a name.
 func IsNameError(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.EILSEQ)
 }

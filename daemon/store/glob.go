@@ -11,11 +11,11 @@ import (
 type glob []*regexp.Regexp
 
 // compileGlob translates `*`, `?` and `[set]` with ranges, negated by a leading `!` or `^`. A `]`
-// that comes first in a set is a member of it. There is no escape character, because paths
-// contain no backslash.
+// that comes first in a set is a member of it. There is no escape character, because paths contain
+// no backslash.
 //
-// A malformed pattern is ErrInvalidPath. So is one longer than a path may be, which bounds the
-// work of a match.
+// A malformed pattern is ErrInvalidPath, and so is a pattern longer than a path may be, which
+// bounds the work of a match.
 func compileGlob(pattern string) (glob, error) {
 	if utf8.RuneCountInString(pattern) > MaxPathChars {
 		return nil, invalid(fmt.Sprintf("glob pattern longer than %d characters", MaxPathChars))
@@ -57,8 +57,8 @@ func compileGlob(pattern string) (glob, error) {
 	return g, nil
 }
 
-// translateSet translates a set whose opening bracket is already consumed. It also returns what
-// follows the closing bracket.
+// translateSet translates a set whose opening bracket is already consumed. It also returns the text
+// after the closing bracket.
 func translateSet(rest []rune) (set string, after []rune, err error) {
 	set = "["
 	if len(rest) > 0 && (rest[0] == '!' || rest[0] == '^') {
@@ -82,8 +82,8 @@ func translateSet(rest []rune) (set string, after []rune, err error) {
 	return "", nil, invalid("glob pattern has an unclosed [")
 }
 
-// match reports whether the whole name matches. Each part has a fixed length, so taking its
-// leftmost match leaves as much of the name as possible to the parts after it.
+// match reports whether the whole name matches. Each part has a fixed length, so its leftmost match
+// leaves as much of the name as possible to the parts after it.
 func (g glob) match(name string) bool {
 	for _, part := range g {
 		at := part.FindStringIndex(name)

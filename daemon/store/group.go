@@ -8,7 +8,7 @@ import (
 )
 
 // grouper is implemented by backends to which a commit of several operations costs little more than
-// one of a single operation, because most of the cost is the wait for the disk.
+// a commit of one, such as those that mostly wait for the disk.
 type grouper interface {
 	// Groups marks the backend: single mutations that wait for each other become one Commit.
 	Groups()
@@ -24,14 +24,14 @@ const (
 )
 
 // group collects mutations that are committed together. The caller with the write lock commits all
-// that wait by then.
+// mutations that wait by then.
 type group struct {
 	mu      sync.Mutex
 	waiting []*member
 	want    int           // full is closed once as many wait; 0: nobody is waiting for them
 	full    chan struct{} // see want
-	// callers is an estimate: those of the last commit, and those who waited when it ended. took is
-	// how long it took, and at when it ended.
+	// callers estimates the number of callers: the callers of the last commit, and those who waited
+	// when it ended. took is the duration of that commit, and at its end.
 	callers int
 	took    time.Duration
 	at      time.Time
@@ -88,8 +88,8 @@ func (g *group) leave(m *member) bool {
 	return i >= 0
 }
 
-// commitWaiting commits what waits, unless m was committed meanwhile. It requires the write lock, and
-// releases it.
+// commitWaiting commits the waiting mutations, unless m was committed meanwhile. The caller holds
+// the write lock, which commitWaiting releases.
 func (s *Store) commitWaiting(m *member) {
 	defer func() { <-s.writeLock }()
 	select {
@@ -121,8 +121,8 @@ func (s *Store) notStalled(members []*member) []*member {
 }
 
 // gather waits for the callers of the last commit, which often come back at once with another
-// mutation. Without it they would miss this commit by a moment and wait for all of it. The wait is
-// short compared with a commit, and a caller who is alone does not wait.
+// mutation. Without gather they would miss this commit by a moment and wait for all of it. The wait
+// is short compared with a commit. A caller who is alone does not wait.
 func (g *group) gather() {
 	g.mu.Lock()
 	if time.Since(g.at) > callersFor || len(g.waiting) >= g.callers {
@@ -140,7 +140,7 @@ func (g *group) gather() {
 	}
 }
 
-// take removes the next group from what waits.
+// take removes the next group from the waiting mutations.
 func (g *group) take() []*member {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -174,8 +174,8 @@ func (g *group) ended(members int, took time.Duration) {
 	g.callers, g.took, g.at = members+len(g.waiting), took, time.Now()
 }
 
-// commitMembers commits mutations in one commit, each with its own number and its own outcome. The
-// caller holds the write lock.
+// commitMembers makes mutations in one commit, each with its own number and outcome. The caller
+// holds the write lock.
 func (s *Store) commitMembers(members []*member) {
 	if s.feed != nil {
 		s.mutateMembers(members)

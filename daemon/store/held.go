@@ -2,8 +2,9 @@ package store
 
 import "context"
 
-// plan returns what a mutation is planned on and committed to: the gate or, if other processes
-// change the documents too, a transaction. The caller holds the write lock and must call end.
+// plan returns the documents that a mutation reads and is committed to: the gate or, if other
+// processes change the documents too, a transaction. The caller holds the write lock and must call
+// end.
 func (s *Store) plan() (on documents, end func()) {
 	if s.feed == nil {
 		return s.gate, func() {}
@@ -19,7 +20,7 @@ type heldTx struct {
 	tx      Transaction
 }
 
-// end rolls back what was not committed.
+// end rolls back the transaction if it was not committed.
 func (h *heldTx) end() {
 	if h.tx != nil {
 		h.tx.Rollback()

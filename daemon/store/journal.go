@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// documents is what a journal reads below its own changes.
+// documents are the documents below a journal's own changes.
 type documents interface {
 	read(ctx context.Context, path string) ([]byte, error)
 	stat(ctx context.Context, path string) (FileInfo, error)
 	list(ctx context.Context, dir string) ([]FileInfo, error)
-	// readMany is Store.ReadMany of valid paths, of which there is at least one.
+	// readMany is Store.ReadMany for at least one file, all with valid paths.
 	readMany(ctx context.Context, files []FileInfo) ([]Document, error)
 }
 
@@ -62,8 +62,8 @@ func (j *journal) read(ctx context.Context, path string) ([]byte, error) {
 	return p.data, nil
 }
 
-// statEntry describes the document or directory at path. It can leave the time of a directory
-// zero, because finding it needs a listing.
+// statEntry describes the document or directory at path. The time of a directory may be zero,
+// because finding it needs a listing.
 func (j *journal) statEntry(ctx context.Context, path string) (FileInfo, error) {
 	return j.changes.Stat(path,
 		func(path string) (FileInfo, error) { return j.base.stat(ctx, path) },
@@ -90,7 +90,7 @@ func (j *journal) stat(ctx context.Context, path string) (FileInfo, error) {
 	return info, nil
 }
 
-// files returns every document below dir: those of the backend with the pending changes applied.
+// files returns every document below dir, with the pending changes applied.
 func (j *journal) files(ctx context.Context, dir string) ([]FileInfo, error) {
 	return j.changes.List(dir, func(dir string) ([]FileInfo, error) { return j.base.list(ctx, dir) })
 }
@@ -233,8 +233,7 @@ func (j *journal) put(path string, p pending, exists bool) {
 }
 
 // merged returns the operations to commit, at most one for each path, in the order of each path's
-// last mutation. It also returns an event for each, as a batch publishes them. A document that
-// was created and deleted again has neither.
+// last mutation, and an event for each. A document that was created and deleted again has neither.
 func (j *journal) merged() ([]Op, []ChangeEvent) {
 	var ops []Op
 	var events []ChangeEvent

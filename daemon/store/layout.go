@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// OpenDir opens the directory of a store, and creates it and its parents if they do not exist.
-// The name of the Root is an absolute path.
+// OpenDir opens the directory of a store, and creates it and its parents if they do not exist. The
+// name of the Root is an absolute path.
 func OpenDir(ctx context.Context, dir string) (*os.Root, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -26,9 +26,8 @@ func OpenDir(ctx context.Context, dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// ReadSchema reads the version of the layout of a store from a file, and returns 0 if there is no such
-// file. A version above the newest one that is supported is ErrSchemaVersion, and a file without a
-// version ErrDamaged.
+// ReadSchema reads the version of a store's layout from a file. It returns 0 if there is no such
+// file. A version above newest is ErrSchemaVersion, and a file without a version ErrDamaged.
 func ReadSchema(root *os.Root, file string, newest int) (version int, err error) {
 	text, err := root.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// leftovers are the names of files and folders that other programs leave behind in a folder, or keep
-// there for themselves. Case does not matter.
+// leftovers are the names of files and folders that other programs leave behind in a folder, or
+// keep there for themselves. Case does not matter.
 //
-// A file with such a name, or in a folder with such a name, is not a document. A document with such a
-// name is in a file with an encoded name. So whatever a client writes is a document, and what other
-// programs leave behind never becomes one.
+// A file with such a name, or in a folder with such a name, is not a document. A document with such
+// a name is in a file with an encoded name. So everything that a client writes is a document, and
+// files of other programs never become one.
 var leftovers = struct {
 	folders, files []string              // whole names
 	prefixes       []string              // of files; they begin with "." or "~"

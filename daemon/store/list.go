@@ -13,17 +13,17 @@ import (
 type ListOptions struct {
 	// Recursive lists every document below the directory, and no directories.
 	Recursive bool
-	// Glob keeps the entries whose base name matches the pattern (spec 2, Path rules); empty
-	// keeps all. In a listing that is not recursive it also applies to directories.
+	// Glob keeps the entries whose base name matches the pattern (spec 2, Path rules); empty keeps
+	// all. In a listing that is not recursive it also applies to directories.
 	Glob string
 	// IncludeGenerated keeps entries whose base name begins with an underscore.
 	IncludeGenerated bool
 }
 
-// list returns the entries of dir, ascending by path (bytewise). Both filters look only at the
-// base name of the entry itself: a recursive listing includes documents below a directory named
-// _x, but the directory entry _x is hidden. A directory is listed even if all its entries are
-// hidden. A dir that does not exist or is a document has no entries.
+// list returns the entries of dir, ascending by path (bytewise). Both filters look only at the base
+// name of the entry itself: a recursive listing includes documents below a directory named _x, but
+// the directory entry _x is hidden. A directory is listed even if all its entries are hidden. A dir
+// that does not exist or is a document has no entries.
 func (j *journal) list(ctx context.Context, dir string, opts ListOptions) ([]FileInfo, error) {
 	if dir != "" {
 		if err := ValidPath(dir); err != nil {

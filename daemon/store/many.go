@@ -15,8 +15,8 @@ type Document struct {
 	FileInfo
 	Content string // may be the copy that the store itself has in memory
 	Exists  bool   // if not, the document has only a Path
-	// Err is why the content of a document that exists cannot be read, although those of others can:
-	// ErrDamaged or ErrInvalidPath.
+	// Err says why an existing document cannot be read, although others can: ErrDamaged or
+	// ErrInvalidPath.
 	Err error
 }
 
@@ -26,10 +26,10 @@ const (
 	manyDocuments = 1024
 )
 
-// manyReader is implemented by backends to which every call is a round trip to a server, and by
+// manyReader is implemented by backends that make a round trip to a server for every call, and by
 // those that have the contents in memory.
 type manyReader interface {
-	// ReadMany reads the documents at the beginning of paths, in their order: the first one, and
+	// ReadMany reads the documents at the beginning of paths, in their order: at least one, and
 	// further ones as long as all together have at most maxBytes.
 	ReadMany(ctx context.Context, paths []string, maxBytes int) ([]Document, error)
 }
@@ -44,10 +44,10 @@ type manyReader interface {
 //		files = files[len(docs):]
 //	}
 //
-// Only the paths of files are needed, but files from a List are faster to read. Each content is
-// that after one commit, and its FileInfo is of this commit or of an earlier one: who compares
-// versions or times never takes old content for new. Different documents can be of different
-// commits.
+// Only the paths of files are needed, but files from a List are faster to read. Each content
+// belongs to one commit, and its FileInfo to this commit or to an earlier one, so a caller that
+// compares versions or times never takes old content for new. Different documents can be of
+// different commits.
 func (s *Store) ReadMany(ctx context.Context, files []FileInfo) ([]Document, error) {
 	docs, err := s.view().readMany(ctx, files)
 	return docs, wrap("read", "", err)
@@ -84,7 +84,7 @@ func (j *journal) readMany(ctx context.Context, files []FileInfo) ([]Document, e
 	return j.merge(files, docs), nil
 }
 
-// firstOf returns the files that a call of ReadMany reads as far as their sizes are known.
+// firstOf returns the files that one call of ReadMany reads, as far as their sizes are known.
 func firstOf(files []FileInfo) []FileInfo {
 	size := int64(0)
 	for i, f := range files {
@@ -96,8 +96,8 @@ func firstOf(files []FileInfo) []FileInfo {
 	return files
 }
 
-// merge returns the documents at the beginning of files: pending ones and, of the others, the first
-// ones, which are stored.
+// merge returns the documents at the beginning of files: pending documents, and the first of the
+// others, which stored has.
 func (j *journal) merge(files []FileInfo, stored []Document) []Document {
 	var docs []Document
 	for _, f := range files {
@@ -140,7 +140,7 @@ func pathsOf(files []FileInfo) []string {
 	return paths
 }
 
-// readEach is readMany for backends that read documents one by one. Several are read at a time.
+// readEach is readMany for backends that read documents one by one. It reads several at a time.
 func readEach(ctx context.Context, b Backend, files []FileInfo) ([]Document, error) {
 	docs, errs := make([]Document, len(files)), make([]error, len(files))
 	var begun, size atomic.Int64

@@ -11,26 +11,26 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Folder says which names a file system takes as they are. The zero value is one that takes all
+// Folder describes which names a file system accepts. The zero value describes one that accepts all
 // names of at most MaxSegmentBytes and keeps them apart.
 type Folder struct {
-	// Refused are the ASCII characters that it does not take, and Ends those that it does not take
-	// as the last one of a name.
+	// Refused are the ASCII characters that no name may contain. Ends are those that no name may
+	// end with.
 	Refused string `json:"refused,omitempty"`
 	Ends    string `json:"ends,omitempty"`
 	// Longest is the length of the longest name in bytes; 0: MaxSegmentBytes.
 	Longest int `json:"longest,omitempty"`
-	// ASCII: it does not take other characters.
+	// ASCII: other characters are rejected.
 	ASCII bool `json:"ascii,omitempty"`
-	// Devices: it does not take the names of devices of Windows, such as con and nul.md.
+	// Devices: names of Windows devices, such as con and nul.md, are rejected.
 	Devices bool `json:"devices,omitempty"`
-	// Normalizes: it changes the normal form of names.
+	// Normalizes: the normal form of names is changed.
 	Normalizes bool `json:"normalizes,omitempty"`
 	// Folds: a file has several names, such as a.md and A.md, or composed and decomposed ones.
 	Folds bool `json:"folds,omitempty"`
 }
 
-// Takes reports whether there can be a file with a name, if another one is not in the way.
+// Takes reports whether the file system accepts a name, if no other file is in the way.
 func (f Folder) Takes(name string) bool {
 	if f == (Folder{}) {
 		return true
@@ -54,7 +54,7 @@ func ignored(r rune) bool {
 	return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Cf)
 }
 
-// isDevice reports whether a name is that of a device, with any extension.
+// isDevice reports whether a name is a Windows device's, with any extension.
 func isDevice(name string) bool {
 	stem, _, _ := strings.Cut(strings.ToLower(name), ".")
 	switch stem = strings.TrimRight(stem, " "); stem {
@@ -67,23 +67,24 @@ func isDevice(name string) bool {
 	return strings.Contains("0123456789¹²³", stem[3:])
 }
 
-// probeName is the name of a folder in which a backend tries which names the file system takes. It is
-// the encoded form of a name that no document can have.
+// probeName is the name of a folder in which a backend tries which names the file system accepts.
+// It is the encoded form of a name that no document can have.
 var probeName = EncodeName(".")
 
-// ProbeName returns the name of a folder that is never that of a document.
+// ProbeName returns the name of a folder that is never a document's.
 func ProbeName() string { return probeName }
 
-// Names finds the files of documents in a folder whose file system may not take all names.
+// Names finds the files of documents in a folder whose file system may not accept all names.
 type Names struct {
 	Folder Folder
-	// Lstat is that of the Root.
+	// Lstat is the method of the Root.
 	Lstat func(name string) (fs.FileInfo, error)
 	// ReadNames returns the names of the files in a folder.
 	ReadNames func(dir string) ([]string, error)
 
 	mu sync.Mutex
-	// known has the names in folders, if the file system Folds. size is how many all have.
+	// known has the names in folders, if the file system Folds. size is the number of all these
+	// names.
 	known map[string]map[string]bool
 	size  int
 }
@@ -91,12 +92,12 @@ type Names struct {
 // maxKnown is the most names that are remembered.
 const maxKnown = 1 << 20
 
-// mustEncode reports whether a file with this name is not that of the document on any file system.
+// mustEncode reports whether a document's file cannot have this name on any file system.
 func mustEncode(segment string, folder bool) bool {
 	return isMarked(segment) || isLeftover(segment, folder)
 }
 
-// EncodePath returns the file that a document has on a file system that takes all names.
+// EncodePath returns the file of a document on a file system that accepts all names.
 func EncodePath(path string) string {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
@@ -107,8 +108,8 @@ func EncodePath(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// choose returns the name of a file that does not exist. dir is where it will be, "" or ending with a
-// slash. plain permits a name that is not encoded.
+// choose returns the name of a file that does not exist. dir is its future directory, "" or ending
+// with a slash. plain permits a name that is not encoded.
 func (n *Names) choose(dir, segment string, folder, plain bool) string {
 	if !plain || mustEncode(segment, folder) || !n.Folder.Takes(segment) {
 		return EncodeName(segment)
@@ -121,7 +122,8 @@ func (n *Names) choose(dir, segment string, folder, plain bool) string {
 	return segment
 }
 
-// has reports whether a name that was found is that of the file, and not only one of its names.
+// has reports whether name is the name under which the file is listed, and not only an equivalent
+// one.
 func (n *Names) has(dir, name string) (bool, error) {
 	if !n.Folder.Folds || isMarked(name) {
 		return true, nil

@@ -8,8 +8,8 @@ type Change interface {
 	Now() (info FileInfo, deleted bool)
 }
 
-// Overlay answers what documents there are when some have changed on top of stored ones. Only a
-// value of NewOverlay can be changed; the zero value has no changes.
+// Overlay combines stored documents with changes on top of them. Only a value of NewOverlay can be
+// changed; the zero value has no changes.
 type Overlay[C Change] struct {
 	Docs map[string]C // by path; changed by Put and Remove only
 	// For each directory, the numbers of documents and of deletions in Docs below it.
@@ -48,7 +48,7 @@ func (o *Overlay[C]) count(path string, c C, n int) {
 	}
 }
 
-// Find describes the document or directory at path as far as the changes say. ok is false if the
+// Find describes the document or directory at path if the changes determine it. ok is false if the
 // stored documents decide.
 func (o *Overlay[C]) Find(path string) (info FileInfo, ok bool, err error) {
 	c, changed := o.Docs[path]
@@ -66,8 +66,8 @@ func (o *Overlay[C]) Find(path string) (info FileInfo, ok bool, err error) {
 	return FileInfo{}, false, nil
 }
 
-// Stat describes the document or directory at path. stat and list are those of Backend for the
-// stored documents. The time of a directory can be zero.
+// Stat describes the document or directory at path. stat and list describe the stored documents, as
+// in Backend. The time of a directory can be zero.
 func (o *Overlay[C]) Stat(path string, stat func(string) (FileInfo, error), list func(string) ([]FileInfo, error)) (FileInfo, error) {
 	if info, ok, err := o.Find(path); ok {
 		return info, err
@@ -83,7 +83,7 @@ func (o *Overlay[C]) Stat(path string, stat func(string) (FileInfo, error), list
 	return FileInfo{Path: path, IsDir: true}, err
 }
 
-// List returns every document below dir, in any order. list is that of Backend for the stored ones.
+// List returns every document below dir, in any order. list returns the stored ones, as in Backend.
 func (o *Overlay[C]) List(dir string, list func(string) ([]FileInfo, error)) ([]FileInfo, error) {
 	files, err := list(dir)
 	if err != nil || len(o.Docs) == 0 {

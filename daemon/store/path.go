@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// The longest path and path segment. The first limit is that of a document record (spec 2), the
-// third is that of common filesystems. The others keep a path with that of the home before it below
-// the 4,096 bytes that Linux allows, and the cost of a listing near that of its documents.
+// Limits on a path and its segments. The first is the limit of a document record (spec 2), the
+// third the limit of common file systems. The others keep a path together with the home's path
+// below the 4,096 bytes that Linux allows, and bound the cost of a listing.
 const (
 	MaxPathChars    = 1024 // code points
 	MaxPathBytes    = 3072
@@ -20,7 +20,7 @@ const (
 // ValidPath returns nil if p can be the path of a document. Otherwise it returns an error that
 // wraps ErrInvalidPath and names the broken rule.
 //
-// The rules are those of spec 2 (Path rules) and more, so that all backends accept the same paths: a
+// It enforces spec 2 (Path rules) and further limits, so that all backends accept the same paths: a
 // path is valid UTF-8, because it is sent as JSON; it has at most MaxPathChars characters and
 // MaxPathBytes bytes, in at most MaxFolders folders; no segment is longer than MaxSegmentBytes.
 func ValidPath(p string) error {

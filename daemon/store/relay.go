@@ -2,8 +2,8 @@ package store
 
 import "log/slog"
 
-// Relay delivers the events of stores that replace each other to the same sinks. Publish
-// is the sink to subscribe to each of the stores.
+// Relay delivers the events of stores that replace each other to the same sinks. Publish is the
+// sink to subscribe to each of the stores.
 type Relay struct{ hub *hub }
 
 // NewRelay returns a relay without sinks. The logger receives sinks that panic.

@@ -8,51 +8,51 @@ import (
 	"time"
 )
 
-// sharedBackend is implemented by backends whose documents other processes change as well. Each commit has
-// a number, which all processes see, and the changes of all commits can be read. Commit of the
-// Backend is not called.
+// sharedBackend is implemented by backends whose documents other processes change as well. Each
+// commit has a number, which all processes see, and the changes of all commits can be read.
+// Backend.Commit is not called.
 type sharedBackend interface {
-	// Mutate commits one operation, which is valid, and returns its event. ok is false if nothing has
-	// changed and the store must plan the operation in a transaction, which also finds out why it
-	// fails. An error means that nothing has changed, unless it says that the outcome is unknown.
+	// Mutate commits one valid operation and returns its event. ok is false if nothing has changed
+	// and the store must plan the operation in a transaction, which also finds out why it fails. An
+	// error means that nothing has changed, unless it says that the outcome is unknown.
 	Mutate(ctx context.Context, op Op, when time.Time) (ev ChangeEvent, ok bool, err error)
 
-	// MutateTogether is Mutate of several operations, in their order and in one transaction. Without an
-	// error it returns the outcome of each. ErrUnavailable concerns all of them; of any other error one
-	// can be the reason.
+	// MutateTogether is Mutate of several operations, in their order and in one transaction.
+	// Without an error it returns the outcome of each. ErrUnavailable concerns all of them; any
+	// other error may be due to one.
 	MutateTogether(ctx context.Context, ops []Op, when time.Time) ([]Mutation, error)
 
 	// Begin locks the documents against all other mutations until Commit or Rollback.
 	Begin(ctx context.Context) (Transaction, error)
 
-	// Changes returns the events of the commits that follow a commit, in order: of some of them, and
-	// of none only if there are none. If they are no longer there, or that commit was undone, it
-	// returns ErrPruned.
+	// Changes returns the events of the next commits after a commit, in order. It may return only
+	// some of them, but returns none only if there are none. If they are no longer kept, or that
+	// commit was undone, it returns ErrPruned.
 	Changes(ctx context.Context, after Position) ([]ChangeEvent, error)
 
 	// Head returns the number of the last commit, or ErrPruned if the commit known was undone.
 	Head(ctx context.Context, known Position) (uint64, error)
 
-	// Watch calls Announce of the watcher until stop is called, soon after there was a commit and
-	// possibly more often. It also looks, now and then, whether the watcher's Position was undone,
-	// and calls Undone then. opened is the last commit at the time when the backend was opened.
+	// Watch calls Announce of the watcher until stop is called, soon after each commit and possibly
+	// more often. Now and then it also checks whether the watcher's Position was undone, and then
+	// calls Undone. opened is the last commit at the time when the backend was opened.
 	Watch(w Watcher) (opened Position, stop func())
 
-	// Server changes when the backend reaches another server, or one that was restarted, which may
-	// lack commits. It has changed before anything is done there. It is not 0.
+	// Server changes when the backend reaches another server, or a restarted one, which may lack
+	// commits. It changes before any operation uses that server. It is never 0.
 	Server() uint64
 }
 
-// Mutation is the outcome of an operation: what Mutate returns.
+// Mutation is the outcome of an operation, as Mutate returns it.
 type Mutation struct {
 	Event ChangeEvent
 	OK    bool
 	Err   error
 }
 
-// Position is a commit. A server that lacks it can have another commit with the same number, at
-// another time: after a failover to a server that had not received everything, or if an older state
-// of a database was restored.
+// Position is a commit. A server that lacks the commit can have another one with the same number,
+// at another time: after a failover to a server that had not received everything, or after an older
+// state of a database was restored.
 type Position struct {
 	Seq  uint64
 	When time.Time // zero if not known
@@ -64,48 +64,47 @@ type Watcher interface {
 	Announce(head uint64)
 	// Position returns the last commit whose events were delivered.
 	Position() Position
-	// Undone says that a commit was undone which had been the Position.
+	// Undone says that the commit at Position was undone.
 	Undone()
 }
 
 // Transaction is a commit in preparation on a backend that other processes change too. It MUST NOT
 // be used by two goroutines at once.
 type Transaction interface {
-	// Read, Stat and List are those of Backend.
+	// Read, Stat and List follow the rules of Backend.
 	Read(ctx context.Context, path string) ([]byte, error)
 	Stat(ctx context.Context, path string) (FileInfo, error)
 	List(ctx context.Context, dir string) ([]FileInfo, error)
 
-	// ReadMany is that of manyReader.
+	// ReadMany reads documents of the transaction.
 	manyReader
 
 	// Prefetch announces calls of Stat, which it makes faster.
 	Prefetch(ctx context.Context, paths []string) error
 
-	// Commit is that of Backend, except that Ops may be empty, that Expect has been checked, and that
-	// it stores the events, of which there is at least one. It ends the transaction and returns the
-	// number of the commit.
+	// Commit is Backend.Commit with these differences: Ops may be empty, Expect has been checked,
+	// and it also stores the events, at least one. It ends the transaction and returns the number
+	// of the commit.
 	Commit(ctx context.Context, c Commit, events []ChangeEvent) (seq uint64, err error)
 
 	// Rollback ends the transaction unless it has ended.
 	Rollback()
 }
 
-// Missed is the kind of the last event of a store whose following events are lost, because the
-// backend does not keep changes forever, or because commits were undone whose events the store has
-// delivered. Its path is empty. The store is Broken then, and its followers must start over with a
-// reopened one.
+// Missed is the kind of the last event of a store whose following events are lost: the backend no
+// longer keeps them, or commits were undone after their events were delivered. Its path is empty.
+// The store is Broken then, and its followers must start over with a reopened one.
 const Missed ChangeKind = "missed"
 
 // feed delivers the events of a shared backend, each once, in the order of their commits.
 type feed struct {
 	backend sharedBackend
 	turn    chan struct{} // holds a token while events are delivered
-	// server is that of the backend when delivered was last found not to be undone. The turn guards
-	// it.
+	// server identifies the server on which delivered was last found not to be undone. The turn
+	// guards it.
 	server uint64
-	// delivered is the last commit whose events all sinks have got; announced is the highest number
-	// that is known.
+	// delivered is the last commit whose events all sinks have got; announced is the highest known
+	// number.
 	delivered atomic.Pointer[Position]
 	announced atomic.Uint64
 	undone    atomic.Bool
@@ -113,7 +112,7 @@ type feed struct {
 	stop      context.CancelFunc
 }
 
-// follow starts to deliver the events of all commits since the backend was opened.
+// follow begins to deliver the events of all commits since the backend was opened.
 func (s *Store) follow(backend sharedBackend) {
 	f := &feed{backend: backend, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	f.delivered.Store(&Position{})
@@ -176,10 +175,9 @@ func (f *feed) signal() {
 	}
 }
 
-// Sync returns when the events of all commits that any process has made before the call have been
-// delivered to the sinks, and when none of those that were delivered before has been undone. It
-// does nothing on a store that no other process changes. ErrPruned means that some events are lost;
-// see Missed. It MUST NOT be called by a sink.
+// Sync returns once the sinks have the events of all commits that any process made before the call,
+// and no delivered commit was found to be undone. It does nothing on a store that no other process
+// changes. ErrPruned means that some events are lost; see Missed. It MUST NOT be called by a sink.
 func (s *Store) Sync(ctx context.Context) error {
 	if s.feed == nil {
 		return nil
@@ -197,9 +195,9 @@ func (s *Store) Sync(ctx context.Context) error {
 // Shared reports whether other processes change the same documents.
 func (s *Store) Shared() bool { return s.feed != nil }
 
-// ChangesAfter returns the events of commits that follow a commit, in order: of some of them, and
-// of none only if there are none. If they are no longer kept, or the store is not Shared, it
-// returns ErrPruned.
+// ChangesAfter returns the events of the next commits after a commit, in order. It may return only
+// some of them, but returns none only if there are none. If they are no longer kept, or the store
+// is not Shared, it returns ErrPruned.
 func (s *Store) ChangesAfter(ctx context.Context, seq uint64) ([]ChangeEvent, error) {
 	if s.feed == nil {
 		return nil, wrap("sync", "", ErrPruned)
@@ -208,9 +206,9 @@ func (s *Store) ChangesAfter(ctx context.Context, seq uint64) ([]ChangeEvent, er
 	return events, wrap("sync", "", err)
 }
 
-// Server changes when the store reaches another server, or one that was restarted. What was read
-// before may then be of commits that were undone, and of which no event was delivered. It is 0 on a
-// store that no other process changes.
+// Server changes when the store reaches another server, or a restarted one. Documents read before
+// may then belong to commits that were undone, for which no event was delivered. It is 0 on a store
+// that no other process changes.
 func (s *Store) Server() uint64 {
 	if s.feed == nil {
 		return 0
@@ -262,13 +260,13 @@ func (s *Store) deliverNext(ctx context.Context, to uint64) error {
 	})
 }
 
-// published delivers the events of a commit of this store, and of those before it. server is that
-// of the backend before the commit.
+// published delivers the events of a commit of this store, and of the commits before it. server is
+// the backend's Server before the commit.
 func (s *Store) published(ctx context.Context, server, seq uint64, events []ChangeEvent) {
 	ctx = context.WithoutCancel(ctx)
 	same := true
 	err := s.inTurn(ctx, func() error {
-		// On another server the commit before this one need not be the one that was delivered.
+		// On another server, the commit before this one may differ from the delivered one.
 		same = server == s.feed.server && server == s.feed.backend.Server()
 		if same && s.feed.Position().Seq+1 == seq && !s.Broken() {
 			s.deliver(events)
@@ -282,12 +280,12 @@ func (s *Store) published(ctx context.Context, server, seq uint64, events []Chan
 		err = s.catchUp(ctx, seq)
 	}
 	if err != nil {
-		// The commit was made all the same. Its events are delivered as soon as they can be read.
+		// The commit was made nevertheless. Its events are delivered as soon as they can be read.
 		s.feed.Announce(seq)
 	}
 }
 
-// deliver calls the sinks with the events of one or more whole commits. It requires the turn.
+// deliver calls the sinks with the events of one or more whole commits. The caller has the turn.
 func (s *Store) deliver(events []ChangeEvent) {
 	if len(events) == 0 {
 		return
@@ -329,7 +327,8 @@ func (s *Store) inTurn(ctx context.Context, use func() error) error {
 	return use()
 }
 
-// mutateMembers sets the outcomes of mutations on a shared backend. The caller holds the write lock.
+// mutateMembers sets the outcomes of mutations on a shared backend. The caller holds the write
+// lock.
 func (s *Store) mutateMembers(members []*member) {
 	var alone, together []*member
 	for _, m := range members {
@@ -361,7 +360,7 @@ func (s *Store) mutateTogether(members []*member) bool {
 	for i, m := range members {
 		ops[i] = m.op
 	}
-	ctx := context.Background() // who gives up must not take the others along
+	ctx := context.Background() // a caller that gives up must not cancel the others
 	if s.gate.enter(ctx) != nil {
 		return false
 	}

@@ -10,14 +10,14 @@ import (
 	"sync/atomic"
 )
 
-// Skip is a file or folder that is where the documents are, but is none, or a document that cannot
-// be read.
+// Skip is a file or folder among the documents that is not a document, or a document that cannot be
+// read.
 type Skip struct {
 	Path   string // quoted, if it is not plain printable text
 	Reason string // what it is, as the rest of a sentence
 }
 
-// Skips are the first of what was skipped, ascending by path, and how many there are.
+// Skips are the first skipped files and folders, ascending by path, and the number of all.
 type Skips struct {
 	First []Skip
 	Count int
@@ -45,15 +45,15 @@ const maxSkips = 100
 
 // skipper is implemented by backends whose documents are where other programs can put files.
 type skipper interface {
-	// Skipped returns what the last listing of all documents has skipped; without one, it makes one.
+	// Skipped returns the result of the last listing of all documents. Without one, it makes one.
 	Skipped(ctx context.Context) (Skips, error)
 	// NoteUnread records that the file of a document cannot be read.
 	NoteUnread(path string, err error)
 }
 
-// Skipped returns what is where the documents are, but is none, and the documents that could not be
-// read: a file or folder that somebody has put there never stops the use of the others. Only stores
-// in files have such.
+// Skipped returns the files and folders among the documents that are not documents, and the
+// documents that could not be read. They never prevent the use of other documents. Only stores in
+// files have any.
 func (s *Store) Skipped(ctx context.Context) (Skips, error) {
 	b, ok := s.gate.backend.(skipper)
 	if !ok {
@@ -87,18 +87,19 @@ func (s *skips) trim() {
 	s.found = s.found[:min(len(s.found), maxSkips)]
 }
 
-// skipList is what is known to be skipped, and was logged.
+// skipList has the skipped files that are known, and those that were logged.
 type skipList struct {
 	mu     sync.Mutex
 	listed bool
 	found  Skips
 	logged map[Skip]bool
-	// bad are documents whose files cannot be used, with reasons. failed is whether there were some.
+	// bad has the reason for each document whose file cannot be used. failed is set once there was
+	// one.
 	bad    map[string]string
 	failed atomic.Bool
 }
 
-// replace sets what a listing of all documents has skipped, and logs what is new.
+// replace sets the files that a listing of all documents has skipped, and logs new ones.
 func (l *skipList) replace(s *skips, log *slog.Logger) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,7 +143,7 @@ func (l *skipList) read(path string, err error, log *slog.Logger) {
 	l.note(path, err, isOfOneFile(err), "cannot be read", log)
 }
 
-// note records that the file of a document is bad, or, without an error, that it is not any more.
+// note records that the file of a document is bad or, if err is nil, that it is usable again.
 func (l *skipList) note(path string, err error, bad bool, what string, log *slog.Logger) {
 	if !bad && (err != nil || !l.failed.Load()) {
 		return

@@ -14,16 +14,15 @@ import (
 
 // Options configures a Store. Nil and the zero value mean the defaults.
 type Options struct {
-	// Logger gets an error for each call of an event sink that panics, and what a backend finds that
-	// the owner of the documents should know, such as files that it does not show. Default:
-	// slog.Default().
+	// Logger gets an error for each call of an event sink that panics, and messages for the owner
+	// of the documents, such as files that the backend does not show. Default: slog.Default().
 	Logger *slog.Logger
 	// Now returns the time of documents and events. Default: time.Now. It MUST be safe for
 	// concurrent use.
 	Now func() time.Time
 }
 
-// Complete returns the options with the defaults in the place of what is not set. o can be nil.
+// Complete returns the options with defaults for unset fields. o can be nil.
 func (o *Options) Complete() Options {
 	var c Options
 	if o != nil {
@@ -43,9 +42,9 @@ func (o *Options) Complete() Options {
 // remote store, which httpstore opens, delivers events a moment later. Reads never see half a
 // commit.
 //
-// Errors are or wrap an *Error, except those returned by the function of a Batch. When a context
-// is done, the operation fails with the context's error and changes nothing, unless its commit
-// had already begun.
+// Errors are or wrap an *Error, except those returned by the function of a Batch. When a context is
+// done, the operation fails with the context's error and changes nothing, unless its commit had
+// already begun.
 type Store struct {
 	gate      *gate
 	now       func() time.Time
@@ -91,10 +90,10 @@ func (s *Store) Read(ctx context.Context, path string) ([]byte, error) {
 	return data, wrap("read", path, err)
 }
 
-// Open is Read for callers that stream a document. content has size bytes, which do not change
-// even if the document is changed or the store is closed; but if the store is Shared and the
-// document is large, a Read after such a change is ErrConflict. The caller closes content. A
-// document in a file is not held in memory; on a backend that can only read whole documents it is.
+// Open is Read for callers that stream a document. content has size bytes, which do not change even
+// if the document is changed or the store is closed. On a Shared store, reading a large document
+// after a change fails with ErrConflict. The caller closes content. Documents in files are not held
+// in memory; a backend that can only read whole documents holds them.
 func (s *Store) Open(ctx context.Context, path string) (content io.ReadCloser, size int64, err error) {
 	if err := ValidPath(path); err != nil {
 		return nil, 0, wrap("read", path, err)
@@ -120,8 +119,8 @@ func (s *Store) Delete(ctx context.Context, path string) error {
 }
 
 // Rename moves a document and overwrites the destination. A source that does not exist or is a
-// directory is ErrNotFound. The destination follows the rules of Write. A document that is
-// renamed to its own path keeps its content.
+// directory is ErrNotFound. The destination follows the rules of Write. Renaming a document to its
+// own path keeps its content.
 func (s *Store) Rename(ctx context.Context, from, to string) error {
 	return s.mutate(ctx, Op{Kind: OpRename, Path: from, To: to})
 }
@@ -144,19 +143,19 @@ func (s *Store) Stat(ctx context.Context, path string) (FileInfo, error) {
 	return info, wrap("stat", path, err)
 }
 
-// List returns the entries of dir in ascending order of paths; "" is the root. Without an error
-// the result is never nil. A dir that does not exist or is a document has no entries. Both
-// filters look only at the base name of the entry itself: a recursive listing includes documents
-// below a directory named _x, but a listing that is not recursive hides the directory entry _x.
+// List returns the entries of dir in ascending order of paths; "" is the root. Without an error the
+// result is never nil. A dir that does not exist or is a document has no entries. Both filters look
+// only at the base name of the entry itself: a recursive listing includes documents below a
+// directory named _x, but a listing that is not recursive hides the directory entry _x.
 func (s *Store) List(ctx context.Context, dir string, opts ListOptions) ([]FileInfo, error) {
 	entries, err := s.view().list(ctx, dir, opts)
 	return entries, wrap("list", dir, err)
 }
 
 // Apply applies all operations of c in their order, or none of them (spec 4.2, batch-ops). Unlike
-// Batch it emits one event for each operation as given, and a rename is one Renamed event.
-// Without operations there is no commit. c.When is ignored. Errors contain the index of the
-// operation, counted from 0.
+// Batch it emits one event for each operation as given: a rename is one Renamed event. Without
+// operations there is no commit. c.When is ignored. Errors contain the index of the operation,
+// counted from 0.
 func (s *Store) Apply(ctx context.Context, c Commit) (err error) {
 	release, err := s.lockWrites(ctx)
 	if err != nil {
@@ -219,9 +218,9 @@ func (s *Store) mutatePlanned(ctx context.Context, op Op) error {
 	return s.commit(ctx, plan, Commit{Ops: ops}, []ChangeEvent{ev})
 }
 
-// commit passes c to the backend and publishes the events. The caller holds the write lock. If
-// the operations have cancelled each other out, c.Ops is empty: then the backend gets no commit,
-// but the events of Apply are still published.
+// commit passes c to the backend and publishes the events. The caller holds the write lock. If the
+// operations have cancelled each other out, c.Ops is empty: then the backend gets no commit, but
+// the events of Apply are still published.
 func (s *Store) commit(ctx context.Context, plan documents, c Commit, events []ChangeEvent) error {
 	if len(events) == 0 {
 		return nil
@@ -245,13 +244,13 @@ func (s *Store) commit(ctx context.Context, plan documents, c Commit, events []C
 // publish numbers the events of one commit, at least one, and delivers them. The caller holds the
 // write lock.
 func (s *Store) publish(events []ChangeEvent, reason string, when time.Time) {
-	// Counted before the table of sinks is read, so that a caller that subscribes and then reads
-	// Seq misses no commit after that number.
+	// Counted before the table of sinks is read: a caller that subscribes and then reads Seq misses
+	// no commit with a higher number.
 	stamp(events, s.seq.Add(1), reason, when)
 	s.hub.publish(events)
 }
 
-// stamp sets what the events of a commit have in common.
+// stamp sets the fields that the events of a commit have in common.
 func stamp(events []ChangeEvent, seq uint64, reason string, when time.Time) {
 	for i := range events {
 		events[i].Seq = seq
@@ -281,8 +280,8 @@ func (s *Store) applyExternal(ctx context.Context, reason string, change func() 
 // idempotent. The sink may still be running when cancel returns.
 //
 // On a remote store Subscribe can block until it has connected, and sinks run on the goroutine of
-// the connection, also in order. The sink of a store that other processes change too can run on any
-// goroutine; it also gets commits that they have made shortly before, unless Sync is called first.
+// the connection, also in order. On a store that other processes change too, a sink can run on any
+// goroutine. It also gets recent commits of other processes, unless Sync is called first.
 func (s *Store) Subscribe(sink func(ChangeEvent)) (cancel func()) {
 	return s.hub.subscribe(sink)
 }
@@ -291,15 +290,16 @@ func (s *Store) Subscribe(sink func(ChangeEvent)) (cancel func()) {
 // commit with a higher number. On a remote store it is always 0.
 func (s *Store) Seq() uint64 { return s.seq.Load() }
 
-// Broken reports whether a commit failed in such a way that the store rejects further mutations
-// until it is reopened. Reads still work, but can see half of that commit. A store that other
-// processes change too is Broken when it has Missed events; it accepts mutations. Closing and
-// reopening the store repairs it.
+// Broken reports whether a failed commit makes the store reject further mutations until it is
+// reopened. Reads still work, but can see half of that commit. A store that other processes change
+// too is Broken when it has Missed events; it accepts mutations. Closing and reopening the store
+// repairs it.
 func (s *Store) Broken() bool { return s.gate.broken.Load() }
 
 // Replaced reports whether another program has replaced the data below the store: moved the branch
 // of a repository, or the folder of the documents. The store is Broken then, and reopening it shows
-// the new data. Replaced returns false while a mutation runs, which finds out by itself.
+// the new data. Replaced returns false while a mutation runs, because the mutation notices by
+// itself.
 func (s *Store) Replaced() bool {
 	select {
 	case s.writeLock <- struct{}{}:
@@ -331,7 +331,7 @@ func (s *Store) Close() error {
 	return wrap("close", "", s.gate.close())
 }
 
-// view returns a journal for reading what is committed.
+// view returns a journal for reading the committed documents.
 func (s *Store) view() *journal { return &journal{base: s.gate} }
 
 // exists is statEntry for callers to which absence is not an error.

@@ -8,11 +8,11 @@ import (
 	"strconv"
 )
 
-// Undo records what a commit has done to files so far, and can roll it back.
+// Undo records the changes that a commit makes to files, and can roll them back.
 //
-// It uses absolute paths and needs no file descriptors, because the commit may have failed for
-// lack of them: a Root opens every directory on the way to a file. It MUST only be given paths
-// that were just reached through a Root, which rejects links out of the store.
+// It uses absolute paths and needs no file descriptors, because the commit may have failed for lack
+// of them: a Root opens every directory on the way to a file. It MUST only be given paths that were
+// just reached through a Root, which rejects links out of the store.
 type Undo struct {
 	Files *Files
 	// BackupDir is an absolute path. A document that operation i replaces or deletes is moved to
@@ -40,7 +40,7 @@ func (u *Undo) Created(path string) {
 	u.steps = append(u.steps, undoStep{path: path})
 }
 
-// Run restores the backups and removes the created documents, in reverse order, along with
+// Run restores the backups and removes the created documents, in reverse order, together with
 // directories that become empty. It stops at the first error.
 func (u *Undo) Run() error {
 	for _, step := range slices.Backward(u.steps) {

@@ -2,13 +2,13 @@ package store
 
 import "fmt"
 
-// UnusableError is the error of a store, or of a brain, that cannot be used until somebody acts or,
-// if it is ErrUnavailable, for a while.
+// UnusableError is the error of a store or a brain that cannot be used until somebody acts or, with
+// ErrUnavailable, for a while.
 type UnusableError struct {
 	// Kind is ErrDamaged, ErrLocked, ErrSchemaVersion or ErrUnavailable.
 	Kind error
-	// Reason says what is wrong and what to do. Clients may see it: it contains no content, and no
-	// path of the machine outside of the store.
+	// Reason says what went wrong and what to do. Clients may see it: it contains no content, and
+	// no path of the machine outside the store.
 	Reason string
 	// Cause is for the operator. It may be nil.
 	Cause error

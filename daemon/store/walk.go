@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// Walk calls visit for every file below dir in ascending order of their names, links and special
-// files included, but skips reserved names. The root is "". Links are not followed, and directories
-// that cannot be read are taken for empty. All files are found and described before the first call.
+// Walk calls visit for every file below dir in ascending order of names, including links and
+// special files, but not reserved names. The root is "". It does not follow links, and treats
+// unreadable directories as empty. It finds and describes all files before the first call.
 func (f *Files) Walk(dir string, visit func(file string, info fs.FileInfo) error) error {
 	w := walker[entry]{files: f, pick: func(e entry) (entry, bool) { return e, !e.info.IsDir() }}
 	found, err := w.walk(dir, dir)
@@ -27,16 +27,16 @@ func (f *Files) Walk(dir string, visit func(file string, info fs.FileInfo) error
 	return err
 }
 
-// walker calls pick for every file and directory below one, except reserved names, and returns the
-// values that it picks: in ascending order of paths, if no name is encoded, and a directory before
-// its contents. Calls of pick can be concurrent.
+// walker calls pick for every file and directory below a directory, except reserved names, and
+// returns the values that pick selects. They are in ascending order of paths, if no name is
+// encoded, with a directory before its contents. pick may be called concurrently.
 type walker[T any] struct {
 	files *Files
 	pick  func(entry) (T, bool)
-	// documents leaves out what is not a document, nor a directory that can have some.
+	// documents leaves out everything except documents, and directories that can contain some.
 	documents bool
 	judge     func(path string) (ok bool, reason string) // see Files.Judge; may be nil
-	skips     skips                                      // what was left out
+	skips     skips                                      // files that were left out
 	encoded   atomic.Bool                                // whether there was an encoded name
 
 	spare chan struct{} // holds a token for each goroutine that was started
@@ -61,8 +61,8 @@ func (w *walker[T]) walk(file, dir string) ([]T, error) {
 	return w.subtree(w.files.Root, name, entry{path: dir, file: file})
 }
 
-// subtree walks the directory at, which is called name in parent: opening it from there takes as long
-// at any depth.
+// subtree walks the directory at, which is called name in parent. Opening it from there takes as
+// long at any depth.
 func (w *walker[T]) subtree(parent *os.Root, name string, at entry) ([]T, error) {
 	root, err := parent.OpenRoot(name)
 	if err != nil {
@@ -118,8 +118,8 @@ func (w *walker[T]) subtree(parent *os.Root, name string, at entry) ([]T, error)
 // readDir returns the entries of a directory, which is open as root, in ascending order of paths,
 // without reserved names.
 func (w *walker[T]) readDir(root *os.Root, at entry) ([]entry, error) {
-	// Readdir on a file from a Root describes entries through its descriptor, so it cannot be led
-	// out of the Root by a path that changes in the meantime.
+	// Readdir on a file from a Root describes entries through its descriptor, so a path that
+	// changes in the meantime cannot lead it out of the Root.
 	opened, err := root.Open(".")
 	if err != nil {
 		return nil, err
@@ -171,9 +171,9 @@ func (w *walker[T]) readDir(root *os.Root, at entry) ([]entry, error) {
 	return entries, nil
 }
 
-// name sets the path of an entry, or its part. path is that of the directory, with a slash, and part
-// the part of an encoded name that the directory is. ok is false for what is not a document, nor a
-// directory that can have some; no reason is given for the package's own files.
+// name sets the path of an entry, or its part. path is the path of the directory, with a slash.
+// part is the directory's part of an encoded name. ok is false for anything except documents, and
+// directories that can contain some. The package's own files get no reason.
 func (f *Files) name(e *entry, path, part string) (ok bool, reason string) {
 	segment, folder := e.info.Name(), e.info.IsDir()
 	if !folder && !e.info.Mode().IsRegular() {
@@ -213,8 +213,8 @@ func (f *Files) name(e *entry, path, part string) (ok bool, reason string) {
 	return true, ""
 }
 
-// withoutSecond returns entries, which are sorted by path, without those that are second files of a
-// path: they have encoded names.
+// withoutSecond removes second files of a path, which have encoded names, from entries sorted by
+// path.
 func (w *walker[T]) withoutSecond(entries []entry) []entry {
 	plain := map[string]bool{}
 	for _, e := range entries {

@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// stall is after which time a mutation that fails because its backend is unavailable has stalled.
+// stall is how long a mutation that fails with an unavailable backend has to take to count as
+// stalled.
 const stall = time.Second
 
 // lockWrites waits until no other mutation runs. It fails if the store is closed or ctx is done.
 // The caller passes the outcome of its mutation to release.
 //
-// If a mutation stalls meanwhile, those that wait for it fail with it: each of them would stall as
-// long as the first, one after the other. So a row that another client of a database keeps locked
-// delays no writer for longer than a lock may.
+// If a mutation stalls, those that wait for it fail with it: otherwise each would stall as long as
+// the first, one after the other. So a row that another client of a database keeps locked delays no
+// writer for longer than a lock may.
 func (s *Store) lockWrites(ctx context.Context) (release func(outcome error), err error) {
 	stalls := s.stalls.Load()
 	select {

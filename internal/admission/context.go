@@ -4,14 +4,14 @@ import "context"
 
 type passKey struct{}
 
-// pass is what the context of a request carries to the place where its work begins.
+// pass is carried by the context of a request to the place where its work begins.
 type pass struct {
 	gate   *Gate
 	tenant string
 	coming bool // guarded by gate.mu
 }
 
-// With returns a context whose work passes the gate, for a tenant. From the call of coming, the
+// With returns a context whose work passes the gate, for a tenant. From the call of coming on, the
 // work is on its way, and may wait for other things, such as a database. The caller must call end
 // once the work has passed the gate or will not come. Further calls of either do nothing.
 func With(ctx context.Context, g *Gate, tenant string) (on context.Context, coming, end func()) {

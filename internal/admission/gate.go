@@ -1,7 +1,7 @@
 // Package admission bounds how much work of a kind a process does at a time, and how much waits.
 //
-// A semaphore alone, such as that of golang.org/x/sync, does not suffice under overload: its queue
-// has no limit and one order, it does not prefer requests whose clients still wait, and it knows no
+// A semaphore alone, such as golang.org/x/sync's, does not suffice under overload: its queue has no
+// limit and one order, it does not prefer requests whose clients still wait, and it does not know
 // tenants.
 package admission
 
@@ -22,21 +22,21 @@ var ErrOverloaded = errors.New("overloaded: more work waits than can be done soo
 const (
 	// patience is how long work may wait. It is less than the 30 s that a client waits.
 	patience = 10 * time.Second
-	// calm is how long the queue of a tenant is served newest first after the last sign of overload,
-	// and how long it is short.
+	// calm is how long the queue of a tenant is served newest first after the last sign of
+	// overload, and how long it is short.
 	calm = time.Second
-	// trial is how often the queue is as long as it can be although work is refused all the time.
-	// Clients that wait for their responses may all find room in it, and are then not refused any
-	// more.
+	// trial is how often the queue may have its full length while work is refused all the time.
+	// Clients that wait for their responses may all fit into it, and are then no longer refused.
 	trial = 20 * time.Second
-	// crowd is how much more work than slots waits while work is refused. A mean wait is then as
-	// long as crowd times what work takes.
+	// crowd is how many times the slots' work waits while work is refused. The mean wait is then
+	// crowd times the time that work takes.
 	crowd = 6
-	// stale is how much longer than that work may have waited, if there is still too much.
+	// stale is how many times longer than this mean wait work may have waited, if there is still
+	// too much.
 	stale = 2
 	// slice is the time slice of the scheduler: a shorter wait says nothing about the queue.
 	slice = 10 * time.Millisecond
-	// memory is of how much work, about, the mean time counts.
+	// memory is about how much work the mean time covers.
 	memory = 16
 )
 
@@ -50,16 +50,16 @@ type Config struct {
 	Queue int
 }
 
-// Gate admits work of one kind. Slots that become free are given to the tenants in turn.
+// Gate admits work of one kind. Free slots are given to the tenants in turn.
 //
 // The work of a tenant is admitted in order of arrival, which suits clients that wait for their
-// responses. Under overload no order can please everyone, and that order would make everyone wait
-// as long as the slowest clients are willing to: so the newest is then admitted first, until the
-// queue of the tenant is empty or 1 s after the last sign of overload. Such signs are that work of
-// the tenant was shed, or that its client did not wait for it.
+// responses. Under overload this order would make everyone wait as long as the slowest clients are
+// willing to. So the newest work is then admitted first, until the queue of the tenant is empty or
+// 1 s after the last sign of overload. Work of the tenant that was shed, or whose client did not
+// wait, is a sign of overload.
 //
 // If the queue is full, the tenant with the longest one loses its oldest work. Work that has waited
-// for 10 s is shed as well, and while work is refused, what has waited for 12 times as long as work
+// for 10 s is shed too. While work is refused, work is also shed after 12 times as long as work
 // takes, which the gate measures.
 //
 // A Gate is safe for concurrent use. It has no goroutines.
@@ -112,14 +112,14 @@ func New(cfg Config) *Gate {
 }
 
 // Enter waits for a slot. The caller must call release once, when the work is done. The error is
-// ErrOverloaded or that of the context.
+// ErrOverloaded or the context's.
 func (g *Gate) Enter(ctx context.Context, name string) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	g.mu.Lock()
 	t := g.tenant(name)
-	// A slot that is free while something waits is one that the waiting tenants may not have.
+	// If a slot is free while work waits, the waiting tenants may not have it.
 	busy := true
 	if g.inFlight < g.cfg.Slots && t.inFlight < g.cfg.PerTenant {
 		busy = time.Since(g.ended) < g.mean
@@ -167,14 +167,14 @@ func (g *Gate) queue(ctx context.Context, t *tenant) error {
 }
 
 // Refuse reports whether work that arrives now is too much: there is no slot for it, the queue is
-// full, and no other tenant has a longer one. It is also too much if as much as the gate holds is on
-// its way already (see With), and no other tenant has more on its way. Such work is counted as shed. A caller that asks
-// before it spends anything on the work rejects it nearly for free; Enter would let it wait, and shed
-// work that has been prepared.
+// full, and no other tenant has a longer one. It is also too much if as much as the gate holds is
+// already on its way (see With), and no other tenant has more on its way. Such work is counted as
+// shed. A caller that asks before it spends anything on the work rejects it nearly for free; Enter
+// would let it wait, and shed work that has been prepared.
 //
-// For a second after work was refused, the queue is full with crowd times as much as there are
-// slots. That suffices to keep them busy, and what waits is admitted soon. Every 20 s, as much as
-// the queue holds may wait again.
+// For a second after work was refused, the queue is full with crowd times as much work as there are
+// slots. This suffices to keep the slots busy, and waiting work is admitted soon. Every 20 s, the
+// queue may have its full length again.
 func (g *Gate) Refuse(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -210,7 +210,7 @@ func (g *Gate) Refuse(name string) bool {
 	return true
 }
 
-// wait returns when it is decided about w.
+// wait returns the decision about w.
 func (g *Gate) wait(ctx context.Context, t *tenant, w *waiter, place *list.Element) error {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
@@ -282,8 +282,8 @@ func (g *Gate) done(t *tenant, took time.Duration) {
 	g.releaseLocked(t)
 }
 
-// shedStale sheds what has waited too long while work is refused. After a burst of more than the
-// queue holds, nothing more is refused, and all that waits is served. Called with mu held.
+// shedStale sheds work that has waited too long while work is refused. After a burst of more than
+// the queue holds, nothing more is refused, and all waiting work is served. Called with mu held.
 func (g *Gate) shedStale() {
 	now := time.Now()
 	if g.mean == 0 || now.Sub(g.crowded) > crowd*g.mean {
@@ -302,7 +302,7 @@ func (g *Gate) shedStale() {
 	}
 }
 
-// releaseLocked gives the slot of t to the next tenant whose turn it is. Called with mu held.
+// releaseLocked gives the slot of t to the tenant whose turn is next. Called with mu held.
 func (g *Gate) releaseLocked(t *tenant) {
 	g.inFlight--
 	t.inFlight--
@@ -343,7 +343,7 @@ func (g *Gate) Idle() bool {
 	return g.inFlight == 0 && g.queued == 0 && g.coming == 0
 }
 
-// Stats returns what the gate has done and does.
+// Stats returns the counts and the present load of the gate.
 func (g *Gate) Stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()

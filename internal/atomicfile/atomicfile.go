@@ -1,5 +1,5 @@
-// Package atomicfile writes files that a crash or a failed write leaves either as they were or
-// completely new.
+// Package atomicfile writes files that a crash or a failed write leaves unchanged or completely
+// new.
 //
 // The content goes to a temporary file next to the target, ".<name>.<random>", which is synced and
 // renamed; then the folder is synced. A write that fails removes its temporary file; a process that
@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 )
 
-// Write replaces the file at path by what content writes, with the permissions perm, whatever the
+// Write replaces the file at path by the output of content, with the permissions perm, whatever the
 // process's umask.
 func Write(path string, perm fs.FileMode, content func(io.Writer) error) error {
 	f, err := Create(path, perm)
@@ -77,8 +77,8 @@ func (f *File) Sync() error {
 	return err
 }
 
-// Commit replaces the target by the new content. After an error the target is as it was, unless the
-// error is that of syncing the folder after the replacement.
+// Commit replaces the target by the new content. After an error the target is unchanged, unless
+// only syncing the folder after the replacement failed.
 func (f *File) Commit() error {
 	f.done = true
 	err := errors.Join(f.Sync(), f.temp.Close())
@@ -93,7 +93,7 @@ func (f *File) Commit() error {
 	return SyncDir(filepath.Dir(f.target))
 }
 
-// Discard drops the new content and leaves the target as it was. After Commit it does nothing.
+// Discard drops the new content and leaves the target unchanged. After Commit it does nothing.
 func (f *File) Discard() error {
 	if f.done {
 		return nil

@@ -11,8 +11,8 @@ import (
 )
 
 // Backup renames the file at path to <name>.<HHMMSS><ext>, the UTC time of its last change, with a
-// number after the time if that name is taken. It returns the new name, which is empty when there
-// is no such file.
+// number after the time if that name is taken. It returns the new name, which is empty if there is
+// no such file.
 func Backup(path string) (string, error) {
 	backup, err := backupName(path)
 	if err != nil || backup == "" {
@@ -21,7 +21,7 @@ func Backup(path string) (string, error) {
 	return backup, os.Rename(path, backup)
 }
 
-// Keep is Backup that leaves the file where it is: the backup is a second name of it, or a copy
+// Keep is Backup that also leaves the file in place: the backup is a second name of it, or a copy
 // where the file system has no hard links.
 func Keep(path string) (string, error) {
 	backup, err := backupName(path)
@@ -53,8 +53,7 @@ func backupName(path string) (string, error) {
 }
 
 // Link replaces the file at path by a hard link to the file from, which is in the same folder, or
-// by a copy where the file system has no hard links. A crash leaves path as it was or as it will
-// be.
+// by a copy where the file system has no hard links. A crash leaves path unchanged or complete.
 func Link(from, path string) error {
 	temp, err := freeName(path)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// CheckNew returns an error for a path that exists, or whose folder does not, for a command that
-// replaces nothing.
+// CheckNew returns an error for a path that exists, or whose folder does not. It is for commands
+// that replace nothing.
 func CheckNew(path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%s exists already; remove it, or choose another name", path)

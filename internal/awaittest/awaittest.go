@@ -1,4 +1,4 @@
-// Package awaittest waits for what other goroutines and processes do, and keeps what they log.
+// Package awaittest waits for other goroutines and processes, and keeps their logs.
 package awaittest
 
 import (
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// patience is far longer than anything takes that happens at all.
+// patience is far longer than any expected event takes.
 const patience = 3 * time.Minute
 
 // Until waits until holds returns true, and fails the test if it never does. It is called in the
-// goroutine of the test. what is the event, for the message.
+// goroutine of the test. The message names the event what.
 func Until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(2 * time.Millisecond) {
@@ -23,7 +23,7 @@ func Until(t testing.TB, what string, holds func() bool) {
 }
 
 // Receive receives a value, or the zero value once the channel is closed, and fails the test if
-// neither comes. It is called in the goroutine of the test. what is the event, for the message.
+// neither comes. It is called in the goroutine of the test. The message names the event what.
 func Receive[T any](t testing.TB, what string, from <-chan T) (value T) {
 	t.Helper()
 	select {
@@ -34,8 +34,8 @@ func Receive[T any](t testing.TB, what string, from <-chan T) (value T) {
 	return value
 }
 
-// Wait calls wait, such as that of a sync.WaitGroup, and fails the test if it does not return. It is
-// called in the goroutine of the test. what is who is waited for, for the message.
+// Wait calls wait, such as a sync.WaitGroup's, and fails the test if it does not return. It is
+// called in the goroutine of the test. The message names the subject what.
 func Wait(t testing.TB, what string, wait func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -58,7 +58,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// String returns what has been written so far.
+// String returns the text written so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

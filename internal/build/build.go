@@ -1,4 +1,4 @@
-// Package build says what this program was built from.
+// Package build reports the version and the commit of this program.
 package build
 
 import (
@@ -15,9 +15,9 @@ type Version struct{ Number, Commit string }
 func (b Version) String() string { return b.Number + " (" + b.Commit + ")" }
 
 // Of returns the version and commit of this program, whose release has a number. go run does not
-// stamp a commit into a program, so for such a program Of uses the commit of the work tree in the current directory,
-// which is usually that of the sources. Any other program without a stamp may be run anywhere, so
-// its commit is unknown.
+// stamp a commit into a program. For such a program, Of uses the commit of the work tree in the
+// current directory, which usually has the sources. Any other program without a stamp may be run
+// anywhere, so its commit is unknown.
 func Of(release string) Version {
 	b := Version{Number: release, Commit: "commit unknown"}
 	info, ok := debug.ReadBuildInfo()
@@ -45,7 +45,7 @@ func Of(release string) Version {
 // cachedProgram matches the folder of a program in Go's build cache: the hash has 64 digits.
 var cachedProgram = regexp.MustCompile(`^[0-9a-f]+-d$`)
 
-// builtByGoRun reports whether file, a program, is where go run places what it builds: at
+// builtByGoRun reports whether file, a program, is where go run places programs: at
 // go-build<number>/b001/exe/<name> in a temporary folder, or, when it is run again, at
 // <xx>/<hash>-d/<name> in the build cache, where xx is the beginning of the hash.
 func builtByGoRun(file string) bool {

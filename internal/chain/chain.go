@@ -1,7 +1,7 @@
 // Package chain links the lines of a file that only grows. Each line is a JSON object, and begins
 // with a digest of itself and of all lines before it: a line that was changed, removed, inserted or
-// moved does not continue the chain. What is cut off at the end is not noticed, as after a kill.
-// Links have no key, so they show damage and careless edits, but not who wrote a line.
+// moved does not continue the chain. Lines cut off at the end, as by a kill, are not noticed. Links
+// have no key, so they show damage and careless edits, but not who wrote a line.
 package chain
 
 import (
@@ -22,7 +22,7 @@ const (
 var ErrBroken = errors.New("it does not continue the lines before it: a line was changed, removed, inserted or moved")
 
 // Chain is the state after a line. The zero value is the state before the first one. It is a value:
-// whoever could not write a line goes on with the state before.
+// a caller that could not write a line goes on with the state before.
 type Chain struct {
 	sum   [size]byte
 	begun bool

@@ -1,5 +1,5 @@
-// Package clientconfig says how a desktop client is told to start an MCP server: where each client
-// keeps its configuration, and what belongs there. It reads and writes no file.
+// Package clientconfig knows how a desktop client is configured to start an MCP server: where each
+// client keeps its configuration, and the entry to add there. It reads and writes no file.
 package clientconfig
 
 import (
@@ -19,12 +19,12 @@ type Client struct {
 	file func(Places) string
 	// add is the beginning of the client's own command that adds a server, empty if it has none.
 	add string
-	// Then is what the user does after the file was changed, a sentence.
+	// Then is the user's next step after the file was changed, a sentence.
 	Then string
 }
 
-// clients are all that are known. Paths and formats are those of their own
-// documentation, except Claude Desktop's path on Linux, which it does not describe.
+// clients are all known clients. Paths and formats follow their own documentation, except Claude
+// Desktop's path on Linux, which it does not describe.
 var clients = []Client{
 	{ID: "claude-code", Name: "Claude Code", section: "mcpServers", typed: true,
 		file: func(Places) string { return ".mcp.json" },

@@ -49,7 +49,7 @@ func tomlTable(name string, entry Entry) string {
 	return strings.ReplaceAll(text, "\u007f", `\u007f`)
 }
 
-// encode returns a value as JSON with <, > and & as they are, and a line feed.
+// encode returns a value as JSON without escaping <, > and &, and a line feed.
 func encode(v any, indent string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

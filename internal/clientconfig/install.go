@@ -14,7 +14,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Install says which server a client is to start.
+// Install configures the entry of a server for a client.
 type Install struct {
 	Client string // its id, empty to list the clients
 	Name   string // of the entry
@@ -22,7 +22,7 @@ type Install struct {
 	Program   string
 	Args      []string
 	Variables []string
-	// GOOS and Env say where the files of clients are.
+	// GOOS and Env determine where the files of clients are.
 	GOOS string
 	Env  func(string) string
 }
@@ -49,7 +49,7 @@ func (i Install) Run(stdout, stderr io.Writer) error {
 	return client.show(stdout, stderr, client.File(where), i)
 }
 
-// validName is what every client accepts as the name of a server, up to maxName bytes.
+// validName matches a name of a server that every client accepts, up to maxName bytes.
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 const maxName = 64
@@ -89,7 +89,7 @@ func list(w io.Writer, where Places) error {
 	return table.Flush()
 }
 
-// show prints the entry, and to stderr what to do with it.
+// show prints the entry, and instructions to stderr.
 func (c Client) show(stdout, stderr io.Writer, path string, i Install) error {
 	entry := c.Entry(i.Program, i.Args, i.Variables)
 	fmt.Fprintf(stderr, "Add this entry to %s, which %s reads:\n\n", terminal.Line(path), c.Name)

@@ -15,7 +15,7 @@ type Command struct {
 	Flags      []Flag
 }
 
-// Flag is a flag of a command. Of its help the first sentence is shown.
+// Flag is a flag of a command. Shells show the first sentence of its help.
 type Flag struct {
 	Name, Help string
 	Values     []string // if there is a list of them

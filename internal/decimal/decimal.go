@@ -1,6 +1,6 @@
-// Package decimal parses the numbers in texts of others. It accepts what people and JSON write, such
-// as -1.5e3, and nothing that only a programming language does: no NaN, infinity, hexadecimal number
-// or underscore. A number that is too large to be summed up is refused too.
+// Package decimal parses the numbers in texts of others. It accepts the notations of people and
+// JSON, such as -1.5e3, and none that only programming languages have: no NaN, infinity,
+// hexadecimal number or underscore. It also refuses a number that is too large to be summed up.
 package decimal
 
 import (
@@ -22,7 +22,7 @@ var ErrRange = errors.New("is beyond")
 // shown is how much of a text an error quotes, in characters.
 const shown = 40
 
-// Parse returns the number that text is, with 0 for -0. The error quotes the beginning of text.
+// Parse returns the number in text, with 0 for -0. The error quotes the beginning of text.
 func Parse(text string) (float64, error) {
 	if text == "" || strings.Trim(text, "0123456789+-.eE") != "" {
 		return 0, fmt.Errorf("%q is not a number", printable.Line(text, shown))
@@ -40,7 +40,7 @@ func Parse(text string) (float64, error) {
 }
 
 // Exact returns the number that v was written as: the decimal fraction with the fewest digits that
-// is v. Sums of these are exact, where those of 0.1 and 0.2 as float64 are not. v is finite.
+// is v. Sums of these are exact, while 0.1 and 0.2 added as float64 are not. v is finite.
 func Exact(v float64) *big.Rat {
 	r, ok := new(big.Rat).SetString(strconv.FormatFloat(v, 'g', -1, 64))
 	if !ok {

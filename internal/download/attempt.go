@@ -15,8 +15,8 @@ import (
 // errIdle is the end of a connection that brings no data.
 var errIdle = errors.New("no data arrived for too long")
 
-// attempt makes one request for what the part lacks. It returns nil if the part is complete, and a
-// permanent error if another attempt is useless.
+// attempt makes one request for the missing rest of the part. It returns nil if the part is
+// complete, and a permanent error if another attempt is useless.
 func (c Config) attempt(ctx context.Context, client *http.Client, p *part) error {
 	if c.Size > 0 && p.size == c.Size {
 		return nil
@@ -30,7 +30,7 @@ func (c Config) attempt(ctx context.Context, client *http.Client, p *part) error
 		return permanent{err}
 	}
 	req.Header.Set("User-Agent", c.UserAgent)
-	req.Header.Set("Accept-Encoding", "identity") // ranges are those of the file
+	req.Header.Set("Accept-Encoding", "identity") // ranges count bytes of the file itself
 	if p.size > 0 {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", p.size))
 		if p.state.Validator != "" {
@@ -95,7 +95,7 @@ func (c Config) acceptWhole(res *http.Response, p *part) error {
 		return permanent{fmt.Errorf("the server sends the file encoded as %q, which was not asked for", coding)}
 	}
 	if err := c.checkTotal(res.ContentLength); err != nil {
-		return err // what has arrived is kept
+		return err // the received bytes are kept
 	}
 	if err := p.restart(); err != nil {
 		return err
@@ -123,10 +123,10 @@ func parseRange(header string) (first, total int64, ok bool) {
 	return number(m[1]), number(m[2]), true
 }
 
-// errChanged is a file that is not the one of which a part has arrived.
+// errChanged means that the file is not the one that the part began with.
 var errChanged = errors.New("the file has changed at the server")
 
-// acceptRange accepts the rest of the file, if it follows the part and is of the same file.
+// acceptRange accepts the rest of the file, if it follows the part and belongs to the same file.
 func (c Config) acceptRange(res *http.Response, p *part) (int64, error) {
 	first, total, ok := parseRange(res.Header.Get("Content-Range"))
 	if v := validator(res.Header); !ok || first != p.size ||
@@ -155,7 +155,7 @@ func (c Config) checkTotal(total int64) error {
 	return nil
 }
 
-// validator returns what identifies the version of a file: its strong ETag, else its date.
+// validator returns the identity of a file's version: its strong ETag, else its date.
 func validator(h http.Header) string {
 	if tag := h.Get("ETag"); len(tag) > 0 && tag[0] == '"' {
 		return tag

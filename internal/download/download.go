@@ -1,6 +1,6 @@
 // Package download downloads one large file over HTTP so that no byte is downloaded twice and no
-// wrong byte is kept. What has arrived is in a file next to the target, from which the next attempt
-// continues, also one of another process. The target appears complete and checked, or not at all.
+// wrong byte is kept. A file next to the target has the received part, from which the next attempt
+// continues, also in another process. The target appears complete and checked, or not at all.
 package download
 
 import (
@@ -20,33 +20,33 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The files next to the target: what has arrived, which version of the file it belongs to, and the
-// lock that keeps other processes from both.
+// The files next to the target: the received part, the version of the file that it belongs to, and
+// the lock that keeps other processes from both.
 const (
 	partSuffix  = ".part"
 	stateSuffix = ".part.json"
 	lockSuffix  = ".part.lock"
 )
 
-// Config says what is downloaded and how.
+// Config configures a download.
 type Config struct {
 	// URL is https, or http on this machine. Redirects must be, too.
 	URL string
 	// Path is the target. Its folder must exist.
 	Path string
-	// Size in bytes and SHA256 in hexadecimal are what the file must have. 0 and "" accept any.
+	// Size in bytes and SHA256 in hexadecimal are the expected ones. 0 and "" accept any.
 	Size   int64
 	SHA256 string
 	// UserAgent is sent with each request.
 	UserAgent string
-	// Progress, if set, is called with the bytes that have arrived and their total, -1 if unknown.
-	// The calls do not overlap. After a restart the number decreases.
+	// Progress, if set, is called with the received bytes and their total, -1 if unknown. The calls
+	// do not overlap. After a restart the number decreases.
 	Progress func(done, total int64)
 	// Retrying, if set, is called before the wait for another attempt.
 	Retrying func(err error, wait time.Duration)
 
 	// FirstWait is the wait before the second attempt, 1 second if 0. It grows with each attempt
-	// after which no more of the file is there than before, of which Tries are made, 6 if 0.
+	// that receives nothing. After Tries such attempts, 6 if 0, Get fails.
 	FirstWait time.Duration
 	Tries     int
 	// Idle is how long a connection may bring no data, 60 seconds if 0.
@@ -64,8 +64,8 @@ type File struct {
 	Resumed int64
 }
 
-// Get downloads the file, unless it is there. The errors of a server that may be temporary are
-// retried. All errors name the URL or the file. After any error but a wrong content, a later call
+// Get downloads the file, unless it is there. It retries after errors of a server that may be
+// temporary. All errors name the URL or the file. After any error but a wrong content, a later call
 // continues where this one stopped.
 func Get(ctx context.Context, c Config) (File, error) {
 	c = c.withDefaults()

@@ -13,8 +13,8 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 const maxName = 200
 
-// FileName returns the name of the file at a URL, which is safe to use in a folder. The error does
-// not repeat the URL.
+// FileName returns the name of the file at a URL. The name is safe to use in a folder. The error
+// does not repeat the URL.
 func FileName(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -22,15 +22,15 @@ type part struct {
 	state    state
 }
 
-// state says of which version of which file a part is.
+// state identifies the file and the version that a part belongs to.
 type state struct {
 	URL string `json:"url"`
 	// Validator is the value of an If-Range header, "" if the server gave none.
 	Validator string `json:"validator"`
 }
 
-// openPart opens the part, which may be empty. One that cannot be continued is emptied: of another
-// URL, too long, or neither with a validator nor with a checksum to check the whole file.
+// openPart opens the part, which may be empty. It empties a part that cannot be continued: from
+// another URL, too long, or without both a validator and a checksum of the whole file.
 func openPart(c Config) (*part, error) {
 	f, err := os.OpenFile(c.Path+partSuffix, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *part) finish(target string) error {
 	return nil
 }
 
-// present returns the target if it exists. One with another content than the expected is an error.
+// present returns the target if it exists. A target with unexpected content is an error.
 func (c Config) present() (File, error) {
 	f, err := inputfile.Open(c.Path, math.MaxInt64)
 	if err != nil {

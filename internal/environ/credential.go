@@ -9,8 +9,8 @@ import (
 	"evalctl/internal/redact"
 )
 
-// modelProviders are the first words of the variables of model providers and of the servers that
-// are used like one.
+// modelProviders are the first words of the variables of model providers and of servers that are
+// used like one.
 var modelProviders = []string{
 	"AI21", "ANTHROPIC", "AWS", "AZURE", "BEDROCK", "CEREBRAS", "CLAUDE", "COHERE", "CO", "DASHSCOPE", "DEEPINFRA",
 	"DEEPSEEK", "FIREWORKS", "GEMINI", "GOOGLE", "GROQ", "HF", "HUGGINGFACE", "HUGGINGFACEHUB", "JINA",
@@ -52,7 +52,7 @@ func endsInAny(words string, parts []string) bool {
 
 // LooksSecret reports whether a variable of this name may let a program spend money: the name looks
 // like the name of a credential of any service, or of the address of a model provider. Upper and
-// lower case are the same. It judges names only, so it can be wrong either way.
+// lower case are the same. It judges only names, so it can be wrong either way.
 func LooksSecret(name string) bool {
 	w := words(name)
 	if hasAny(w, secretWords) || endsInAny(w, secretEndings) {
@@ -83,7 +83,8 @@ func Secrets(environ []string) (secrets []redact.Secret) {
 // minSecret is the length of the shortest secret. Texts may contain a shorter one for other reasons.
 const minSecret = 8
 
-// holdsSecret reports whether a variable looks like a credential. A file that has one is not a secret.
+// holdsSecret reports whether a variable looks like a credential. The path of a file with a
+// credential is not a secret.
 func holdsSecret(name, value string) bool {
 	w := words(name)
 	switch {

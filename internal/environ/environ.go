@@ -1,6 +1,6 @@
-// Package environ says what a program gets of the environment of this process that starts it. A
-// program gets little, because its code is of others: what programs need to run at all, and what the
-// user names. Each program that evalctl starts has its environment from Of.
+// Package environ determines which part of this process's environment a started program gets. A
+// program gets little, because its code is of others: the variables that programs need to run at
+// all, and those that the user names. Each program that evalctl starts has its environment from Of.
 package environ
 
 import (
@@ -32,9 +32,9 @@ func Common(name string) bool {
 	return strings.HasPrefix(name, "LC_") || slices.Contains(common, name)
 }
 
-// Of returns the environment of a program that is started, a list of NAME=VALUE: of parent the
-// common variables and those that passed names, and then set, whose values win. It is never nil,
-// which would be the whole environment for os/exec.
+// Of returns the environment of a program to start, a list of NAME=VALUE: the common variables of
+// parent, the variables that passed names, and then set, whose values win. It is never nil, which
+// would be the whole environment for os/exec.
 func Of(parent, passed, set []string) []string {
 	env := []string{}
 	for _, variable := range parent {
@@ -45,8 +45,8 @@ func Of(parent, passed, set []string) []string {
 	return append(env, set...)
 }
 
-// Withheld says which variables of parent a program with the environment env does not get, "" if it
-// gets all. Only the names that look like a credential or a provider's address are listed.
+// Withheld names the variables of parent that a program with the environment env does not get, ""
+// if it gets all. It lists only names that look like a credential or a provider's address.
 func Withheld(parent, env []string) string {
 	var listed []string
 	others := 0

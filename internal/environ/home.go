@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// folders are the variables that say where the files of a user are, each with its place in a home.
-// The folder tmp is for temporary files.
+// folders are the variables for the places of a user's files, each with its place in a home. The
+// folder tmp is for temporary files.
 var folders = []struct{ name, in string }{
 	{"HOME", ""},
 	{"USERPROFILE", ""},
@@ -24,8 +24,8 @@ var folders = []struct{ name, in string }{
 	{"TEMP", "tmp"},
 }
 
-// tools are the variables by which package managers and language runtimes find what the user has
-// installed and downloaded, each with its usual place below the home, or below the folder of caches,
+// tools are the variables by which package managers and language runtimes find the user's installed
+// and downloaded packages. Each has its usual place below the home, or below the folder of caches,
 // configurations or data. These places have programs and packages, not what programs remember.
 var tools = []struct{ name, below, in string }{
 	{"npm_config_cache", "HOME", ".npm"},
@@ -56,9 +56,9 @@ var tools = []struct{ name, below, in string }{
 	{"NUGET_PACKAGES", "HOME", ".nuget/packages"},
 }
 
-// Home returns the variables of a program whose user has the home dir, and the folders that it must
-// create before it starts the program. The tools that the user of parent has installed stay within
-// reach: their variables are those of parent, or the usual places if they are there.
+// Home returns the variables of a program whose user has the home dir, and the folders that the
+// caller must create before it starts the program. The tools that the user of parent has installed
+// stay within reach: their variables are taken from parent, or are the usual places if they exist.
 func Home(dir string, parent []string) (env, create []string) {
 	for _, f := range folders {
 		at := filepath.Join(dir, filepath.FromSlash(f.in))

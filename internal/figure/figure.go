@@ -15,7 +15,7 @@ func Count(n int, thing string) string {
 }
 
 // Points returns a difference of shares in percentage points, with its sign and one decimal:
-// "-2.4". What rounds to 0 is "+0.0".
+// "-2.4". A difference that rounds to 0 is "+0.0".
 func Points(difference float64) string {
 	text := fmt.Sprintf("%+.1f", 100*difference)
 	if text == "-0.0" {
@@ -25,7 +25,7 @@ func Points(difference float64) string {
 }
 
 // Probability returns a p-value with three decimals. Below 0.001 it is "<0.001", so that nothing is
-// shown as 0, and what rounds to 1 is "1".
+// shown as 0. A value that rounds to 1 is "1".
 func Probability(p float64) string {
 	switch {
 	case p < 0.001:
@@ -59,7 +59,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// Rate returns a share, or a mean between 0 and 1, "–" for nil and for what is not a number.
+// Rate returns a share, or a mean between 0 and 1, and "–" for nil and NaN.
 func Rate(f *float64) string {
 	if f == nil || math.IsNaN(*f) {
 		return "–"

@@ -1,5 +1,5 @@
-// Package goldentest compares what a test produces with the files that keep it. With -update, a
-// flag of every test that uses the package, the files are written instead.
+// Package goldentest compares the output of tests with golden files. With -update, a flag of every
+// test that uses the package, the files are written instead.
 package goldentest
 
 import (

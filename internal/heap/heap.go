@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// spare is the size of the spare heap. Twice as much brings hardly more.
+// spare is the size of the spare heap. Twice as much gains hardly more.
 const spare = 16 << 20
 
 // HoldSpare makes a process collect garbage less often until release is called. It allocates
@@ -22,10 +22,10 @@ func HoldSpare() (release func()) {
 }
 
 // HoldData is HoldSpare for a service that holds its data in memory. The garbage collector starts
-// when the heap has grown by half, so that the process takes half as much memory again as its data,
-// not as much again. The spare heap is larger, so that a small process collects garbage as often as
+// when the heap has grown by half instead of doubled, so that the process takes half as much memory
+// again as its data. The spare heap is larger, so that a small process collects garbage as often as
 // with HoldSpare, and released for good once the data are three times as large. A percentage of
-// GOGC other than the default stays as it is.
+// GOGC other than the default is kept.
 func HoldData() (release func()) {
 	if was := debug.SetGCPercent(50); was != 100 {
 		debug.SetGCPercent(was)
@@ -35,13 +35,13 @@ func HoldData() (release func()) {
 	return h.release
 }
 
-// holder has a spare heap as long as the data are small.
+// holder keeps a spare heap as long as the data are small.
 type holder struct {
 	mu   sync.Mutex
 	held []byte // nil once released
 }
 
-// afterCollection has the size of the data looked at after the next collection of garbage.
+// afterCollection has the size of the data checked after the next collection of garbage.
 func (h *holder) afterCollection() {
 	runtime.AddCleanup(new([64]byte), func(h *holder) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxRatio is how many times as long as it was sent a compressed body may be. Texts are shorter by
-	// a factor of less than 20; deflate allows more than 1,000.
+	// maxRatio is how many times as long as sent a decompressed body may be. Texts are compressed
+	// by a factor of less than 20; deflate allows more than 1,000.
 	maxRatio = 100
 	// anyRatio is the length up to which any ratio is allowed.
 	anyRatio = 1 << 20
@@ -20,9 +20,9 @@ const (
 // ErrRatio is the error of a compressed body that expands too much.
 var ErrRatio = errors.New("the compressed response expands too much")
 
-// Decompressing returns a transport that reads responses compressed with gzip, of a server that
-// next reaches, and asks for them if ask is set. next must not decompress by itself. A body that
-// expands more than a hundred times ends with ErrRatio after its first MiB.
+// Decompressing returns a transport that decompresses responses with gzip from next, and asks for
+// them if ask is set. next must not decompress by itself. A body that expands more than a hundred
+// times ends with ErrRatio after its first MiB.
 func Decompressing(next http.RoundTripper, ask bool) http.RoundTripper {
 	return &decompressing{next, ask}
 }
@@ -49,7 +49,7 @@ func (d *decompressing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// CloseIdleConnections closes those of the next transport.
+// CloseIdleConnections closes the idle connections of the next transport.
 func (d *decompressing) CloseIdleConnections() {
 	if c, ok := d.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
@@ -65,7 +65,7 @@ type expander struct {
 	err  error // of the first Read
 }
 
-// counter counts what is read.
+// counter counts the bytes that are read.
 type counter struct {
 	from io.Reader
 	n    int64

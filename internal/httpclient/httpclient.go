@@ -54,8 +54,8 @@ func Identify(req *http.Request, userAgent, token string) {
 // a server send the token, or this process, somewhere else.
 func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// ErrTooLarge is returned for a body that is too large, by the limit of ReadBody or by what all
-// replies together may take.
+// ErrTooLarge is returned for a body that exceeds the limit of ReadBody or the memory for all
+// replies together.
 var ErrTooLarge = errors.New("the response is too large")
 
 // ReadBody reads a body of at most limit bytes, or of any length if limit is 0. It does not close
@@ -87,8 +87,8 @@ func ReadBody(res *http.Response, limit int64) ([]byte, error) {
 	}
 }
 
-// grown returns data with room for more: twice as much, or what is announced if that is less, so
-// that an announcement alone takes no memory.
+// grown returns data with room for more: twice as much, or as announced if that is less, so that an
+// announcement alone takes no memory.
 func grown(data []byte, announced int64) []byte {
 	size := 2 * int64(cap(data))
 	if left := announced + bytes.MinRead; left > int64(len(data)) {
@@ -97,7 +97,7 @@ func grown(data []byte, announced int64) []byte {
 	return append(make([]byte, 0, size), data...)
 }
 
-// ReadJSON is ReadBody for a JSON text. What it takes once it is decoded counts too, and is at most
+// ReadJSON is ReadBody for a JSON text. The memory of the decoded text counts too, and is at most
 // jsonobj.MaxDecoded: more is ErrTooLarge.
 func ReadJSON(res *http.Response, limit int64) ([]byte, error) {
 	data, err := ReadBody(res, limit)
@@ -107,7 +107,7 @@ func ReadJSON(res *http.Response, limit int64) ([]byte, error) {
 	return data, Decodable(contextOf(res), data)
 }
 
-// Decodable draws what a JSON text takes once it is decoded. The error is ErrTooLarge or
+// Decodable draws the memory that a JSON text takes once it is decoded. The error is ErrTooLarge or
 // intake.ErrWaited.
 func Decodable[T ~string | ~[]byte](ctx context.Context, data T) error {
 	cost, err := jsonobj.Bound(data, jsonobj.MaxDecoded)
@@ -132,7 +132,7 @@ func contextOf(res *http.Response) context.Context {
 }
 
 // Cause returns why a request failed: the cause of the context's end if that is over, or else err
-// without the method and URL that http.Client adds, as queries contain what users remember.
+// without the method and URL that http.Client adds, because queries contain users' memories.
 func Cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !errors.Is(err, intake.ErrWaited) {
 		return context.Cause(ctx)

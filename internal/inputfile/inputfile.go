@@ -1,7 +1,7 @@
-// Package inputfile opens the files of others: what users name on the command line, and what is found
-// in folders. It opens regular files only, up to a size that the caller names, so that a named pipe
-// cannot hang a command and a device cannot fill the memory. Its errors have the path and nothing of
-// the content.
+// Package inputfile opens files of others: files that users name on the command line, and files
+// found in folders. It opens only regular files, up to a size that the caller names, so that a
+// named pipe cannot hang a command and a device cannot fill the memory. Its errors have the path
+// and nothing of the content.
 package inputfile
 
 import (
@@ -24,7 +24,7 @@ const (
 	Streamed = 64 << 30
 )
 
-// ErrNotRegular is the error of something else than a regular file.
+// ErrNotRegular means that a path is not a regular file.
 var ErrNotRegular = errors.New("is not a regular file")
 
 // ErrFolder is the error of a folder.
@@ -51,9 +51,9 @@ func OpenIn(root *os.Root, name string, most int64) (*os.File, error) {
 	return checked(f, filepath.Join(root.Name(), name), most, false)
 }
 
-// OpenStream is Open for a file that is read once from its beginning to its end. It may be a pipe
-// without a name as well, such as <(COMMAND) of a shell, and the standard input of this process by
-// its name /dev/stdin. Reading more than most bytes is an error of ErrTooLarge.
+// OpenStream is Open for a file that is read once from its beginning to its end. It may also be a
+// pipe without a name, such as <(COMMAND) of a shell, or the standard input of this process by its
+// name /dev/stdin. Reading more than most bytes is ErrTooLarge.
 func OpenStream(path string, most int64) (*Stream, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
 	if err != nil {
@@ -96,8 +96,8 @@ func ReadIn(root *os.Root, name string, most int64) ([]byte, error) {
 // Text returns a text without a byte order mark.
 func Text(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
-// Table returns the text of a table whose rows end with LF, also if they ended with CR alone, as
-// old programs write them. What is between quotation marks stays as it is, if marks quote there.
+// Table returns the text of a table whose rows end with LF, even if they ended with CR alone, as
+// old programs write them. If marks is set, text between quotation marks is unchanged.
 func Table(text []byte, marks bool) []byte {
 	if bytes.IndexByte(text, '\r') < 0 {
 		return text
@@ -115,8 +115,8 @@ func Table(text []byte, marks bool) []byte {
 	return out
 }
 
-// Within returns an error unless a path that was found below dir is a file of it: a link may not lead
-// out of it.
+// Within returns an error unless a path that was found below dir is a file of it: a link may not
+// lead out of it.
 func Within(dir, path string, most int64) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -206,5 +206,5 @@ func (s *Stream) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (s *Stream) Close() error { return s.file.Close() }
 
-// Stat returns what the file is.
+// Stat describes the file.
 func (s *Stream) Stat() (fs.FileInfo, error) { return s.file.Stat() }

@@ -16,8 +16,7 @@ const (
 )
 
 // Line reads a line with its end, as bufio.Reader.ReadBytes does, for lines that are JSON objects.
-// Of a longer line that is not one it returns the beginning. A line of more than 1 GiB is
-// ErrTooLarge.
+// It returns only the beginning of any other longer line. A line of more than 1 GiB is ErrTooLarge.
 func Line(r *bufio.Reader) ([]byte, error) {
 	var line bytes.Buffer
 	for {

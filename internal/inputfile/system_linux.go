@@ -17,8 +17,8 @@ const (
 	pipefs    = 0x50495045
 )
 
-// ofKernel reports whether the kernel makes up the content of a file. It may wait for ever for more
-// of it, and may have the environment of a process.
+// ofKernel reports whether the kernel generates the content of a file. Reading such a file may wait
+// for ever, and may reveal the environment of a process.
 func ofKernel(f *os.File) bool {
 	return onFileSystem(f, procfs, sysfs, debugfs, tracefs, cgroupfs, cgroup2fs)
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// ofKernel reports whether the kernel makes up the content of a file, which is known on Linux only.
+// ofKernel reports whether the kernel generates the content of a file, which is known only on
+// Linux.
 func ofKernel(*os.File) bool { return false }
 
 // unnamed reports whether a pipe has no name in any folder.

@@ -25,7 +25,7 @@ func (c *collector) begin() {
 	}
 }
 
-// end returns the memory of a large Hold, or the next reply would come on top of it.
+// end frees the memory of a large Hold, or the next reply would come on top of it.
 func (c *collector) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

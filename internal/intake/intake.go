@@ -1,11 +1,11 @@
-// Package intake bounds the memory that the replies of others take in this process: replies of
+// Package intake bounds the memory that replies of other programs take in this process: replies of
 // daemons, MCP servers, model providers and scorers. All replies in progress draw their bytes from
 // one budget, as they are read. A reply that finds the budget used up waits until another one is
-// done. One reply at a time may go on without budget up to its own limit, so that there is always
-// one that can finish.
+// done. One reply at a time may go on without budget up to its own limit, so that one can always
+// finish.
 //
-// What has drawn must not wait for what draws with another Hold: a context carries the Hold of
-// whatever belongs together, such as the answer to a question and the verdict on it.
+// Work that has drawn must not wait for work that draws with another Hold. So a context carries one
+// Hold for all related replies, such as the answer to a question and the verdict on it.
 package intake
 
 import (
@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// Free is how much each Hold may draw that does not count. Most replies are smaller, and never
-	// wait.
+	// Free is how much each Hold may draw without being counted. Most replies are smaller, and
+	// never wait.
 	Free = 64 << 10
 	// Shared is the budget of all Holds of this process.
 	Shared = 32 << 20
@@ -26,8 +26,8 @@ const (
 )
 
 const (
-	// large is what a Hold has drawn while garbage is collected more often, and if its memory is returned
-	// at its end, before others go on.
+	// large is the size of a large Hold. While one is drawn, garbage is collected more often. At
+	// its end its memory is returned before others go on.
 	large = 8 << 20
 	// tight is the percentage of GOGC while there is such a Hold.
 	tight = 20
@@ -56,7 +56,7 @@ func NewPool(bytes int64) *Pool { return &Pool{left: bytes, changed: make(chan s
 // process is the budget of this process.
 var process = NewPool(Shared)
 
-// Hold is what one reply, or what belongs together, has drawn. It is safe for concurrent use. A nil
+// Hold is the memory drawn by one reply, or by related ones. It is safe for concurrent use. A nil
 // Hold draws nothing.
 type Hold struct {
 	pool *Pool
@@ -99,7 +99,7 @@ func (h *Hold) Share() *Hold {
 }
 
 // Draw draws bytes. It waits while the budget is used up, until ctx ends: the error is then the
-// cause and ErrWaited. Other errors are of ErrTooLarge.
+// cause and ErrWaited. Other errors are ErrTooLarge.
 func (h *Hold) Draw(ctx context.Context, bytes int64) error {
 	if h == nil || bytes <= 0 {
 		return nil
@@ -165,7 +165,7 @@ func (h *Hold) Return() {
 	h.giveBack()
 }
 
-// End ends the use of a Hold. The last one gives back what was drawn.
+// End ends the use of a Hold. The last one gives back the drawn bytes.
 func (h *Hold) End() {
 	if h == nil {
 		return

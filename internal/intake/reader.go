@@ -9,8 +9,8 @@ import (
 // ErrLimit means that a reply is longer than its own limit.
 var ErrLimit = errors.New("the reply is longer than its limit")
 
-// Reader reads a reply and draws what it reads. Closing it closes the reply, and gives back what was
-// drawn unless the context has a Hold, which keeps it.
+// Reader reads a reply and draws the bytes that it reads. Closing it closes the reply and gives the
+// bytes back, unless the context has a Hold, which keeps them.
 type Reader struct {
 	ctx   context.Context
 	from  io.ReadCloser

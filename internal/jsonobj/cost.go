@@ -2,7 +2,7 @@ package jsonobj
 
 import "fmt"
 
-// MaxDecoded limits what the reply of a service may take once it is decoded, in bytes.
+// MaxDecoded limits the memory of a service's reply once it is decoded, in bytes.
 const MaxDecoded = 64 << 20
 
 // Bound returns an error unless Cost is at most most.
@@ -13,16 +13,16 @@ func Bound[T ~string | ~[]byte](data T, most int64) (cost int64, err error) {
 	return cost, nil
 }
 
-// What a value takes in memory once it is decoded, besides the bytes of its text: about as much as
-// encoding/json needs for any, and for a struct of a dozen fields.
+// The memory of a decoded value, beyond the bytes of its text: about as much as encoding/json needs
+// for any, and for a struct of a dozen fields.
 const (
 	valueCost     = 48
 	containerCost = 256
 )
 
-// Cost estimates how many bytes a JSON text takes once it is decoded to values or structs, besides
-// its own. A text of small values takes many times its length. It is an upper bound for the number
-// of values, whether or not data is valid.
+// Cost estimates how many bytes a JSON text takes once it is decoded to values or structs, beyond
+// its own. A text of small values takes many times its length. The number of values is an upper
+// bound, whether or not data is valid.
 func Cost[T ~string | ~[]byte](data T) int64 {
 	cost, inString := int64(valueCost), false
 	for i := 0; i < len(data); i++ {

@@ -1,7 +1,7 @@
 // Package jsonobj reads JSON objects whose keys are not known in advance, may be spelled in several
 // ways, or must not be repeated. Unlike encoding/json it matches keys exactly, keeps their order,
-// and reports repeated keys to callers that ask for them. Values are slices of the input: nothing
-// is decoded before it is asked for.
+// and reports repeated keys to callers that ask for them. Values are slices of the input and are
+// decoded only on request.
 package jsonobj
 
 import (
@@ -13,8 +13,8 @@ import (
 	"evalctl/internal/decimal"
 )
 
-// Object is a JSON object: its members in the order of the text, repeated keys included.
-// A lookup scans the members, which suits small objects that are read once.
+// Object is a JSON object: its members in the order of the text, including repeated keys. A lookup
+// scans the members, which suits small objects that are read once.
 type Object []Member
 
 // Member is a decoded key and its value, a JSON text without space around it.
@@ -38,7 +38,7 @@ func Parse(data []byte) (Object, error) {
 	return Append(make(Object, 0, usualMembers), data)
 }
 
-// Prefix parses the JSON object at the start of data. rest is what follows it. ok is false if data
+// Prefix parses the JSON object at the start of data, and returns the rest. ok is false if data
 // does not start with an object.
 func Prefix(data []byte) (o Object, rest []byte, ok bool) {
 	rest, ok = skipObject(data, maxDepth, &o)
@@ -147,8 +147,8 @@ func Objects(value json.RawMessage, most int) (list []Object, err error) {
 	return list, nil
 }
 
-// Elements returns the elements of value, which must be a value of a parsed object or nil. What is
-// not a list has none.
+// Elements returns the elements of value, which must be a value of a parsed object or nil. A value
+// that is not a list has none.
 func Elements(value json.RawMessage) iter.Seq[json.RawMessage] {
 	return func(yield func(json.RawMessage) bool) {
 		skipArray(value, maxDepth, yield)

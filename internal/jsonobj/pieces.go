@@ -14,8 +14,8 @@ type Pieces struct {
 	held []byte // the beginning of a character, as in the JSON string
 }
 
-// Next returns the text of the next string, without the beginning of a character at its end, which
-// the text after it has. What is not a JSON string has no text.
+// Next returns the text of the next string. An incomplete character at its end is left for the next
+// call. A value that is not a JSON string has no text.
 func (p *Pieces) Next(value json.RawMessage) string {
 	if len(value) < 2 || value[0] != '"' {
 		return ""
@@ -29,8 +29,8 @@ func (p *Pieces) Next(value json.RawMessage) string {
 	return quoted(inside[:n])
 }
 
-// Rest returns the text of what is left once no string follows: a replacement character for a
-// character without its end, or nothing.
+// Rest returns the remaining text once no string follows: a replacement character for an incomplete
+// character, or nothing.
 func (p *Pieces) Rest() string {
 	rest := p.held
 	p.held = nil
@@ -44,8 +44,8 @@ func quoted(inside []byte) string {
 	return unquote(append(append([]byte{'"'}, inside...), '"'))
 }
 
-// unfinished returns the length of the beginning of a character at the end of what is between the
-// quotes of a JSON string, 0 if there is none.
+// unfinished returns the length of an incomplete character at the end of inside, the text between
+// the quotes of a JSON string, or 0.
 func unfinished(inside []byte) int {
 	const escape = len(`\ud83d`)
 	if at := len(inside) - escape; at >= 0 && inside[at] == '\\' && inside[at+1] == 'u' && !escaped(inside[:at]) {
@@ -65,7 +65,7 @@ func unfinished(inside []byte) int {
 	return 0
 }
 
-// escaped reports whether what follows a text belongs to the backslash at its end.
+// escaped reports whether the next character belongs to the backslash at the end of a text.
 func escaped(before []byte) bool {
 	n := len(before) - len(bytes.TrimRight(before, `\`))
 	return n%2 == 1

@@ -8,7 +8,7 @@ import (
 
 // The functions here accept the same texts as encoding/json and are more than twice as fast. All
 // answers of a daemon and all lines of a dataset pass through them. Each one skips something at the
-// start of b and returns what follows; ok is false if b does not start with it.
+// start of b and returns the rest; ok is false if b does not start with it.
 
 // maxDepth is how deep values may be nested, as in encoding/json.
 const maxDepth = 10_000
@@ -106,7 +106,6 @@ func skipArray(b []byte, depth int, yield func(json.RawMessage) bool) (rest []by
 	}
 }
 
-// skipString skips a string.
 func skipString(b []byte) (rest []byte, ok bool) {
 	for i := 1; i < len(b); i++ {
 		switch c := b[i]; {
@@ -125,7 +124,7 @@ func skipString(b []byte) (rest []byte, ok bool) {
 	return nil, false
 }
 
-// escapeLen returns the length of the escape that b begins with, 0 if it is none.
+// escapeLen returns the length of the escape at the start of b, 0 if there is none.
 func escapeLen(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -156,7 +155,6 @@ func skipWord(b []byte, word string) (rest []byte, ok bool) {
 	return b[len(word):], true
 }
 
-// skipNumber skips a number.
 func skipNumber(b []byte) (rest []byte, ok bool) {
 	if b[0] == '-' {
 		b = b[1:]
@@ -216,7 +214,7 @@ func unquote(raw []byte) (s string) {
 	return s
 }
 
-// plain reports whether what is between the quotes of a JSON string is what it encodes.
+// plain reports whether inside, the text between the quotes of a JSON string, needs no decoding.
 func plain(inside []byte) bool {
 	return bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside)
 }

@@ -19,8 +19,8 @@ func (e *offsetError) Unwrap() error { return e.err }
 // At returns an error that says at which offset of a file err occurred, and wraps err.
 func At(offset int64, err error) error { return &offsetError{offset, err} }
 
-// Decode decodes a value that is at this offset of a file, as json.Unmarshal does. The error has
-// the offset of what is wrong in it.
+// Decode decodes a value at this offset of a file, as json.Unmarshal does. The error has the offset
+// of the fault.
 func Decode(value []byte, offset int64, into any) error {
 	err := json.Unmarshal(value, into)
 	if err == nil {

@@ -58,7 +58,7 @@ func (s *scanner) scan(p []byte) int {
 	return len(p)
 }
 
-// skipText returns the index of the quote that ends the text which goes on at i, or len(p).
+// skipText returns the index of the quote that ends the text which continues at i, or len(p).
 func (s *scanner) skipText(p []byte, i int) int {
 	quote := -1 // the next one from i on, escaped or not
 	for i < len(p) {

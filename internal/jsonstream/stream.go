@@ -14,20 +14,20 @@ import (
 // bufferSize is the size of one read of the source.
 const bufferSize = 256 << 10
 
-// Reader reads the values of a JSON text in their order. Its errors begin with an offset, as those
-// of At do. After an error it must not be used. It is not safe for concurrent use.
+// Reader reads the values of a JSON text in their order. Its errors begin with an offset, as in At.
+// After an error it must not be used. It is not safe for concurrent use.
 type Reader struct {
 	src  io.Reader
 	buf  []byte
 	next int    // the first unread byte of buf
 	base int64  // the offset of buf[0]
 	text []byte // the last value that was kept
-	// keys has decoded keys by how they are written: an array of objects repeats a few of them.
+	// keys has decoded keys by their spelling: an array of objects repeats a few of them.
 	keys map[string]string
 }
 
-// New returns a Reader of src, whose first byte is at this offset of a file. Offsets of the Reader
-// are those of the file.
+// New returns a Reader of src, whose first byte is at this offset of a file. The Reader's offsets
+// count from the beginning of the file.
 func New(src io.Reader, offset int64) *Reader {
 	return &Reader{src: src, buf: make([]byte, 0, bufferSize), base: offset, keys: map[string]string{}}
 }
@@ -50,7 +50,7 @@ func (r *Reader) Peek() (byte, error) {
 	}
 }
 
-// Members calls each with the decoded keys of an object, repeated ones included. Before each
+// Members calls each with the decoded keys of an object, including repeated ones. Before each
 // returns nil, it must read the value with another method of r. An error of each ends the reading
 // and is returned.
 func (r *Reader) Members(each func(key string) error) error {
@@ -158,7 +158,7 @@ func (r *Reader) begin(first, last byte) (empty bool, err error) {
 	return c == last, err
 }
 
-// separator reads what follows a value in a list or an object: a comma, or last, which ends it.
+// separator reads the byte after a value in a list or an object: a comma, or last, which ends it.
 func (r *Reader) separator(last byte) (ended bool, err error) {
 	c, err := r.Peek()
 	if err == nil && c != ',' && c != last {

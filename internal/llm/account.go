@@ -7,13 +7,13 @@ import "context"
 type Account interface {
 	// Capped reports whether there is a spend cap. Models without a known price are then rejected.
 	Capped() bool
-	// Reserve admits one request to a model that may cost up to worst, and may wait for other
-	// requests to settle. An error prevents the request; it wraps ErrBudgetExceeded if the cap does.
-	// settle must be called once the outcome is known. Only its first call counts.
+	// Reserve admits one request to a model that may cost up to worst. It may wait for other
+	// requests to settle. An error prevents the request; it wraps ErrBudgetExceeded if the cap is
+	// the reason. settle must be called once the outcome is known. Only its first call counts.
 	Reserve(ctx context.Context, model string, worst USD) (settle func(Charge), err error)
-	// Lookup records that a cached reply of a model was looked for, for a call with ctx. saved is what
-	// the reply would have been charged, nil if there was none. reply is the key of the one that was
-	// found, or of the one that was paid for and stored instead; it is zero if none was stored.
+	// Lookup records a lookup of a model's cached reply, for a call with ctx. saved is the charge
+	// that a found reply has saved, or nil if none was found. reply is the key of the reply that
+	// was found, or that was paid for and stored instead. It is zero if none was stored.
 	Lookup(ctx context.Context, model string, reply CacheKey, saved *Charge)
 }
 
@@ -22,15 +22,15 @@ type Charge struct {
 	Usage Usage
 	// Cost is everything charged, Lost included.
 	Cost USD
-	// Lost is Cost if that is the worst case, because the provider's count of the tokens is not
-	// known: there was no answer, or a count was missing or cannot be believed. The request may
-	// have been charged less.
+	// Lost is Cost if Cost is the worst case because the provider's count of tokens is unknown:
+	// there was no answer, or a count was missing or implausible. The request may have been charged
+	// less.
 	Lost USD
-	// UsageProblem says what is wrong with the provider's count.
+	// UsageProblem says why the provider's count is implausible.
 	UsageProblem string
 	// Rejected is set if the provider accepted no request, so that nothing was charged.
 	Rejected bool
-	// Unpriced is set if the price of the model is not known. Its cost is missing.
+	// Unpriced is set if the price of the model is unknown. Its cost is missing.
 	Unpriced bool
 }
 

@@ -12,7 +12,7 @@ import (
 var ErrBudgetExceeded = errors.New("budget exceeded")
 
 // Budget enforces a spend cap across goroutines. The worst case of a call is reserved before the
-// call and settled after it; the sum of spent and reserved money never exceeds the cap. A nil
+// call and settled after it. The sum of spent and reserved money never exceeds the cap. A nil
 // *Budget has no cap.
 type Budget struct {
 	limit USD
@@ -38,7 +38,7 @@ func (b *Budget) Charge(spent USD) {
 	b.add(spent)
 }
 
-// add counts spent money and wakes those who wait. b.mu must be held.
+// add counts spent money and wakes waiting callers. b.mu must be held.
 func (b *Budget) add(spent USD) {
 	b.spent = b.spent.Plus(max(spent, 0))
 	close(b.freed)
@@ -52,8 +52,8 @@ type Reservation struct {
 	once   sync.Once
 }
 
-// Reserve sets worst aside. If it fits only once other reservations settle for less, Reserve waits
-// for them. If it can no longer fit, the error wraps ErrBudgetExceeded. A caller that holds a
+// Reserve sets worst aside. If worst fits only once other reservations settle for less, Reserve
+// waits for them. If it can no longer fit, the error wraps ErrBudgetExceeded. A caller that holds a
 // reservation must settle it before it reserves again, or both calls may block forever.
 func (b *Budget) Reserve(ctx context.Context, worst USD) (*Reservation, error) {
 	if b == nil {
@@ -83,7 +83,7 @@ func (b *Budget) Reserve(ctx context.Context, worst USD) (*Reservation, error) {
 	}
 }
 
-// Settle replaces the reservation with what the call really cost. A cost above the reservation is
+// Settle replaces the reservation with the actual cost of the call. A cost above the reservation is
 // recorded as it is, so that later reservations fail sooner. Only the first Settle counts. Settling
 // a nil reservation does nothing.
 func (r *Reservation) Settle(actual USD) {

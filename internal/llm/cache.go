@@ -29,15 +29,15 @@ const DefaultCacheBytes = 2 << 30
 var ErrNotCached = errors.New("no cached reply")
 
 // Cache keeps replies of models in a folder, so that the same request is paid once. Requests are
-// the same if provider, base URL, the body as sent and the attempt number are. Keys of providers
-// are not part of a request and are never stored; prompts are stored only as hashes, replies as
-// they are.
+// the same if they agree in provider, base URL, body as sent and attempt number. Keys of providers
+// are not part of a request and are never stored; prompts are stored only as hashes, replies in
+// full.
 //
 // A reply is the file replies-v1/<first two digits>/<the others> of the folder, named by the hash
 // of its request. It contains the hash of its content and the content as JSON. The file's time is
-// that of its last use; those unused for longest are removed when the size limit is reached.
-// Several processes may use a folder at once, and it may be deleted at any time. It is safe for
-// concurrent use.
+// the time of its last use. At the size limit, the files unused for longest are removed. Several
+// processes may use a folder at once, and it may be deleted at any time. It is safe for concurrent
+// use.
 type Cache struct {
 	mode CacheMode
 	kept replyFiles
@@ -47,15 +47,15 @@ type Cache struct {
 	pending map[CacheKey]chan struct{} // closed when the request that will store it has ended
 }
 
-// CacheStats is what a cache has done since it was opened.
+// CacheStats counts the uses of a cache since it was opened.
 type CacheStats struct {
 	// Hits and Misses count the requests that looked for a reply.
 	Hits, Misses int
-	// Stored counts the new replies, Damaged the files that were removed because they could not be
-	// used, and Failed the files that could not be read or written, with the last Failure.
+	// Stored counts the new replies, Damaged the unusable files that were removed, and Failed the
+	// files that could not be read or written, with the last Failure.
 	Stored, Damaged, Failed int
 	Failure                 error
-	// Saved is what the cached replies would have cost, where their price is known.
+	// Saved is the cost that the cached replies have saved, if their price is known.
 	Saved USD
 }
 
@@ -92,8 +92,8 @@ type CacheKey [sha256.Size]byte
 func (k CacheKey) String() string { return hex.EncodeToString(k[:]) }
 
 // NewCacheKey returns the key of a request: a JSON object that is sent to a path of an API. attempt
-// distinguishes requests that are repeated to get another reply, from 0. Order of keys and space in
-// the body do not matter.
+// counts, from 0, requests that are repeated to get another reply. Order of keys and space in the
+// body do not matter.
 func NewCacheKey(provider, baseURL, path string, body []byte, attempt int) (CacheKey, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -110,7 +110,7 @@ func NewCacheKey(provider, baseURL, path string, body []byte, attempt int) (Cach
 // Lookup reads the reply to a request into value, a pointer, and reports whether there is one. If
 // there is none, the caller makes the request, stores its reply, and then calls done. Until then
 // another Lookup for the same key waits. In mode CacheOnly a missing reply is an error that wraps
-// ErrNotCached and names model. Any other error is that of the context.
+// ErrNotCached and names model. Any other error is the context's.
 func (c *Cache) Lookup(ctx context.Context, key CacheKey, model string, value any) (hit bool, done func(), err error) {
 	none := func() {}
 	if c.mode == CacheOff {
@@ -133,8 +133,8 @@ func (c *Cache) Lookup(ctx context.Context, key CacheKey, model string, value an
 		ErrNotCached, quote(model), c.kept.dir)
 }
 
-// claim waits until no other request for the key is in progress. In a mode that stores nothing
-// there is nothing to wait for.
+// claim waits until no other request for the key is in progress. In a mode that stores nothing it
+// does not wait.
 func (c *Cache) claim(ctx context.Context, key CacheKey) (done func(), err error) {
 	if c.mode != CacheWrite {
 		return func() {}, nil
@@ -184,8 +184,8 @@ func (c *Cache) load(key CacheKey, value any) (hit bool) {
 	return false
 }
 
-// Store keeps the reply to a request, in mode CacheWrite. A reply that cannot be written is counted
-// in the stats: it was paid for, and the caller has it.
+// Store keeps the reply to a request, in mode CacheWrite. A reply that cannot be written is only
+// counted in the stats, because it was paid for and the caller has it.
 func (c *Cache) Store(key CacheKey, value any) {
 	if c.mode != CacheWrite {
 		return
@@ -204,7 +204,7 @@ func (c *Cache) Store(key CacheKey, value any) {
 	c.stats.Stored++
 }
 
-// Saved counts what a cached reply would have cost.
+// Saved counts the cost that a cached reply has saved.
 func (c *Cache) Saved(usd USD) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 )
 
 // Wrap returns a provider that asks m only for replies that are not in the cache. A cached reply is
-// neither reserved nor charged; the meter's account counts the lookup. baseURL is m's. Replies that
-// did not end normally, and empty ones, are not stored. Replies of provider "fake" are computed,
-// not cached.
+// neither reserved nor charged; the meter's account counts the lookup. baseURL is m's. Empty
+// replies, and replies that did not end normally, are not stored. Replies of provider "fake" are
+// computed, not cached.
 func (c *Cache) Wrap(m *Meter, baseURL string) Provider {
 	if c.mode == CacheOff || m.Name() == ProviderFake {
 		return m
@@ -18,8 +18,8 @@ func (c *Cache) Wrap(m *Meter, baseURL string) Provider {
 	return &cachedProvider{cache: c, meter: m, baseURL: strings.TrimRight(baseURL, "/")}
 }
 
-// Refresh returns a provider that asks m for every reply and stores it as that of Wrap does, in
-// place of the one that is cached. In mode CacheOnly, in which nothing may be sent, it is that of
+// Refresh returns a provider that asks m for every reply, and replaces the cached reply as Wrap's
+// provider would store it. In mode CacheOnly, in which nothing may be sent, it does the same as
 // Wrap.
 func (c *Cache) Refresh(m *Meter, baseURL string) Provider {
 	p := c.Wrap(m, baseURL)
@@ -36,7 +36,7 @@ type cachedProvider struct {
 	refresh bool
 }
 
-// cachedReply is what is stored of a Response.
+// cachedReply is the stored part of a Response.
 type cachedReply struct {
 	Text         string    `json:"text"`
 	Model        string    `json:"model"`
@@ -80,8 +80,8 @@ func (p *cachedProvider) Complete(ctx context.Context, r Request) (Response, err
 	return resp, err
 }
 
-// key is the key of the request as it would be sent first. What the endpoint refuses of it is not in
-// the key, because that is found out only if something is sent.
+// key is the key of the request as it would be sent first. It ignores refused parameters, because a
+// refusal is known only after a request is sent.
 func (p *cachedProvider) key(r Request) (CacheKey, error) {
 	if err := r.check(); err != nil {
 		return CacheKey{}, err

@@ -18,7 +18,7 @@ import (
 
 var errDamaged = errors.New("the file is damaged")
 
-// block is what the smallest file takes on most disks.
+// block is the size of the smallest file on most disks.
 const block = 4 << 10
 
 // replyFiles is the folder of a cache, of replies or of vectors.
@@ -27,8 +27,8 @@ type replyFiles struct {
 	limit int64 // 0 for none
 
 	mu sync.Mutex
-	// size is what all files took when they were last counted, and what was added since. Other
-	// processes may have changed it.
+	// size is the size of all files when they were last counted, and added the bytes added since.
+	// Other processes may have changed it.
 	size, added int64
 	counted     bool
 }
@@ -39,7 +39,7 @@ func (f *replyFiles) path(key CacheKey) string {
 }
 
 // read returns nil without an error if there is no file. The error wraps errDamaged if the file was
-// damaged, and was removed.
+// damaged and has been removed.
 func (f *replyFiles) read(key CacheKey) ([]byte, error) {
 	path := f.path(key)
 	data, err := inputfile.Read(path, inputfile.Small)
@@ -75,8 +75,8 @@ func (f *replyFiles) write(key CacheKey, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	// No sync: a reply that a crash of the machine destroys is requested again, and a sync for each
-	// reply takes longer than some models do.
+	// No sync: a reply lost in a crash of the machine is requested again, and a sync for each reply
+	// takes longer than some models do.
 	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
@@ -145,7 +145,8 @@ func (f *replyFiles) shrink(room int64) error {
 	return nil
 }
 
-// list returns all files, those that a killed process left included. Files may disappear meanwhile.
+// list returns all files, including those that a killed process has left. Files may disappear
+// meanwhile.
 func (f *replyFiles) list() (files []replyFile, total int64, err error) {
 	err = filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

@@ -31,16 +31,16 @@ type Config struct {
 	Provider string
 	// Model is the model to use. Provider "fake" needs none.
 	Model string
-	// BaseURL is that of an OpenAI-compatible API up to and including its version, as in
+	// BaseURL is the URL of an OpenAI-compatible API up to and including its version, as in
 	// "http://localhost:8000/v1". Empty means OpenAIBaseURL.
 	BaseURL string
 	// APIKey is required for OpenAIBaseURL.
 	APIKey string
-	// PerSecond limits the HTTP requests per second, retries included; 0 means no limit. A burst of
-	// one second's worth of requests passes at once.
+	// PerSecond limits the HTTP requests per second, including retries; 0 means no limit. A burst
+	// of one second's worth of requests passes at once.
 	PerSecond float64
-	// Patience is how long a call is repeated that fails for a passing reason. 0 means up to
-	// DefaultMaxAttempts requests, whose waits are a minute at most.
+	// Patience is how long a call is repeated after temporary failures. 0 means up to
+	// DefaultMaxAttempts requests, with waits of at most a minute.
 	Patience time.Duration
 	// OllamaHost is a host, host:port or URL. Empty means 127.0.0.1:11434.
 	OllamaHost string
@@ -61,8 +61,8 @@ func Open(c Config) (Provider, error) {
 	return newOpenAI(o)
 }
 
-// checkProvider returns an error for a provider that does not exist. kind says what for, and
-// variable how to set it.
+// checkProvider returns an error for a provider that does not exist. kind is the purpose of the
+// provider, and variable sets it.
 func checkProvider(kind, provider, variable string) error {
 	switch provider {
 	case ProviderFake, ProviderOpenAI, ProviderOllama:
@@ -89,7 +89,7 @@ func (c Config) openAI(modelVariable, urlVariable, keyVariable string) (endpoint
 	return e, nil
 }
 
-// baseURL is that of a provider other than "fake".
+// baseURL returns the base URL of a provider other than "fake".
 func (c Config) baseURL() string {
 	if c.Provider == ProviderOllama {
 		return ollamaURL(c.OllamaHost)
@@ -104,8 +104,8 @@ func (c Config) checkKey(urlVariable, keyVariable string) error {
 	return nil
 }
 
-// Endpoint returns the base URL that the configuration names, without a slash at its end, and the
-// key that is sent to it, which may be empty. Provider "fake" has none. Model is not used.
+// Endpoint returns the configured base URL, without a slash at its end, and the key that is sent to
+// it, which may be empty. Provider "fake" has neither. Model is not used.
 func (c Config) Endpoint() (baseURL, key string, err error) {
 	switch c.Provider {
 	case ProviderOpenAI:

@@ -19,13 +19,14 @@ const (
 type Dialect struct {
 	// Limit is the name of the parameter that limits the output.
 	Limit string
-	// Temperature says whether a temperature is sent, JSON whether response_format is where JSON is
-	// asked for. Without System, instructions are the beginning of the first message of the user.
+	// Temperature says whether a temperature is sent. JSON says whether response_format is sent
+	// when JSON is asked for. Without System, instructions are the beginning of the first message
+	// of the user.
 	Temperature, JSON, System bool
 }
 
-// usualDialect returns the dialect to begin with. The name of a model says no more than that: what an
-// endpoint refuses decides.
+// usualDialect returns the dialect to begin with. The name of a model is only a hint: the
+// endpoint's refusals decide.
 func usualDialect(model string) Dialect {
 	if IsReasoningModel(model) {
 		return Dialect{Limit: LimitCompletion, JSON: true, System: true}
@@ -33,12 +34,12 @@ func usualDialect(model string) Dialect {
 	return Dialect{Limit: LimitTokens, Temperature: true, JSON: true, System: true}
 }
 
-// dialects has the dialects of the models of an endpoint, as far as they were found out. The zero
-// value is ready to use, also concurrently.
+// dialects has the known dialects of the models of an endpoint. The zero value is ready to use,
+// also concurrently.
 type dialects struct {
 	mu    sync.Mutex
 	found map[string]Dialect // accepted by the endpoint
-	// probed are the models of which a probe was made.
+	// probed are the models that were probed.
 	probed map[string]bool
 }
 
@@ -52,8 +53,8 @@ func (d *dialects) of(model string) Dialect {
 	return usualDialect(model)
 }
 
-// accept keeps the dialect that the endpoint has accepted. What a request did not send or its options
-// said is not found out by it.
+// accept keeps the dialect that the endpoint has accepted. It leaves out the parameters that the
+// request did not send or that its options determined.
 func (d *dialects) accept(r Request, asked Dialect) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,7 +86,7 @@ func (r Request) instructs() bool {
 	return slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == RoleSystem })
 }
 
-// mayProbe reports whether a probe of a model may be made: one that nothing is known of, once.
+// mayProbe reports whether a model may be probed: once, and only while nothing is known about it.
 func (d *dialects) mayProbe(model string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,7 +100,7 @@ func (d *dialects) mayProbe(model string) bool {
 	return true
 }
 
-// refuses reports whether an error is one of a request that the endpoint refuses.
+// refuses reports whether the endpoint has refused a request.
 func refuses(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
@@ -111,8 +112,8 @@ type dialectSearch struct {
 	tried   []Dialect
 }
 
-// next returns the dialect to try after the endpoint has refused the last one of tried. named reports
-// whether the refusal names a parameter; ok is false if nothing is left to try for it.
+// next returns the dialect to try after the endpoint has refused the last one of tried. named
+// reports whether the refusal names a parameter. ok is false if no dialect is left to try.
 func (s *dialectSearch) next(err error) (d Dialect, named, ok bool) {
 	e, _ := errors.AsType[*Error](err)
 	if !refuses(err) {
@@ -146,21 +147,21 @@ func (r Request) probe() Request {
 	return p
 }
 
-// open reports whether a dialect says the same as the options of the request, and sends something
-// else than those that were tried.
+// open reports whether a dialect agrees with the options of the request, and sends something other
+// than the dialects that were tried.
 func (s *dialectSearch) open(d Dialect) bool {
 	return s.request.Options.over(d) == d &&
 		!slices.ContainsFunc(s.tried, func(t Dialect) bool { return t.sent(s.request) == d.sent(s.request) })
 }
 
-// sent returns the dialect without what a request does not need.
+// sent returns the dialect without the parts that a request does not need.
 func (d Dialect) sent(r Request) Dialect {
 	d.JSON = d.JSON && r.JSON
 	d.System = d.System && r.instructs()
 	return d
 }
 
-// fields returns the parameters of a request that the client library cannot send as they are.
+// fields returns the parameters of a request that the client library cannot send unchanged.
 func (d Dialect) fields(r Request) map[string]any {
 	f := map[string]any{d.Limit: r.MaxTokens}
 	if d.Temperature {
@@ -202,8 +203,8 @@ func (d Dialect) other() string {
 	return LimitTokens
 }
 
-// plainer returns dialects to try after a refusal that does not name its cause: those without one of
-// the parameters, and then those without any.
+// plainer returns dialects to try after a refusal that does not name its cause: first without one
+// of the parameters, then without any.
 func (d Dialect) plainer() []Dialect {
 	change := func(f func(*Dialect)) Dialect {
 		c := d
@@ -220,7 +221,7 @@ func (d Dialect) plainer() []Dialect {
 	}
 }
 
-// The words by which refusals name what a request has.
+// The words by which refusals name parts of a request.
 var (
 	aboutSize = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)too (?:large|long|high|big|many)|context (?:length|size|window)|at most|exceed|less than|must be (?:positive|greater)`)
@@ -234,8 +235,8 @@ var (
 	})
 )
 
-// without returns the dialect without the parameter that a refusal names and the request has sent. ok
-// is false if it names none.
+// without returns the dialect without the parameter that a refusal names and the request has sent.
+// ok is false if it names none.
 func (d Dialect) without(said refusal, r Request) (next Dialect, ok bool) {
 	sent := d.sent(r)
 	name, _, _ := strings.Cut(said.param, ".")

@@ -15,11 +15,10 @@ type Embedder interface {
 	// Name identifies the model and where it runs. Vectors of different names are not comparable.
 	Name() string
 	// Embed returns one vector for each text, in order and all of the same length. The caller may
-	// modify them. If the provider rejects some texts and accepts the others, the error has a
-	// method Refused() []int that returns the indexes of the rejected texts, and the vectors of the
-	// others are returned. Any other error is an *Error if the request was sent to a provider, or
-	// the context's error as it is; the vectors returned with it are those that there are, with nil
-	// for the others, or none.
+	// modify them. If the provider rejects only some texts, Embed returns the vectors of the
+	// others, and an error whose method Refused() []int returns the indexes of the rejected texts.
+	// Any other error is an *Error if the request was sent to a provider, or the context's error as
+	// it is. It may come with some vectors, and nil for the others.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
@@ -34,13 +33,13 @@ type EmbedConfig struct {
 	Provider string
 	// Model is the model to use. Provider "fake" needs none.
 	Model string
-	// BaseURL is that of an OpenAI-compatible API. Empty means LLM's.
+	// BaseURL is the URL of an OpenAI-compatible API. Empty means LLM's.
 	BaseURL string
-	// Source is the base URL after which vectors are named, empty for BaseURL. It is for a gateway
-	// whose address changes.
+	// Source is the base URL that names the vectors, empty for BaseURL. It is for a gateway whose
+	// address changes.
 	Source string
 	// APIKey is the key for BaseURL. Empty means LLM's key, if BaseURL has the scheme, host and
-	// port of LLM's base URL; no other server is sent that key.
+	// port of LLM's base URL. No other server is sent that key.
 	APIKey string
 	// PerSecond limits the requests as Config.PerSecond does.
 	PerSecond float64
@@ -64,8 +63,8 @@ func OpenEmbedder(c EmbedConfig) (Embedder, error) {
 	return newOpenAIEmbedder(o, c.Model, c.Source)
 }
 
-// Upstream returns where the texts are sent, with which model and which key. It returns an error if
-// that cannot be a paid provider's or the configuration is not usable, as OpenEmbedder does.
+// Upstream returns the URL that the texts are sent to, with the model and the key. It returns an
+// error if this cannot be a paid provider or if the configuration is invalid, as OpenEmbedder does.
 func (c EmbedConfig) Upstream() (Config, error) {
 	if c.Provider != ProviderOpenAI {
 		return Config{}, fmt.Errorf("embedding provider %s is not paid", quote(c.Provider))
@@ -102,7 +101,6 @@ func portOf(u *url.URL) string {
 	return cmp.Or(u.Port(), usual[u.Scheme])
 }
 
-// cutText returns text cut at maxModelText.
 func cutText(text string) string { return printable.Prefix(text, maxModelText) }
 
 // batches yields the bounds of consecutive runs of texts, each of at most count texts and size

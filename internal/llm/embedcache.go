@@ -23,9 +23,9 @@ type vectors interface {
 	put(keys []CacheKey, vectors [][]float32) error
 }
 
-// EmbedCache is an Embedder that asks another one only for texts that it has not seen before.
-// Vectors are stored under the embedder's name and the text, so a cache must be deleted when the
-// model behind a name changes; a change of dimensions is an error. It is safe for concurrent use.
+// EmbedCache is an Embedder that asks another one only for new texts. Vectors are stored under the
+// embedder's name and the text, so a cache must be deleted when the model behind a name changes. A
+// change of dimensions is an error. It is safe for concurrent use.
 type EmbedCache struct {
 	embedder         Embedder
 	kept             vectors
@@ -33,17 +33,16 @@ type EmbedCache struct {
 	cached, embedded atomic.Int64 // texts
 }
 
-// NewEmbedCache returns a cache in memory. It keeps the most recently used vectors, about 64 MB of
-// them.
+// NewEmbedCache returns a cache in memory. It keeps about 64 MB of the most recently used vectors.
 func NewEmbedCache(e Embedder) *EmbedCache {
 	return &EmbedCache{embedder: e, kept: newMemoryVectors(memoryCacheBytes), where: "the cache in memory"}
 }
 
 // OpenEmbedCache returns a cache in a folder, which is created if it does not exist. Each vector is
 // a file named by the hash of its text and its embedder. The files unused for longest are removed
-// when all of them exceed maxBytes, 0 for no limit. Several processes may use a folder at once, and
-// it may be deleted at any time. A damaged file is removed with a warning in the log, and its vector
-// is computed again.
+// when all of them exceed maxBytes; 0 means no limit. Several processes may use a folder at once,
+// and it may be deleted at any time. A damaged file is removed with a warning in the log, and its
+// vector is computed again.
 func OpenEmbedCache(e Embedder, dir string, maxBytes int64, log *slog.Logger) (*EmbedCache, error) {
 	kept, err := openVectorFiles(dir, maxBytes, log)
 	if err != nil {
@@ -52,7 +51,8 @@ func OpenEmbedCache(e Embedder, dir string, maxBytes int64, log *slog.Logger) (*
 	return &EmbedCache{embedder: e, kept: kept, where: dir}, nil
 }
 
-// EmbedStats counts the texts that a cache was asked for, and what the others have cost.
+// EmbedStats counts the texts that were in the cache and those that were embedded, with the cost of
+// the latter.
 type EmbedStats struct {
 	Cached, Embedded int64
 	Tokens           int64 // that the provider has counted
@@ -141,8 +141,8 @@ func (c *EmbedCache) checkDimensions(vectors [][]float32) error {
 	return nil
 }
 
-// embedMissing embeds the texts at the given indexes and stores their vectors. The embedder's
-// errors for single texts are put into refused.
+// embedMissing embeds the texts at the given indexes and stores their vectors. It puts the
+// embedder's errors for single texts into refused.
 func (c *EmbedCache) embedMissing(ctx context.Context, texts []string, keys []CacheKey,
 	out [][]float32, refused []error, places []int) error {
 	ask := make([]string, len(places))

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// vectorFiles keeps each vector in a file of its own: its float32 values, little-endian, after a
-// hash of the key and of them.
+// vectorFiles keeps each vector in a file of its own: a hash of the key and the values, then the
+// float32 values, little-endian.
 type vectorFiles struct {
 	files replyFiles
 	log   *slog.Logger
@@ -22,7 +22,7 @@ func openVectorFiles(dir string, maxBytes int64, log *slog.Logger) (*vectorFiles
 	return &vectorFiles{files: replyFiles{dir: dir, limit: maxBytes}, log: log}, nil
 }
 
-// get also leaves nil for a vector that is damaged. It is then computed again and stored.
+// get also leaves nil for a damaged vector. It is then computed again and stored.
 func (f *vectorFiles) get(keys []CacheKey) ([][]float32, error) {
 	out := make([][]float32, len(keys))
 	for i, key := range keys {
@@ -56,7 +56,7 @@ func encodeVector(v []float32) []byte {
 	return data
 }
 
-// decodeVector returns nil for data that is no vector.
+// decodeVector returns nil for data that is not a vector.
 func decodeVector(data []byte) []float32 {
 	if len(data) == 0 || len(data)%4 != 0 {
 		return nil

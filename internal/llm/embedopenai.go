@@ -22,9 +22,8 @@ const (
 
 // openAIEmbedder embeds with any endpoint that implements OpenAI's embeddings API. Texts are sent
 // in batches of at most 128 texts and 200,000 bytes, at most two batches at a time for all callers
-// together. Each text is cut at maxModelText. Failed requests are retried as those of
-// openAIProvider are, and rejected batches are split to find the texts that are rejected. It is
-// safe for concurrent use.
+// together. Each text is cut at maxModelText. Failed requests are retried as in openAIProvider.
+// Rejected batches are split to find the rejected texts. It is safe for concurrent use.
 type openAIEmbedder struct {
 	endpoint
 	client *openai.Client
@@ -33,12 +32,12 @@ type openAIEmbedder struct {
 	slots  chan struct{} // one for each request in flight
 	// dimensions of the first response; 0 before it.
 	dimensions atomic.Int64
-	// tokens is what the provider has counted, and uncounted the texts of responses without a
-	// count.
+	// tokens has the tokens that the provider has counted, and uncounted the texts of responses
+	// without a count.
 	tokens, uncounted atomic.Int64
 }
 
-// newOpenAIEmbedder checks the configuration and makes no request. source is that of EmbedConfig.
+// newOpenAIEmbedder checks the configuration and makes no request. source is EmbedConfig.Source.
 func newOpenAIEmbedder(c endpointConfig, model, source string) (*openAIEmbedder, error) {
 	if model == "" {
 		return nil, errors.New("an embedder needs the name of its model")
@@ -61,12 +60,12 @@ func newOpenAIEmbedder(c endpointConfig, model, source string) (*openAIEmbedder,
 	}, nil
 }
 
-// Name is like "openai/text-embedding-3-small", followed by @ and the base URL, or that of
-// EmbedConfig.Source, if it is not the provider's default.
+// Name is like "openai/text-embedding-3-small". If the base URL, or EmbedConfig.Source, is not the
+// provider's default, it follows after an @.
 func (e *openAIEmbedder) Name() string { return e.name }
 
-// Embed starts no further batch once one has failed. It waits for the other one in flight, which is
-// paid for.
+// Embed starts no further batch once one has failed. It waits for the other batch in flight, which
+// is paid for.
 func (e *openAIEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, refused := make([][]float32, len(texts)), make([]error, len(texts))
 	var failed atomic.Bool
@@ -125,7 +124,7 @@ func (e *openAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]
 	return err
 }
 
-// count counts what a response has cost, whether or not it can be used.
+// count counts the cost of a response, whether or not it can be used.
 func (e *openAIEmbedder) count(u openai.Usage, texts int) {
 	if n := cmp.Or(u.PromptTokens, u.TotalTokens); n > 0 {
 		e.tokens.Add(int64(n))
@@ -151,8 +150,8 @@ func (e *openAIEmbedder) checkDimensions(n int) error {
 	return nil
 }
 
-// placeVectors puts each vector at its index, since providers may return them in any order. It
-// rejects a response that is not one valid vector for each text.
+// placeVectors puts each vector at its index, because providers may return them in any order. It
+// rejects a response that does not have exactly one valid vector for each text.
 func placeVectors(answer []openai.Embedding, vectors [][]float32) error {
 	if len(answer) != len(vectors) {
 		return fmt.Errorf("the answer has %d vectors for %d texts", len(answer), len(vectors))

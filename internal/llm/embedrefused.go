@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// refusedError means that the provider rejects some texts by themselves, such as those that are too
+// refusedError means that the provider rejects some texts by themselves, such as texts that are too
 // long for its model, and accepts others.
 type refusedError struct {
 	places []int
@@ -49,9 +49,8 @@ func refusedTexts(errs []error) error {
 // probeText is a text that any working provider accepts.
 const probeText = "text"
 
-// resolve embeds texts and puts the errors of those that the provider rejects into refused, at
-// their indexes. If the provider also rejects probeText, the cause is not in the texts, and resolve
-// returns the error.
+// resolve embeds texts and puts the errors of rejected texts into refused, at their indexes. If the
+// provider also rejects probeText, the texts are not the cause, and resolve returns the error.
 func (e *openAIEmbedder) resolve(ctx context.Context, texts []string, vectors [][]float32,
 	refused []error) error {
 	err := e.embed(ctx, texts, vectors)

@@ -17,8 +17,8 @@ type Error struct {
 	// URL is the endpoint without credentials and query. It is empty for provider "fake".
 	URL   string
 	Model string
-	// Status is the HTTP status of a rejected request, or the one that an answer with a good status
-	// states as its error. It is 0 if there was no response, and if an answer could not be used.
+	// Status is the HTTP status of a rejected request, or the error status that an answer with a
+	// good status states. It is 0 if there was no response, or an unusable answer.
 	Status int
 	// Message is the text of the provider or of the transport: at most 500 bytes, with control
 	// characters escaped and the API key removed.
@@ -26,16 +26,17 @@ type Error struct {
 	// RetryAfter is how long the provider asks to wait; 0 if it does not say.
 	RetryAfter time.Duration
 	// Billed is true if the request may have been charged although no answer was received: after a
-	// cut stream, silence or a timeout after sending, a gateway's 5xx, a body that could not be read,
-	// or an error whose body counts tokens. It is false for a rejected request and for a connection
-	// that was never established.
+	// cut stream, silence or a timeout after sending, a gateway's 5xx, a body that could not be
+	// read, or an error whose body counts tokens. It is false for a rejected request and for a
+	// connection that was never established.
 	Billed bool
 
 	// transient marks failures that are worth another attempt. waitAsked is set if the provider
 	// sent a Retry-After, which may be 0.
 	transient bool
 	waitAsked bool
-	// said is what the provider said in the body, and gaveUp why no further attempt was made.
+	// said has the details that the provider gave in the body, and gaveUp why no further attempt
+	// was made.
 	said   refusal
 	gaveUp string
 	// timedOut is set if Request.Timeout ended the attempt.

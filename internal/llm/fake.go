@@ -9,10 +9,10 @@ import (
 // FakeModel is the only model of the Fake provider.
 const FakeModel = "fake"
 
-// Fake is a deterministic offline provider for tests and first runs. It answers a request
-// with the text that the request's Fake function returns, cut at MaxTokens; a request without
-// that function is an *Error. A token is four bytes and costs nothing. The zero value is
-// ready to use and safe for concurrent use.
+// Fake is a deterministic offline provider for tests and first runs. It answers a request with the
+// result of the request's Fake function, cut at MaxTokens. A request without that function is an
+// *Error. A token is four bytes and costs nothing. The zero value is ready to use and safe for
+// concurrent use.
 type Fake struct{}
 
 // NewFake returns the offline provider.
@@ -31,7 +31,7 @@ func (Fake) Complete(ctx context.Context, r Request) (Response, error) {
 		return Response{Attempts: 1}, err
 	}
 	reason := "stop"
-	// In tokens, since a large MaxTokens in bytes would overflow.
+	// In tokens, because a large MaxTokens in bytes would overflow.
 	if Tokens(len(text)) > r.MaxTokens {
 		text, reason = printable.Prefix(text, bytesPerToken*r.MaxTokens), "length"
 	}

@@ -43,8 +43,8 @@ func NewFakeEmbedder() FakeEmbedder { return FakeEmbedder{} }
 func (FakeEmbedder) Name() string { return "fake/hashed-ngrams-1024-v1" }
 
 // FusionWeight is the weight of this ranking in a fusion, where a ranking by words has weight 1. It
-// only appends documents that match by spelling alone after those that match by words. On none of
-// the retrieval tasks that were measured did a weight that moves more than that help.
+// only appends documents that match by spelling alone after documents that match by words. A larger
+// weight helped on none of the measured retrieval tasks.
 func (FakeEmbedder) FusionWeight() float64 { return 1e-5 }
 
 // Embed fails only if ctx has ended.
@@ -147,8 +147,8 @@ func addWord(sums *[fakeDimensions]float64, w embedWord) {
 	}
 }
 
-// characterGrams returns the n-grams of a word. Its ends are marked, so that the beginning of a
-// word differs from its middle. There is at least one.
+// characterGrams returns the n-grams of a word, at least one. Its ends are marked, so that the
+// beginning of a word differs from its middle.
 func characterGrams(word string) []string {
 	marked := "^" + word + "$"
 	starts := make([]int, 0, len(marked)+1)

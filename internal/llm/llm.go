@@ -22,31 +22,31 @@ type Message struct {
 	Content string
 }
 
-// Request is a completion to make. Temperature is always sent, also when it is 0, except to endpoints
-// that refuse one for the model. MaxTokens limits the output and must be above 0, since the worst case
-// of a call's cost is computed from it.
+// Request is a completion to make. Temperature is always sent, even if it is 0, except to endpoints
+// that refuse one for the model. MaxTokens limits the output and must be above 0, because the worst
+// case of a call's cost is computed from it.
 type Request struct {
 	Model       string
 	Messages    []Message
 	Temperature float64
 	MaxTokens   int
-	// Emit, if set, is called with each piece of the answer as it arrives. An error from it stops the
-	// call and is returned. It is not sent, but streaming is asked for.
+	// Emit, if set, is called with each piece of the answer as it arrives. An error from it stops
+	// the call and is returned. Emit is not sent, but makes the request ask for streaming.
 	Emit func(delta string) error
 	// JSON asks for strict JSON-object mode, where the endpoint has it.
 	JSON bool
-	// Options say how the model is asked, where that is not to be found out. MaxTokens and Temperature
-	// above are what is sent.
+	// Options fix how the model is asked, where this is not to be found out. Their MaxTokens and
+	// Temperature do not replace the fields above, which are sent.
 	Options Options
-	// Timeout limits each attempt, from its sending to the end of its answer; 0 is no limit. An
+	// Timeout limits each attempt, from sending to the end of its answer; 0 means no limit. An
 	// attempt that reaches it fails and is not repeated. It is not sent.
 	Timeout time.Duration
-	// Attempt distinguishes requests that are repeated to get another answer, from 0. It is not sent;
-	// a Cache keeps one answer for each.
+	// Attempt counts, from 0, requests that are repeated to get another answer. It is not sent; a
+	// Cache keeps one answer for each.
 	Attempt int
 	// Fake returns the answer of the provider "fake", which has no other: the author of a prompt
-	// knows what answers it. It must be deterministic and safe for concurrent use. It is not sent,
-	// so requests that differ only in it are the same request.
+	// knows a fitting answer. It must be deterministic and safe for concurrent use. It is not sent,
+	// so requests that differ only in Fake are the same request.
 	Fake func() string
 	// Retried, if set, is called with the error of each attempt that is followed by another one. It
 	// is not sent.
@@ -62,34 +62,34 @@ type Response struct {
 	// it, "content_filter" if the provider withheld text. Some providers leave it empty on calls
 	// that do not stream.
 	FinishReason string
-	// Refusal is what the model says when it declines to answer, in a field of its own. Text is then
-	// empty. It is set only by calls that do not stream.
+	// Refusal is the text of a model that declines to answer, in a separate field of the response.
+	// Text is then empty. It is set only by calls that do not stream.
 	Refusal string
 	Usage   Usage
-	// UsageProblem says why the provider's counts of tokens cannot be believed, such as a negative
+	// UsageProblem says why the provider's counts of tokens are implausible, such as a negative
 	// one. A Meter then charges the worst case, and sets Usage to it.
 	UsageProblem string
 	Attempts     int
 	// Asked is how the request was sent. It is the zero value for a cached answer and for provider
 	// "fake".
 	Asked Manner
-	// Cost is what the call was charged, lost attempts included. Only a Meter sets it; otherwise it
+	// Cost is the charge for the call, including lost attempts. Only a Meter sets it; otherwise it
 	// is 0.
 	Cost USD
-	// Cached is set if a Cache had the answer. Usage is then that of the request that was paid, and
-	// SavedUSD what it would cost now, 0 if the price is not known.
+	// Cached is set if a Cache had the answer. Usage is then the usage of the request that was
+	// paid, and SavedUSD its present cost, 0 if the price is unknown.
 	Cached   bool
 	SavedUSD USD
 }
 
-// counted reports whether the provider sent a count of tokens, even one that cannot be believed.
+// counted reports whether the provider sent a count of tokens, even an implausible one.
 func (r *Response) counted() bool { return r.Usage.InputTokens > 0 || r.UsageProblem != "" }
 
 // Provider completes requests. Implementations are safe for concurrent use.
 //
 // An error is an *Error if the request was sent to the provider and failed, or the context's error
-// as it is. The Response that is returned with an error still contains Attempts and Cost, and the
-// Usage if the provider counted tokens in an error's body.
+// as it is. A Response returned with an error still has Attempts and Cost, and the Usage if the
+// provider counted tokens in an error's body.
 //
 // A call makes one request that may be charged. The providers of this package that retry failed
 // requests let a Meter account for each attempt.

@@ -7,16 +7,15 @@ import (
 	"sync"
 )
 
-// Meter is a Provider that counts what another one costs and keeps it under the cap of an Account.
-// It is safe for concurrent use.
+// Meter is a Provider that counts the costs of another one and keeps them under the cap of an
+// Account. It is safe for concurrent use.
 //
 // Each HTTP attempt has its own reservation. Its worst case is reserved before the attempt. After
-// it, the reservation is settled with the cost of its usage, also of one in an error's body. It is
-// settled with the whole worst case if the attempt may have been charged although its answer was
-// lost, or if the provider did not count its tokens, or counted what cannot be; without a cap,
-// uncounted tokens are charged as estimated. The cap therefore also holds when attempts are
-// repeated. This relies on the provider to respect MaxTokens: more than the worst case is not
-// believed.
+// it, the reservation is settled with the cost of its usage, including the usage in an error's
+// body. It is settled with the whole worst case if the answer was lost but may have been charged,
+// and if the provider's count of tokens is missing or implausible. Without a cap, uncounted tokens
+// are charged as estimated. The cap therefore also holds when attempts are repeated. This relies on
+// the provider to respect MaxTokens: a usage above the worst case is implausible.
 //
 // The Witness of a call's context sees each attempt.
 type Meter struct {
@@ -29,19 +28,18 @@ type Meter struct {
 	unpriced map[string]bool
 }
 
-// Totals is what a meter has counted so far.
+// Totals are the counts of a meter so far.
 type Totals struct {
 	Calls    int
 	Attempts int
 	Usage    Usage
 	// Cost is everything charged, Lost included.
 	Cost USD
-	// Lost is the worst case of the attempts whose tokens the provider did not count, such as those
-	// that returned no answer. The true bill is between Cost minus Lost and Cost, unless there is no
-	// cap and Usage is estimated.
+	// Lost is the worst case of the attempts whose tokens the provider did not count, such as
+	// attempts that returned no answer. The true bill is between Cost minus Lost and Cost, unless
+	// there is no cap and Usage is estimated.
 	Lost USD
-	// Unpriced contains the models whose price is not known, sorted. Their cost is missing from
-	// Cost.
+	// Unpriced contains the models with unknown prices, sorted. Their cost is missing from Cost.
 	Unpriced []string
 }
 
@@ -53,7 +51,7 @@ type retrier interface {
 }
 
 // NewMeter wraps p. A nil budget means no cap: unpriced models are then allowed and listed in the
-// totals. A Meter cannot wrap a Meter, nor what a Cache returns for one.
+// totals. A Meter cannot wrap a Meter, nor a provider that a Cache returned for one.
 func NewMeter(p Provider, prices Prices, b *Budget) (*Meter, error) {
 	return NewAccountMeter(p, prices, budgetAccount{b})
 }
@@ -73,8 +71,8 @@ func NewAccountMeter(p Provider, prices Prices, a Account) (*Meter, error) {
 // Name is the wrapped provider's name.
 func (m *Meter) Name() string { return m.provider.Name() }
 
-// CheckModel returns an error for a model whose price is not known if a cap is set. Call it before
-// any work; each call to the model checks again.
+// CheckModel returns an error for a model with an unknown price if a cap is set. Call it before any
+// work; each call to the model checks again.
 func (m *Meter) CheckModel(model string) error {
 	if !m.account.Capped() {
 		return nil
@@ -137,8 +135,8 @@ func (m *Meter) attempt(ctx context.Context, r Request, once func() (Response, e
 	return resp, c.Cost, err
 }
 
-// charge returns what an attempt was charged. lost is the charge of one without an outcome. It
-// replaces a usage that cannot be.
+// charge returns the charge for an attempt. lost is the charge for an attempt without an outcome.
+// It replaces an implausible usage.
 func (m *Meter) charge(r Request, resp *Response, err error, lost Charge) Charge {
 	e, failed := errors.AsType[*Error](err)
 	switch {
@@ -191,15 +189,15 @@ func (m *Meter) Totals() Totals {
 }
 
 const (
-	// What a chat template adds around messages, with a margin.
+	// The additions of a chat template around messages, with a margin.
 	tokensPerMessage = 16
 	tokensPerRequest = 64
 	bytesPerToken    = 4
 )
 
-// WorstCase returns the most that one attempt at r can cost: one token for each byte sent, since no
-// tokenizer produces more, the template around the messages, and MaxTokens of output. It is 0 for a
-// model without a known price.
+// WorstCase returns the most that one attempt at r can cost: one token for each byte sent, because
+// no tokenizer produces more, the template around the messages, and MaxTokens of output. It is 0
+// for a model without a known price.
 func (m *Meter) WorstCase(r Request) USD {
 	price, _ := m.prices.Of(m.Name(), r.Model)
 	return price.Cost(worstUsage(r))
@@ -211,7 +209,7 @@ func worstUsage(r Request) Usage {
 	return Usage{InputTokens: in, OutputTokens: r.MaxTokens, Estimated: true}
 }
 
-// Likely returns a forecast of what r costs, for English prose at four bytes per token and a
+// Likely returns a forecast of the cost of r, for English prose at four bytes per token and a
 // quarter of MaxTokens of output. A cap cannot rely on it.
 func (m *Meter) Likely(r Request) USD {
 	price, _ := m.prices.Of(m.Name(), r.Model)

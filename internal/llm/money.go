@@ -60,7 +60,7 @@ func (u USD) String() string {
 	return "$" + u.Decimal()
 }
 
-// significantDigits are those of rounded amounts.
+// significantDigits is the number of significant digits of rounded amounts.
 const significantDigits = 4
 
 // Round returns the amount rounded half up to four significant digits.
@@ -95,8 +95,8 @@ func (u USD) MarshalJSON() ([]byte, error) {
 	return []byte(u.Decimal()), nil
 }
 
-// UnmarshalJSON parses what MarshalJSON returns, exactly, also in a notation with an exponent such
-// as 8.31e-05, which other programs write. It rejects negative amounts.
+// UnmarshalJSON parses the output of MarshalJSON exactly. It also accepts the notation with an
+// exponent that other programs write, such as 8.31e-05. It rejects negative amounts.
 func (u *USD) UnmarshalJSON(b []byte) error {
 	v, err := ParseUSD(plainNotation(string(b)))
 	if err != nil {
@@ -106,8 +106,8 @@ func (u *USD) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// plainNotation returns a number without its exponent. It returns s itself if that has none, or is
-// no amount of whole nano-dollars that a USD can hold.
+// plainNotation returns a number without its exponent. It returns s itself if s has no exponent, or
+// is not an amount of whole nano-dollars that a USD can hold.
 func plainNotation(s string) string {
 	if !strings.ContainsAny(s, "eE") || !json.Valid([]byte(s)) {
 		return s
@@ -142,8 +142,8 @@ func (u USD) Plus(v USD) USD {
 	return u + v
 }
 
-// Times returns n times an amount, neither of which is negative. A product beyond USD's range is
-// the largest USD.
+// Times returns n times an amount. Both must not be negative. A product beyond USD's range is the
+// largest USD.
 func (u USD) Times(n int) USD {
 	hi, lo := bits.Mul64(uint64(u), uint64(n))
 	if hi > 0 || lo > math.MaxInt64 {

@@ -24,8 +24,8 @@ const (
 	DefaultMaxAttempts = 4
 	// maxSilence is how long the provider may send nothing.
 	maxSilence = 2 * time.Minute
-	// maxRetryAfter is the longest time that a call without a Patience waits for a provider that asks
-	// it to. If the provider asks for more, the call fails with that time in its error.
+	// maxRetryAfter is the longest wait that a call without a Patience accepts from a provider. If
+	// the provider asks for more, the call fails with that time in its error.
 	maxRetryAfter = 60 * time.Second
 )
 
@@ -44,21 +44,21 @@ type endpointConfig struct {
 	Transport http.RoundTripper
 	// Limiter is waited for before each HTTP attempt; nil means no limit.
 	Limiter *rate.Limiter
-	// Patience is that of Config.
+	// Patience is Config.Patience.
 	Patience time.Duration
 }
 
 // openAIProvider is a Provider for any endpoint that implements OpenAI's chat completions. It is
 // safe for concurrent use.
 //
-// What is worth another attempt is as in OpenAI's own clients: transport errors, the statuses 408,
-// 409, 429 and from 500 on, unless x-should-retry says otherwise, and the same as errors of an answer
-// with a good status. The next attempt follows after an exponential delay, or after the time that the
-// provider asks for. A call is not retried once a piece of a stream was emitted, or if the provider
-// was silent.
+// As in OpenAI's own clients, it retries after transport errors and after the statuses 408, 409,
+// 429 and from 500 on, unless x-should-retry says otherwise. An error with one of these statuses in
+// an answer with a good status counts too. The next attempt follows after an exponential delay, or
+// after the time that the provider asks for. A call is not retried once a piece of a stream was
+// emitted, or if the provider was silent.
 //
-// Parameters that the endpoint refuses are left out or sent by their other name, in the same call and
-// in all later ones to the model.
+// Parameters that the endpoint refuses are left out or sent by their other name, in the same call
+// and in all later calls to the model.
 type openAIProvider struct {
 	endpoint
 	client   *openai.Client
@@ -99,8 +99,8 @@ func (c endpointConfig) open(path string) (*openai.Client, endpoint, error) {
 // Name is the configured name.
 func (o *openAIProvider) Name() string { return o.provider }
 
-// Complete returns the whole answer. A stream that ends without a finish reason is an error, since
-// the answer is incomplete.
+// Complete returns the whole answer. A stream that ends without a finish reason is an error,
+// because the answer is incomplete.
 func (o *openAIProvider) Complete(ctx context.Context, r Request) (Response, error) {
 	return o.retrying(ctx, r, unmetered)
 }
@@ -137,7 +137,7 @@ func (o *openAIProvider) once(ctx context.Context, r Request, d Dialect) (Respon
 	return resp, err
 }
 
-// The answers of the library, with a usage of any form: nonsense there must not lose the answer.
+// The answers of the library, with a usage of any form: a malformed usage must not lose the answer.
 type (
 	completion struct {
 		openai.ChatCompletionResponse
@@ -172,7 +172,7 @@ func (o *openAIProvider) complete(ctx context.Context, x *exchange, r Request) (
 	}
 	choice := got.Choices[0]
 	text := choice.Message.Content
-	for _, part := range choice.Message.MultiContent { // without those of thoughts
+	for _, part := range choice.Message.MultiContent { // without the parts of thoughts
 		if part.Type == openai.ChatMessagePartTypeText {
 			text += part.Text
 		}

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Options say how a model is asked. The zero value says nothing: what an endpoint accepts is then
-// found out from what it refuses.
+// Options say how a model is asked. The zero value fixes nothing: the endpoint's refusals then show
+// what it accepts.
 type Options struct {
-	// MaxTokens limits the output, and Limit is the name of its parameter. 0 and "" leave them open.
+	// MaxTokens limits the output, and Limit is the name of its parameter. 0 and "" leave them
+	// open.
 	MaxTokens int    `json:"max_tokens,omitempty"`
 	Limit     string `json:"limit,omitempty"`
 	// Temperature is a number from 0 to 2, or none to send none.
@@ -79,13 +80,13 @@ func (o *Options) Set(name, value string) error {
 // maxOptionTokens is far beyond the output of any model.
 const maxOptionTokens = 1 << 20
 
-// Degrees returns the temperature that the options say. ok is false if they say no number.
+// Degrees returns the temperature of the options. ok is false if they have no number.
 func (o Options) Degrees() (t float64, ok bool) {
 	t, err := strconv.ParseFloat(o.Temperature, 64)
 	return t, err == nil
 }
 
-// over returns a dialect with what the options say.
+// over returns a dialect with the settings of the options.
 func (o Options) over(d Dialect) Dialect {
 	if o.Limit != "" {
 		d.Limit = o.Limit
@@ -136,7 +137,7 @@ type Manner struct {
 	MaxTokens int
 	// Degrees is the temperature that was sent, if one was.
 	Degrees float64
-	// Options are the request's. All that they leave open was found out.
+	// Options are the request's. Parameters that they leave open were found out.
 	Options Options
 	// Usual is set if the request was sent as to most endpoints, without options.
 	Usual bool
@@ -151,7 +152,7 @@ func (r Request) asked(d Dialect) Manner {
 	}
 }
 
-// String returns the parameters as options. A mark follows those that were said and not found out.
+// String returns the parameters as options. A mark follows those that were given and not found out.
 func (a Manner) String() string {
 	temperature, format, system := none, none, none
 	if a.Temperature {

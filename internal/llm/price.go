@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Price is what a model costs per million tokens. Discounts for cached input and for batches are
-// ignored, so a cost is never below the bill.
+// Price is the price of a model per million tokens. It ignores discounts for cached input and for
+// batches, so a cost is never below the bill.
 type Price struct {
 	Input  USD
 	Output USD
@@ -37,13 +37,13 @@ func (p Price) Cost(u Usage) USD {
 // Prices maps the name of a model to its price.
 type Prices map[string]Price
 
-// PricesDate is the day on which the table of DefaultPrices was compiled; docs/costs.md says from
-// what.
+// PricesDate is the day on which the table of DefaultPrices was compiled; docs/costs.md names the
+// sources.
 const PricesDate = "2026-11-22"
 
 // DefaultPrices returns a new table of well-known models with their public list prices of
-// PricesDate. The caller may add to it. Models whose price depends on the length of the prompt or
-// on the time of day are not in it.
+// PricesDate. The caller may add to it. It leaves out models whose price depends on the length of
+// the prompt or on the time of day.
 func DefaultPrices() Prices {
 	return maps.Clone(listPrices)
 }
@@ -85,9 +85,9 @@ var listPrices = Prices{
 
 // Of returns the price of a provider's model. The providers "fake" and "ollama" charge nothing. A
 // dated snapshot such as gpt-4.1-2025-04-14 or claude-haiku-4-5-20251001 costs as much as its model
-// unless it has its own entry. ok is false for a model that is not in the table. That includes
-// other names of its models, such as openai/gpt-4o of a router, which sets its own prices, and
-// gpt-5-chat-latest, which may be another model tomorrow.
+// unless it has its own entry. ok is false for a model that is not in the table, or not under this
+// name: a router's openai/gpt-4o has prices of the router, and gpt-5-chat-latest may be another
+// model tomorrow.
 func (p Prices) Of(provider, model string) (price Price, ok bool) {
 	if provider == ProviderFake || provider == ProviderOllama {
 		return Price{}, true
@@ -108,7 +108,7 @@ func (p Prices) Of(provider, model string) (price Price, ok bool) {
 	return Price{}, false
 }
 
-// Check returns an error for a model whose price is not known. A cap cannot be enforced for it.
+// Check returns an error for a model with an unknown price. A cap cannot be enforced for it.
 func (p Prices) Check(provider, model string) error {
 	if _, ok := p.Of(provider, model); ok {
 		return nil

@@ -104,8 +104,8 @@ func (p *priceParser) model(name string) error {
 	return err
 }
 
-// object reads an object and calls value for each key. If keys are given, exactly these must be
-// there.
+// object reads an object and calls value for each key. If keys are given, the object must have
+// exactly these.
 func (p *priceParser) object(what string, keys []string, value func(key string) error) error {
 	if t, err := p.token(); err != nil {
 		return err

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// PriceList is the price of each model that is known. Its JSON is the output of evalctl prices --json.
+// PriceList has the price of each known model. Its JSON is the output of evalctl prices --json.
 type PriceList struct {
 	Date   string        `json:"date"` // of the prices in this program
 	Unit   string        `json:"unit"`
 	Models []ListedPrice `json:"models"` // by name
 }
 
-// ListedPrice is a model with its price and whose table that is from.
+// ListedPrice is the price of a model and its source.
 type ListedPrice struct {
 	Model  string `json:"model"`
 	Input  USD    `json:"input"`
@@ -23,8 +23,8 @@ type ListedPrice struct {
 	Date   string `json:"date"`
 }
 
-// ListPrices returns the default prices, with those of a file at path added or in their place, of the
-// models whose name contains filter in any case.
+// ListPrices returns the prices of the models whose name contains filter in any case: the default
+// prices, overridden and extended by the file at path.
 func ListPrices(file PriceFile, path, filter string) PriceList {
 	prices := DefaultPrices()
 	maps.Copy(prices, file.Prices)

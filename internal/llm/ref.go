@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Environment variables of the judge of a replay and of judge check. They let the judge be of
+// Environment variables of the judge of a replay and of judge check. With them the judge can have
 // another provider than the model that answers.
 const (
 	JudgeURLVariable = "SVC_EVAL_JUDGE_BASE_URL"
@@ -30,9 +30,9 @@ type Ref struct{ Provider, Name string }
 type Env func(name string) string
 
 // ParseRef parses [PROVIDER/]MODEL, the value of a flag that errors name. The text before the first
-// slash is a provider only if it is one of Providers, since the name of a model may contain slashes.
-// Otherwise the provider is SVC_LLM_PROVIDER, or openai if that is not set. The provider fake has one
-// model, so that fake alone names both.
+// slash is a provider only if it is one of Providers, because the name of a model may contain
+// slashes. Otherwise the provider is SVC_LLM_PROVIDER, or openai if that is not set. The provider
+// fake has one model, so fake alone names both.
 func ParseRef(env Env, flag, value string) (Ref, error) {
 	fail := func(format string, args ...any) (Ref, error) {
 		return Ref{}, fmt.Errorf("--%s %s: %w", flag, value, fmt.Errorf(format, args...))
@@ -56,10 +56,10 @@ func ParseRef(env Env, flag, value string) (Ref, error) {
 	return ref, nil
 }
 
-// RefOf returns the model that value, [PROVIDER/]MODEL, names, or only the provider if it is
-// empty. The provider is that of --llm-provider or SVC_LLM_PROVIDER, or else openai. The value of
-// SVC_LLM_MODEL is the whole name of a model, whatever slashes it has, and so is any value with
-// --llm-provider.
+// RefOf returns the model that value, [PROVIDER/]MODEL, names, or only the provider if value is
+// empty. The provider is --llm-provider, SVC_LLM_PROVIDER or openai, in this order. The value of
+// SVC_LLM_MODEL, and any value with --llm-provider, is the whole name of a model, with all its
+// slashes.
 func RefOf(env Env, provider, value string) Ref {
 	whole := value == env("SVC_LLM_MODEL") || provider != env("SVC_LLM_PROVIDER")
 	prefix, name, ok := strings.Cut(value, "/")
@@ -111,8 +111,8 @@ func (m Ref) OpenJudge(env Env, patience time.Duration) (Provider, error) {
 	return provider, nil
 }
 
-// RecordedURL returns the URL of a model's provider for results, without credentials, empty for a
-// provider that has none.
+// RecordedURL returns the URL of a model's provider for results, without credentials. It is empty
+// for a provider without a URL.
 func RecordedURL(c Config) string {
 	switch c.Provider {
 	case ProviderOpenAI:

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// refusal is what a provider says in the body of an error.
+// refusal is the content of an error's body.
 type refusal struct {
 	// message is for people, with the words of a provider behind this one.
 	message string
-	// param is the parameter that is to blame, and code a word for the kind of error. Both may be empty.
+	// param is the offending parameter, and code a word for the kind of error. Both may be empty.
 	param, code string
 	// status is the HTTP status that the body states, 0 for none.
 	status int
@@ -32,7 +32,8 @@ type refusalFields struct {
 	}
 }
 
-// parseRefusal reads the body of an error. Any other text than the JSON of providers is the message.
+// parseRefusal reads the body of an error. Any text other than the JSON of providers is the
+// message.
 func parseRefusal(body []byte) refusal {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 { // as Gemini sends it
@@ -65,7 +66,7 @@ func parseRefusal(body []byte) refusal {
 	return r.within(fields)
 }
 
-// within adds what the fields beside a message say.
+// within adds the fields beside a message.
 func (r refusal) within(f refusalFields) refusal {
 	r.param, _ = textOf(f.Param)
 	for _, field := range []json.RawMessage{f.Code, f.Status, f.Type} {
@@ -91,7 +92,7 @@ func (r refusal) within(f refusalFields) refusal {
 	return r
 }
 
-// textOf returns the text that a JSON value is.
+// textOf returns the text of a JSON string.
 func textOf(value json.RawMessage) (text string, ok bool) {
 	if !bytes.HasPrefix(bytes.TrimSpace(value), []byte(`"`)) {
 		return "", false
@@ -99,7 +100,7 @@ func textOf(value json.RawMessage) (text string, ok bool) {
 	return text, json.Unmarshal(value, &text) == nil
 }
 
-// readable returns a JSON value for people: a text, or the JSON of anything else but null.
+// readable returns a JSON value for people: a text unquoted, any other value but null as JSON.
 func readable(value json.RawMessage) string {
 	if text, ok := textOf(value); ok {
 		return text
@@ -140,8 +141,8 @@ var statusPhrases = []struct {
 	{"temporarily unavailable", http.StatusServiceUnavailable}, {"timed out", http.StatusGatewayTimeout},
 }
 
-// statusOf returns the HTTP status that a code states, else the one of the phrases in a message, and
-// 0 if there is none.
+// statusOf returns the HTTP status that a code states, or else the status of a phrase in message,
+// or 0.
 func statusOf(message, code string) int {
 	if n, err := strconv.Atoi(code); err == nil && n >= 400 && n < 600 {
 		return n
@@ -170,8 +171,8 @@ func (r refusal) concernsText() bool {
 	return strings.Contains(code, "content") || strings.Contains(code, "context")
 }
 
-// concernsSize reports whether a limit is refused for its value and not for its name, in place of
-// which other would do.
+// concernsSize reports whether the value of a limit is refused, and not its name, which would
+// mention other instead.
 func (r refusal) concernsSize(other string) bool {
 	return !strings.Contains(r.message, other) && aboutSize().MatchString(r.message)
 }
@@ -181,15 +182,15 @@ type statedError struct{ body []byte }
 
 func (e statedError) Error() string { return parseRefusal(e.body).message }
 
-// StatesError reports whether the body of an answer with a good status is an error instead. Nothing
-// was charged for one, unless a usage is beside it.
+// StatesError reports whether the body of an answer with a good status is an error. Such an answer
+// was not charged, unless it has a usage.
 func StatesError(body []byte) bool {
 	_, ok := errorIn(body)
 	return ok
 }
 
-// errorIn returns the error that the body of an answer states, in its field error or in that of a
-// choice, if it has no text.
+// errorIn returns the error in the body of an answer without a text: in its field error or in a
+// choice.
 func errorIn(body []byte) (e statedError, ok bool) {
 	var answer struct {
 		Error   json.RawMessage

@@ -30,7 +30,7 @@ type RerankConfig struct {
 	// Model is optional for RerankHTTP: an endpoint that serves one model, such as Hugging Face's
 	// Text Embeddings Inference, takes none. For RerankLLM, empty means LLM's.
 	Model string
-	// BaseURL and APIKey are those of RerankHTTP. The key is optional.
+	// BaseURL and APIKey are for RerankHTTP. The key is optional.
 	BaseURL, APIKey string
 	// LLM is the model provider of RerankLLM.
 	LLM Config
@@ -78,8 +78,8 @@ type placedScore struct {
 	score float64
 }
 
-// placeScores puts each score at its index. It rejects a response that is not one finite score for
-// each of n texts.
+// placeScores puts each score at its index. It rejects a response that does not have exactly one
+// finite score for each of n texts.
 func placeScores(answer []placedScore, n int) ([]float64, error) {
 	if len(answer) != n {
 		return nil, fmt.Errorf("the answer has %d scores for %d texts", len(answer), n)

@@ -19,12 +19,12 @@ const (
 	maxRerankBytes  = 400_000
 )
 
-// httpReranker calls a /rerank endpoint. With a model it sends what Jina, Cohere and compatible
-// servers accept (model, query, documents, top_n), with at most 100 texts per request. Without one
-// it sends what Hugging Face's Text Embeddings Inference (TEI) accepts, which serves a single model
-// (query, texts, truncate), with at most 32. It reads the responses of all of them. Texts are cut
-// at maxModelText, and failed requests are retried as those of openAIProvider are. It is safe for
-// concurrent use.
+// httpReranker calls a /rerank endpoint. With a model it sends the fields that Jina, Cohere and
+// compatible servers accept (model, query, documents, top_n), with at most 100 texts per request.
+// Without one it sends the fields of Hugging Face's Text Embeddings Inference (TEI), which serves a
+// single model (query, texts, truncate), with at most 32 texts. It reads the responses of all these
+// servers. Texts are cut at maxModelText, and failed requests are retried as in openAIProvider. It
+// is safe for concurrent use.
 type httpReranker struct {
 	endpoint
 	model string

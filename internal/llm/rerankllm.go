@@ -29,9 +29,9 @@ Reply with exactly one JSON object and nothing else: {"scores": [<one number for
 )
 
 // modelReranker asks a language model to rate the texts from 0 to 10, at most 20 per request, at
-// temperature 0. Texts are sent as JSON strings so that none of them reads as an instruction. If
-// the reply is not the JSON asked for, it is requested once more, and then an error is returned.
-// Texts are cut at maxModelText. It is safe for concurrent use.
+// temperature 0. Texts are sent as JSON strings so that none of them reads as an instruction. A
+// reply that is not the requested JSON is requested once more, and then is an error. Texts are cut
+// at maxModelText. It is safe for concurrent use.
 type modelReranker struct {
 	provider Provider
 	model    string
@@ -126,8 +126,8 @@ func fakeRatings(query string, passages []string) string {
 	return `{"scores": [` + strings.Join(scores, ", ") + `]}`
 }
 
-// parseRatings parses {"scores": [number from 0 to 10]} with one score for each of n passages, which a
-// code fence or thoughts may be around, and rejects anything else.
+// parseRatings parses {"scores": [number from 0 to 10]} with one score for each of n passages, also
+// within a code fence or after thoughts. It rejects anything else.
 func parseRatings(text string, n int) ([]float64, error) {
 	text, err := WithoutThoughts(text)
 	if err != nil {

@@ -41,7 +41,7 @@ func (o *openAIProvider) retrying(ctx context.Context, r Request,
 	return resp, err
 }
 
-// call is what the requests of one call have in common.
+// call has the state that the requests of one call share.
 type call struct {
 	provider   *openAIProvider
 	perAttempt func(once func() (Response, error)) (Response, error)
@@ -51,7 +51,8 @@ type call struct {
 	unnamed bool
 }
 
-// inDialect makes the request in a dialect, and in others as far as refusals name what to change.
+// inDialect makes the request in a dialect, and in further dialects as long as refusals show what
+// to change.
 func (c *call) inDialect(ctx context.Context, r Request, d Dialect) (resp Response, err error) {
 	search := dialectSearch{request: r}
 	for again := true; again; {
@@ -86,8 +87,8 @@ func (c *call) repeat(ctx context.Context, r Request, d Dialect) (resp Response,
 }
 
 // probe finds out with a short text whether the endpoint refuses the parameters of a request, and
-// returns a dialect that it accepts. ok is false if it accepts them as they are, so that the texts of
-// the request are the cause, and if it accepts none.
+// returns a dialect that it accepts. ok is false if it accepts the parameters as they are, so that
+// the texts of the request are the cause, and if it accepts no dialect.
 func (c *call) probe(ctx context.Context, r Request) (d Dialect, ok bool) {
 	p := r.probe()
 	search := dialectSearch{request: p}
@@ -111,8 +112,8 @@ func (c *call) probe(ctx context.Context, r Request) (d Dialect, ok bool) {
 	return Dialect{}, false
 }
 
-// repeat calls once until it succeeds, fails permanently, or was called as often or as long as
-// allowed. mayRepeat, if not nil, is consulted before each further call.
+// repeat calls once until it succeeds, fails permanently, or reaches the limit on attempts or time.
+// mayRepeat, if not nil, is consulted before each further call.
 func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func() bool) error {
 	delays := backoff.NewExponentialBackOff()
 	begun := time.Now()
@@ -137,8 +138,8 @@ func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func
 	}
 }
 
-// delay returns how long to wait after an attempt that failed, the made-th of a call, which has taken
-// so long. again is false if that was the last one. backoff is the wait if the provider asks for none.
+// delay returns how long to wait after a failed attempt, the made-th of a call that has taken so
+// long. again is false if that was the last one. backoff is the wait if the provider asks for none.
 func (o *endpoint) delay(e *Error, made int, backoff, taken time.Duration) (wait time.Duration, again bool) {
 	wait = backoff
 	// A provider that asks for no wait, over and over, must not be asked without end.
@@ -229,16 +230,16 @@ func (e *Error) refused(x *exchange, said refusal, status int) {
 	case "false":
 		e.transient = false
 	}
-	// A gateway that timed out or an engine that failed may already have been charged for; other
-	// rejected requests were not.
+	// A gateway that timed out, or an engine that failed, may already have charged the request;
+	// other rejected requests were not charged.
 	e.Billed = status >= http.StatusInternalServerError && status != http.StatusServiceUnavailable
 	if e.RetryAfter, e.waitAsked = waitOf(x.header); said.wait > e.RetryAfter {
 		e.RetryAfter, e.waitAsked = said.wait, true
 	}
 }
 
-// waitOf returns how long the headers of a response ask to wait: in milliseconds, in seconds, which
-// may have a fraction, or until a date.
+// waitOf returns how long the headers of a response ask to wait: in milliseconds, in seconds,
+// possibly with a fraction, or until a date.
 func waitOf(h http.Header) (wait time.Duration, ok bool) {
 	for _, header := range []struct {
 		name string
@@ -263,8 +264,8 @@ func streamError(e *openai.APIError) (stated statedError, ok bool) {
 	return statedError{body}, err == nil
 }
 
-// causeText removes what the client library and net/http add to a cause: the URL, which Error shows
-// itself, and "error, ".
+// causeText removes the additions of the client library and net/http from a cause: the URL, which
+// Error shows itself, and "error, ".
 func causeText(err error) string {
 	if e, ok := errors.AsType[*openai.APIError](err); ok {
 		return e.Message

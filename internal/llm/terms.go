@@ -33,7 +33,7 @@ var known = struct {
 	stems
 }{stems: stems{}}
 
-// stems caches stems, because stemming costs more than all else that Fake does. The number of words
+// stems caches stems, because stemming costs more than everything else in Fake. The number of words
 // and their length are bounded, because a daemon runs for weeks.
 type stems map[string]string
 
@@ -54,8 +54,8 @@ func (s stems) of(word string) string {
 	return stem
 }
 
-// words returns the lower-cased runs of letters, digits and marks. A possessive 's is a word
-// of its own, and a stop word.
+// words returns the lower-cased runs of letters, digits and marks. A possessive 's is a separate
+// word, and a stop word.
 func words(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), separates)
 }

@@ -21,7 +21,7 @@ func Unfenced(text string) string {
 	return strings.TrimSpace(body)
 }
 
-// thoughts match the marks at which models begin and end what they think.
+// thoughts match the marks around a model's thoughts.
 var thoughts = sync.OnceValue(func() [2]*regexp.Regexp {
 	return [2]*regexp.Regexp{
 		regexp.MustCompile(`(?i)<(?:think|thinking|thought|thoughts|reasoning)>|\[THINK\]|◁think▷|<\|channel\|>analysis<\|message\|>`),
@@ -30,9 +30,9 @@ var thoughts = sync.OnceValue(func() [2]*regexp.Regexp {
 })
 
 // WithoutThoughts returns a reply without the block in which a model thinks. The block ends at the
-// last mark, because the model may quote one before. It begins at the first one, else with the text:
-// some templates have that mark in the prompt. A block without an end goes on to the end of the text.
-// It returns an error if nothing else is there.
+// last end mark, because the model may quote one before. It begins at the first begin mark or, if
+// there is none, with the text: some templates have that mark in the prompt. A block without an end
+// extends to the end of the text. If nothing else is left, it returns an error.
 func WithoutThoughts(text string) (string, error) {
 	begin, end := thoughts()[0], thoughts()[1]
 	before, after := text, ""

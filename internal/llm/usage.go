@@ -9,8 +9,8 @@ import (
 	"evalctl/internal/decimal"
 )
 
-// Usage counts tokens. Estimated is set if the provider sent no counts that can be believed, so
-// that they were computed from the length of the text or are the most that is possible.
+// Usage counts tokens. Estimated is set if the provider sent no plausible counts, and the counts
+// are computed from the length of the text or are the largest possible.
 type Usage struct {
 	InputTokens  int
 	OutputTokens int
@@ -35,8 +35,8 @@ func addTokens(a, b int) int {
 
 // ParseUsage reads the object usage of an answer of an OpenAI-compatible API. The output is
 // completion_tokens, or total_tokens minus prompt_tokens if that is more: some servers count
-// reasoning only in the total, and charge for it. problem says why the counts cannot be believed,
-// such as a negative one; the usage is then empty. Without a problem, no InputTokens mean that the
+// reasoning only in the total, and charge for it. problem says why the counts are implausible, such
+// as a negative one; the usage is then empty. Without a problem, no InputTokens mean that the
 // provider did not count.
 func ParseUsage(raw []byte) (u Usage, problem string) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
@@ -69,8 +69,8 @@ func ParseUsage(raw []byte) (u Usage, problem string) {
 }
 
 // RejectedUsage reads the usage in the body of a rejected request, beside its key error or inside
-// it, as ParseUsage does. counted reports whether the provider sent a count there, even one that
-// cannot be believed; a usage that is not an object is none.
+// it, as ParseUsage does. counted reports whether the provider sent a count there, even an
+// implausible one. A usage that is not an object does not count.
 func RejectedUsage(body []byte) (u Usage, problem string, counted bool) {
 	var outer, inner struct {
 		Usage, Error json.RawMessage
@@ -90,8 +90,8 @@ func RejectedUsage(body []byte) (u Usage, problem string, counted bool) {
 	return u, problem, read.counted()
 }
 
-// parseTokens returns a count, which is 0 if it is missing. It accepts no number below 0, with a
-// fraction or beyond decimal.Most.
+// parseTokens returns a count, 0 if it is missing. It rejects numbers below 0, with a fraction or
+// beyond decimal.Most.
 func parseTokens(raw json.RawMessage) (n int, ok bool) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return 0, true
@@ -112,8 +112,8 @@ func quoteJSON(raw []byte) string {
 	return escaped(string(raw))
 }
 
-// Overrun says that a usage is more than a request could cost, empty if it is not: priced by price,
-// or without a price by the number of tokens.
+// Overrun describes a usage above the worst case of a request, and is empty for any other usage. It
+// compares prices or, without a price, numbers of tokens.
 func (u Usage) Overrun(worst Usage, price Price) string {
 	if price == (Price{}) {
 		price = Price{Dollar, Dollar}

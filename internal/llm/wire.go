@@ -29,10 +29,10 @@ var (
 	errTruncated = errors.New("the stream ended before the answer did (no finish_reason)")
 )
 
-// exchange is one HTTP request and what the client library hides of it. It is passed in the
-// request's context from once to the transport.
+// exchange is one HTTP request, with the details that the client library hides. once passes it to
+// the transport in the request's context.
 type exchange struct {
-	// fields are sent besides those that the library sends.
+	// fields are sent in addition to the library's.
 	fields  map[string]any
 	timer   *time.Timer   // of silence
 	timeout time.Duration // of the whole exchange; 0 is none
@@ -43,7 +43,7 @@ type exchange struct {
 	header  http.Header
 	refusal []byte
 	readErr error // the connection broke inside the response
-	// body, if not nil, receives what is read of the answer, which the library decodes otherwise.
+	// body, if not nil, receives the body of the answer, which the library would decode otherwise.
 	body *bytes.Buffer
 
 	// Set by the transport's goroutines.
@@ -79,8 +79,8 @@ func (x *exchange) start(ctx context.Context) (context.Context, func()) {
 func (x *exchange) unreached() bool { return x.dialled.Load() && !x.connected.Load() }
 
 // wire is the transport below the client library. The library omits a temperature of 0, refuses
-// parameters by the name of a model, loses the headers of failed streams, and reads bodies without a
-// limit.
+// parameters by the name of a model, loses the headers of failed streams, and reads bodies without
+// a limit.
 type wire struct{ next http.RoundTripper }
 
 // wireClient returns a copy of c, or a new client, that uses wire.
@@ -94,9 +94,9 @@ func wireClient(next http.RoundTripper) *http.Client {
 	return &http.Client{Transport: wire{next}}
 }
 
-// RoundTrip sends the request with the fields of its exchange. Any status other than 2xx is errRefused, with
-// the details in the exchange. This includes redirects: following one could send the prompt to
-// another host.
+// RoundTrip sends the request with the fields of its exchange. Any status other than 2xx is
+// errRefused, with the details in the exchange. This includes redirects: following one could send
+// the prompt to another host.
 func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	x := req.Context().Value(exchangeKey{}).(*exchange)
 	body, err := io.ReadAll(req.Body)
@@ -131,8 +131,9 @@ func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// whole reads the body of an answer that is not a stream, before the library decodes it: a text of
-// small values would take many times its length. The error that an answer states is its error.
+// whole reads the body of an answer that is not a stream, before the library decodes it, because
+// decoding many small values takes many times their length. An error that the answer states is
+// returned.
 func whole(res *http.Response) (*http.Response, error) {
 	body, err := httpclient.ReadJSON(res, maxAnswerBytes)
 	_ = res.Body.Close()

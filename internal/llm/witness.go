@@ -6,10 +6,9 @@ import (
 	"fmt"
 )
 
-// Witness is called for each attempt that a Meter makes, before it is sent: worst is what the
-// attempt may be charged if the process ends. end is called once, with the outcome. An error
-// prevents the attempt, and is that of the call. A Witness is called concurrently if calls with its
-// context are.
+// Witness is called before each attempt that a Meter makes: worst is the charge to assume if the
+// process ends. end is called once, with the outcome. An error prevents the attempt, and the call
+// returns it. A Witness is called concurrently if calls with its context are.
 type Witness func(worst Charge) (end func(outcome string, c Charge), err error)
 
 type witnessKey struct{}
@@ -28,7 +27,7 @@ func begin(ctx context.Context, worst Charge) (end func(string, Charge), err err
 	return w(worst)
 }
 
-// The outcomes of attempts, besides those like "status 500".
+// The outcomes of attempts, other than statuses such as "status 500".
 const (
 	OutcomeAnswered  = "answered"
 	OutcomeNone      = "no usable answer" // a broken connection or stream, silence, or no completion

@@ -18,7 +18,7 @@ type File struct {
 	lock *flock.Flock
 }
 
-// Open opens the file at path as os.OpenFile does, readable for its owner alone, and locks it. A
+// Open opens the file at path as os.OpenFile does, readable only for its owner, and locks it. A
 // file that inputfile.Open refuses is an error. The error wraps busy if another process has the
 // lock, or moves or removes the file at this moment.
 func Open(path string, flag int, busy error) (*File, error) {

@@ -1,5 +1,5 @@
-// Package longtest marks what tests do only at night: crashes of databases, quality on real data,
-// more rounds of random faults. The environment variable EVALCTL_TEST_LONG includes it.
+// Package longtest marks tests that run only at night: crashes of databases, quality on real data,
+// more rounds of random faults. The environment variable EVALCTL_TEST_LONG includes them.
 package longtest
 
 import (

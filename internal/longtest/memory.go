@@ -5,9 +5,9 @@ import (
 	"os"
 )
 
-// TempInMemory lets tests, and the programs that they start, have their temporary files in memory,
-// unless TMPDIR says where or benchmarks run. There, making and syncing files takes no disk. It is
-// for tests that are not about the disk, and is called in TestMain.
+// TempInMemory puts the temporary files of tests, and of the programs that they start, in memory,
+// unless TMPDIR is set or benchmarks run. There, making and syncing files takes no disk. It is for
+// tests that are not about the disk, and is called in TestMain.
 func TempInMemory() {
 	flag.Parse()
 	dir := MemoryDir()

@@ -8,19 +8,19 @@ import (
 	"strconv"
 )
 
-// Parallel lets a package run at least n parallel tests at a time, however few processors there are,
-// unless the command line says how many. It is for tests that wait more than they compute, and is
-// called in TestMain.
+// Parallel lets a package run at least n parallel tests at a time, however few processors there
+// are, unless the command line has the number. It is for tests that wait more than they compute,
+// and is called in TestMain.
 func Parallel(n int) { unlessGiven("test.parallel", max(n, runtime.GOMAXPROCS(0))) }
 
-// Histories sets how many random cases each test with rapid draws, unless the command line says how
-// many. It is for cases that take many commits or requests, and is called in TestMain of a package
-// that uses rapid.
+// Histories sets how many random cases each test with rapid draws, unless the command line has the
+// number. It is for cases that take many commits or requests, and is called in TestMain of a
+// package that uses rapid.
 func Histories(n int) { unlessGiven("rapid.checks", n) }
 
-// CollectRarely lets the garbage collector run a quarter as often as it does by default, unless the
-// environment variable GOGC says how often. It is for tests that compute and need little memory, of
-// whose processor time it saves a fifth, and is called in TestMain.
+// CollectRarely makes the garbage collector run a quarter as often as by default, unless the
+// environment variable GOGC is set. It is for tests that compute and need little memory. It saves a
+// fifth of their processor time, and is called in TestMain.
 func CollectRarely() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

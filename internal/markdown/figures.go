@@ -9,7 +9,7 @@ import (
 const None = "–"
 
 // Dollars formats an amount of dollars with four significant digits, or to the cent. Dollar signs
-// are left out everywhere: GitHub takes what is between two of them for a formula.
+// are left out everywhere: GitHub takes the text between two of them for a formula.
 func Dollars(f float64) string {
 	if f >= 1 || f == 0 {
 		return fmt.Sprintf("%.2f", f)

@@ -1,5 +1,5 @@
 // Package markdown writes Markdown as GitHub renders it. Text of datasets, daemons and models is
-// data: as a code span it is shown as it is, and cannot become a link, a heading, a mention, a
+// data: a code span shows it unchanged, and it cannot become a link, a heading, a mention, a
 // formula or HTML.
 package markdown
 
@@ -50,7 +50,7 @@ func longestRun(text string) int {
 }
 
 // Cell returns the first NameLength characters of a name as code spans for a cell of a table. A
-// vertical bar, which would end the cell also in a code span, is between two of them.
+// vertical bar, which would end the cell even in a code span, is between two of them.
 func Cell(name string) string { return LongCell(name, NameLength) }
 
 // LongCell is Cell for the first most characters of a text.
@@ -91,7 +91,7 @@ func NewTable(align string, header ...string) *Table {
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
 // Write writes the table and an empty line, or nothing if it has no rows. Errors of w are not
-// returned: a caller gives it a buffer, or a bufio.Writer, which keeps them.
+// returned: a caller passes a buffer, or a bufio.Writer, which keeps them.
 func (t *Table) Write(w io.Writer) {
 	if len(t.rows) == 1 {
 		return

@@ -1,5 +1,5 @@
-// Package porttest reserves ports for programs of tests that have to be told one. A program that can
-// be given port 0, and says which one it got, needs none.
+// Package porttest reserves ports for programs of tests that have to be given one. A program that
+// accepts port 0, and reports the port that it got, needs none.
 package porttest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"evalctl/internal/lockfile"
 )
 
-// The ports lie below those that systems give to outgoing connections, of which tests have many.
+// The ports lie below the range for outgoing connections. Tests have many of these.
 const (
 	firstPort = 20_000
 	endPort   = 30_000

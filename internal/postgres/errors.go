@@ -31,9 +31,9 @@ func Retryable(err error) bool {
 		strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "unexpected EOF")
 }
 
-// Unconnected reports whether err is that of an attempt to connect. A database that was in use
-// before may be renamed, restored or locked for a while: then the server refuses connections for
-// reasons that are mistakes at the start of a program.
+// Unconnected reports whether err is a failed attempt to connect. A database that was in use before
+// may be renamed, restored or locked for a while: then the server refuses connections for reasons
+// that are mistakes at the start of a program.
 func Unconnected(err error) bool {
 	_, ok := errors.AsType[*pgconn.ConnectError](err)
 	return ok && !errors.Is(err, context.Canceled)
@@ -58,11 +58,11 @@ func retryableCode(code string) bool {
 // default_transaction_read_only, which providers set when a disk is almost full.
 const readOnlyTransaction = "25006"
 
-// ReadOnly reports whether err is that of a write to a server or database that can only be read.
+// ReadOnly reports whether err is a rejected write to a read-only server or database.
 func ReadOnly(err error) bool { return IsCode(err, readOnlyTransaction) }
 
-// Line returns an error with the text of err in one line. That of a connection has a line for each
-// address that was tried.
+// Line returns an error with the text of err in one line. The text of a connection error has a line
+// for each address that was tried.
 func Line(err error) error {
 	if err == nil {
 		return nil
@@ -88,8 +88,8 @@ func (e lineError) Error() string { return e.text }
 func (e lineError) Unwrap() error { return e.error }
 
 // oneLine joins the lines of a text, without those that another one contains. Without sslmode, a
-// connection is tried with TLS first, which a server without it refuses: that is no reason if there
-// is another one.
+// connection is tried with TLS first, which a server without TLS refuses. This line is left out if
+// there is another one.
 func oneLine(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -101,13 +101,13 @@ func oneLine(text string) string {
 	others := slices.DeleteFunc(slices.Clone(lines), func(l string) bool {
 		return strings.Contains(l, "server refused TLS connection")
 	})
-	if len(others) > 1 { // the first line is no reason
+	if len(others) > 1 { // the first line does not give a reason
 		lines = others
 	}
 	return strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
 }
 
-// advise adds what to do to the error of a connection or of the creation of tables, in one line.
+// advise adds advice to the error of a connection or of the creation of tables, in one line.
 func advise(err error) error {
 	advice := map[string]string{
 		"28P01": "set the password in PGPASSWORD, ~/.pgpass or the URL in the environment",

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// CheckFlag rejects a connection string, the value of a flag, with a password in the arguments of the
-// process, where other users of the machine can read it. variable is where it may be instead. The
-// error does not repeat it.
+// CheckFlag rejects a connection string, the value of a flag, with a password in the arguments of
+// the process, where other users of the machine can read it. variable is where it may be instead.
+// The error does not repeat it.
 func CheckFlag(conn, flag, variable string, args []string, env func(string) string) error {
 	if !HasPassword(conn) {
 		return nil
@@ -24,8 +24,7 @@ func CheckFlag(conn, flag, variable string, args []string, env func(string) stri
 
 var databaseURL = regexp.MustCompile(`postgres(ql)?://\S+`)
 
-// Mask masks the URLs of databases with a password. A message may repeat an argument that
-// is not expected.
+// Mask masks the passwords in URLs of databases. A message may repeat an unexpected argument.
 func Mask(message string) string {
 	return databaseURL.ReplaceAllStringFunc(message, func(url string) string {
 		if HasPassword(url) {

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics returns what /metrics reports about a pool and about locks in its database. They have no
-// labels that come from the connection string.
+// Metrics returns the metrics of a pool and of locks in its database. They have no labels from the
+// connection string.
 func Metrics(pool *pgxpool.Pool) []prometheus.Collector {
 	gauge := func(name, help string, value func(*pgxpool.Stat) float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "evalctl_postgres_" + name, Help: help},

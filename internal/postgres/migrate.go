@@ -9,15 +9,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// ErrSchema is returned for a database whose tables are those of another version of the program.
+// ErrSchema is returned for a database with the tables of another version of the program.
 var ErrSchema = errors.New("unsupported database schema")
 
 // Schema is a PostgreSQL schema, which has all tables of one purpose.
 type Schema struct {
 	// Name is the name of the PostgreSQL schema. It needs no quotes.
 	Name string
-	// Migrations lead from version i to version i+1, each in one transaction in which the
-	// search_path is Name. They never change once released.
+	// Migrations lead from version i to version i+1, each in one transaction whose search_path is
+	// Name. They never change once released.
 	Migrations []string
 }
 

@@ -1,5 +1,5 @@
 // Package postgres connects to PostgreSQL: connection pools with timeouts, versioned schemas, and
-// errors that say whether trying again helps. It knows nothing of what the tables contain.
+// errors that say whether trying again helps. It does not depend on the content of the tables.
 package postgres
 
 import (
@@ -36,9 +36,9 @@ type Options struct {
 	MaxConns int
 	// Name is the application_name that the server shows, unless the connection string has one.
 	Name string
-	// Connected is called for each new connection, before it is used, also for those that are made
-	// with the configuration of the pool. server identifies the database and the server: it is
-	// another one after a failover, a restart of the server, or the exchange of the database.
+	// Connected is called for each new connection, before it is used, including connections made
+	// with the configuration of the pool. server identifies the database and the server. It changes
+	// after a failover, a restart of the server, or the exchange of the database.
 	Connected func(server string)
 }
 
@@ -108,9 +108,9 @@ func invalid(err error) error {
 		"and a password has / as %2F, ? as %3F, # as %23, @ as %40 and % as %25")
 }
 
-// cutShort reports whether a URL has an @ that is not before the host. The user or the password has
-// a character then that ends the host unless it is escaped, and what follows would be the name of
-// a database or a parameter, which messages repeat.
+// cutShort reports whether a URL has an @ that is not before the host. The user or the password
+// then has an unescaped character that ends the host. The rest would be taken for the name of a
+// database or a parameter, which messages repeat.
 func cutShort(conn string) bool {
 	if !IsURL(conn) {
 		return false

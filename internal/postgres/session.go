@@ -9,30 +9,30 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// session is what each connection begins with.
+// session configures each connection.
 type session struct {
 	settings  string // statements
 	connected func(server string)
 }
 
-// settings returns the statements that set what the program relies on, whatever the role or the
-// database has as its defaults, unless the connection string sets it. They are statements, because
+// settings returns statements for the settings that the program relies on, whatever the defaults of
+// the role or the database, unless the connection string has them. They are statements, because
 // PgBouncer rejects such parameters of a connection, or ignores them.
 func settings(params map[string]string) string {
 	milliseconds := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 	var sql strings.Builder
-	// Not even the connection string may set it: functions rely on seeing what was committed while
-	// they waited for a lock.
+	// Not even the connection string may set it: functions rely on seeing commits made while they
+	// waited for a lock.
 	sql.WriteString("SET default_transaction_isolation = 'read committed'; ")
 	for _, setting := range [][2]string{
 		{"statement_timeout", milliseconds(statementTimeout)},
 		{"lock_timeout", milliseconds(lockTimeout)},
 		{"idle_in_transaction_session_timeout", milliseconds(idleInTransaction)},
-		// A plan that the server keeps from when the tables were small would read large ones as a whole,
-		// until it has analyzed them. There is an index for what is done often.
+		// A plan from a time when the tables were small would read large ones as a whole, until the
+		// server has analyzed them. There is an index for every frequent query.
 		{"enable_seqscan", "off"},
 		{"enable_bitmapscan", "off"},
-		// Nor would it join a few rows with all of a table that it took for small.
+		// Such a plan would also join a few rows with all of a table that it took for small.
 		{"enable_hashjoin", "off"},
 		{"enable_mergejoin", "off"},
 		{"jit", "off"}, // which the cost of a scan that is not wanted would cause
@@ -62,8 +62,8 @@ func (s session) set(ctx context.Context, conn *pgconn.PgConn) error {
 	return nil
 }
 
-// keepAfter reports whether a connection can be used further after an error. That to a server which
-// cannot be written to cannot: the next connection may reach the one that can.
+// keepAfter reports whether a connection can be used further after an error. A connection to a
+// read-only server cannot: the next one may reach a writable server.
 func keepAfter(_ *pgconn.PgConn, err *pgconn.PgError) bool {
 	return err.SeverityUnlocalized != "FATAL" && err.SeverityUnlocalized != "PANIC" &&
 		err.Code != readOnlyTransaction

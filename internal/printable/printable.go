@@ -1,5 +1,5 @@
-// Package printable makes text that another program sent fit for an error message, and cuts texts
-// between characters.
+// Package printable makes text of other programs fit for an error message, and cuts texts between
+// characters.
 package printable
 
 import (

@@ -12,9 +12,9 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// Build builds evalctl as the test that calls it was built, and links or copies it to file, which
+// Build builds evalctl with the settings of the calling test, and links or copies it to file, which
 // must not exist. It keeps the program in the user's folder for caches, so that go build links it
-// only after a change. Further flags of go build are for a program of its own, which is not kept.
+// only after a change. A program built with further flags of go build is not kept.
 func Build(file string, flags ...string) error {
 	cache, err := os.UserCacheDir()
 	if err != nil {

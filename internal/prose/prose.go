@@ -9,7 +9,7 @@ import (
 )
 
 // Sentences yields the sentences of a Markdown document, each on one line, without front matter and
-// the marks before headings, quotations and list items. A sentence that is wrapped is whole; none goes
+// the marks before headings, quotations and list items. A wrapped sentence is joined; none goes
 // beyond its paragraph, heading, list item or row of a table.
 func Sentences(markdown string) iter.Seq[string] {
 	return func(yield func(string) bool) {
@@ -84,11 +84,11 @@ func unmarked(line string) (text string, begins bool) {
 	return strings.TrimSpace(text), begins
 }
 
-// Split yields the sentences of running text without the spaces around them. A sentence ends after a
-// full stop, an exclamation or question mark, or an ellipsis, with what closes a quotation or
-// parenthesis, before a space; in Chinese and Japanese without one. A full stop ends none before a
-// small letter, nor after what may be an abbreviation: an initial, a word with a full stop in it, or a
-// capitalized one of up to three letters.
+// Split yields the sentences of running text without the spaces around them. A sentence ends after
+// a full stop, an exclamation or question mark, or an ellipsis, and closing quotation marks and
+// parentheses, before a space; in Chinese and Japanese without one. A full stop does not end a
+// sentence before a small letter or after a possible abbreviation: an initial, a word with a full
+// stop in it, or a capitalized one of up to three letters.
 func Split(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		start := 0

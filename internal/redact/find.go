@@ -1,7 +1,7 @@
 package redact
 
-// skips says how far a search may go on where no secret ends. It is the table of Wu and Manber:
-// most bytes of a text are never looked at, so that texts without secrets cost little.
+// skips says how far a search may advance where no secret ends. It is the table of Wu and Manber:
+// most bytes of a text are never looked at, so texts without secrets cost little.
 type skips struct {
 	window int            // length of the shortest form
 	by     *[1 << 16]byte // by two bytes that end a window, nil for windows of one byte
@@ -31,7 +31,7 @@ func newSkips(forms []string) skips {
 	return s
 }
 
-// find returns where the first secret in text from pos on is, and its mark, "" for none.
+// find returns the first secret in text from pos on, and its mark, "" if there is none.
 func find[T string | []byte](r *Redactor, text T, pos int) (start, end int, mark string) {
 	for pos+r.window <= len(text) {
 		if r.by != nil {

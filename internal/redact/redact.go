@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// Secret is a value that must not be shown, and the name that is shown in its place.
+// Secret is a value that must not be shown, and the name to show in its place.
 type Secret struct{ Name, Value string }
 
 // Token is the secret of a request. Its mark is [token].
 func Token(value string) Secret { return Secret{"token", value} }
 
-// mark returns what replaces a secret.
+// mark returns the replacement of a secret.
 func (s Secret) mark() string { return "[" + s.Name + "]" }
 
 // Redactor replaces secrets, literally and as JSON, URLs, quoted Go strings and base64 encode them.
@@ -73,8 +73,8 @@ func spellings(s string) []string {
 	return append(forms, inBase64(s)...)
 }
 
-// shortest is the length of the shortest secret that is found in base64. The text of a shorter one
-// may stand there for other reasons.
+// shortest is the length of the shortest secret that is looked for in base64. The text of a shorter
+// one may be there for other reasons.
 const shortest = 8
 
 // inBase64 returns the part of a base64 text that a secret determines, whatever is before and after
@@ -184,8 +184,8 @@ func (d *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// replace replaces the secrets in data up to end. What follows may begin a secret, unless data is
-// the last. out is nil if there is no secret.
+// replace replaces the secrets in data up to end. The rest may begin a secret, unless data is the
+// last. out is nil if there is no secret.
 func (r *Redactor) replace(data []byte, last bool) (out []byte, end int) {
 	for pos := 0; ; {
 		held := len(data)

@@ -15,7 +15,7 @@ type transport struct {
 	redactor *Redactor
 }
 
-// CloseIdleConnections closes those of the transport. http.Client calls it.
+// CloseIdleConnections closes the idle connections of the wrapped transport. http.Client calls it.
 func (t *transport) CloseIdleConnections() {
 	if c, ok := t.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

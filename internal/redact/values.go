@@ -7,7 +7,7 @@ import (
 )
 
 // Values returns v with the secrets in all its strings and bytes replaced: in fields, elements, and
-// keys and values of maps. What has a secret is copied, v stays as it is.
+// keys and values of maps. It copies the parts that have a secret, and does not change v.
 func Values[T any](r *Redactor, v T) T {
 	if r == nil {
 		return v
@@ -87,7 +87,8 @@ func pointing(v, inner reflect.Value) reflect.Value {
 	return p.Convert(v.Type())
 }
 
-// parts cleans the n fields or elements of v. Fields that only their package can set stay.
+// parts cleans the n fields or elements of v. It does not change fields that only their package can
+// set.
 func (r *Redactor) parts(v reflect.Value, n int, part func(reflect.Value, int) reflect.Value) (out reflect.Value, ok bool) {
 	out = v
 	for i := range n {

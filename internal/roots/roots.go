@@ -28,7 +28,7 @@ func Trust(env func(string) string) {
 }
 
 // has reports whether the system surely has root certificates. Parsing the others takes some
-// milliseconds. The files of SSL_CERT_DIR are read beside those of bundles, and SSL_CERT_FILE
+// milliseconds. The files of SSL_CERT_DIR are read in addition to bundles, and SSL_CERT_FILE
 // instead of them.
 func has(env func(string) string) bool {
 	if runtime.GOOS != "linux" || strings.Contains(env("GODEBUG"), "x509usefallbackroots") {

@@ -1,6 +1,6 @@
-// Package sharedtest finds data of others that tests use and that is not part of the repository:
-// benchmarks, published results, test vectors. It is in shared/data beside the repository, or
-// absent.
+// Package sharedtest finds data of others that tests use and that does not belong to the
+// repository: benchmarks, published results, test vectors. It is in shared/data beside the
+// repository, or absent.
 package sharedtest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// root is the folder of the data, found while the working directory is still that of the package.
+// root is the folder of the data, found while the working directory is still the package's.
 var root, rootErr = find()
 
 func find() (string, error) {

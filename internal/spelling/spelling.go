@@ -25,7 +25,7 @@ func Distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Nearest returns the one of names that key was probably meant to be, "" if none is like it. Upper
+// Nearest returns the one of names that key was probably meant to be, "" if none is similar. Upper
 // case and underscores do not matter.
 func Nearest(key string, names []string) string {
 	plain := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "_", "-") }

@@ -19,7 +19,7 @@ type Writer struct {
 	timeout time.Duration
 }
 
-// buffers contains frames only while they are written, since most of a daemon's open streams are
+// buffers contains frames only while they are written, because most of a daemon's open streams are
 // idle.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
@@ -41,8 +41,8 @@ func NewWriter(w http.ResponseWriter, writeTimeout time.Duration) (*Writer, erro
 	return sw, nil
 }
 
-// Unbuffered asks proxies on the way to pass on a stream as it comes. Without it, nginx keeps some
-// kilobytes of it back.
+// Unbuffered asks proxies on the way to pass on a stream as it comes. Without it, nginx holds back
+// some kilobytes.
 func Unbuffered(h http.Header) { h.Set("X-Accel-Buffering", "no") }
 
 // Send writes events, each as a frame, and flushes once. The time limit applies to all of them

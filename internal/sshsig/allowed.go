@@ -27,7 +27,7 @@ type allowedKey struct {
 }
 
 // ReadAllowed reads a file of allowed signers. Certificates are not supported: a line with
-// cert-authority is an error, and so is one that cannot be read.
+// cert-authority is an error, and so is an unreadable line.
 func ReadAllowed(file string) (*AllowedKeys, error) {
 	data, err := inputfile.ReadText(file, inputfile.Small)
 	if err != nil {
@@ -56,7 +56,7 @@ func ReadAllowed(file string) (*AllowedKeys, error) {
 // errForm is the error of a line that has another form.
 var errForm = errors.New("it is not PRINCIPAL [OPTIONS] KEY")
 
-// parseAllowed parses a line as ssh-keygen does. What it refuses is refused here.
+// parseAllowed parses a line as ssh-keygen does, and refuses the same lines.
 func parseAllowed(line string) (k allowedKey, err error) {
 	rest, ok := "", false
 	if quoted, isQuoted := strings.CutPrefix(line, `"`); isQuoted {
@@ -188,8 +188,8 @@ func (a *AllowedKeys) Principal(key ssh.PublicKey, namespace string, at time.Tim
 	return "", fmt.Errorf("the key %s %s", ssh.FingerprintSHA256(key), reason)
 }
 
-// anybody reports whether a list of patterns of principals has somebody. ssh-keygen refuses some lists
-// with an empty pattern.
+// anybody reports whether a list of patterns of principals has somebody. ssh-keygen refuses some
+// lists with an empty pattern.
 func anybody(list string) bool {
 	found := false
 	for pattern := range strings.SplitSeq(list, ",") {

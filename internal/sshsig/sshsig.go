@@ -26,7 +26,7 @@ import (
 // Signer signs with an SSH key. It is safe for concurrent use.
 type Signer struct{ signer ssh.AlgorithmSigner }
 
-// ErrPassphrase is the error of a private key that needs another passphrase than the given one.
+// ErrPassphrase is the error of a private key whose passphrase is missing or wrong.
 var ErrPassphrase = errors.New("its passphrase is missing or wrong")
 
 // maxKeyFile is the largest private key file that is read, in bytes. RSA keys of 16384 bits need
@@ -89,7 +89,7 @@ func isPublicKey(data []byte) bool {
 // prints it.
 func (s *Signer) Fingerprint() string { return ssh.FingerprintSHA256(s.signer.PublicKey()) }
 
-// What all signatures have in common.
+// Fields that all signatures have in common.
 const (
 	magic     = "SSHSIG"
 	version   = 1
@@ -97,7 +97,7 @@ const (
 	pemType   = "SSH SIGNATURE"
 )
 
-// signedData is what the key signs, after magic.
+// signedData is the text that the key signs, after magic.
 type signedData struct {
 	Namespace, Reserved, Hash string
 	Sum                       []byte
@@ -119,7 +119,7 @@ func sumOf(h hash.Hash, message io.Reader) ([]byte, error) {
 }
 
 // Sign returns the armored signature of a message, without a line break at its end. The namespace
-// says what is signed, so that a signature is of no use elsewhere.
+// names the purpose, so that a signature is useless for any other.
 func (s *Signer) Sign(namespace string, message io.Reader) (string, error) {
 	sum, err := sumOf(sha512.New(), message)
 	if err != nil {
@@ -148,7 +148,7 @@ const (
 )
 
 // dearmored returns the content of an armored signature, nil if it is not one. Like ssh-keygen it
-// wants the first line at the beginning, and every bit of the base64 to count.
+// requires the first line at the beginning, and every bit of the base64 to count.
 func dearmored(armored []byte) []byte {
 	text, ok := bytes.CutPrefix(armored, []byte(armorBegin))
 	if !ok {
@@ -188,8 +188,8 @@ func checkAlgorithm(key ssh.PublicKey, s ssh.Signature) error {
 	return nil
 }
 
-// Verify returns the key that made an armored signature of a message in a namespace. Whose key it
-// is, AllowedKeys.Principal says.
+// Verify returns the key that made an armored signature of a message in a namespace.
+// AllowedKeys.Principal returns whose key it is.
 func Verify(namespace string, message io.Reader, armored []byte) (ssh.PublicKey, error) {
 	content, ok := bytes.CutPrefix(dearmored(armored), []byte(magic))
 	if !ok {

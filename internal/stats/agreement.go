@@ -8,10 +8,10 @@ func (p Pairs) Observed() float64 {
 	return (both + none) / n
 }
 
-// Kappa returns Cohen's kappa, (Po-Pe)/(1-Pe), with Po the observed agreement and Pe that of two
-// independent raters with the same pass rates (Cohen 1960). It is low in spite of high agreement if
-// nearly all items pass, so PABAK and AC1 should be reported next to it. It is NaN if both raters
-// gave all items the same verdict, where 1-Pe is 0.
+// Kappa returns Cohen's kappa, (Po-Pe)/(1-Pe), with the observed agreement Po and the agreement Pe
+// of two independent raters with the same pass rates (Cohen 1960). It is low in spite of high
+// agreement if nearly all items pass, so PABAK and AC1 should be reported next to it. It is NaN if
+// both raters gave all items the same verdict, where 1-Pe is 0.
 func (p Pairs) Kappa() float64 {
 	both, first, second, none, n := p.floats()
 	if math.IsNaN(n) {

@@ -11,8 +11,8 @@ import (
 type ChangePoint struct {
 	// At is the index of the first element after the change.
 	At int
-	// P is the probability of a change this clear somewhere in the segment that was split here, if its
-	// elements had come in any other order just as well.
+	// P is the probability of a change this clear somewhere in the segment that was split here, if
+	// any order of its elements were equally likely.
 	P float64
 	// Before and After are the rates of the segments on both sides, up to the next change.
 	Before, After float64
@@ -26,8 +26,8 @@ type ChangeTest struct {
 	Seed       uint64
 }
 
-// ChangePoints returns where the rate of a series changed: element i had passed[i] of total[i]
-// successes. The order of the result is that of the series.
+// ChangePoints returns the places where the rate of a series changed, in the order of the series.
+// Element i had passed[i] of total[i] successes.
 //
 // The method is binary segmentation (Scott and Knott 1974) with binomial rates. A segment is split
 // where the rates on both sides differ most, which is where
@@ -35,20 +35,19 @@ type ChangeTest struct {
 //	χ² = (k - n·r)² / (n·(1-n/N)·r·(1-r))
 //
 // is largest, for k successes in the n attempts of one side, and a rate r over all N attempts of
-// the segment. If that is no change, the stretch within the segment is considered that differs most
-// from the rest, there and back, as in circular binary segmentation (Olshen et al. 2004). The
-// segment is split at its ends, of which one may be left out: that at which the rates of both sides
-// do not differ by χ² at the level Alpha. The parts are then treated in the same way.
+// the segment. If there is no change, the stretch within the segment that differs most from the
+// rest is tested next, as in circular binary segmentation (Olshen et al. 2004). The segment is
+// split at the ends of the stretch. An end is left out if the rates of its two sides do not differ
+// by χ² at the level Alpha. The parts are then treated in the same way.
 //
-// P is that of a permutation test: the share of random orders of the segment whose largest χ² is
-// not smaller, the order of the series included, times two for the two tests. So it is never below
-// 2/(Resamples+1). The tests assume nothing about the spread of the elements. In a series without a
-// change, whose elements are exchangeable, any change is found with a probability of at most Alpha,
-// because only the tests of the whole series can begin one. A slow drift is reported as one or more
-// changes.
+// P comes from a permutation test: the share of random orders of the segment whose largest χ² is
+// not smaller, including the order of the series, times two for the two tests. So it is never below
+// 2/(Resamples+1). The tests assume nothing about the spread of the elements. In a series of
+// exchangeable elements, the probability of finding any change is at most Alpha, because only the
+// tests of the whole series can begin one. A slow drift is reported as one or more changes.
 //
-// The result is nil for lists of different lengths, for counts that contradict each other, and for
-// a test without meaning. The time is that of Resamples·m² for segments of m elements.
+// The result is nil for lists of different lengths, for contradictory counts, and for an invalid
+// test. The time grows with Resamples·m² for segments of m elements.
 func ChangePoints(passed, total []int, test ChangeTest) []ChangePoint {
 	if len(passed) != len(total) || test.MinSegment < 1 || test.Resamples < 1 || !(test.Alpha > 0 && test.Alpha < 1) {
 		return nil
@@ -79,7 +78,7 @@ type outcomes struct{ k, n float64 }
 
 func (t outcomes) rate() float64 { return t.k / t.n }
 
-// chi2 compares the rate of t, a part of all, with that of the rest. It is 0 where they cannot
+// chi2 compares the rate of t, a part of all, with the rate of the rest. It is 0 where they cannot
 // differ.
 func (t outcomes) chi2(all outcomes) float64 {
 	variance := t.n * (1 - t.n/all.n) * all.rate() * (1 - all.rate())
@@ -144,8 +143,8 @@ func permutationP(series []outcomes, chi2 float64, inner bool, test ChangeTest, 
 }
 
 // clearestStretch returns the stretch [from, to) of a series that differs most from the rest, with
-// its χ², 0 if there is none. It begins with the series, unless inner is set: then it may not reach
-// either end. Neither it nor what is left on a side of it is shorter than least.
+// its χ², or 0 if there is none. The stretch begins with the series, unless inner is set: then it
+// reaches neither end. The stretch and the remaining sides have at least least elements.
 func clearestStretch(series []outcomes, least int, inner bool) (from, to int, chi2 float64) {
 	all := pooled(series)
 	first, last := 0, 0

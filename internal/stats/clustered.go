@@ -5,26 +5,27 @@ import "math"
 // ClusteredMean is the mean of values that come in clusters, with its uncertainty.
 type ClusteredMean struct {
 	Mean float64
-	// SE has the correction for few clusters. It is NaN for fewer than two clusters. NaiveSE is that
-	// of independent values, NaN for fewer than two values.
+	// SE has the correction for few clusters. It is NaN for fewer than two clusters. NaiveSE takes
+	// the values as independent, and is NaN for fewer than two values.
 	SE, NaiveSE float64
-	// Lo and Hi are the ends of the t interval with Clusters-1 degrees of freedom, NaN without SE and
-	// if SE is 0. The caller clamps them if the values have a range.
+	// Lo and Hi are the ends of the t interval with Clusters-1 degrees of freedom, NaN without SE
+	// and if SE is 0. The caller clamps them if the values have a range.
 	Lo, Hi   float64
 	Clusters int
 }
 
-// Clustered returns the mean of values and its standard error if the values of a cluster, such as
-// questions about one conversation or repeats of one question, are more alike than others:
+// Clustered returns the mean of values and its standard error if values in a cluster, such as
+// questions about one conversation or repeats of one question, resemble each other more than other
+// values do:
 //
 //	SE = √(Σ_c (Σ_i∈c (x_i - mean))²) / n · √(C/(C-1))
 //
 // with C clusters (Miller 2024, appendix A; the second factor is the correction for few clusters).
-// cluster[i] is any label of the cluster of values[i], and nil if all are independent. With clusters of one, SE equals NaiveSE.
-// Below about 20 clusters SE itself is imprecise. SE is exactly 0 if all values are equal or the
-// clusters do not differ, which is no proof that the mean is precise: there is no interval then,
-// and a score interval such as Wilson's is needed. All figures are NaN without values and if the
-// lengths differ.
+// cluster[i] is any label of the cluster of values[i]. A nil cluster means that all values are
+// independent. With clusters of one, SE equals NaiveSE. Below about 20 clusters SE itself is
+// imprecise. SE is exactly 0 if all values are equal or the clusters do not differ. This does not
+// prove that the mean is precise: there is no interval then, and a score interval such as Wilson's
+// is needed. All figures are NaN without values and if the lengths differ.
 func Clustered(values []float64, cluster []int, conf float64) ClusteredMean {
 	nan := math.NaN()
 	r := ClusteredMean{Mean: nan, SE: nan, NaiveSE: nan, Lo: nan, Hi: nan}
@@ -55,7 +56,7 @@ func Clustered(values []float64, cluster []int, conf float64) ClusteredMean {
 	return r
 }
 
-// labelled returns the labels of clusters, of which each of n values is its own if there are none.
+// labelled returns cluster, or a label of its own for each of n values if cluster is nil.
 func labelled(cluster []int, n int) []int {
 	if cluster != nil {
 		return cluster
@@ -67,9 +68,8 @@ func labelled(cluster []int, n int) []int {
 	return of
 }
 
-// DesignEffect returns how many times as large the variance of the mean of values is with clusters
-// as of independent values, at least 1. It is 1 if the clusters do not determine it (see
-// Clustered).
+// DesignEffect returns the ratio of the variance of the mean with clusters to the variance with
+// independent values, at least 1. It is 1 if the clusters do not determine it (see Clustered).
 func DesignEffect(values []float64, cluster []int) float64 {
 	c := Clustered(values, cluster, 0.95)
 	if !(c.NaiveSE > 0) || !(c.SE > c.NaiveSE) {

@@ -6,34 +6,34 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// CrossedMean is a mean, or a difference of means, over units such as questions that several runs
-// measured, each run all of them. Both another choice of units and another run would change it.
+// CrossedMean is a mean, or a difference of means, over units such as questions, each measured by
+// all of several runs. Both another choice of units and another run would change it.
 type CrossedMean struct {
 	Mean float64
-	// SE has the variances of units and of runs, and DF its degrees of freedom. Both are NaN if they
-	// are not determined.
+	// SE has the variances of units and of runs, and DF its degrees of freedom. Both are NaN if
+	// they are not determined.
 	SE, DF float64
 	// Clusters is the number of clusters of units.
 	Clusters int
 }
 
-// Crossed returns the mean of runs[k][i], the value of run k on unit i, which is NaN if the run has
-// none. cluster[i] is any label of the cluster of unit i, and nil if units are independent. With the
-// means of units u, the effects of runs r and what remains e,
+// Crossed returns the mean of runs[k][i], the value of run k on unit i, or NaN if the run has none.
+// cluster[i] is any label of the cluster of unit i. A nil cluster means that units are independent.
+// With the means of units u, the effects of runs r and the remainder e,
 //
 //	SE² = V(u) + max(0, V(r) - V(e))
 //
-// where V(u) is Clustered, V(r) = Σ r_k²/(K(K-1)) of K runs, and V(e) is the part of the remainder
-// in it: what is left of two-way clustered errors (Cameron, Gelbach and Miller 2011) if the part of
-// runs cannot be negative. DF is Satterthwaite's. With one run, runs are taken to be alike.
+// where V(u) is Clustered, V(r) = Σ r_k²/(K(K-1)) for K runs, and V(e) is the part of the remainder
+// in V(r). This is the two-way clustered error (Cameron, Gelbach and Miller 2011) if the part of
+// the runs cannot be negative. DF is Satterthwaite's. One run counts as a run without an effect.
 func Crossed(runs [][]float64, cluster []int) CrossedMean {
 	s := sideOf(runs, cluster)
 	return crossed(s.units, cluster, []runSpread{s.spread()})
 }
 
-// CrossedDifference returns that of the means of x and of y, which have the same units, as Crossed
-// does: u are the differences of the means of units, and each side has runs of its own. The runs of
-// a side with a single one are taken to vary as those of the other side do.
+// CrossedDifference returns the difference of the means of x and y, which have the same units, as
+// Crossed does. Here u are the differences of the means of units, and each side has its own runs. A
+// side with a single run gets the variance between runs of the other side.
 func CrossedDifference(x, y [][]float64, cluster []int) CrossedMean {
 	a, b := sideOf(x, cluster), sideOf(y, cluster)
 	d := make([]float64, len(a.units))

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// FlipClustersExact is the most clusters of which FlipClusters tries all signs: 8192 assignments
-// that differ.
+// FlipClustersExact is the largest number of clusters for which FlipClusters tries all signs: 8192
+// different assignments.
 const FlipClustersExact = 14
 
 // ClusterFlips is the sign-flip test of a mean over clusters, with the interval that inverts it.
@@ -19,32 +19,35 @@ type ClusterFlips struct {
 	Exact bool
 	// zero is P(0), NaN if low and high tell it.
 	zero float64
-	// low and high have, in ascending order, the lower and the higher one of the means that each
-	// assignment of signs divides the clusters into.
+	// low and high have, in ascending order, the lower and the higher of the two means into which
+	// each assignment of signs divides the clusters.
 	low, high []float64
 }
 
-// FlipClusters tests the mean of values, such as differences of pairs, whose clusters are
-// independent and whose values in a cluster need not be. cluster[i] is any label of the cluster of
-// values[i], and nil if all values are independent. If the true mean is m and the sums of value-m of the clusters are symmetric about 0,
-// the signs of these sums are random. The p-value of m is the share of all assignments of signs to
-// the clusters whose sum is at least as far from 0 (Fisher 1935; for clusters Canay, Romano and
-// Shaikh 2017). An assignment divides the clusters into those that keep their sign and those that
-// change it, and it counts exactly if m lies between the means of the two parts (Hartigan 1969). So
-// the means with a p-value above a level are an interval, which contains 0 exactly if the test of 0
-// is not significant at that level.
+// FlipClusters tests the mean of values, such as differences of pairs. The clusters are
+// independent; values in a cluster need not be. cluster[i] is any label of the cluster of
+// values[i]. A nil cluster means that all values are independent. If the true mean is m and the
+// cluster sums of value-m are symmetric about 0, the signs of these sums are random. The p-value of
+// m is the share of all assignments of signs to the clusters whose sum is at least as far from 0
+// (Fisher 1935; for clusters Canay, Romano and Shaikh 2017). An assignment divides the clusters
+// into those that keep their sign and those that change it. It counts exactly if m lies between the
+// means of the two parts (Hartigan 1969). So the means with a p-value above a level are an
+// interval, which contains 0 exactly if the test of 0 is not significant at that level.
 //
-// It assumes no distribution, no number of clusters and no similar sizes: a t test with clustered
-// standard errors and 25 clusters, of which one has half the values, reports differences that are
-// not there far more often than its level, and this test does not (docs/statistics.md, Clusters).
-// With fewer than 6 clusters no p-value is below 0.05. All assignments count for up to 14 clusters,
-// and so many random ones for more, which depend on the arguments only; p is then
-// (r+1)/(resamples+1) for the r that count. But the p-value of 0 counts all assignments if at most
-// 14 clusters have a sum other than 0, whose signs alone matter. The p-values of the means on the
-// side of 0 where the mean is are then at least that, and those on the other side at most that, so
-// that the interval agrees with it: an end on the wrong side of 0 is moved to 0, or, if 0 is
-// rejected, to the number next to it. There is no test if the lengths differ, without values, if
-// one is NaN or infinite, and if there are more than 14 clusters and resamples is below 1.
+// The test assumes no distribution, no number of clusters and no similar sizes. With 25 clusters,
+// one of them with half the values, a t test with clustered standard errors reports false
+// differences far more often than its level; this test does not (docs/statistics.md, Clusters).
+// With fewer than 6 clusters no p-value is below 0.05.
+//
+// Up to 14 clusters, all assignments count. With more, resamples random ones count, which depend
+// only on the arguments, and p is (r+1)/(resamples+1) for the r that count. The p-value of 0 counts
+// all assignments if at most 14 clusters have a sum other than 0, because only their signs matter.
+// Means on the same side of 0 as the mean then have at least this p-value, and means on the other
+// side at most this one. So the interval agrees with the test of 0: an end on the wrong side of 0
+// is moved to 0 or, if 0 is rejected, to the number next to it.
+//
+// There is no test if the lengths differ, without values, if a value is NaN or infinite, and if
+// there are more than 14 clusters and resamples is below 1.
 func FlipClusters(values []float64, cluster []int, resamples int, seed uint64) ClusterFlips {
 	f := ClusterFlips{Mean: math.NaN(), zero: math.NaN()}
 	cluster = labelled(cluster, len(values))
@@ -90,8 +93,8 @@ func (u units) moved(magnitude float64) []float64 {
 	return moved
 }
 
-// assignments returns the sums and the sizes of the clusters with assignments of signs, of which
-// the first has no change.
+// assignments returns the sums and the sizes of the clusters for each assignment of signs. The
+// first assignment changes none.
 func (u units) assignments(total, size float64, all bool, resamples int, seed uint64) (signed, weights []float64) {
 	if all {
 		// The sign of the first cluster is fixed: the reverse of an assignment divides alike.
@@ -113,8 +116,7 @@ func (u units) assignments(total, size float64, all bool, resamples int, seed ui
 	return signed, weights
 }
 
-// unrounded returns sum, and 0 if it differs from 0 only by the rounding of parts of this
-// magnitude.
+// unrounded returns sum, or 0 if the difference can be due to rounding of parts of this magnitude.
 func unrounded(sum, magnitude float64) float64 {
 	if math.Abs(sum) <= 1e-12*magnitude {
 		return 0
@@ -154,8 +156,9 @@ func (f ClusterFlips) counted(m float64) float64 {
 }
 
 // Interval returns the least and the largest mean with a p-value above 1-conf. Both are NaN if
-// there is no test, if no mean is rejected, as with fewer than 6 clusters at 0.95, and if all
-// clusters have the same mean, because an interval without a width would prove anything.
+// there is no test, and if no mean is rejected, as with fewer than 6 clusters at 0.95. They are
+// also NaN if all clusters have the same mean, because an interval without a width would prove
+// anything.
 func (f ClusterFlips) Interval(conf float64) (lo, hi float64) {
 	rejected := int((1 - conf) * float64(len(f.low)))
 	if math.IsNaN(f.Mean) || !(conf > 0 && conf < 1) || rejected < 1 {

@@ -7,26 +7,26 @@ import (
 	"slices"
 )
 
-// Flips are the paired differences of one figure. Units[i] says whose sign Values[i] has: figures
-// of the same pair of measurements have the same unit.
+// Flips are the paired differences of one figure. Units[i] is the unit whose sign Values[i] has:
+// figures of the same pair of measurements have the same unit.
 type Flips struct {
 	Values []float64
 	Units  []int // from 0
 }
 
-// FlipFamily returns p-values of the sign-flip tests of several figures, adjusted for being a
-// family: an adjusted value at most α keeps the probability of any false alarm at most α. It
-// assumes that each unit might as well have had all its signs reversed, independently of the
-// others, as is so if chance decided which of two equal things was measured first. It assumes no
-// distribution and no independence of figures or units.
+// FlipFamily returns the p-values of sign-flip tests of several figures, adjusted as a family:
+// rejecting adjusted values of at most α keeps the probability of any false alarm at most α. The
+// null hypothesis is that each unit might as well have had all its signs reversed, independently of
+// the others, as if chance had decided which of two equal things was measured first. The test
+// assumes no distribution, and no independence of figures or units.
 //
 // The statistic of a figure is the magnitude of its sum over the root of its sum of squares. The
 // adjusted value is the share of random assignments of signs in which any figure that is not
-// clearer is at least as clear (the step-down method of Westfall and Young 1993, algorithm 4.1),
-// which allows for figures that say nearly the same. It is (r+1)/(resamples+1) for the r
-// assignments that count, and depends on the arguments only. A figure without a difference has the
-// value 1. Lengths that differ, units below 0 and values that are not finite are errors of the
-// caller, for which it panics or returns NaN.
+// clearer becomes at least as clear (the step-down method of Westfall and Young 1993, algorithm
+// 4.1). Correlated figures are therefore adjusted less. The value is (r+1)/(resamples+1) for the r
+// assignments that count, and depends only on the arguments. A figure without a difference has the
+// value 1. Different lengths, units below 0 and values that are not finite are errors of the
+// caller: FlipFamily panics or returns NaN.
 func FlipFamily(figures []Flips, resamples int, seed uint64) []float64 {
 	seen, order := make([]float64, len(figures)), make([]int, len(figures))
 	scale, units := make([]float64, len(figures)), 0

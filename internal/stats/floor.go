@@ -8,17 +8,17 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// RequiredProven returns the fewest passes among n that prove floor: whose one-sided lower exact
-// bound at confidence conf (ExactLower) reaches it. A run whose true rate is below floor has as
-// many with a probability of at most 1-conf, for every n. It is n+1 if no number does, and -1 where
+// RequiredProven returns the fewest passes among n that prove floor: their one-sided lower exact
+// bound at confidence conf (ExactLower) reaches it. For every n, a run whose true rate is below
+// floor has as many with a probability of at most 1-conf. It is n+1 if no number does, and -1 where
 // ExactLower is NaN.
 func RequiredProven(n int, floor, conf float64) int {
 	return fewest(n, conf, func(lo, _ float64) bool { return lo >= floor })
 }
 
-// RequiredNotRefuted returns the fewest passes among n that do not refute floor: whose one-sided
-// upper exact bound at confidence conf (ExactUpper) still reaches it. A run whose true rate is
-// floor or more has fewer with a probability of at most 1-conf, for every n. It is n+1 if no number
+// RequiredNotRefuted returns the fewest passes among n that do not refute floor: their one-sided
+// upper exact bound at confidence conf (ExactUpper) still reaches it. For every n, a run whose true
+// rate is floor or more has fewer with a probability of at most 1-conf. It is n+1 if no number
 // does, and -1 where ExactUpper is NaN.
 func RequiredNotRefuted(n int, floor, conf float64) int {
 	return fewest(n, conf, func(_, hi float64) bool { return hi >= floor })

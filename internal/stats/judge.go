@@ -19,8 +19,8 @@ type JudgeAccuracy struct {
 // CorrectedRate is a pass rate without the errors of the judge, with its interval.
 type CorrectedRate struct {
 	Rate, Lo, Hi float64
-	// Clamped is set if the rate would be below 0 or above 1: the judge passed fewer answers than it
-	// passes if none is right, or more than if all are. The labels then do not fit the answers.
+	// Clamped is set if the rate would be below 0 or above 1: the judge passed fewer answers than
+	// if none were right, or more than if all were. The labels then do not fit the answers.
 	Clamped bool
 }
 
@@ -33,7 +33,7 @@ type CorrectedRate struct {
 //	Δ  = 2z²·(θ'·q1'(1-q1')/m1' - (1-θ')·q0'(1-q0')/m0')
 //	SE = √(p'(1-p')/n' + (1-θ')²·q0'(1-q0')/m0' + θ'²·q1'(1-q1')/m1') / (q0'+q1'-1)
 //
-// All three are limited to 0..1. With few labels the interval may lie beside the rate.
+// All three are limited to 0..1. With few labels the interval may not contain the rate.
 //
 // ok is false, and the figures are NaN, if there is no correction: if the judge passes wrong
 // answers as often as right ones (q0+q1 <= 1, or q0'+q1' <= 1, which few labels cause), without

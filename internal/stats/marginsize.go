@@ -29,8 +29,8 @@ func (p Pairs) Scaled(n int) Pairs {
 	return Pairs{out[0], out[1], out[2], out[3]}
 }
 
-// NotWorseSize returns the fewest items in the proportions of p whose Newcombe interval at conf lies
-// above -margin, at least from on. ok is false if no number up to most has it.
+// NotWorseSize returns the fewest items, at least from and at most most, in the proportions of p
+// whose Newcombe interval at conf lies above -margin. ok is false if there is no such number.
 func NotWorseSize(p Pairs, margin, conf float64, from, most int) (n int, ok bool) {
 	shows := func(n int) bool {
 		lo, _ := p.Scaled(n).Newcombe(conf)
@@ -50,8 +50,8 @@ func NotWorseSize(p Pairs, margin, conf float64, from, most int) (n int, ok bool
 }
 
 // NotWorsePower returns the probability that n pairs of equal systems have a Newcombe interval at
-// conf above -margin. Each passes at rate, and the share psi of the pairs is discordant, half of it
-// either way. It is NaN unless n >= 1, 0 <= psi <= 2·min(rate, 1-rate), 0 < margin < 1 and
+// conf above -margin. Each passes at rate. The share psi of the pairs is discordant, half of it
+// either way. The result is NaN unless n >= 1, 0 <= psi <= 2·min(rate, 1-rate), 0 < margin < 1 and
 // 0 < conf < 1.
 func NotWorsePower(n int, rate, psi, margin, conf float64) float64 {
 	if n < 1 || !(psi >= 0 && psi <= 2*min(rate, 1-rate)+1e-12 && rate <= 1 && margin > 0 && margin < 1 && conf > 0 && conf < 1) {
@@ -86,8 +86,8 @@ func NotWorsePower(n int, rate, psi, margin, conf float64) float64 {
 }
 
 // NotWorseQuestions returns the fewest pairs with a NotWorsePower of at least power, up to most. ok
-// is false if there are none. Near the least number the power comes and goes; all numbers from there
-// to the next twentieth have it.
+// is false if there are none. Near the least number the power is not monotonic; all numbers from
+// the result up to the next twentieth have it.
 func NotWorseQuestions(rate, psi, margin, conf, power float64, most int) (n int, ok bool) {
 	enough := func(n int) bool { return NotWorsePower(n, rate, psi, margin, conf) >= power }
 	if math.IsNaN(NotWorsePower(1, rate, psi, margin, conf)) {

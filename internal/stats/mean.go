@@ -31,19 +31,19 @@ func MeanCI(n int, mean, variance, conf float64) (lo, hi float64) {
 
 // PairedMean is the mean of the differences of paired scores.
 type PairedMean struct {
-	// Mean is that of a-b. N counts the pairs.
+	// Mean is the mean of a-b. N counts the pairs.
 	Mean float64
 	N    int
 	// SE, the t interval Lo to Hi, the statistic T = Mean/SE and the two-sided p-value P of no
-	// difference. NaN for fewer than two pairs, and all but SE if that is 0.
+	// difference. All are NaN for fewer than two pairs. If SE is 0, the others are NaN.
 	SE, Lo, Hi, T, P float64
 }
 
 // PairedMeans compares the scores a and b of the same items in the same order by a paired t test,
-// with the interval at confidence conf. A pair of which a score is NaN, such as that of an item
-// without a score, does not count. If all differences are the same, SE is 0, which is no proof that
-// the mean is precise: there is no interval and no test then, but P is 1 if all are 0. Slices of
-// different lengths have no result but NaN.
+// with the interval at confidence conf. A pair with a NaN score, such as an item without a score,
+// does not count. If all differences are the same, SE is 0, which does not prove that the mean is
+// precise: there is no interval and no test then, but P is 1 if all differences are 0. Slices of
+// different lengths yield NaN.
 func PairedMeans(a, b []float64, conf float64) PairedMean {
 	d := differences(a, b)
 	nan := math.NaN()

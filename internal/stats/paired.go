@@ -7,7 +7,7 @@ import (
 )
 
 // McNemarExact returns the two-sided p-value of the exact test that two raters of the same items
-// pass equally many, where b items passed with the first only and c with the second only (McNemar
+// pass equally many, where b items passed only with the first and c only with the second (McNemar
 // 1947, with the binomial distribution of b+c items at 1/2):
 //
 //	min(1, 2·Σ C(b+c,i)/2^(b+c)), i = 0 … min(b,c)

@@ -2,8 +2,7 @@ package stats
 
 import "math"
 
-// Pairs counts the items that were asked of both of two systems, or judged by both of two raters,
-// by who passed them.
+// Pairs counts items that two systems answered, or two raters judged, by who passed them.
 type Pairs struct {
 	Both, First, Second, Neither int // First: passed by the first only
 }
@@ -14,8 +13,8 @@ func (p Pairs) N() int { return p.Both + p.First + p.Second + p.Neither }
 // Discordant returns the number of items that only one of the two passed.
 func (p Pairs) Discordant() int { return p.First + p.Second }
 
-// Difference returns the pass rate of the first minus that of the second. Like all figures of Pairs
-// it is NaN without items and if a count is negative.
+// Difference returns the pass rate of the first minus the rate of the second. Like all figures of
+// Pairs it is NaN without items and if a count is negative.
 func (p Pairs) Difference() float64 {
 	_, first, second, _, n := p.floats()
 	return (first - second) / n

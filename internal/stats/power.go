@@ -7,12 +7,12 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// NonInferiority returns the one-sided p-value of a difference, new minus old, of -margin or less
-// that inverts two-sided intervals: (1-conf)/2 for the one with a lower end of -margin. ends
-// returns the interval of the difference at a confidence, such as Pairs.Newcombe. A small value
-// shows that the new one is not worse by margin or more. It is at most level exactly if the
-// interval at 1-2·level lies above -margin. It is NaN if ends has no interval, and unless
-// 0 < level < 0.5.
+// NonInferiority returns the one-sided p-value of a difference, new minus old, of -margin or less,
+// by inverting two-sided intervals: it is (1-conf)/2 for the interval with a lower end of -margin.
+// ends returns the interval of the difference at a confidence, such as Pairs.Newcombe. A small
+// value shows that the new one is not worse by margin or more. It is at most level exactly if the
+// interval at 1-2·level lies above -margin. It is NaN if ends has no interval, and unless 0 < level
+// < 0.5.
 func NonInferiority(diff, margin, level float64, ends func(conf float64) (lo, hi float64)) float64 {
 	lo, hi := ends(1 - 2*level)
 	switch {
@@ -26,15 +26,16 @@ func NonInferiority(diff, margin, level float64, ends func(conf float64) (lo, hi
 	return inverted(level, func(conf float64) bool { lo, _ := ends(conf); return lo > -margin })
 }
 
-// TwoSidedTest is a two-sided test of a difference of m, and the intervals at a confidence that invert it,
-// which are NaN if it cannot tell.
+// TwoSidedTest is a two-sided test of a difference of m, and the intervals at a confidence that
+// invert it. The intervals are NaN if there is no test.
 type TwoSidedTest struct {
 	P        func(m float64) float64
 	Interval func(conf float64) (lo, hi float64)
 }
 
-// NonInferiorityWider is NonInferiority of which another test must be convinced too. It returns the
-// larger p-value, and at 1-2·level the interval that has both, NaN if the other test cannot tell.
+// NonInferiorityWider is NonInferiority with a second test that must agree. It returns the larger
+// p-value, and the interval at 1-2·level that contains both intervals. They are NaN if the second
+// test is undetermined.
 func NonInferiorityWider(diff, margin, level float64, ends func(conf float64) (lo, hi float64), other TwoSidedTest) (p, lo, hi float64) {
 	lo, hi = ends(1 - 2*level)
 	l, h := other.Interval(1 - 2*level)
@@ -46,8 +47,8 @@ func NonInferiorityWider(diff, margin, level float64, ends func(conf float64) (l
 	return max(p, NonInferiority(diff, margin, level, ends)), lo, hi
 }
 
-// inverted returns the least p for which excludes(1-2p) is true, up to rounding, and at most level
-// exactly if it is true for that.
+// inverted returns the least p for which excludes(1-2p) is true, up to rounding. It is at most
+// level exactly if excludes(1-2·level) is true.
 func inverted(level float64, excludes func(conf float64) bool) float64 {
 	lo, hi := level, .5
 	if excludes(1 - 2*level) {
@@ -68,8 +69,8 @@ func inverted(level float64, excludes func(conf float64) bool) float64 {
 //
 //	Σ_m B(m; n, psi) · P(McNemarExact(X, m-X) ≤ alpha), X binomial with m and (1-d/psi)/2
 //
-// It counts both directions. It is NaN unless n >= 1, 0 < psi <= 1, 0 <= d <= psi and
-// 0 < alpha < 1.
+// It counts both directions. It is NaN unless n >= 1, 0 < psi <= 1, 0 <= d <= psi and 0 < alpha <
+// 1.
 func McNemarPower(n int, psi, d, alpha float64) float64 {
 	if n < 1 || !(psi > 0 && psi <= 1 && d >= 0 && d <= psi && alpha > 0 && alpha < 1) {
 		return math.NaN()
@@ -89,14 +90,14 @@ func McNemarPower(n int, psi, d, alpha float64) float64 {
 			return min(1, power/all)
 		}
 		null, against, along = null.longer(), against.longer(), along.longer()
-		// At most one more may go against the trend for each discordant pair more.
+		// For each further discordant pair, at most one more may go against the trend.
 		if next := null.wider(); 2*next.sum <= alpha {
 			null, against, along = next, against.wider(), along.wider()
 		}
 	}
 }
 
-// likely returns the range outside of which a binomial number has a probability of next to 0.
+// likely returns a range that a binomial number leaves with a probability of next to 0.
 func likely(n int, p float64) (from, to int) {
 	mean := float64(n) * p
 	far := 9*math.Sqrt(mean*(1-p)) + 40
@@ -110,7 +111,7 @@ type tail struct {
 	p, sum, term float64
 }
 
-// tailOf returns the tail for m and k, or for a larger k below which there is next to nothing.
+// tailOf returns the tail for m and k, or for a larger k below which the probability is next to 0.
 func tailOf(m, k int, p float64) tail {
 	t := tail{m: m, p: p}
 	t.k, _ = likely(m, p)
@@ -164,12 +165,12 @@ func binomialTerm(n, k int, p float64) float64 {
 // test.
 const powerPairs = 10_000_000
 
-// McNemarSize returns the fewest pairs from which on McNemarPower reaches power, with which a
-// comparison finds, in a two-sided test at level alpha, a difference of d if the share psi of pairs
-// is discordant. If nearly all are, the power is a saw-tooth, and a few pairs more may fall short
-// of it by less than 0.01. Above ten million it is the approximation for large samples of Connor
-// 1987 plus 2/d, which is within 0.1 % if psi is at least 0.001. It is +Inf for d = 0, and NaN
-// unless 0 < psi <= 1, 0 <= d <= psi, 0 < alpha < 1 and 0 < power < 1.
+// McNemarSize returns the fewest pairs from which on McNemarPower reaches power: with so many, a
+// two-sided test at level alpha finds a difference of d if the share psi of pairs is discordant. If
+// nearly all pairs are discordant, the power is a saw-tooth, and a few pairs more may fall short of
+// it by less than 0.01. Above ten million the result is the approximation for large samples of
+// Connor 1987 plus 2/d, which is within 0.1 % if psi is at least 0.001. It is +Inf for d = 0, and
+// NaN unless 0 < psi <= 1, 0 <= d <= psi, 0 < alpha < 1 and 0 < power < 1.
 func McNemarSize(psi, d, alpha, power float64) float64 {
 	approximate := connorSize(psi, d, alpha, power)
 	if math.IsNaN(approximate) || math.IsInf(approximate, 1) {
@@ -179,8 +180,8 @@ func McNemarSize(psi, d, alpha, power float64) float64 {
 		return math.Ceil(approximate + 2/d)
 	}
 	reached := func(n int) bool {
-		// If the number of discordant pairs is nearly certain, the power falls where one more does not
-		// allow one more against the trend, and rises again.
+		// If the number of discordant pairs is nearly certain, the power is a saw-tooth: it falls
+		// whenever one more discordant pair leaves the critical number as it was.
 		most := n
 		if float64(n)*psi*(1-psi) < 20 {
 			most += 3
@@ -225,10 +226,10 @@ func connorSize(psi, d, alpha, power float64) float64 {
 
 // MinDetectable returns the smallest difference of pass rates that n pairs show with probability
 // power in the exact test at level alpha, if the share psi of them is discordant: the one with a
-// McNemarPower of power, or above ten million pairs the one with a McNemarSize of n. It is NaN if
-// there is none, as if 6 discordant pairs, the fewest that are significant at 0.05, are unlikely:
-// no difference can be larger than psi. It is also NaN unless n >= 1, 0 < psi <= 1, 0 < alpha < 1
-// and 0 < power < 1.
+// McNemarPower of power, or above ten million pairs the one with a McNemarSize of n. A difference
+// cannot be larger than psi. The result is NaN if no difference can be shown, as when 6 discordant
+// pairs, the fewest that are significant at 0.05, are unlikely. It is also NaN unless n >= 1, 0 <
+// psi <= 1, 0 < alpha < 1 and 0 < power < 1.
 func MinDetectable(n int, psi, alpha, power float64) float64 {
 	shown := func(d float64) bool {
 		if n > powerPairs {

@@ -11,48 +11,48 @@ type JudgedItem struct {
 	Judge float64
 	// Label is NaN without a label.
 	Label float64
-	// Stratum is 0 to S-1. Within a stratum the labelled items are a simple random sample, so that the
-	// inclusion probability of an item is the share of its stratum that has labels.
+	// Stratum is 0 to S-1. Within a stratum the labelled items are a simple random sample, so the
+	// inclusion probability of an item is the labelled share of its stratum.
 	Stratum int
 	// Cluster is 0 to C-1. Items of different clusters are independent.
 	Cluster int
 }
 
-// PPIEstimate is a mean of labels as estimated from the verdicts on all items and labels of some.
+// PPIEstimate is a mean of labels, estimated from the verdicts on all items and the labels of some.
 type PPIEstimate struct {
 	Mean, Lo, Hi float64
 	// Lambda is the weight of the verdicts, 0 if they say nothing about the labels. It is never
-	// below 0: what looks like a judge that says the opposite is one that guesses, on few labels.
+	// below 0: a judge that seems to say the opposite is a guessing judge with few labels.
 	Lambda float64
-	// ItemSE is the standard error due to the choice of items, which no label reduces. LabelSE is that
+	// ItemSE is the standard error due to the choice of items, which no label reduces. LabelSE is
 	// due to the items without labels.
 	ItemSE, LabelSE float64
 	Items, Labels   int
 }
 
 const (
-	// The interval assumes labels at both ends of the range in addition to those that there are: a few
-	// labels without an error do not show that there are none. Two at each end are those of Agresti
-	// and Coull 1998; the third pays for λ, which is estimated from the same labels.
+	// The interval assumes additional labels at both ends of the range: a few labels without an
+	// error do not show that there are none. Two at each end follow Agresti and Coull 1998; the
+	// third pays for λ, which is estimated from the same labels.
 	ratePseudo = 3
-	// A difference is -1 or 1 less often than a label is 0 or 1: one at each end, as Bonett and Price
-	// 2012 do.
+	// A difference is -1 or 1 less often than a label is 0 or 1: one at each end, as in Bonett and
+	// Price 2012.
 	differencePseudo = 1
 )
 
 // PPIRate estimates the mean of labels from 0 to 1 by prediction-powered inference (Angelopoulos et
 // al. 2023) with the weight of the least variance (PPI++, 2023) and inclusion probabilities that
-// differ by stratum (Horvitz and Thompson 1952). With weights W of the strata, verdicts f and labels
-// y, each mean within a stratum:
+// differ by stratum (Horvitz and Thompson 1952). With weights W of the strata, verdicts f and
+// labels y, each mean within a stratum:
 //
 //	Mean = Σ W·(λ·mean(f of all items) + mean(y - λ·f of the labelled))
 //
 // It is unbiased whatever the judge, up to the error of λ, which vanishes with 1/labels. Lo and Hi
 // are Wilson's limits for the effective sample size and Student's t with the degrees of freedom of
-// Welch and Satterthwaite. The variance is Var(y)/N, which stands for the choice of the items and is
-// multiplied by the design effect of the clusters, plus Σ W²·(1-n/N)·Var(y - λ·f)/n for the labels.
-// The variance within a stratum is drawn to that of all items by the weight of one label, so that
-// strata of few labels are as those of a random draw.
+// Welch and Satterthwaite. The variance is Var(y)/N for the choice of the items, multiplied by the
+// design effect of the clusters, plus Σ W²·(1-n/N)·Var(y - λ·f)/n for the labels. The variance
+// within a stratum is shrunk towards the variance of all items by the weight of one label, so that
+// strata with few labels behave like a random draw.
 //
 // Use withJudge false for the estimate by labels alone. ok is false, and the figures are NaN, if a
 // stratum has no label or there are fewer than two labels or two clusters, and for values outside
@@ -77,8 +77,8 @@ func ppi(items []JudgedItem, low, high, pseudo float64, withJudge bool, conf flo
 	return p.estimate(withJudge, p.effect(), conf), true
 }
 
-// estimate returns the estimate of a population, with the weight of the least variance if withJudge is
-// set. effect is the design effect of the clusters.
+// estimate returns the estimate of a population, with the weight of the least variance if withJudge
+// is set. effect is the design effect of the clusters.
 func (p *ppiPopulation) estimate(withJudge bool, effect, conf float64) PPIEstimate {
 	lambda := 0.0
 	if withJudge {

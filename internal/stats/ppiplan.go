@@ -5,14 +5,14 @@ import (
 	"sort"
 )
 
-// PPIDesign is what the width of an interval by PPIRate depends on, for labels that are drawn at random.
+// PPIDesign determines the width of an interval by PPIRate, for labels that are drawn at random.
 type PPIDesign struct {
-	// Items counts all items. Known ones of them need no label, because they are certainly wrong: those
-	// without an answer.
+	// Items counts all items. Known ones need no label, because they are certainly wrong: they have
+	// no answer.
 	Items, Known int
-	// Rate is the expected mean of the labels and Judged the one of the verdicts, both over the items
-	// that are not known. Correlation is that of verdicts and labels: 0 if the judge says nothing, 1 if it
-	// never errs.
+	// Rate is the expected mean of the labels and Judged the expected mean of the verdicts, both
+	// over the items that are not known. Correlation is between verdicts and labels: 0 if the judge
+	// says nothing, 1 if it never errs.
 	Rate, Judged, Correlation float64
 	// Effect is the design effect of the clusters, 1 for independent items.
 	Effect float64
@@ -20,15 +20,15 @@ type PPIDesign struct {
 	Alone bool
 }
 
-// Width returns the width at confidence conf of the interval of so many labels, if verdicts and labels
-// are as often right as is expected. It is the interval's own, with the labels that it assumes.
+// Width returns the expected width at confidence conf of an interval from this many labels. It uses
+// the formula of the interval, including the labels that the interval assumes.
 func (d PPIDesign) Width(labels int, conf float64) float64 {
 	p := d.population(float64(labels))
 	e := p.estimate(!d.Alone, d.Effect, conf)
 	return e.Hi - e.Lo
 }
 
-// population returns the moments that are expected of so many labels.
+// population returns the expected moments of this many labels.
 func (d PPIDesign) population(labels float64) *ppiPopulation {
 	open := float64(d.Items - d.Known)
 	rate, judged := min(1, max(0, d.Rate)), min(1, max(0, d.Judged))
@@ -59,8 +59,9 @@ func (d PPIDesign) population(labels float64) *ppiPopulation {
 	return p
 }
 
-// Labels returns the least number of labels, from 20 on, with which the interval is expected to be
-// at most so wide. ok is false if it is wider with all items labelled: only more items help then.
+// Labels returns the least number of labels, at least 20, with which the interval is expected to be
+// at most this wide. ok is false if the interval is wider even with all items labelled: only more
+// items help then.
 func (d PPIDesign) Labels(width, conf float64) (labels int, ok bool) {
 	// With fewer labels, the quality of the judge is not known well enough to plan with.
 	open := d.Items - d.Known
@@ -71,8 +72,9 @@ func (d PPIDesign) Labels(width, conf float64) (labels int, ok bool) {
 	return fewest + sort.Search(open-fewest, func(n int) bool { return d.Width(fewest+n, conf) <= width }), true
 }
 
-// JudgeCorrelation returns the correlation of the verdicts of a judge with what is right, if the
-// share rate is, and the share that it passes. The correlation is 0 if the verdicts are all the same.
+// JudgeCorrelation returns the correlation of a judge's verdicts with the truth, and the share that
+// the judge passes, if the share rate is right. The correlation is 0 if the verdicts are all the
+// same.
 func JudgeCorrelation(rate, sensitivity, specificity float64) (correlation, judged float64) {
 	judged = rate*sensitivity + (1-rate)*(1-specificity)
 	spread := judged * (1 - judged)

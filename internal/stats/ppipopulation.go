@@ -3,7 +3,7 @@ package stats
 import "math"
 
 // ppiPopulation has the moments of the items of all strata. Labels are mapped to 0..1, verdicts are
-// not, which changes λ only.
+// not, which changes only λ.
 type ppiPopulation struct {
 	items    []JudgedItem // nil for one that is expected
 	size     float64      // number of items
@@ -89,7 +89,8 @@ func (s *ppiStratum) centre() {
 	}
 }
 
-// weight is the factor of the variance of a stratum in that of the mean: W²·(1-n/N)/n.
+// weight is the factor with which the variance of a stratum enters the variance of the mean:
+// W²·(1-n/N)/n.
 func (p *ppiPopulation) weight(s *ppiStratum) float64 {
 	share := s.size / p.size
 	return share * share * (1 - s.labels/s.size) / s.labels
@@ -136,9 +137,9 @@ func (p *ppiPopulation) total() (assumed, drawn spread) {
 
 func (p *ppiPopulation) share(s *ppiStratum) float64 { return s.size / p.size }
 
-// within returns the variance of the residuals of a stratum. It is drawn to that of all items by the
-// weight of one label, so that a stratum with few labels is as one that was not drawn by itself. What
-// the assumed labels add to the variance of all items is added to that of each stratum.
+// within returns the variance of the residuals of a stratum. It is shrunk towards the variance of
+// all items by the weight of one label, so that a stratum with few labels behaves as if it were not
+// drawn by itself. The assumed labels add as much to each stratum as to the variance of all items.
 func (p *ppiPopulation) within(s *ppiStratum, assumed, drawn spread) spread {
 	if len(p.strata) == 1 {
 		return spread{}.plus(assumed, (s.augN-1)/s.augN)
@@ -170,7 +171,7 @@ func (p *ppiPopulation) means(lambda float64) (point, centre float64) {
 	return point, centre
 }
 
-// labelVariance is the variance due to the items without labels, and its degrees of freedom, those of
+// labelVariance is the variance due to the items without labels, with the degrees of freedom of
 // Welch and Satterthwaite.
 func (p *ppiPopulation) labelVariance(lambda float64) (v, df float64) {
 	assumed, drawn := p.total()
@@ -208,7 +209,7 @@ func (p *ppiPopulation) itemVariance() float64 {
 	return variance / n
 }
 
-// effect is the design effect of the clusters on the verdicts, 1 if each item is its own.
+// effect is the design effect of the clusters on the verdicts, 1 if each item is its own cluster.
 func (p *ppiPopulation) effect() float64 {
 	if !p.clustered() {
 		return 1
@@ -220,9 +221,8 @@ func (p *ppiPopulation) effect() float64 {
 	return DesignEffect(verdicts, p.clusterLabels())
 }
 
-// clusterVariance is the variance of the estimate by clusters, 0 if each item is its own. The errors
-// of the judge hide how alike the labels of a cluster are; the labelled items show it if they are
-// many.
+// clusterVariance is the variance of the estimate by clusters, 0 if each item is its own cluster.
+// The judge's errors hide how alike the labels of a cluster are; many labelled items show it.
 func (p *ppiPopulation) clusterVariance(lambda float64) float64 {
 	if !p.clustered() {
 		return 0

@@ -42,9 +42,9 @@ func score(p, size, z float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// ClopperPearson returns the two-sided exact interval of k successes in n trials at confidence
-// conf: it covers at least conf for every rate, and is wider than Wilson's (Clopper and Pearson
-// 1934, by quantiles of beta distributions). Ends, edges and NaN are as in Wilson.
+// ClopperPearson returns the two-sided exact interval of k successes in n trials at confidence conf
+// (Clopper and Pearson 1934, by quantiles of beta distributions). It covers at least conf for every
+// rate, and is wider than Wilson's. Ends, edges and NaN are as in Wilson.
 func ClopperPearson(k, n int, conf float64) (lo, hi float64) {
 	if !(conf > 0 && conf < 1) || k < 0 || k > n {
 		return math.NaN(), math.NaN()
@@ -68,8 +68,8 @@ func ExactLower(k, n int, conf float64) float64 {
 	return lo
 }
 
-// ExactUpper returns the one-sided upper bound, as ExactLower does the lower one. A floor is
-// refuted if this bound is below it.
+// ExactUpper returns the one-sided upper bound of ClopperPearson. A floor is refuted if this bound
+// is below it.
 func ExactUpper(k, n int, conf float64) float64 {
 	_, hi := ClopperPearson(k, n, 2*conf-1)
 	return hi

@@ -36,12 +36,11 @@ func NearestRank(sorted []float64, p float64) float64 {
 	return sorted[max(1, int(math.Ceil(p*float64(len(sorted))-1e-9)))-1]
 }
 
-// QuantileCIMin returns the smallest sample for which a two-sided interval of quantile p at
-// confidence conf exists without assuming a distribution. The widest interval extends from the
-// smallest value to the largest and covers with probability 1 - pⁿ - (1-p)ⁿ (order statistics; Hahn
-// and Meeker 1991). With fewer values, a quantile should not be reported as if it were known. p and
-// conf are fractions. Outside 0 < p < 1 and 0 <= conf < 1 no sample suffices, and the result is
-// math.MaxInt.
+// QuantileCIMin returns the smallest sample with a two-sided distribution-free interval of quantile
+// p at confidence conf. The widest interval extends from the smallest value to the largest and
+// covers with probability 1 - pⁿ - (1-p)ⁿ (order statistics; Hahn and Meeker 1991). With fewer
+// values, a quantile should not be reported as if it were known. p and conf are fractions. Outside
+// 0 < p < 1 and 0 <= conf < 1 no sample suffices, and the result is math.MaxInt.
 func QuantileCIMin(p, conf float64) int {
 	if !(p > 0 && p < 1 && conf >= 0 && conf < 1) {
 		return math.MaxInt
@@ -57,12 +56,12 @@ func QuantileCIMin(p, conf float64) int {
 	return n
 }
 
-// QuantileCI returns the ranks, from 1, of the two of n sorted values that enclose quantile p with
-// probability covers, at least conf, whatever the distribution of independent values is (order
-// statistics; Hahn and Meeker 1991). With B binomial of n and p, covers is P(lo <= B < hi). Of all
-// such pairs it is the one with the fewest values between, then the one that covers most, then the
-// lower one: the median of 50 values has 18, 32, with 0.951. lo, hi and covers are 0 for n below
-// QuantileCIMin(p, conf), which includes arguments without meaning.
+// QuantileCI returns the ranks, from 1, of two of n sorted values that enclose quantile p with
+// probability covers, at least conf, for independent values of any distribution (order statistics;
+// Hahn and Meeker 1991). With B binomial of n and p, covers is P(lo <= B < hi). It is the pair with
+// the fewest values between, then the one that covers most, then the lower one: the median of 50
+// values has 18, 32, with 0.951. lo, hi and covers are 0 for n below QuantileCIMin(p, conf), which
+// includes invalid arguments.
 func QuantileCI(n int, p, conf float64) (lo, hi int, covers float64) {
 	if n < QuantileCIMin(p, conf) {
 		return 0, 0, 0
@@ -89,14 +88,14 @@ func QuantileCI(n int, p, conf float64) (lo, hi int, covers float64) {
 	return lo, hi, covers
 }
 
-// binomialBelow returns P(B < first+i) at index i, for the values of B, binomial of n and p, that
-// are at most ten standard deviations and some 20 from its mean. The rest is below 1e-20.
+// binomialBelow returns P(B < first+i) at index i, for B binomial of n and p. It covers the values
+// within ten standard deviations and some 20 of the mean. The rest is below 1e-20.
 func binomialBelow(n int, p float64) (first int, below []float64) {
 	mean := float64(n) * p
 	reach := 10*math.Sqrt(mean*(1-p)) + 20
 	first = max(0, int(mean-reach))
 	last := min(n, int(mean+reach))
-	// The terms relative to that of the mode, which avoids factorials. Their sum scales them.
+	// The terms relative to the term of the mode, which avoids factorials. Their sum scales them.
 	terms := make([]float64, last-first+1)
 	mode := min(max(int(mean), first), last)
 	terms[mode-first] = 1

@@ -7,8 +7,8 @@ import (
 )
 
 // Coefficient is a measure of agreement with its standard error and interval. All are NaN if the
-// measure is not defined; SE, Lo and Hi are also NaN if nothing is known of the variance, because all
-// items are alike.
+// measure is not defined. SE, Lo and Hi are also NaN if all items are alike, because the variance
+// is unknown then.
 type Coefficient struct{ Value, SE, Lo, Hi float64 }
 
 // Ratings has for each item how many raters put it in each category. All items have the same number
@@ -16,10 +16,10 @@ type Coefficient struct{ Value, SE, Lo, Hi float64 }
 type Ratings [][]int
 
 // Fleiss returns Fleiss' kappa, (Po-Pe)/(1-Pe) with Pe the sum of the squares of the categories'
-// shares (Fleiss 1971). Its variance is that of the linearised coefficient over the items (Gwet 2014,
-// 5.3), and its interval is Student's t with n-1 degrees of freedom. cluster[i] is any label of the
-// cluster of item i, over which variance and degrees of freedom are then (Clustered); nil is for
-// items that are independent.
+// shares (Fleiss 1971). The variance is computed from the linearised coefficient over the items
+// (Gwet 2014, 5.3). The interval is Student's t with n-1 degrees of freedom. cluster[i] is any
+// label of the cluster of item i; variance and degrees of freedom are then over clusters
+// (Clustered). A nil cluster means that items are independent.
 func (r Ratings) Fleiss(cluster []int, conf float64) Coefficient {
 	share := r.shares()
 	pe := 0.0
@@ -36,7 +36,7 @@ func (r Ratings) Fleiss(cluster []int, conf float64) Coefficient {
 }
 
 // AC1 returns Gwet's AC1 of any number of raters, with Pe the sum of p(1-p) over the categories by
-// the number of categories less one (Gwet 2008). Variance and interval are as those of Fleiss.
+// the number of categories less one (Gwet 2008). Variance and interval are as in Fleiss.
 func (r Ratings) AC1(cluster []int, conf float64) Coefficient {
 	share := r.shares()
 	pe, others := 0.0, float64(len(share)-1)
@@ -112,8 +112,8 @@ func (r Ratings) coefficient(pe float64, cluster []int, conf float64, slope func
 	return corrected(agree, slopes, pe, cluster, conf)
 }
 
-// corrected returns a coefficient that corrects agreement for chance. slopes are by how much each
-// item moves Pe, with a mean of 0.
+// corrected returns a coefficient that corrects agreement for chance. slopes[i] is how much item i
+// moves Pe, with a mean of 0.
 func corrected(agree, slopes []float64, pe float64, cluster []int, conf float64) Coefficient {
 	n := float64(len(agree))
 	po := 0.0
@@ -159,8 +159,9 @@ func (p Pairs) ratings() Ratings {
 	return r
 }
 
-// AC1Interval returns AC1 with its interval. It is not defined as Kappa is not. cluster has the labels
-// of Both, First, Second and Neither, in this order, as in Ratings.Fleiss.
+// AC1Interval returns AC1 with its interval. Like all figures of Pairs it is NaN without items and if
+// a count is negative. cluster has the labels of Both, First, Second and Neither, in this order, as
+// in Ratings.Fleiss.
 func (p Pairs) AC1Interval(cluster []int, conf float64) Coefficient {
 	if math.IsNaN(p.Observed()) {
 		return undefined()
@@ -168,8 +169,8 @@ func (p Pairs) AC1Interval(cluster []int, conf float64) Coefficient {
 	return p.ratings().AC1(cluster, conf)
 }
 
-// KappaInterval returns Kappa with its interval, by the delta method (Fleiss, Cohen and Everitt 1969)
-// with Student's t. It is not defined as Kappa is not. cluster is as in AC1Interval.
+// KappaInterval returns Kappa with its interval, by the delta method (Fleiss, Cohen and Everitt
+// 1969) with Student's t. It is NaN where Kappa is. cluster is as in AC1Interval.
 func (p Pairs) KappaInterval(cluster []int, conf float64) Coefficient {
 	both, first, second, _, n := p.floats()
 	if math.IsNaN(n) {

@@ -2,15 +2,15 @@ package stats
 
 import "math"
 
-// PassAtK returns the probability that at least one of k attempts passes, estimated from n attempts
-// of which c passed: 1 - C(n-c,k)/C(n,k) (Chen et al. 2021). It is NaN unless 0 <= c <= n and
-// 1 <= k <= n.
+// PassAtK returns the probability that at least one of k attempts passes, estimated from c passes
+// in n attempts: 1 - C(n-c,k)/C(n,k) (Chen et al. 2021). It is NaN unless 0 <= c <= n and 1 <= k <=
+// n.
 func PassAtK(n, c, k int) float64 {
 	return 1 - PassHatK(n, n-c, k)
 }
 
-// PassHatK returns the probability that k attempts all pass, estimated from n attempts of which c
-// passed: C(c,k)/C(n,k) (Yao et al. 2024). It is NaN unless 0 <= c <= n and 1 <= k <= n.
+// PassHatK returns the probability that k attempts all pass, estimated from c passes in n attempts:
+// C(c,k)/C(n,k) (Yao et al. 2024). It is NaN unless 0 <= c <= n and 1 <= k <= n.
 func PassHatK(n, c, k int) float64 {
 	if c < 0 || c > n || k < 1 || k > n {
 		return math.NaN()
@@ -30,13 +30,13 @@ func PassHatK(n, c, k int) float64 {
 	return ratio
 }
 
-// VarianceSplit splits the variance of repeated scores into that between questions and that between
-// the runs of one question, by one-way analysis of variance: run is the mean square within
-// questions, and question is the rest of the mean square between them, divided by the number of
-// runs of a question, or what replaces it if the numbers differ (Searle, Casella and McCulloch
-// 1992, chapter 3). question is 0 if it would be negative. perQuestion has the scores of the runs
-// of each question; questions without any do not count. Both are NaN for fewer than two questions
-// and if no question has two runs.
+// VarianceSplit splits the variance of repeated scores into the variance between questions and the
+// variance between runs of one question, by one-way analysis of variance. run is the mean square
+// within questions. question is the rest of the mean square between them, divided by the number of
+// runs of a question, or its replacement if the numbers differ (Searle, Casella and McCulloch 1992,
+// chapter 3). A negative question becomes 0. perQuestion has the scores of the runs of each
+// question; questions without any do not count. Both are NaN for fewer than two questions and if no
+// question has two runs.
 func VarianceSplit(perQuestion [][]float64) (question, run float64) {
 	var all []float64
 	questions, squaredSizes, within, between := 0.0, 0.0, 0.0, 0.0

@@ -15,14 +15,14 @@ import (
 type ResampledMean struct{ Mean, SE, Lo, Hi float64 }
 
 // Bootstrap returns the mean of values, with the standard deviation and the percentile interval at
-// confidence conf of the means of so many resamples (Efron 1979). A resample draws whole clusters
-// with replacement; cluster[i] is any label of the cluster of values[i], and nil makes each value
-// its own. The ends are nearest-rank quantiles. With fewer than about 20 clusters the interval is
-// too narrow; prefer Wilson and Clustered for pass rates.
+// confidence conf of the means of this many resamples (Efron 1979). A resample draws whole clusters
+// with replacement. cluster[i] is any label of the cluster of values[i]. A nil cluster makes each
+// value its own. The ends are nearest-rank quantiles. With fewer than about 20 clusters the
+// interval is too narrow; prefer Wilson and Clustered for pass rates.
 //
-// The result depends on the arguments only: seed and number of resamples belong in a report, and
-// the number of processors does not matter. SE, Lo and Hi are NaN unless there are two clusters,
-// resamples >= 2 and 0 < conf < 1. All are NaN without values and if the lengths differ.
+// The result depends only on the arguments, not on the number of processors. Seed and number of
+// resamples belong in a report. SE, Lo and Hi are NaN unless there are two clusters, resamples >= 2
+// and 0 < conf < 1. All are NaN without values and if the lengths differ.
 func Bootstrap(values []float64, cluster []int, resamples int, seed uint64, conf float64) ResampledMean {
 	nan := math.NaN()
 	r := ResampledMean{Mean: nan, SE: nan, Lo: nan, Hi: nan}
@@ -42,9 +42,9 @@ func Bootstrap(values []float64, cluster []int, resamples int, seed uint64, conf
 	return r
 }
 
-// BCa returns the bootstrap interval of the mean of values at confidence conf that is corrected for
-// bias and skewness (Efron 1987), with the acceleration from the skewness of the values. Both ends
-// are the mean if all values are equal, and NaN for fewer than two values. Otherwise it is as
+// BCa returns the bootstrap interval of the mean of values at confidence conf, corrected for bias
+// and skewness (Efron 1987), with the acceleration from the skewness of the values. Both ends are
+// the mean if all values are equal, and NaN for fewer than two values. Otherwise it is as
 // Bootstrap.
 func BCa(values []float64, resamples int, seed uint64, conf float64) (lo, hi float64) {
 	if len(values) < 2 || resamples < 2 || !(conf > 0 && conf < 1) {
@@ -89,13 +89,13 @@ func BCa(values []float64, resamples int, seed uint64, conf float64) (lo, hi flo
 
 // ClusterBootstrap returns the bootstrap interval at confidence conf of a mean over clusters, which
 // are drawn as a whole: sums[i] is the sum of the values of a cluster, sizes[i], above 0, their
-// number. The percentiles are those that make the interval of a mean of normal values as wide as
-// the t interval with a degree of freedom less than there are clusters (the expanded percentile
-// interval of Hesterberg 2015). Without that it is too narrow for few clusters: in simulations,
-// that of 10 covers in 90 % instead of 94 %. Below 5 clusters no choice of percentiles helps, and a
-// t interval is better. Both ends are NaN for fewer than two clusters, if the lengths differ, for
-// resamples < 2 and unless 0 < conf < 1. The result depends on the arguments only, the order of the
-// clusters included.
+// number. The percentiles make the interval of a mean of normal values as wide as the t interval
+// with one degree of freedom less than there are clusters (the expanded percentile interval of
+// Hesterberg 2015). Unexpanded, it is too narrow for few clusters: in simulations, with 10 clusters
+// it covers 90 % instead of 94 %. Below 5 clusters no choice of percentiles helps, and a t interval
+// is better. Both ends are NaN for fewer than two clusters, if the lengths differ, for resamples <
+// 2 and unless 0 < conf < 1. The result depends only on the arguments, including the order of the
+// clusters.
 func ClusterBootstrap(
 	sums, sizes []float64, resamples int, seed uint64, conf float64,
 ) (lo, hi float64) {
@@ -118,8 +118,9 @@ func ClusterBootstrap(
 	return mean + NearestRank(shifts, tail), mean + NearestRank(shifts, 1-tail)
 }
 
-// units are what a resample draws: clusters, with the sum of the deviations of their values from
-// the mean of all, which loses fewer digits than the sum of the values, and the number of values.
+// units are the clusters that a resample draws from. sums has the sum of the deviations of a
+// cluster's values from the overall mean, which loses fewer digits than the sum of the values.
+// sizes has the number of values.
 type units struct {
 	sums, sizes []float64 // sizes is nil if all are 1
 }
@@ -147,7 +148,7 @@ func centred(values []float64, cluster []int, mean float64) units {
 	return u
 }
 
-// resample returns the means of so many resamples minus the mean of all values, in ascending order.
+// resample returns the means of resamples minus the mean of all values, in ascending order.
 func (u units) resample(resamples int, seed uint64) []float64 {
 	shifts := make([]float64, resamples)
 	draw := u.drawOnes
@@ -198,7 +199,7 @@ type occurrence struct {
 	count int
 }
 
-// distinct returns the values that differ, in ascending order.
+// distinct returns the distinct values, in ascending order.
 func distinct(values []float64) []occurrence {
 	var few []occurrence
 	for _, v := range slices.Sorted(slices.Values(values)) {
@@ -210,8 +211,8 @@ func distinct(values []float64) []occurrence {
 	return few
 }
 
-// drawCounts returns the mean of one resample of n values of size 1, of which few differ. How often
-// a resample has each of them is binomial, given how often it has those before.
+// drawCounts returns the mean of one resample of n values of size 1 with few distinct values. How
+// often a resample has each value is binomial, given how often it has the values before.
 func drawCounts(few []occurrence, n int, random *rand.PCG) float64 {
 	sum, left, rest := 0.0, n, n
 	for _, o := range few {
@@ -249,8 +250,8 @@ func draw(random *rand.PCG, n uint64, threshold uint32) uint64 {
 // chunk is how many resamples come from one stream of random numbers.
 const chunk = 64
 
-// eachChunk calls do for consecutive ranges of 0 … count-1, concurrently and each with random
-// numbers of its own, so that they do not depend on the number of processors.
+// eachChunk calls do for consecutive ranges of 0 … count-1, concurrently. Each range has its own
+// random numbers, so that they do not depend on the number of processors.
 func eachChunk(count int, seed uint64, do func(random *rand.PCG, from, to int)) {
 	chunks := (count + chunk - 1) / chunk
 	var next atomic.Int64

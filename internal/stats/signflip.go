@@ -5,17 +5,18 @@ import (
 	"math/rand/v2"
 )
 
-// signFlipExact is the most differences other than 0 of which SignFlip tries all signs.
+// signFlipExact is the largest number of differences other than 0 for which SignFlip tries all
+// signs.
 const signFlipExact = 20
 
 // SignFlip returns the two-sided p-value of the randomisation test that paired differences d are as
-// often positive as negative: the share of all assignments of signs whose sum is as far from 0 as
-// that of d (Fisher 1935). It assumes no distribution. exact reports that all assignments count, as
-// with up to 20 differences other than 0, and with any number of them if all have the same
-// magnitude, where the test is McNemarExact. Otherwise p is (r+1)/(resamples+1) for the r random
-// assignments that are as far from 0, which depends on the arguments only and not on the number of
-// processors. p is 1 if all differences are 0 or there are none, and NaN if one is NaN or infinite,
-// or if resamples are needed and below 1.
+// often positive as negative: the share of all assignments of signs whose sum is at least as far
+// from 0 as the sum of d (Fisher 1935). It assumes no distribution. exact reports that all
+// assignments count: with up to 20 differences other than 0, and with any number of them if all
+// have the same magnitude, where the test is McNemarExact. Otherwise p is (r+1)/(resamples+1) for
+// the r random assignments that are as far from 0. It depends only on the arguments, not on the
+// number of processors. p is 1 if all differences are 0 or there are none, and NaN if one is NaN or
+// infinite, or if resamples are needed and below 1.
 func SignFlip(d []float64, resamples int, seed uint64) (p float64, exact bool) {
 	var moved []float64
 	sum, size := 0.0, 0.0

@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Slope returns the slope of ys over xs by least squares, with its t interval at confidence conf. It
-// is for errors that are independent and about equally large. The ends are NaN for fewer than three
-// values. No slope is finite of fewer than two values or of equal xs.
+// Slope returns the slope of ys over xs by least squares, with its t interval at confidence conf.
+// It assumes independent errors of about equal size. The ends are NaN for fewer than three values.
+// The slope is not finite for fewer than two values or equal xs.
 func Slope(xs, ys []float64, conf float64) (slope, low, high float64) {
 	n := float64(len(xs))
 	mx, my := Mean(xs), Mean(ys)

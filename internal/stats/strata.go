@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Cell is one stratum of a population: its size, and how many of it were sampled and passed.
+// Cell is one stratum of a population: its size, and how many items were sampled and passed.
 type Cell struct{ Population, Sampled, Passed int }
 
 // StratifiedRate is the pass rate of a population as estimated from a sample of each stratum.
@@ -14,8 +14,8 @@ type StratifiedRate struct {
 	Rate   float64
 	SE     float64
 	Lo, Hi float64
-	// Unsampled are the indices of the cells of which nothing was sampled: without them the rate of
-	// the population is not known, and all figures are NaN.
+	// Unsampled are the indices of the cells without a sample: with any of them the rate of the
+	// population is unknown, and all figures are NaN.
 	Unsampled []int
 	// Single are the indices of the cells with a sample of one from several, which has no variance:
 	// only SE is NaN.
@@ -27,14 +27,14 @@ type StratifiedRate struct {
 //	Rate = Σ W·p_h, SE = √Σ W²·p_h(1-p_h)/(n_h-1)·(1-n_h/N_h)
 //
 // The factor 1-n_h/N_h is the finite population correction: the estimate is about this population,
-// so that a sample of all of it has SE 0 and an interval without width.
+// so a sample of all of it has SE 0 and an interval without width.
 //
 // Lo and Hi are the Wilson interval of Rate at confidence conf for the effective sample size
 // 1/Σ(W²/n_h·(1-n_h/N_h)). Rate ± z·SE would be too narrow for high rates, and of no width if each
 // cell passed as a whole. The interval exists for samples of one, too.
 //
-// Cells without population have no weight. All figures are NaN without a population, for cells
-// whose counts contradict each other, and unless 0 < conf < 1.
+// Cells without population have no weight. All figures are NaN without a population, for cells with
+// contradictory counts, and unless 0 < conf < 1.
 func Stratified(cells []Cell, conf float64) StratifiedRate {
 	nan := math.NaN()
 	r := StratifiedRate{Rate: nan, SE: nan, Lo: nan, Hi: nan}
@@ -68,12 +68,12 @@ func Stratified(cells []Cell, conf float64) StratifiedRate {
 type ClusteredCell struct{ Stratum, Cluster, Sampled, Passed int }
 
 // StratifiedClusters is Stratified for questions in clusters, which may have questions of several
-// strata. parts divide the samples of cells, which are the strata, by cluster. A question of stratum
-// h adds W·(x - p_h)/n_h to the error of the rate, and the squares of the sums of clusters are its
-// variance, with C/(C-1) for few of them (Clustered). Lo and Hi are Student's t with C-1 degrees of
-// freedom, or Wilson's limits with a question for each cluster if the clusters do not differ. There
-// is no correction for a finite population, because its clusters are a sample too, and no interval
-// with fewer than two clusters.
+// strata. parts divide the samples of cells, which are the strata, by cluster. A question of
+// stratum h adds W·(x - p_h)/n_h to the error of the rate. The variance is the sum of the squares
+// of the clusters' sums, with the correction C/(C-1) for few clusters (Clustered). Lo and Hi are
+// Student's t with C-1 degrees of freedom, or Wilson's limits with one question for each cluster if
+// the clusters do not differ. There is no correction for a finite population, because its clusters
+// are a sample too, and no interval with fewer than two clusters.
 func StratifiedClusters(cells []Cell, parts []ClusteredCell, conf float64) StratifiedRate {
 	r := Stratified(cells, conf)
 	if math.IsNaN(r.Rate) {

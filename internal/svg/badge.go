@@ -16,15 +16,16 @@ const (
 	Neutral Tone = "#455a64"
 )
 
-// badgeLetter is about how wide a letter of 11 pixels is, and badgeHeight the height of a badge.
+// badgeLetter is the approximate width of a letter of 11 pixels, and badgeHeight the height of a
+// badge.
 const (
 	badgeLetter = 6.6
 	badgeHeight = 20
 	badgePad    = 6
 )
 
-// Badge returns a whole SVG file with a label and a value beside it, for a page of others: it needs
-// no style sheet, and says the same to screen readers.
+// Badge returns a whole SVG file with a label and a value beside it, for pages of others: it needs
+// no style sheet, and screen readers read the same text.
 func Badge(label, value string, tone Tone) string {
 	width := func(text string) float64 { return float64(utf8.RuneCountInString(text))*badgeLetter + 2*badgePad }
 	left, right := width(label), width(value)

@@ -28,8 +28,8 @@ func Bar(rate Interval, floor float64) template.HTML {
 }
 
 // Difference draws a difference with its interval on a scale from -most to most, with a line at 0
-// and one at -margin unless that is NaN. Like Bar it is for a cell. What lies outside of the scale
-// is cut off.
+// and one at -margin unless that is NaN. Like Bar it is for a cell. Parts outside the scale are cut
+// off.
 func Difference(diff Interval, margin, most float64) template.HTML {
 	at := func(v float64) float64 {
 		return barWidth / 2 * (1 + max(-1, min(1, v/most)))

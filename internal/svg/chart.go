@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The size of a chart and its margins, in units of which the page shows about one a pixel.
+// The size of a chart and its margins, in units that the page shows as about one pixel.
 const (
 	chartWidth  = 480
 	chartHeight = 240
@@ -77,18 +77,17 @@ func (d *drawing) frame(x, y axis, xLabel, yLabel func(float64) string) {
 	}
 }
 
-// Series are sorted values of one kind. Those that are not above 0 are left out of a logarithmic
-// axis.
+// Series are sorted values of one kind. A logarithmic axis leaves out values that are not above 0.
 type Series struct {
 	Name   string
 	Sorted []float64
 }
 
-// skewed is how many times the median the largest value is, above which an axis is logarithmic.
+// skewed is the ratio of the largest value to the median above which an axis is logarithmic.
 const skewed = 20
 
 // ECDF draws empirical distribution functions: the share of values that are at most x. Series must
-// not be empty; at most four are told apart. Label formats a value.
+// not be empty; at most four can be distinguished. Label formats a value.
 func ECDF(title string, series []Series, label func(float64) string) template.HTML {
 	low, high, median := math.Inf(1), 0.0, 0.0
 	for _, s := range series {

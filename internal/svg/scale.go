@@ -20,7 +20,7 @@ const (
 	axisHeight = 20
 )
 
-// at returns a place on the scale in percent. What lies outside is drawn at the end.
+// at returns a place on the scale in percent. Values outside are drawn at the end.
 func (s Scale) at(v float64) float64 {
 	const margin = 2 // percent, for a point at the end
 	share := (v - s.Low) / (s.High - s.Low)
@@ -30,8 +30,8 @@ func (s Scale) at(v float64) float64 {
 	return margin + (100-2*margin)*max(0, min(1, share))
 }
 
-// Row draws a value with its interval. A value that is not certain is a hollow circle. The page says
-// the same in words beside it.
+// Row draws a value with its interval. An uncertain value is a hollow circle. The page says the
+// same in words beside it.
 func (s Scale) Row(v Interval, certain bool) template.HTML {
 	d := s.start("dots", rowHeight)
 	d.percentLine("grid", s.at(s.Low), rowHeight/2, s.at(s.High), rowHeight/2)

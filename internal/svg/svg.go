@@ -1,6 +1,6 @@
 // Package svg draws the charts of HTML pages as inline SVG elements.
 //
-// Colours and widths of lines are those of CSS classes, which the page must define: track, value,
+// Colours and widths of lines come from CSS classes, which the page must define: track, value,
 // whisker, floor and zero of bars; axis, grid, line and point of charts, where series are c0 to c3;
 // and the classes of Span. No chart has an attribute style, so that a page can forbid inline
 // styles. Numbers that are not finite are left out.
@@ -18,8 +18,8 @@ import (
 // drawing is an SVG element that is being written.
 type drawing struct{ b strings.Builder }
 
-// start opens the element. A chart with a title is an image with that name for screen readers, and
-// one without is hidden from them: then the page says the same in words beside it.
+// start opens the element. A chart with a title is an image with that name for screen readers. One
+// without is hidden from them: then the page says the same in words beside it.
 func start(class string, width, height float64, stretch bool, title string) *drawing {
 	d := &drawing{}
 	fmt.Fprintf(&d.b, `<svg class="%s" viewBox="0 0 %s %s"`, class, num(width), num(height))

@@ -16,9 +16,9 @@ type XY struct {
 	Title string
 	X, Y  Dimension
 	Lines []Line
-	// Limits are lines across the chart, such as those of objectives.
+	// Limits are lines across the chart, such as objectives.
 	Limits []Limit
-	// Front joins the points that no other point beats: those with less of X and more of Y.
+	// Front joins the points that no other point beats with less of X and more of Y.
 	Front bool
 }
 
@@ -30,7 +30,7 @@ type Dimension struct {
 	Format func(float64) string
 }
 
-// Line is a series. It is told apart by colour, by dashes and by the shape of its points.
+// Line is a series. It differs from others in colour, dashes and the shape of its points.
 type Line struct {
 	Name   string
 	Points []Place
@@ -108,8 +108,8 @@ func (c XY) Draw() template.HTML {
 	return d.end()
 }
 
-// The labels of the vertical axis have more space than those of other charts, and each series has a
-// line below the chart.
+// The labels of the vertical axis have more space than in other charts, and each series has a line
+// below the chart.
 const (
 	wider      = 28
 	legendTop  = chartHeight + 26

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// gap is how many blanks separate two columns, which a column has on its right.
+// gap is the number of blanks to the right of a column.
 const gap = 2
 
-// Fit returns a table, the first row of which is the header, at most as wide as the terminal. columns
+// Fit returns a table, with the header as its first row, at most as wide as the terminal. columns
 // has a letter for each column, l for texts and r for figures. Cells are broken between words; if
-// words are too long for that, each row is shown as a block. Output that is no terminal has lines of
-// any length, unless $COLUMNS says how long they may be.
+// words are too long, each row is shown as a block. Output that is not a terminal has lines of any
+// length, unless $COLUMNS limits them.
 func (t *Terminal) Fit(rows [][]string, columns string) string {
 	room := t.Columns() - 1 // a blank comes before each line
 	if !t.wraps() {
@@ -40,7 +40,7 @@ func (t *Terminal) Fit(rows [][]string, columns string) string {
 	return Aligned(broken, columns)
 }
 
-// Fits reports whether a table is as wide as the terminal at most without breaking a cell.
+// Fits reports whether a table fits into the terminal without breaking a cell.
 func (t *Terminal) Fits(rows [][]string) bool {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -60,7 +60,7 @@ func total(widths []int) int {
 	return sum
 }
 
-// squeezed takes from the widest columns what a table is too wide, down to the least widths.
+// squeezed narrows the widest columns of a table that is too wide, down to the least widths.
 func squeezed(widths, least []int, room int) []int {
 	widths = slices.Clone(widths)
 	for total(widths) > room {
@@ -102,8 +102,8 @@ func brokenRow(row []string, widths []int) (lines [][]string) {
 	return lines
 }
 
-// cellParts returns the parts of a cell that are not broken: words, and what is between brackets. A
-// colored cell is one, and so is one whose blanks matter.
+// cellParts returns the unbreakable parts of a cell: words, and text between brackets. A colored
+// cell is one part, and so is one whose blanks matter.
 func cellParts(cell string) (parts []string) {
 	if strings.Contains(cell, "\x1b") || strings.Contains(cell, "  ") {
 		return []string{cell}
@@ -121,8 +121,8 @@ func cellParts(cell string) (parts []string) {
 	return parts
 }
 
-// blocks returns the rows one below the other: the first cell, and below it the others with the names
-// of their columns.
+// blocks returns the rows one below the other: the first cell, and below it the others with the
+// names of their columns.
 func (t *Terminal) blocks(rows [][]string) string {
 	var b strings.Builder
 	for _, row := range rows[1:] {

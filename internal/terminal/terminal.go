@@ -1,5 +1,5 @@
 // Package terminal writes messages for people: fields and tables that fit the width of a terminal,
-// in color where it has colors. Texts of others are made safe to print.
+// in color if it has colors. Texts of others are made safe to print.
 package terminal
 
 import (
@@ -18,8 +18,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Terminal writes to a terminal, or to a file or pipe that takes its place. It is an io.Writer,
-// which writes even if the terminal is quiet.
+// Terminal writes to a terminal, or to a file or pipe in its place. It is an io.Writer, which
+// writes even if the terminal is quiet.
 type Terminal struct {
 	w io.Writer
 	// file is the file that w writes to, nil for another kind of writer.
@@ -31,8 +31,8 @@ type Terminal struct {
 	columns int
 }
 
-// New returns the terminal that w writes to. env returns variables of the environment. It may be nil
-// for a file, whose lines may have any length. Methods of a quiet terminal print nothing.
+// New returns the terminal that w writes to. env returns variables of the environment. It may be
+// nil for a file, whose lines may have any length. Methods of a quiet terminal print nothing.
 func New(w io.Writer, env func(string) string, quiet bool) *Terminal {
 	t := &Terminal{w: w, quiet: quiet}
 	if f, ok := w.(*os.File); ok {
@@ -66,7 +66,7 @@ func (t *Terminal) Buffered(write func(*Terminal)) error {
 // Write writes to the terminal.
 func (t *Terminal) Write(p []byte) (int, error) { return t.w.Write(p) }
 
-// Live reports whether lines can be redrawn: it is a terminal, and no file or pipe.
+// Live reports whether lines can be redrawn: the output is a terminal, not a file or pipe.
 func (t *Terminal) Live() bool { return t.live }
 
 // Quiet reports whether only errors are to be printed.
@@ -78,8 +78,7 @@ const leastColumns = 20
 // wraps reports whether lines have a largest width.
 func (t *Terminal) wraps() bool { return t.live || t.columns > 0 }
 
-// Columns returns what $COLUMNS says, or else the current width of the terminal, 80 if w is not a
-// terminal.
+// Columns returns $COLUMNS, or else the current width of the terminal, 80 if w is not a terminal.
 func (t *Terminal) Columns() int {
 	if t.columns > 0 {
 		return t.columns
@@ -169,8 +168,8 @@ func (t *Terminal) Tint(good bool, word string) string {
 
 // Line makes text from documents, daemons and models safe to print on one line. Control characters
 // and invisible formatting characters, which could control the terminal or reorder a line, are
-// replaced with visible escapes, white space with blanks. So is the first character of what a
-// system of continuous integration would take for a command in its log.
+// replaced with visible escapes, white space with blanks. The first character of text that a system
+// of continuous integration would take for a command in its log is escaped too.
 func Line(s string) string { return printable(s, ' ') }
 
 // Lines is Line for a text of several lines.
@@ -219,6 +218,6 @@ func Clip(s string, n int) string {
 	return s
 }
 
-// CommandLine returns a command to copy into a shell. What a shell would not read as text is
+// CommandLine returns a command to copy into a shell. Words that a shell would interpret are
 // quoted: ids and paths may come from others.
 func CommandLine(words ...string) string { return Line(shellquote.Join(words...)) }

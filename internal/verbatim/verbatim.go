@@ -1,6 +1,7 @@
 // Package verbatim carries the ids and the progress tokens of JSON-RPC messages through a library
-// that decodes numbers as float64: it would change 2^53 + 1, and the sign of 2^63, and the sender of
-// a request would wait for ever. A text stands for each such value while the library has it.
+// that decodes numbers as float64. The library would change 2^53 + 1, and the sign of 2^63, and the
+// sender of a request would wait for ever. A text replaces each such value while the library has
+// it.
 package verbatim
 
 import (
@@ -12,14 +13,14 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// mark begins every text that stands for a value. It is random, so that no text of a sender begins
+// mark begins every text that replaces a value. It is random, so that no text of a sender begins
 // with it.
 var mark = "verbatim-" + rand.Text() + ":"
 
-// Text returns the text that stands for a value.
+// Text returns the text that replaces a value.
 func Text(value json.RawMessage) string { return mark + string(value) }
 
-// Value returns the value that a text stands for. ok is false for any other text.
+// Value returns the value that a text replaces. ok is false for any other text.
 func Value(text string) (value json.RawMessage, ok bool) {
 	raw, ok := strings.CutPrefix(text, mark)
 	if !ok {
@@ -28,9 +29,9 @@ func Value(text string) (value json.RawMessage, ok bool) {
 	return json.RawMessage(raw), true
 }
 
-// Incoming returns a message that was received with texts in place of the id of a request, the id
-// that a cancellation names, and a progress token that is a number. Other messages, and values that
-// are neither a string nor a number, are returned as they are.
+// Incoming returns a received message with texts in place of the id of a request, the id that a
+// cancellation names, and a progress token that is a number. Other messages, and values that are
+// neither a string nor a number, are returned unchanged.
 func Incoming(message []byte) []byte {
 	o, err := jsonobj.Parse(message)
 	if err != nil || o.Get("method") == nil {
@@ -70,7 +71,7 @@ func cancels(o, params jsonobj.Object) json.RawMessage {
 }
 
 // Outgoing returns a message of the library, or an event that has one, with the value of its id in
-// place of the text that stands for it.
+// place of the text that replaces it.
 func Outgoing(message []byte) []byte {
 	key := []byte(`"id":"` + mark)
 	at := bytes.Index(message, key)
@@ -100,7 +101,7 @@ func encodeText(text string) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// with returns an object with a member of its own. A member with the key that comes later would win.
+// with returns an object with an additional member. A later member with the same key would win.
 func with(o jsonobj.Object, key string, value json.RawMessage) jsonobj.Object {
 	out := make(jsonobj.Object, 0, len(o))
 	for _, m := range o {

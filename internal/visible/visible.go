@@ -1,5 +1,5 @@
-// Package visible writes texts so that only what a reader can see makes a difference. All
-// comparisons of answers with what a dataset expects or forbids use it.
+// Package visible normalizes texts so that only visible differences count. All comparisons of
+// answers with expected or forbidden texts of a dataset use it.
 package visible
 
 import (
@@ -11,10 +11,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Text returns s in NFC without the characters that show nothing, with LF as every line end and no
-// space before it, and with the characters of typography as those of a keyboard, one for one: space
-// separators (Zs), apostrophes and single quotation marks, double quotation marks, and dashes (Pd)
-// with the minus sign. Doing so twice changes nothing more.
+// Text returns s in NFC without invisible characters, with LF as every line end and no space before
+// it. Typographic characters are replaced by keyboard characters, one for one: space separators
+// (Zs), apostrophes and single quotation marks, double quotation marks, and dashes (Pd) with the
+// minus sign. A second call changes nothing.
 func Text(s string) string {
 	if isPlain(s) {
 		return s
@@ -103,7 +103,7 @@ func foldCase(s string) string {
 // typed returns s in NFC with the characters of a keyboard.
 func typed(s string) string { return strings.Map(Typed, norm.NFC.String(s)) }
 
-// Typed returns the character of a keyboard for one of typography, and others as they are.
+// Typed returns the keyboard's character for a typographic one, and others unchanged.
 func Typed(r rune) rune {
 	switch r {
 	case '‘', '’', '‛', 'ʼ', '＇':

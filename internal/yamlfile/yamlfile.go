@@ -1,5 +1,5 @@
-// Package yamlfile decodes small YAML files that people write into structs, with errors that name
-// the line, the key and the key that was probably meant, and no Go type.
+// Package yamlfile decodes small hand-written YAML files into structs, with errors that name the
+// line, the key and the key that was probably meant, and no Go type.
 package yamlfile
 
 import (
@@ -77,7 +77,7 @@ func (f *file) members(n *yaml.Node, what string, to reflect.Value) error {
 	return nil
 }
 
-// unknown says that a key is not known, and which one was probably meant.
+// unknown is the error of an unknown key. It suggests the key that was probably meant.
 func unknown(key string, names []string) string {
 	if near := spelling.Nearest(key, names); near != "" {
 		return fmt.Sprintf("unknown key %q: did you mean %q?", key, near)

@@ -92,7 +92,7 @@ func (t *catalogTest) retire(id, tenant string) (retired string) {
 	return retired
 }
 
-// loads closes the catalog, opens it again and compares what it loads.
+// loads closes the catalog, opens it again and compares the records that it loads.
 func (t *catalogTest) loads(want ...brain.Record) {
 	t.Helper()
 	if err := t.catalog.Close(); err != nil {

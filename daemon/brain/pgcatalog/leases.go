@@ -27,9 +27,9 @@ var errLeaseLost = errors.New("the lease was lost: the database did not answer i
 // Leases implements brain.Leases with a table. A lease is a row that the process renews; an
 // announcement is a lease of a name that only this process has.
 //
-// The alternative, advisory locks of a session, would end with the connection, also when the
-// process lives and could go on after a moment, and would last for as long as the server takes to
-// notice that a machine has vanished. A row needs neither the same connection nor a direct one.
+// Advisory locks would end with the connection, even if the process lives and could go on after a
+// moment. They would also last until the server notices that a machine has vanished. A row needs
+// neither the same connection nor a direct one.
 type Leases struct {
 	pool   *pgxpool.Pool
 	owner  string // of this process
@@ -59,8 +59,8 @@ type lease struct {
 	renewed time.Time // when the last statement that renewed it was sent
 }
 
-// NewLeases returns the leases in the database of a pool, for one process, which last for a time
-// such as LeaseTime. The caller must Close them before the pool.
+// NewLeases returns the leases of one process in the database of a pool. They last for a time such
+// as LeaseTime. The caller must Close them before the pool.
 func NewLeases(pool *pgxpool.Pool, duration time.Duration, logger *slog.Logger) *Leases {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &Leases{
@@ -74,8 +74,8 @@ func NewLeases(pool *pgxpool.Pool, duration time.Duration, logger *slog.Logger) 
 // beat is the interval at which leases are renewed, and the time that a statement may take.
 func (l *Leases) beat() time.Duration { return l.time / 5 }
 
-// fresh reports whether what was renewed then is certainly not taken by others. The rest of the
-// time is for those who work under a lease to notice that it has ended.
+// fresh reports whether a lease renewed then is certainly not taken by others. The rest of the time
+// is for holders of a lease to notice its end.
 func (l *Leases) fresh(renewed time.Time) bool { return time.Since(renewed) < l.time*3/5 }
 
 // Take implements brain.Leases.
@@ -215,7 +215,7 @@ func (l *Leases) loseStale() {
 	}
 }
 
-// Close ends all leases, and leaves the work that is announced to the other processes at once.
+// Close ends all leases, and leaves announced work to the other processes at once.
 func (l *Leases) Close() {
 	l.stop()
 	l.ended.Wait()

@@ -1,5 +1,5 @@
 // Package pgcatalog keeps the records of brains in a PostgreSQL database, in which any number of
-// daemons use them. The tables are those of pgstore.Schema.
+// daemons use them. pgstore.Schema defines the tables.
 package pgcatalog
 
 import (
@@ -37,8 +37,8 @@ type Catalog struct {
 }
 
 // New returns the catalog in a database, and takes ownership of the database. In the background it
-// deletes what retired brains have left, whichever process has retired them. The caller must Close
-// the catalog.
+// deletes the data of retired brains, whichever process has retired them. The caller must Close the
+// catalog.
 func New(db *pgstore.DB, logger *slog.Logger) *Catalog {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Catalog{db: db, pool: db.Pool(), logger: logger, stop: stop, wake: make(chan struct{}, 1)}
@@ -60,10 +60,10 @@ func (c *Catalog) Ping(ctx context.Context) error {
 	return failed("ping the database", c.db.Ping(ctx))
 }
 
-// Metrics returns what /metrics reports about the database.
+// Metrics returns the metrics of the database.
 func (c *Catalog) Metrics() []prometheus.Collector { return postgres.Metrics(c.pool) }
 
-// answerWithin is how long a statement may take, the wait for a connection included. The server
+// answerWithin is how long a statement may take, including the wait for a connection. The server
 // gives up earlier, unless it cannot be reached.
 const answerWithin = 35 * time.Second
 
@@ -108,8 +108,8 @@ func (c *Catalog) Oldest(ctx context.Context, sel brain.Selection) (brain.Record
 	return brain.Record{}, brain.ErrNotFound
 }
 
-// first returns the brains in a selection, ascending by a column. The first ones of each tenant are
-// found in an index, which one condition for several tenants would prevent.
+// first returns the brains in a selection, ascending by a column. It finds the first ones of each
+// tenant in an index, which one condition for several tenants would prevent.
 func (c *Catalog) first(ctx context.Context, what string, sel brain.Selection, column string) ([]brain.Record, error) {
 	where, args := "true", []any{nil}
 	if sel.Limit > 0 {
@@ -218,9 +218,9 @@ func (c *Catalog) Add(ctx context.Context, r brain.Record) (brain.Record, error)
 	return r, failed("add a brain", unknownOutcome(err))
 }
 
-// newUID is the key of a new brain. A sequence alone would give a key again if the last brains are
-// lost with the server, or if an older state of the database is restored, and replicas that know
-// the lost brain would take the new one for it. So the key begins with the time, in milliseconds.
+// newUID is the key of a new brain. A sequence alone would repeat a key if the last brains are lost
+// with the server, or if an older state of the database is restored. Replicas that know the lost
+// brain would take the new one for it. So the key begins with the time, in milliseconds.
 const newUID = `((extract(epoch FROM clock_timestamp()) * 1000)::bigint << 20) |
 	(nextval(pg_get_serial_sequence('evalctl.brains', 'uid')) & 1048575)`
 
@@ -268,8 +268,8 @@ func (c *Catalog) Retire(ctx context.Context, r brain.Record) (string, error) {
 	return r.Key(), nil
 }
 
-// Purge implements brain.Catalog. It leaves the work to the background of whichever process, and
-// returns at once.
+// Purge implements brain.Catalog. It leaves the work to the background of some process, and returns
+// at once.
 func (c *Catalog) Purge(context.Context, string) error {
 	select {
 	case c.wake <- struct{}{}:
@@ -310,7 +310,7 @@ func unknownOutcome(err error) error {
 		"brain was changed: look it up, then try again")
 }
 
-// failed adds what was to be done, and marks errors after which the same may succeed later.
+// failed adds the name of the operation, and marks errors after which the same may succeed later.
 func failed(what string, err error) error {
 	err = postgres.Line(err)
 	switch {

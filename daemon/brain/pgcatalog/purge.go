@@ -15,7 +15,7 @@ const (
 	purgeRows = 500
 )
 
-// purgeRetired deletes what retired brains have left, until ctx ends.
+// purgeRetired deletes the data of retired brains, until ctx ends.
 func (c *Catalog) purgeRetired(ctx context.Context) {
 	ticker := time.NewTicker(purgeInterval)
 	defer ticker.Stop()

@@ -27,16 +27,16 @@ const partSize = 1 << 20
 // Snapshots keeps snapshots of search indexes in the database, as brain.Snapshots. A key is the
 // decimal UID of a brain. It is safe for concurrent use by any number of processes.
 //
-// A snapshot is read and written in one transaction each. So a reader sees one snapshot as a whole
-// while the next one is written, and nothing is left of one whose writer fails or vanishes.
+// A snapshot is read and written in one transaction each. So a reader sees one whole snapshot while
+// the next one is written, and nothing is left if a writer fails or vanishes.
 type Snapshots struct {
 	pool *pgxpool.Pool
 	// conns holds a token for each connection in use, because reading and writing may take long.
 	conns chan struct{}
 }
 
-// NewSnapshots returns the snapshots in the database of a pool, of which they use an eighth of the
-// connections at most, see pgstore.DB.
+// NewSnapshots returns the snapshots in the database of a pool. They use at most an eighth of its
+// connections, see pgstore.DB.
 func NewSnapshots(pool *pgxpool.Pool) *Snapshots {
 	return &Snapshots{pool, make(chan struct{}, max(1, pool.Config().MaxConns/8))}
 }
@@ -84,8 +84,8 @@ func (s *Snapshots) Put(
 		if err != nil {
 			return err
 		}
-		// Last, so that deleting the brain does not wait for all of the above. It waits from here on,
-		// and then deletes the snapshot too.
+		// Last, so that deleting the brain does not wait for all of the above. It waits from here
+		// on, and then deletes the snapshot too.
 		found, err := tx.exec("SELECT FROM evalctl.brains WHERE uid = $1 FOR KEY SHARE", uid)
 		if err == nil && found == 0 {
 			err = fmt.Errorf("%w: it was deleted while its snapshot was written", brain.ErrNotFound)
@@ -94,8 +94,8 @@ func (s *Snapshots) Put(
 	})
 }
 
-// mayReplace locks the snapshot of a brain until the end of the transaction and checks that it is
-// of the commit replaces, or of an earlier one.
+// mayReplace locks the snapshot of a brain until the end of the transaction and checks that its
+// commit is replaces, or an earlier one.
 func mayReplace(tx *snapshotTx, uid int64, replaces uint64) error {
 	var locked bool
 	err := tx.scan("SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))",
@@ -184,7 +184,7 @@ func (t *snapshotTx) scan(sql string, args []any, into ...any) error {
 	return t.limited(func(ctx context.Context) error { return t.tx.QueryRow(ctx, sql, args...).Scan(into...) })
 }
 
-// partWriter divides what is written into parts.
+// partWriter divides a snapshot into parts while it is written.
 type partWriter struct {
 	tx   *snapshotTx
 	uid  int64
@@ -223,7 +223,7 @@ func (w *partWriter) flush() error {
 	return err
 }
 
-// partReader is an io.ReaderAt of a snapshot. It transfers only the bytes that are asked for.
+// partReader is an io.ReaderAt of a snapshot. It transfers only the requested bytes.
 type partReader struct {
 	mu   sync.Mutex // a transaction is not safe for concurrent use
 	tx   *snapshotTx

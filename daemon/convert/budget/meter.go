@@ -9,24 +9,24 @@ import (
 )
 
 var (
-	// ErrMemory is a file that needs more memory than its conversion may use.
+	// ErrMemory means that a file needs more memory than its conversion may use.
 	ErrMemory = errors.New("needs more memory than one conversion may use")
-	// ErrWork is a file that takes more steps than one of its size may.
+	// ErrWork means that a file takes more steps than its size allows.
 	ErrWork = errors.New("takes more steps to read than a file of its size may")
 )
 
-// A step is about what the decoding of a byte takes, 5 to 10 ns.
+// A step is about the time to decode a byte, 5 to 10 ns.
 const (
 	minSteps     = 128 << 20
 	stepsPerByte = 160
 	maxSteps     = 2 << 30
-	// stride is after how many steps a Meter looks whether its context has ended.
+	// stride is the number of steps after which a Meter checks its context.
 	stride = 1 << 16
 )
 
-// Meter counts what a conversion uses: memory and steps. Both depend on the file alone, so whether
-// a file is converted does not depend on the load of the machine. The first limit that is exceeded,
-// or the end of the context, is the error of every later call.
+// Meter counts the memory and the steps of a conversion. Both depend only on the file, so whether a
+// file is converted does not depend on the load of the machine. The first exceeded limit, or the
+// end of the context, is the error of every later call.
 //
 // A Meter is not safe for concurrent use.
 type Meter struct {
@@ -51,7 +51,7 @@ func (m *Meter) Err() error {
 	return m.err
 }
 
-// Memory returns how many bytes the conversion may hold besides those that it holds.
+// Memory returns how many more bytes the conversion may hold.
 func (m *Meter) Memory() int64 { return max(m.memory, 0) }
 
 // Hold counts n bytes that are about to be allocated. They are counted until they are released.
@@ -96,7 +96,7 @@ func (r meteredReader) Read(p []byte) (int, error) {
 // part is the size of the parts in which ReadAll reads.
 const part = 256 << 10
 
-// ReadAll reads r to its end, and holds what it returns: the caller releases it. It fails with
+// ReadAll reads r to its end, and holds the result until the caller releases it. It fails with
 // ErrMemory before it has read more than the conversion may hold.
 func (m *Meter) ReadAll(r io.Reader) ([]byte, error) {
 	var parts [][]byte

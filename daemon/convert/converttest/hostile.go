@@ -26,8 +26,8 @@ func Bomb() File {
 	return pdfFile("nested deflate", onePage(helvetica, "/Filter [/FlateDecode /FlateDecode /FlateDecode]", content).bytes(0))
 }
 
-// Hostile returns files that were made to exhaust the memory or the time of their reader. None has
-// more than 2 MiB.
+// Hostile returns files made to exhaust the memory or the time of their reader, each of at most 2
+// MiB.
 func Hostile() []File {
 	files := []File{Bomb()}
 	for name, data := range pdfs() {

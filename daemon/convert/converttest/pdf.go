@@ -49,8 +49,8 @@ func (f pdf) objects() ([]byte, []int) {
 	return b.Bytes(), offsets
 }
 
-// bytes returns the file. More entries of its table may be given, which repeat the offset of its
-// last object.
+// bytes returns the file. repeated further entries of its table repeat the offset of its last
+// object.
 func (f pdf) bytes(repeated int) []byte {
 	data, offsets := f.objects()
 	for range repeated {
@@ -67,7 +67,7 @@ func (f pdf) bytes(repeated int) []byte {
 }
 
 // compact returns the file with its table and more objects in compressed streams. Each stream has
-// copies of a text, one or as many as listed says.
+// one copy of a text, or listed copies.
 func (f pdf) compact(streams int, text string, listed int) []byte {
 	number := len(f) + streams + 1
 	var inside []int // the stream of each object that the table has

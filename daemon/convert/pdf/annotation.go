@@ -7,8 +7,8 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
 
-// annotation draws what an annotation shows, at its place. A field whose appearance is missing, or
-// empty and to be made anew (ISO 32000-2, 12.7.3), shows its value.
+// annotation draws an annotation at its place. A field shows its value if its appearance is
+// missing, or is empty and has to be regenerated (ISO 32000-2, 12.7.3).
 func (d *drawer) annotation(annotation types.Dict) {
 	const hidden, noView = 1 << 1, 1 << 5
 	flags, _ := d.r.number(annotation["F"])
@@ -17,7 +17,7 @@ func (d *drawer) annotation(annotation types.Dict) {
 	}
 	normal := d.r.dict(annotation["AP"])["N"]
 	if _, ok := d.r.get(normal).(types.Dict); ok {
-		// One appearance for each state, as that of a check box.
+		// One appearance for each state, as in a check box.
 		normal = d.r.dict(normal)[d.r.name(annotation["AS"])]
 	}
 	lines, open := len(d.layout.lines), d.layout.text.Len()
@@ -95,7 +95,7 @@ func (d *drawer) sizeOf(field types.Dict, height float64) float64 {
 	return min(height, 12)
 }
 
-// choice returns how a field lists a choice, which may differ from the value that it stores.
+// choice returns the text by which a field lists a choice, which may differ from the stored value.
 func (r *reader) choice(field types.Dict, value string) string {
 	for _, o := range r.array(r.inherited(field, "Opt")) {
 		if option := r.array(o); len(option) == 2 && r.text(option[0]) == value {

@@ -56,7 +56,7 @@ func joins(page []line, start, i int) bool {
 	if overlap := math.Min(a.end, b.end) - math.Max(a.start, b.start); overlap < 0 {
 		return false
 	}
-	// The distance of lines is that of the first two of the paragraph, if it is not more than usual.
+	// The first two lines of the paragraph set its line distance, unless that is larger than usual.
 	usual := 1.7 * a.size
 	if i-start >= 2 {
 		usual = math.Min(usual, 1.25*(page[start].base-page[start+1].base))
@@ -78,14 +78,14 @@ func startsLower(s string) bool {
 	return unicode.IsLower(first)
 }
 
-// paragraph joins lines. A line ends where it could have gone on: where the next word had fitted.
+// paragraph joins lines. A line break is kept where the next word would have fitted on the line.
 func paragraph(lines []line, body float64) Block {
 	right := rightEdges(lines)
 	var b Block
 	text := lines[0].text
 	for i := 1; i < len(lines); i++ {
 		a, next := lines[i-1], lines[i]
-		word := next.firstWord + 0.8*a.size // with a space, and with room for what is not exact
+		word := next.firstWord + 0.8*a.size // with a space, and with room for inexact widths
 		if startsWide(next.text) {
 			word = next.size // a line may end after any sign
 		}
@@ -124,7 +124,7 @@ func rightEdges(lines []line) []float64 {
 	return edges
 }
 
-// level returns the level of a heading by its size as a multiple of that of the text.
+// level returns the level of a heading by the ratio of its size to the size of the text.
 func level(ratio float64) int {
 	switch {
 	case ratio >= 1.7:

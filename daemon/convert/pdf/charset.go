@@ -14,7 +14,7 @@ import (
 )
 
 // charsets are the charsets of predefined CMaps, by a part of their names (ISO 32000-2, table 116).
-// The codes in a string are those of the charset, so their text is known without the CMap.
+// The codes in a string are codes of the charset, so their text is known without the CMap.
 var charsets = []struct {
 	part    string
 	charset xtext.Encoding
@@ -37,7 +37,7 @@ type charset struct {
 	high byte // is set in each byte first
 }
 
-// charsetOf returns the charset of a predefined CMap, nil if there is none, or none that is known.
+// charsetOf returns the charset of a predefined CMap, or nil if it has none or an unknown one.
 func charsetOf(name string) *charset {
 	switch {
 	case name == "H", name == "V": // JIS X 0208, whose bytes have seven bits

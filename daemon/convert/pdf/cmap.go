@@ -25,12 +25,12 @@ type mapping struct {
 	cid       uint32
 }
 
-// perMapping is what a mapping takes, and perOperand what an operand does until its operator, in
-// bytes.
+// perMapping is the memory for a mapping, and perOperand the memory for an operand until its
+// operator, in bytes.
 const perMapping, perOperand = 64, 64
 
-// parseCMap reads what a CMap maps. It ignores what it does not know. The error is that of the
-// meter, which holds the result.
+// parseCMap reads the mappings of a CMap. It ignores unknown operators. The error is the meter's,
+// which holds the result.
 func parseCMap(meter *budget.Meter, data []byte) (*cmap, error) {
 	m := &cmap{}
 	l := lexer{data: data}
@@ -123,7 +123,6 @@ func (m *cmap) find(code uint32) *mapping {
 	return &m.ranges[i]
 }
 
-// text returns the text of a code.
 func (m *cmap) text(code uint32) (string, bool) {
 	r := m.find(code)
 	if r == nil || len(r.text) == 0 {

@@ -9,8 +9,8 @@ import (
 )
 
 // collection is a character collection of Adobe, which numbers the characters of a charset in their
-// order, with some left out. It is needed for fonts whose codes are those numbers (CIDs) and that
-// have no ToUnicode.
+// order, with some left out. It is needed for fonts that have no ToUnicode and whose codes are
+// these numbers (CIDs).
 type collection struct {
 	charset xtext.Encoding
 	row     uint32 // characters in a row of the charset: 94, or 157 in Big5
@@ -59,7 +59,7 @@ type numbers struct {
 	decoder *charset
 }
 
-// numbersOf returns the CIDs of an Ordering, nil for one that is not known.
+// numbersOf returns the CIDs of an Ordering, nil for an unknown one.
 func numbersOf(ordering string) *numbers {
 	c := collections[ordering]
 	if c == nil {
@@ -68,7 +68,7 @@ func numbersOf(ordering string) *numbers {
 	return &numbers{c, newCharset(c.charset)}
 }
 
-// text returns the text of a CID, "" for one that is not known.
+// text returns the text of a CID, "" for an unknown one.
 func (c *numbers) text(cid uint32) string {
 	const ascii = '~' - ' ' + 1
 	if c == nil {

@@ -11,9 +11,9 @@ func isRightToLeft(r rune) bool {
 	return r >= 0x0590 && r <= 0x08ff && unicode.IsLetter(r) || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfeff
 }
 
-// logical returns a line in the order of reading, if it is given as it is drawn: from left to
-// right. Scripts that are written from right to left are reversed, and in a line that is mostly
-// such a script, the order of other words is too.
+// logical returns a line in the order of reading. s is in the order of drawing, from left to right.
+// Right-to-left scripts are reversed, and in a line that is mostly such a script, the order of
+// other words is reversed too.
 func logical(s string) string {
 	runes := []rune(s)
 	right, left := 0, 0
@@ -70,8 +70,8 @@ func drawn(text string) string {
 	return string(runes)
 }
 
-// joinLeft joins lines to the one before if they continue it to the left, in a script that is
-// written from right to left.
+// joinLeft joins lines to the one before if they continue it to the left, in a right-to-left
+// script.
 func (l *layout) joinLeft() {
 	var joined []line
 	for _, b := range l.lines {

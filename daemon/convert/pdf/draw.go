@@ -172,8 +172,8 @@ func (d *drawer) setFont(operands []token, resources types.Dict) {
 	d.state.size = operand(operands, 1)
 }
 
-// setState takes the font and its size from a dictionary of the graphics state, if it has them
-// (ISO 32000-2, 8.4.5).
+// setState takes the font and its size from a dictionary of the graphics state, if it has them (ISO
+// 32000-2, 8.4.5).
 func (d *drawer) setState(parameters types.Dict) {
 	font := d.r.array(parameters["Font"])
 	if len(font) != 2 {
@@ -208,8 +208,8 @@ func (d *drawer) count() bool {
 	return d.r.err == nil
 }
 
-// glyph shows a glyph and moves the text by its width. A blank that word spacing closes is not shown:
-// some files write one within a word (ISO 32000-2, 9.3.3).
+// glyph shows a glyph and moves the text by its width. A blank that word spacing closes is not
+// shown: some files write one within a word (ISO 32000-2, 9.3.3).
 func (d *drawer) glyph(g glyph) {
 	if !d.count() {
 		return
@@ -242,7 +242,7 @@ func (d *drawer) glyph(g glyph) {
 	s.advance(by)
 }
 
-// downwards turns the direction of reading by a quarter, to that of a vertical font.
+// downwards turns the direction of reading by a quarter, to the direction of a vertical font.
 var downwards = matrix{b: -1, c: 1}
 
 // advance moves the text to the right, or upwards if the font is vertical (ISO 32000-2, 9.4.4).
@@ -254,7 +254,6 @@ func (s *state) advance(by float64) {
 	s.text = move.times(s.text)
 }
 
-// form draws a form of the resources.
 func (d *drawer) form(name string, resources types.Dict, level int) {
 	d.drawForm(d.r.dict(resources["XObject"])[name], resources, level)
 }
@@ -279,7 +278,7 @@ func (d *drawer) drawForm(o types.Object, resources types.Dict, level int) {
 	d.state, d.saved = outer, saved
 }
 
-// beginMarked begins marked content, which may say what its text is.
+// beginMarked begins marked content, which may have its own text.
 func (d *drawer) beginMarked(operands []token, resources types.Dict) {
 	if len(d.marked) > 1024 {
 		return

@@ -31,14 +31,15 @@ type glyph struct {
 	space bool    // word spacing applies
 }
 
-// glyphs returns what a string shows.
+// glyphs returns the glyphs that a string shows.
 func (f *textFont) glyphs(s []byte, yield func(glyph)) {
 	for len(s) > 0 {
 		g := glyph{width: f.width}
 		n := 1
 		switch {
 		case f.charset != nil:
-			// The file does not have the CMap, so the identifiers by which widths are listed are unknown.
+			// The file does not have the CMap, so the identifiers by which widths are listed are
+			// unknown.
 			g.text, n = f.charset.next(s)
 			if !f.vertical && (n == 1 || g.text != "" && g.text[0] < utf8.RuneSelf) {
 				g.width /= 2
@@ -105,7 +106,7 @@ func (r *reader) font(o types.Object) *textFont {
 	if d == nil {
 		return nil
 	}
-	// The file keeps its dictionaries, so an address stands for one as long as the file is read.
+	// The file keeps its dictionaries, so an address identifies one as long as the file is read.
 	id := reflect.ValueOf(d).Pointer()
 	f, ok := r.fonts[id]
 	if !ok {
@@ -115,7 +116,7 @@ func (r *reader) font(o types.Object) *textFont {
 	return f
 }
 
-// perFont and perWidth are what a font and one of its widths take, in bytes.
+// perFont and perWidth are the memory for a font and for one of its widths, in bytes.
 const perFont, perWidth = 5 << 10, 40
 
 func (r *reader) readFont(d types.Dict) *textFont {
@@ -142,7 +143,7 @@ func (r *reader) cmap(o types.Object) *cmap {
 	return m
 }
 
-// readComposite reads a font whose codes stand for character identifiers.
+// readComposite reads a font whose codes are mapped to character identifiers.
 func (r *reader) readComposite(f *textFont, d types.Dict) {
 	f.composite = true
 	f.width = 1000
@@ -277,8 +278,8 @@ func (r *reader) encoding(d, descriptor types.Dict) *encoding {
 	return e
 }
 
-// builtin returns the encoding in the program of a Type 1 font, nil if there is none. It consists
-// of lines "dup 65 /A put" in the readable part of the program.
+// builtin returns the encoding in the program of a Type 1 font, or nil. It consists of lines "dup
+// 65 /A put" in the readable part of the program.
 func (r *reader) builtin(descriptor types.Dict) *encoding {
 	program := r.stream(descriptor["FontFile"])
 	defer r.release(program)

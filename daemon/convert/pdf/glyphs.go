@@ -9,7 +9,7 @@ import (
 )
 
 // glyphNames has the text of glyphs by their names in fonts, except letters, which are named after
-// themselves. The names are those of the Adobe Glyph List and of the fonts of TeX.
+// themselves. The names are from the Adobe Glyph List and the fonts of TeX.
 var glyphNames = sync.OnceValue(func() map[string]string {
 	names := map[string]string{
 		"space": " ", "nbspace": " ", "nonbreakingspace": " ", "visiblespace": " ",
@@ -144,12 +144,13 @@ func charmapEncoding(m *charmap.Charmap) *encoding {
 	return &e
 }
 
-// glyphText returns the text of a glyph by its name, "" if the name says nothing.
+// glyphText returns the text of a glyph by its name, or "" for an unknown name.
 func glyphText(name string) string {
 	if text, ok := glyphNames()[name]; ok {
 		return text
 	}
-	// What follows a full stop names a form of the glyph. Underscores join the parts of a ligature.
+	// The part after a full stop names a form of the glyph. Underscores join the parts of a
+	// ligature.
 	if base, _, ok := strings.Cut(name, "."); ok && base != "" {
 		return glyphText(base)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // line is text on one baseline. Positions are measured along the text and across it, upwards, so
-// rotated text reads as other text does.
+// rotated text is handled like other text.
 type line struct {
 	text       string
 	start, end float64 // along the text
@@ -51,7 +51,7 @@ const (
 	cellGap = 1.5
 	// backStep is how far text may step back on its line, as for accents.
 	backStep = 0.7
-	// maxLine is the most text of a line, in bytes. What is longer was made to be.
+	// maxLine is the most text of a line, in bytes. No genuine line is longer.
 	maxLine = 64 << 10
 )
 
@@ -132,8 +132,8 @@ func (l *layout) continues(g line) bool {
 		math.Abs(g.base-o.base) < 0.5*math.Max(g.size, o.size) && g.start > o.end-backStep*math.Max(g.size, o.size)
 }
 
-// continuesLeft reports whether a glyph is on the line that is open, directly to the left of it, in
-// a script that is written from right to left.
+// continuesLeft reports whether a glyph is on the open line, directly to its left, in a
+// right-to-left script.
 func (l *layout) continuesLeft(text string, g line) bool {
 	o := &l.open
 	if l.text.Len() == 0 || l.text.Len() >= maxLine || !sameDirection(g, *o) || math.Abs(g.base-o.base) > 0.5*math.Max(g.size, o.size) {
@@ -192,8 +192,8 @@ func (l *layout) endLine() {
 	l.words = 0
 }
 
-// finish returns the lines of the page: in the order in which they are drawn, which is the order of
-// reading in nearly all files, columns included. Lines that are mostly drawn upwards or in disorder
+// finish returns the lines of the page in the order in which they are drawn. In nearly all files,
+// this is the order of reading, also of columns. Lines that are mostly drawn upwards or in disorder
 // are sorted by their place.
 func (l *layout) finish() []line {
 	l.endLine()

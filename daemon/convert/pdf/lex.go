@@ -28,12 +28,11 @@ type token struct {
 type lexer struct {
 	data []byte
 	pos  int
-	// depth is that of the parentheses of a literal string of which a part was returned, 0 if there
-	// is none.
+	// depth is the depth of parentheses in a literal string that was partly returned, or 0.
 	depth int
 }
 
-// maxLiteral is the most of a literal string that is one token, in bytes. A longer one is several,
+// maxLiteral is the most bytes of a literal string in one token. A longer string is several tokens,
 // which are shown as one. It is even, because codes may have two bytes.
 const maxLiteral = 64 << 10
 

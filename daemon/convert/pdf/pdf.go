@@ -1,7 +1,7 @@
 // Package pdf reads the text of PDF files: paragraphs, in the order in which pages draw them.
 //
-// Files come from strangers. The structure of a file is read by pdfcpu, within limits. What the
-// pages draw is interpreted only as far as text needs it.
+// Files come from strangers. pdfcpu reads the structure of a file, within limits. Drawing operators
+// are interpreted only as far as text needs it.
 package pdf
 
 import (
@@ -19,17 +19,17 @@ import (
 	"evalctl/daemon/convert/budget"
 )
 
-// ErrNoText is a PDF that can be read but has no text.
+// ErrNoText means that a PDF can be read but has no text.
 var ErrNoText = errors.New("the PDF has no text layer: it may be a scan, which needs text recognition first")
 
-// ErrPassword is a PDF that needs a password.
+// ErrPassword means that a PDF needs a password.
 var ErrPassword = errors.New("the PDF is encrypted and needs a password")
 
 const (
 	maxPages  = 100_000
 	maxLevels = 64 // of the page tree, and of what a page draws
-	// perLine and perText are what a line and a byte of its text take until the file is converted,
-	// in bytes: the line, its block, and the Markdown, which grows to twice its size.
+	// perLine and perText are the memory for a line and for a byte of its text until the file is
+	// converted, in bytes: the line, its block, and the Markdown, which grows to twice its size.
 	perLine, perText = 200, 5
 	// perOperator and perGlyph are steps.
 	perOperator, perGlyph, perStream = 16, 64, 4 << 10
@@ -48,8 +48,8 @@ type Document struct {
 
 // Block is a paragraph or a heading.
 type Block struct {
-	// Lines are the lines that end before the right edge of the text, as those of addresses and
-	// lists do. Other line breaks are spaces.
+	// Lines are the lines that end before the right edge of the text, as in addresses and lists.
+	// Other line breaks are spaces.
 	Lines []string
 	// Level is 1 to 3 for a heading, by its size, and 0 for other text.
 	Level int
@@ -71,14 +71,14 @@ type reader struct {
 
 // Read reads a PDF. An encrypted file must have an empty user password.
 //
-// The errors are ErrNoText, ErrPassword, that of the meter, or one that says why the file cannot be
-// read.
+// The errors are ErrNoText, ErrPassword, an error of the meter, or one that says why the file
+// cannot be read.
 func Read(ctx context.Context, m *budget.Meter, data []byte) (doc Document, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the PDF is damaged: %v", p)
 		}
-		// pdfcpu leaves out what it cannot read, also what it may not.
+		// pdfcpu leaves out the parts that it cannot or may not read.
 		if limit := m.Err(); limit != nil {
 			err = limit
 		}
@@ -133,7 +133,8 @@ func open(ctx context.Context, m *budget.Meter, data []byte) (*model.Context, er
 	return file, nil
 }
 
-// maxObjects returns how many bytes a stream of objects may have, so that all of them may be parsed.
+// maxObjects returns how many bytes a stream of objects may have, so that all of them may be
+// parsed.
 func maxObjects(m *budget.Meter) int64 { return max(m.Memory()/32, 1<<20) }
 
 func (r *reader) title() string {
@@ -217,15 +218,15 @@ func (r *reader) page(page, resources types.Dict) []line {
 	defer r.meter.Release(2 * int64(len(content)))
 	d := drawer{r: r, state: newState()}
 	d.draw(content, resources, 0)
-	// The fields of forms show what was filled in.
+	// The fields of forms show the values that were filled in.
 	for _, o := range r.array(page["Annots"]) {
 		d.annotation(r.dict(o))
 	}
 	return d.layout.finish()
 }
 
-// content returns the decoded content of a page, or of a part of it. Without it, the text of the
-// page would be missing from the document, and nobody would see that.
+// content returns the decoded content of a page, or of a part of it. An unreadable content is an
+// error, because otherwise the text would be missing from the document unnoticed.
 func (r *reader) content(o types.Object) []byte {
 	if o == nil {
 		return nil // an empty page
@@ -306,8 +307,8 @@ func (r *reader) numbers(o types.Object) []float64 {
 	return out
 }
 
-// afford counts what an object takes that is parsed when it is first used, and reports whether it
-// may be.
+// afford counts the memory of an object that is parsed when it is first used, and reports whether
+// it may be parsed.
 func (r *reader) afford(ref types.IndirectRef) bool {
 	if r.err != nil {
 		return false
@@ -356,11 +357,11 @@ func (r *reader) stream(o types.Object) []byte {
 	return data
 }
 
-// release ends the use of what stream has returned.
+// release ends the use of a result of stream.
 func (r *reader) release(data []byte) { r.meter.Release(int64(len(data))) }
 
-// decode returns the decoded content of a stream, and whether o is one that can be decoded. The
-// caller releases it.
+// decode returns the decoded content of a stream. ok is false if o cannot be decoded. The caller
+// releases the content.
 func (r *reader) decode(o types.Object) ([]byte, bool) {
 	s, ok := r.get(o).(types.StreamDict)
 	if !ok || r.err != nil {

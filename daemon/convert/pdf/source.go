@@ -13,15 +13,17 @@ import (
 )
 
 const (
-	// An object takes some times as much memory as it has bytes, and a dictionary the least of a map.
+	// An object takes several times as much memory as it has bytes. dictionary is the least memory
+	// of a map.
 	objectByte = 12
 	dictionary = 320
-	// listed is what a byte of the list of a stream of objects takes. The list is before the objects.
+	// listed is the memory for a byte of the list of a stream of objects. The list is before the
+	// objects.
 	listed = 40
 )
 
-// listLength finds the length of the list of a stream of objects. Where a reference follows, it is
-// something else.
+// listLength finds the length of the list of a stream of objects. If a reference follows, the match
+// is something else.
 var listLength = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`/First\s*(\d+)(\s+\d+\s+R)?`)
 })
@@ -46,9 +48,9 @@ func objectCost(text []byte) int64 {
 
 // source is the file as pdfcpu reads it: it moves to an object or to the content of a stream, and
 // reads that in parts. A table may list the same bytes thousands of times, and each time they are
-// parsed and kept, so what is read is counted, not what there is.
+// parsed and kept, so source counts bytes as they are read.
 //
-// pdfcpu leaves out objects that it cannot read. So the error of a limit is kept by the meter.
+// pdfcpu leaves out objects that it cannot read. So the meter keeps the error of a limit.
 type source struct {
 	file   *bytes.Reader
 	data   []byte
@@ -56,11 +58,11 @@ type source struct {
 	tables map[int64]bool // offsets of tables
 
 	at   int64 // since the last Seek: its offset,
-	kind int   // what is read,
+	kind int   // kind of bytes being read,
 	text []byte
 }
 
-// What is read since the last Seek.
+// The kind of bytes read since the last Seek.
 const (
 	unknown = iota
 	other   // the content of a stream, tables, the end of the file
@@ -103,7 +105,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// count counts what the reader of a part will allocate.
+// count counts the memory that the reader of a part will allocate.
 func (s *source) count(p []byte) error {
 	if s.kind == unknown {
 		s.kind = other
@@ -148,8 +150,8 @@ var (
 	})
 )
 
-// table checks a stream that may be a table, which pdfcpu decodes without regard to the limits that
-// it was given. Others are not decoded by pdfcpu.
+// table checks a stream that may be a table, because pdfcpu decodes tables without regard to its
+// limits. pdfcpu does not decode others.
 func (s *source) table() error {
 	text := unescapeName(s.text)
 	if !s.tables[s.at] && !bytes.Contains(text, []byte("XRef")) {
@@ -168,7 +170,8 @@ func (s *source) table() error {
 	if err != nil {
 		return nil // pdfcpu cannot decode it either
 	}
-	// The table has entries besides its content, which has grown to twice its size.
+	// The table takes memory for its entries, and for its content, which has grown to twice its
+	// size.
 	limit := s.meter.Memory() / 8
 	n, _ := io.CopyN(io.Discard, s.meter.Reader(inflated), limit+1)
 	if n > limit {

@@ -1,6 +1,6 @@
-// Command drive does what a scenario of MCP's conformance suite asks a client to do: it lists the tools
-// of the server at the URL, and calls those that the scenario names. The suite starts it, watches the
-// requests that it sends, and judges. scripts/mcp/check.sh runs the suite.
+// Command drive is the client for the scenarios of MCP's conformance suite: it lists the tools of
+// the server at the URL, and calls the tools that the scenario names. The suite starts it, watches
+// the requests that it sends, and judges. scripts/mcp/check.sh runs the suite.
 package main
 
 import (
@@ -14,11 +14,11 @@ import (
 	"evalctl/daemon/mcpclient"
 )
 
-// planned is the environment variable with the calls of a scenario, those of a scenario without are
-// below.
+// planned is the environment variable with the calls of a scenario. The calls of scenarios without
+// it are below.
 const planned = "MCP_CONFORMANCE_CONTEXT"
 
-// arguments are those of tools that the suite does not give itself.
+// arguments has the arguments of tools for which the suite gives none.
 var arguments = map[string]map[string]any{
 	"add_numbers": {"a": 5, "b": 3},
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// defaultChunkSize is about 250 words, which is long enough for one thought and short enough to
-	// be about one.
+	// defaultChunkSize is about 250 words: long enough for one thought and short enough for only
+	// one.
 	defaultChunkSize = 1600
 	// MinChunkSize keeps a piece (half a chunk) larger than any code point.
 	MinChunkSize = 64
@@ -33,8 +33,8 @@ func ChunkID(path string, ordinal int) string {
 	return path + "#" + strconv.Itoa(ordinal)
 }
 
-// ChunkSize returns the limit of a chunk that a size means, in bytes of UTF-8: 1600 for 0, and
-// MinChunkSize for less than that.
+// ChunkSize returns the limit of a chunk for a configured size, in bytes of UTF-8: 1600 for 0, and
+// at least MinChunkSize.
 func ChunkSize(size int) int {
 	return max(cmp.Or(size, defaultChunkSize), MinChunkSize)
 }
@@ -46,10 +46,9 @@ func letterSize(text string) int {
 	return max(1, (len(text)+letters/2)/letters)
 }
 
-// Split cuts the text of doc into chunks of at most ChunkSize(size) bytes, in order, and of as many
-// times more as its letters take bytes, but of at most MaxChunkSize. Chunks do not overlap, neither
-// begin nor end with white space, and leave out nothing but white space. A document of white space
-// has no chunks.
+// Split cuts the text of doc into chunks, in order, of at most ChunkSize(size) bytes times the
+// bytes that its letters take, and at most MaxChunkSize. Chunks do not overlap, do not begin or end
+// with white space, and leave out only white space. A document of white space has no chunks.
 //
 // In Markdown, a heading begins a new chunk. Within a section, passages are packed into a chunk
 // until the next one does not fit. A passage is the largest unit of at most half a chunk: a

@@ -1,5 +1,5 @@
-// Package document reads stored files as documents, each with its title, date, tags and text, and
-// splits their texts into chunks along their structure, the units that a search ranks and returns.
+// Package document reads stored files as documents, each with its title, date, tags and text. It
+// splits texts along their structure into chunks, the units that a search ranks and returns.
 package document
 
 import (
@@ -21,17 +21,18 @@ type Document struct {
 	// Metadata is returned with every hit. Parse sets it as described at frontmatter.Fields.
 	Metadata map[string]any
 	Text     string // valid UTF-8; it is split into chunks, searched and quoted
-	// Source is the caller's: it identifies the version of the file from which the document was
-	// made. Snapshots keep it.
+	// Source belongs to the caller: it identifies the version of the file from which the document
+	// was made. Snapshots keep it.
 	Source string
-	// Language is that of the words. If it is None, an index detects it from title and text.
+	// Language is the language of the words. If it is None, an index detects it from title and
+	// text.
 	Language language.Language
 	// BadDate reports that the document has a date which could not be read; Date is zero then. Such
 	// a document is found neither by a query asked at a time, because its date may be later, nor by a
 	// query for a range of dates.
 	BadDate bool
-	// Generated documents (their base name begins with "_", as that of a brain's own indexes and
-	// digests) are found only by queries that ask for them.
+	// Generated documents, such as a brain's own indexes and digests, have a base name that begins
+	// with "_". They are found only by queries that ask for them.
 	Generated bool
 }
 
@@ -39,8 +40,8 @@ type Document struct {
 const maxTitle = 512
 
 // Parse returns the Document of a stored file. The second result is false if the file is not
-// indexed: only files with the extensions .md, .txt and .json are, in upper or lower case, and of
-// these not the generated ones in the folders jobs, originals and sessions.
+// indexed. Files with the extensions .md, .txt and .json, in upper or lower case, are indexed,
+// except generated ones in the folders jobs, originals and sessions.
 //
 // Invalid UTF-8 is replaced by U+FFFD, because one bad byte should not hide a note, and a leading
 // byte order mark is dropped. The front matter of a Markdown file (see frontmatter.Parse) sets
@@ -104,9 +105,9 @@ func Indexed(name string) bool {
 	return frontmatter.IsMarkdown(name)
 }
 
-// isState reports whether a generated file is state of the daemon, or one that a document was
-// converted from. Its times and ids must not count in the statistics of terms, or a ranking would
-// depend on when something was written.
+// isState reports whether a generated file is state of the daemon, or the original of a converted
+// document. Its times and ids must not count in the statistics of terms, or a ranking would depend
+// on when a file was written.
 func isState(name string) bool {
 	folder, _, _ := strings.Cut(name, "/")
 	return folder == "jobs" || folder == "originals" || folder == "sessions"

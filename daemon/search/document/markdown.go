@@ -20,8 +20,8 @@ type section struct {
 	headings   string
 }
 
-// sections cuts Markdown before each heading. A heading with nothing below it stays together with
-// what follows, so that only the last section can consist of headings alone.
+// sections cuts Markdown before each heading. A heading with nothing below it stays with the next
+// section, so only the last section can consist of headings alone.
 func sections(text string) []section {
 	var (
 		out   []section

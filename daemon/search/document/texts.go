@@ -11,8 +11,8 @@ import (
 const maxField = 1000
 
 // Fields returns the texts by which a chunk with these headings and this text is found. Labels are
-// the tags of the document and the headings. A heading belongs to the labels and not to the text,
-// and one that is also the title to neither.
+// the tags of the document and the headings. A heading belongs to the labels and not to the text. A
+// heading that is also the title belongs to neither.
 func (d *Document) Fields(headings, text string) (body, title, path, labels string) {
 	labels = strings.Join(d.Tags, "\n") + "\n" + BelowTitle(d.Title, headings)
 	return Body(headings, text), clip(d.Title, maxField), clip(d.PathWords(), maxField), clip(labels, maxField)
@@ -22,8 +22,8 @@ func (d *Document) Fields(headings, text string) (body, title, path, labels stri
 // extension.
 func (d *Document) PathWords() string { return strings.TrimSuffix(d.Path, path.Ext(d.Path)) }
 
-// Passage returns what models read of a chunk: the title, the headings above it and its text, each
-// once. A heading that is also the title, or that begins the text, is not repeated.
+// Passage returns the text of a chunk for models: the title, the headings above it and its text,
+// each once. A heading that is also the title, or that begins the text, is not repeated.
 func Passage(title, headings, text string) string {
 	parts := []string{title, BelowTitle(title, headings), strings.TrimSpace(afterHeadings(text, headings))}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
@@ -31,7 +31,7 @@ func Passage(title, headings, text string) string {
 }
 
 // BelowTitle returns the heading path of a chunk without its first heading if that is the title of
-// the document, which a heading path has in a shorter form.
+// the document. A heading path has long titles in a shorter form.
 func BelowTitle(title, headings string) string {
 	if first, rest, _ := strings.Cut(headings, headingSeparator); first == clip(title, maxHeading) {
 		return rest

@@ -1,6 +1,6 @@
-// Package plaintest has BM25 as textbooks have it, with which rankings are compared: whole
-// documents, their text alone, and a word of the query as often as it occurs (Robertson and
-// Zaragoza, The Probabilistic Relevance Framework, 2009, section 3.5, without k3).
+// Package plaintest implements textbook BM25, with which rankings are compared: whole documents,
+// only their text, and a word of the query as often as it occurs (Robertson and Zaragoza, The
+// Probabilistic Relevance Framework, 2009, section 3.5, without k3).
 package plaintest
 
 import (
@@ -27,8 +27,8 @@ type posting struct {
 	count float64
 }
 
-// New counts the terms of documents. terms returns those of a text or a question in order,
-// duplicates included.
+// New counts the terms of documents. terms returns the terms of a text or a question in order,
+// including duplicates.
 func New(docs []Document, terms func(text string) []string) *BM25 {
 	p := &BM25{docs: docs, terms: terms, of: map[string][]posting{}}
 	for i, d := range docs {
@@ -46,8 +46,8 @@ func New(docs []Document, terms func(text string) []string) *BM25 {
 	return p
 }
 
-// Rank returns the paths of the k best documents of those that keep accepts, best first, equal ones
-// by path. A document that contains no term of the question is not ranked.
+// Rank returns the paths of the k best documents that keep accepts, best first, equal ones by path.
+// A document that contains no term of the question is not ranked.
 func (p *BM25) Rank(question string, k1, b float64, k int, keep func(path string) bool) []string {
 	scores := make([]float64, len(p.docs))
 	for _, t := range p.terms(question) {

@@ -9,8 +9,8 @@ import (
 	"evalctl/daemon/language"
 )
 
-// questionMarks are those that only end a question. Others are looked for apart: that of ASCII is
-// also in URLs, and that of Greek is a semicolon.
+// questionMarks are the marks that only end a question. Two others are handled separately: the
+// ASCII mark is also in URLs, and the Greek one is a semicolon.
 var questionMarks = []string{"？", "؟", "՞", "፧", "⁇"}
 
 var greek = language.Parse("el")

@@ -15,7 +15,7 @@ type Period struct {
 }
 
 // Contains reports whether a time is in the period, by its day and time of day as they are written,
-// whatever its zone is.
+// ignoring its zone.
 func (p Period) Contains(t time.Time) bool {
 	t = time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), p.From.Location())
 	return !t.Before(p.From) && t.Before(p.To)
@@ -44,10 +44,10 @@ func Periods(question string, asOf time.Time) (periods []Period) {
 	return periods
 }
 
-// aboutTime are English words that say nothing about what is asked for beside a time.
+// aboutTime are English words that add nothing to a question about a time.
 var aboutTime = strings.Fields("ago last past previous this today yesterday happen happened day days week weeks weekend weekends month months year years since during until before after early mid late go went going on")
 
-// OnlyTime reports whether a question has no English words with a meaning but those of a time, as in
+// OnlyTime reports whether all English words of a question with a meaning are about a time, as in
 // "What happened on 5 March 2023?".
 func OnlyTime(question string) bool {
 	for start, end := range language.Words(question) {
@@ -179,8 +179,8 @@ func (r *dateReader) yesterday(i int) (Period, bool) {
 	return Period{r.today().AddDate(0, 0, -1), r.today().AddDate(0, 0, 1)}, true
 }
 
-// back returns the day n units of time before day, and half a unit, in days; the result is false if
-// unit is not a unit of time.
+// back returns the day n units of time before day, and half a unit, in days. ok is false if unit is
+// not a unit of time.
 func back(day time.Time, n int, unit string) (then time.Time, half int, ok bool) {
 	switch strings.TrimSuffix(unit, "s") {
 	case "day":

@@ -1,5 +1,5 @@
-// Package question reads what a text that somebody asks with says besides its words: operators,
-// times, and whether it is a question. It knows no index.
+// Package question reads the operators and times in the text of a query, and whether the text is a
+// question. It does not depend on an index.
 package question
 
 import (
@@ -12,9 +12,9 @@ import (
 
 // Conditions are what a passage must meet to be found. The zero value is met by every passage.
 //
-// A document meets them if for each group of All, one of its alternatives is in its text, title,
-// path or tags, and if nothing of None is. Of such a document, the passages are found that contain
-// an alternative of some group, and all if its title, path or tags contain one.
+// A document meets them if one alternative of each group of All, and nothing of None, is in its
+// text, title, path or tags. The found passages of such a document are those that contain an
+// alternative of some group, or all if the title, path or tags contain one.
 type Conditions struct {
 	All  [][]Alternative
 	None []language.Phrase
@@ -27,7 +27,7 @@ type Alternative struct {
 	Word    string // a word that is compared by its stem; empty for a phrase
 }
 
-// maxTypedWords is the largest number of words of a text with operators. Longer ones are pasted.
+// maxTypedWords is the largest number of words of a text with operators. Longer texts are pasted.
 const maxTypedWords = 32
 
 // ParseOperators reads the operators of a text that somebody typed into a search box:
@@ -37,13 +37,13 @@ const maxTypedWords = 32
 //	prefix*          a word that begins so
 //	a OR b           at least one of them
 //
-// It returns the words to rank by, without excluded ones, and the conditions. Operators are the
-// operators as they were read; none means that the words are the text as it is.
+// It returns the words to rank by, without excluded ones, and the conditions. operators has the
+// operators as written; without any, words is the text itself.
 //
 // Prose has no operators: a text that ends like a sentence, that asks something, of several lines,
-// or of more than 32 words. A phrase among other words is a quotation, unless another operator is
-// there, which nobody writes in a sentence. Nor has anything else a meaning that people write in plain
-// text, see docs/retrieval.md.
+// or of more than 32 words. A phrase among other words is a quotation, unless there is another
+// operator, which sentences do not contain. Nothing else that people write in plain text has a
+// meaning, see docs/retrieval.md.
 func ParseOperators(text string) (words string, c Conditions, operators []string) {
 	if strings.ContainsAny(strings.TrimSpace(text), "\n\r\u2028\u2029") || len(strings.Fields(text)) > maxTypedWords {
 		return text, Conditions{}, nil
@@ -55,7 +55,8 @@ func ParseOperators(text string) (words string, c Conditions, operators []string
 	return read(text, tokens)
 }
 
-// GivenOperators is ParseOperators for a text that is said to have operators, whatever else it is.
+// GivenOperators is ParseOperators for a text that is known to have operators, even if it looks
+// like prose.
 func GivenOperators(text string) (words string, c Conditions, operators []string) {
 	return read(text, readTokens(text))
 }
@@ -142,8 +143,8 @@ func fieldEnd(text string) int {
 	return len(text)
 }
 
-// phraseEnd returns the end of the quoted phrase that a text begins with, an exclusion's included
-// and with the marks that follow, and 0 if it begins with none.
+// phraseEnd returns the end of the quoted phrase at the beginning of a text, including an exclusion
+// and the marks that follow, or 0 if there is none.
 func phraseEnd(text string) int {
 	rest, _ := cutMinus(text)
 	mark := ""
@@ -186,7 +187,7 @@ func cutMinus(text string) (rest string, found bool) {
 	return strings.CutPrefix(text, "−")
 }
 
-// readToken reads the text of a token, a phrase or what stands between spaces.
+// readToken reads the text of a token: a phrase, or the characters up to the next space.
 func readToken(text string) token {
 	t := token{raw: text, text: text, words: text}
 	if text == "OR" {
@@ -226,7 +227,7 @@ func isTyped(text string) bool {
 }
 
 // alternatives returns the end of the alternatives that begin at token i, which is i+1 if OR does
-// not follow it. OR between words in capitals only is one of them.
+// not follow it. Between words in capitals only, OR is an ordinary word.
 func alternatives(tokens []token, i int) int {
 	end, shouted := i+1, true
 	for at := i; tokens[at].isOperand(); at += 2 {
@@ -273,7 +274,7 @@ const (
 	quotesAndBrackets = "\"'”’»)]"
 )
 
-// isProse reports whether tokens are those of a sentence or a question.
+// isProse reports whether tokens belong to a sentence or a question.
 func isProse(tokens []token) bool {
 	bare := false // whether there are words outside of operators
 	for _, t := range tokens {

@@ -3,7 +3,7 @@ package vector
 import "math"
 
 // Vectors are compared in short form first, a byte for each number, because reading them from
-// memory takes longer than the arithmetic. A bound of the error decides which vectors must be
+// memory takes longer than the arithmetic. A bound on the error decides which vectors must be
 // compared in full, so the result is exact.
 const (
 	codeLevels  = 255  // largest code of a number of a row
@@ -17,7 +17,7 @@ type codeShape struct {
 	err        float32 // length of the difference from the vector
 }
 
-// codeLength returns the number of codes of a vector. Those behind the vector's own are 0.
+// codeLength returns the number of codes of a vector. Codes beyond the vector's own are 0.
 func codeLength(dimension int) int {
 	return (dimension + codeGroup - 1) / codeGroup * codeGroup
 }

@@ -16,10 +16,10 @@ type Match struct {
 	Number uint32
 }
 
-// Nearest returns the k numbers with the largest cosine to a vector of unit length, best first, of
-// those that keep accepts. tie orders two with the same cosine. The result is exact, although only
-// the codes of most vectors are compared. Numbers without a vector, or with a cosine that is not
-// above 0, are never returned. keep and tie are called concurrently.
+// Nearest returns the k numbers, among those that keep accepts, with the largest cosine to a vector
+// of unit length, best first. tie orders two with the same cosine. The result is exact, although
+// most vectors are compared only by their codes. Numbers without a vector, or with a cosine that is
+// not above 0, are never returned. keep and tie are called concurrently.
 func (r *Rows) Nearest(query []float32, k int, keep func(n uint32) bool, tie func(a, b uint32) int) []Match {
 	rows := len(r.known)
 	workers := max(1, min(runtime.GOMAXPROCS(0), rows/nearestRows))
@@ -40,7 +40,7 @@ func (r *Rows) Nearest(query []float32, k int, keep func(n uint32) bool, tie fun
 	return all[:min(k, len(all))]
 }
 
-// top is a heap of the best matches, the worst first, once there are as many as wanted.
+// top is a heap of the best matches, the worst first once there are as many as wanted.
 type top struct {
 	matches []Match
 	tie     func(a, b uint32) int

@@ -14,9 +14,9 @@ import (
 // and a large one never moves all its vectors to grow.
 const blockRows = 64
 
-// Rows are vectors of unit length by number. A number either has a vector, or was refused one, or
-// still waits for one. The zero Rows have no numbers. A row takes 5 bytes for each dimension, and
-// 13 more. Methods that only read may be called concurrently.
+// Rows are vectors of unit length by number. A number has a vector, or was refused one, or still
+// waits for one. The zero Rows have no numbers. A row takes 5 bytes for each dimension, and 13
+// more. Methods that only read may be called concurrently.
 type Rows struct {
 	dimension int         // of all rows; 0 before the first
 	blocks    [][]float32 // of blockRows rows each, nil before the first row
@@ -104,8 +104,9 @@ func (r *Rows) codesOf(n uint32) []uint8 {
 	return r.codes[n/blockRows][start : start+size]
 }
 
-// Compact moves the vectors to new numbers, by the old ones, none of which is larger than the old
-// one, and frees the memory behind them. Only those below live are kept.
+// Compact moves the vectors to the new numbers that numbers has by the old ones, and frees the
+// memory behind them. No new number is larger than the old one. Only new numbers below live are
+// kept.
 func (r *Rows) Compact(numbers []uint32, live int) {
 	moved := Rows{dimension: r.dimension}
 	moved.blocks = slices.Clone(r.blocks[:(live+blockRows-1)/blockRows])
@@ -123,14 +124,14 @@ func (r *Rows) Compact(numbers []uint32, live int) {
 	*r = moved
 }
 
-// Cosine returns the cosine of a vector of unit length and that of a number, at most 1.
+// Cosine returns the cosine of a vector of unit length and the vector of a number, at most 1.
 func (r *Rows) Cosine(query []float32, n uint32) float64 {
 	q := blas32.Vector{N: len(query), Inc: 1, Data: query}
 	row := blas32.Vector{N: len(query), Inc: 1, Data: r.row(n)}
 	return min(1, float64(blas32.Dot(q, row))) // rounding may lead to more than 1
 }
 
-// Unit scales a vector to length 1. The error says what is wrong with the vector.
+// Unit scales a vector to length 1. It fails if the length is not a positive finite number.
 func Unit(vector []float32) ([]float32, error) {
 	sum := 0.0
 	for _, x := range vector {

@@ -2,5 +2,6 @@
 
 package fsstore
 
-// mayWrite reports whether files in a folder can be created and removed, as far as that can be asked.
+// mayWrite reports whether files in a folder can be created and removed, as far as the system
+// tells.
 func mayWrite(string) error { return nil }

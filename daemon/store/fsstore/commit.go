@@ -13,24 +13,25 @@ import (
 )
 
 const (
-	// layOutAfter is how long no commit must come until documents are written to their files. What is
-	// written later need not be written at all if it is replaced before.
+	// layOutAfter is how long after the last commit documents are written to their files. A
+	// document that is replaced before need not be written at all.
 	layOutAfter = 250 * time.Millisecond
-	// settleAfter is when a log is emptied after its first commit, which needs a sync of the whole file
-	// system, also while commits keep coming.
+	// settleAfter is when a log is emptied after its first commit, also while commits keep coming.
+	// Emptying needs a sync of the whole file system.
 	settleAfter = 10 * time.Second
-	// retryAfter is when it is tried again after an error.
+	// retryAfter is the pause after an error.
 	retryAfter = time.Second
-	// fullLog is the size of a log from which on its documents are written to their files, and
-	// maxLog the size from which on commits wait for that.
+	// fullLog is the size from which on a log's documents are written to their files, and maxLog
+	// the size from which on commits wait for that.
 	fullLog = 32 << 20
 	maxLog  = 2 * fullLog
-	// maxAtOnce is the most operations of a commit whose documents are written to their files at once.
+	// maxAtOnce is the most operations of a commit whose documents are written to their files at
+	// once.
 	maxAtOnce = 64
 )
 
-// Commit implements store.Backend. It appends the operations to the log. If no other caller waits for
-// a commit and no document for its file, it also writes a few documents to their files.
+// Commit implements store.Backend. It appends the operations to the log. If no other caller waits
+// for a commit and no document waits for its file, it also writes a few documents to their files.
 func (b *backend) Commit(_ context.Context, c store.Commit) error {
 	writes := false
 	for _, op := range c.Ops {
@@ -89,8 +90,8 @@ func (b *backend) log(c store.Commit) error {
 	return nil
 }
 
-// checkLinked fails if somebody has removed or exchanged the log: a commit in it would not be found
-// after a crash. It requires mu.
+// checkLinked fails if somebody has removed or exchanged the log: after a crash, a commit in it
+// would be lost. The caller holds mu.
 func (b *backend) checkLinked() error {
 	now, err := os.Lstat(filepath.Join(b.home.Name(), b.active.name))
 	if err != nil {
@@ -119,7 +120,8 @@ func (b *backend) admit(writes bool) error {
 	return nil
 }
 
-// schedule sets the timer, unless a log is being emptied: then it is set afterwards. It requires mu.
+// schedule sets the timer. While a log is being emptied it does nothing, because the timer is set
+// afterwards. The caller holds mu.
 func (b *backend) schedule() {
 	if b.full != nil {
 		return

@@ -12,13 +12,13 @@ import (
 )
 
 // disk makes all changes to the files of a store, except to schemaFile and closedFile. Names are
-// relative to the folder of the store. A test exchanges it to record them. Its methods are not
-// called concurrently, except openLog, lstat, sync and those of logs.
+// relative to the folder of the store. A test exchanges it to record them. Methods are not called
+// concurrently, except openLog, lstat, sync and the methods of logs.
 type disk interface {
 	// openLog opens a log, and creates it durably if it does not exist.
 	openLog(name string) (logFile, error)
-	// create creates a file, and its directories. If there is something already, it fails with
-	// fs.ErrExist. After another error the file can exist and be incomplete.
+	// create creates a file, and its directories. If the name exists, it fails with fs.ErrExist.
+	// After another error the file can exist and be incomplete.
 	create(name string, data []byte, when time.Time) error
 	rename(from, to string) error
 	remove(name string) error

@@ -7,9 +7,9 @@ import (
 	"evalctl/daemon/store"
 )
 
-// fileSum says what was in the file of a document before an operation. A file that is still the same
-// after a crash was not changed by anybody else. There is no sum if there was no file, if it cannot be
-// read, or if the log has what was written to it.
+// fileSum identifies the content of a document's file before an operation. A file that still has
+// the sum after a crash was not changed by anybody else. There is no sum if there was no file, if
+// it cannot be read, or if the log has its content.
 type fileSum struct {
 	known bool
 	sum   [sumSize]byte
@@ -25,7 +25,7 @@ func (s fileSum) append(data []byte) []byte {
 	return append(append(data, 1), s.sum[:]...)
 }
 
-// decodeSum decodes what append has appended, and returns what follows it.
+// decodeSum decodes the output of append, and returns the rest.
 func decodeSum(data []byte) (s fileSum, rest []byte, ok bool) {
 	if len(data) == 0 || data[0] > 1 {
 		return s, data, false
@@ -58,8 +58,8 @@ func sumOfBytes(data []byte) fileSum {
 	return s
 }
 
-// before returns what is in the files of documents before a commit. A file that cannot be read is no
-// reason to reject it. It requires mu.
+// before returns the sums of the files of documents before a commit. An unreadable file is not a
+// reason to reject the commit. The caller holds mu.
 func (b *backend) before(ops []store.Op) []fileSum {
 	sums := make([]fileSum, len(ops))
 	for i, op := range ops {
@@ -80,7 +80,8 @@ func (b *backend) sumBefore(path string) fileSum {
 	case doc.log == b.active, doc.deleted:
 		return fileSum{}
 	}
-	// The other log is emptied before the active one. Then only this sum says what was written.
+	// The other log is emptied before the active one. Then only this sum identifies the written
+	// content.
 	data, err := doc.content()
 	if err != nil {
 		return fileSum{}

@@ -6,7 +6,7 @@
 //	documents/notes/a.md   the document notes/a.md
 //	documents/%=a%3ab.md   the document a:b.md, see store.EncodeName
 //	.store/schema          version of this layout
-//	.store/names           which names the file system takes, see names.go
+//	.store/names           which names the file system accepts, see names.go
 //	.store/lock            locked by the process that has the store open
 //	.store/journal         commits whose documents may not be on disk yet, see header.go, record.go
 //	.store/journal.2       the same; commits go to one of them while the other one is emptied
@@ -17,10 +17,11 @@
 //
 // A commit is durable once it is in a log, which takes one sync of one file for all callers that
 // wait. Its documents are then written to their files, a moment later if there are several callers.
-// Until then reads are answered from the log, which is emptied once all files were synced together.
-// While the store is closed, the logs are empty.
+// Until then reads are answered from the log. The log is emptied once all files were synced
+// together. While the store is closed, the logs are empty.
 //
-// After a crash, the contents of files and the numbers of records decide, never times: see recover.go.
+// After a crash, the contents of files and the numbers of records decide, never times: see
+// recover.go.
 package fsstore
 
 import (
@@ -47,8 +48,8 @@ const (
 	closedFile   = stateDir + "/closed"
 	// notEmpty is the content of closedFile if there are documents.
 	notEmpty = "documents\n"
-	// replaced is the content of closedFile if there were documents when the folder was replaced. The
-	// store was not closed.
+	// replaced is the content of closedFile if there were documents when the folder was replaced.
+	// The store was not closed.
 	replaced = "replaced\n"
 
 	dirMode  = 0o700
@@ -59,24 +60,25 @@ const (
 var logFiles = [2]string{stateDir + "/journal", stateDir + "/journal.2"}
 
 // Open opens the store in dir, and creates the directory and the store if they do not exist. After
-// a crash, Open first writes the documents of the log to their files, and logs each. A file that was
-// changed by hand since the crash becomes a document beside, such as "a (edited by hand, found
-// 2026-11-28).md". Open fails if the store is already open, in this or in another process, which is
-// store.ErrLocked. A layout that is newer than this package supports is store.ErrSchemaVersion. A log
-// that is damaged and documents that have vanished are store.ErrDamaged. Layouts of older versions of
-// the package are converted.
+// a crash, Open first writes the documents of the log to their files, and logs each. If a file was
+// changed by hand since the crash, that version becomes another document, such as "a (edited by
+// hand, found 2026-11-28).md". A store that is already open, in this or another process, is
+// store.ErrLocked. A layout newer than this package supports is store.ErrSchemaVersion. A damaged
+// log and vanished documents are store.ErrDamaged. Layouts of older versions of the package are
+// converted.
 //
 // Every mutation is durable when it returns. A crash at any instant leaves all of it or none of it.
 // A mutation that fails leaves the documents unchanged. If it cannot be rolled back, the store
-// rejects further writes until it is reopened. Writes are also rejected while documents of earlier
-// ones cannot be written to their files, except that on a full disk the log takes what it has room for.
+// rejects further writes until it is reopened. Writes are also rejected while earlier documents
+// cannot be written to their files, except that on a full disk the log accepts writes while it has
+// room.
 //
-// What other programs have put into the folder of the documents and is not a document is left alone;
-// Skipped names it. A document whose file cannot be written stays in the log, and stops no other one.
+// Files in the folder of the documents that are not documents are left alone; Skipped names them. A
+// document whose file cannot be written stays in the log, and does not affect others.
 //
 // Other programs may read the files that LocalPath names, but must not change them while the store
 // is open. They see a change at once, or within ten seconds while several callers write, and can
-// see files that are not yet complete. Symbolic links are not documents and are not followed.
+// see incomplete files. Symbolic links are not documents and are not followed.
 func Open(ctx context.Context, dir string, opts *store.Options) (*store.Store, error) {
 	b, err := open(ctx, dir, opts, nil)
 	if err != nil {
@@ -94,25 +96,25 @@ type backend struct {
 	home  *os.Root    // of the store; for files in .store
 	disk  disk
 	lock  *flock.Flock
-	// folder is that of the documents when it was opened.
+	// folder describes the folder of the documents when it was opened.
 	folder os.FileInfo
 
 	// pending has the documents of the logs. The lock of files guards it.
 	pending store.Overlay[*logEntry]
 
-	// settling holds a token while a log is being emptied. laying is held while documents are written
-	// to their files. The order of locks is settling, mu, laying, that of files.
+	// settling holds a token while a log is being emptied. laying is held while documents are
+	// written to their files. The order of locks is settling, mu, laying, and the lock of files.
 	settling chan struct{}
 	laying   sync.Mutex
 	// writable has the folders that the daemon may write to. Only Commit uses it.
 	writable map[string]bool
 
 	mu sync.Mutex // guards the fields below, and is held while a commit is made durable
-	// active gets the commits. spare is empty and gets them next, and full is being emptied; one of
-	// the two is nil.
+	// active gets the commits. spare is empty and gets them next, and full is being emptied; either
+	// spare or full is nil.
 	active, spare, full *log
 	number              uint64 // of the last commit
-	// failed is why the documents of a log could not be written to their files the last time, or nil.
+	// failed is why the last attempt to write a log's documents to their files failed, or nil.
 	failed error
 	// broken is the error after which the log may have a commit that failed, or nil. Reopening the
 	// store repairs it. Only Commit and Replaced set it.
@@ -153,8 +155,8 @@ func (b *backend) Broken() bool {
 	return b.broken != nil
 }
 
-// Replaced implements an optional method of store.Backend: the folder of the documents was deleted,
-// unmounted or exchanged.
+// Replaced implements an optional method of store.Backend. It reports whether the folder of the
+// documents was deleted, unmounted or exchanged.
 func (b *backend) Replaced() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -163,14 +165,14 @@ func (b *backend) Replaced() bool {
 		return b.broken != nil
 	}
 	b.broken = fmt.Errorf("%w: the folder %s was replaced; reopen the store", store.ErrReadOnly, documentsDir)
-	// An empty folder in its place must not be taken for an empty store. If this fails, so does
-	// opening the store, or the folder of the whole store has gone.
+	// An empty folder in its place must not be taken for an empty store. If this write fails,
+	// opening the store fails too, or the folder of the whole store has gone.
 	_ = b.home.WriteFile(closedFile, []byte(replaced), fileMode)
 	return true
 }
 
-// Close writes what is in the logs to the files of the documents and releases the lock last. If that
-// fails, or the store is broken, the logs are left for Open.
+// Close writes the documents in the logs to their files and releases the lock last. If that fails,
+// or the store is broken, the logs are left for Open.
 func (b *backend) Close() error {
 	b.mu.Lock()
 	b.closed = true

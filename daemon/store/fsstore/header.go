@@ -8,19 +8,18 @@ import (
 )
 
 // A log begins with two slots for its header, each in a block of its own, so that no interrupted
-// write can damage both. The header was written to one of them last, and the next one goes to the
-// other:
+// write can damage both. One of them has the latest header, and the next one goes to the other:
 //
 //	8 bytes   headerMagic
 //	8 bytes   generation: greater than the one in the other slot
 //	8 bytes   salt of the records, a new one whenever the log is emptied
 //	8 bytes   number of the last record that is known to be durable; all before it are, too
 //	8 bytes   offset at which that record ends; slotsSize in an empty log
-//	4 bytes   CRC-32C of what precedes it
+//	4 bytes   CRC-32C of the bytes before it
 //
-// A commit is acknowledged after the header has it. The header is made durable with the next commit:
-// so all records up to the number must be there after a crash of the process, and all but perhaps
-// the last one after a crash of the machine.
+// A commit is acknowledged after the header has it. The header is made durable with the next
+// commit. So all records up to the number must be there after a crash of the process, and all but
+// perhaps the last one after a crash of the machine.
 const (
 	headerMagic = "fslog 3\n"
 	headerSize  = 8 + 8 + 8 + 8 + 8 + 4
@@ -59,8 +58,8 @@ func decodeHeader(data []byte) (h header, ok bool) {
 	return h, h.end >= slotsSize
 }
 
-// latestHeader returns the header that was written last to a log whose content is data, and its slot.
-// found is the number of slots that have one.
+// latestHeader returns the latest header of a log with the content data, and its slot. found is the
+// number of slots with a header.
 func latestHeader(data []byte) (latest header, slot, found int) {
 	for i := range 2 {
 		h, ok := decodeHeader(data[min(i*slotSize, len(data)):])
@@ -75,8 +74,8 @@ func latestHeader(data []byte) (latest header, slot, found int) {
 	return latest, slot, found
 }
 
-// writeHeader writes a header to the slot that does not have the last one. It is not durable before
-// the next sync of the log.
+// writeHeader writes a header to the slot that does not have the latest one. It is not durable
+// before the next sync of the log.
 func (l *log) writeHeader(h header) error {
 	h.generation = l.header.generation + 1
 	slot := 1 - l.slot
@@ -87,8 +86,8 @@ func (l *log) writeHeader(h header) error {
 	return nil
 }
 
-// begin makes the log empty, durably: what it has is not read any more. Both slots get the new salt.
-// Otherwise damage to one of them would bring back what the log had before.
+// begin makes the log empty, durably: its records are no longer read. Both slots get the new salt.
+// Otherwise damage to one of them would bring back the old records.
 func (l *log) begin() error {
 	empty := header{salt: rand.Uint64(), number: l.number, end: slotsSize}
 	last, slot := l.header, l.slot

@@ -12,10 +12,11 @@ import (
 	"evalctl/daemon/store"
 )
 
-// replacedDir has what was found in the place of documents when an older layout was converted.
+// replacedDir has the files that were found in the place of documents when an older layout was
+// converted.
 const replacedDir = stateDir + "/replaced"
 
-// keeper returns where to keep what is found in the place of a document, as a name in the folder of
+// keeper returns where to keep a file found in the place of a document, as a name in the folder of
 // the store.
 type keeper func(path string) (name string, err error)
 
@@ -28,8 +29,8 @@ func (b *backend) beside(p string) (string, error) {
 	return documentsDir + "/" + kept, err
 }
 
-// aside is the keeper for logs that do not tell a file that was changed by hand from the last version
-// of the document, which can be one that was deleted since.
+// aside is the keeper for logs that cannot tell a file changed by hand from the last version of the
+// document, which may have been deleted since.
 func (b *backend) aside(p string) (string, error) {
 	name := replacedDir + "/" + p
 	return name, b.home.MkdirAll(path.Dir(name), dirMode)
@@ -38,8 +39,8 @@ func (b *backend) aside(p string) (string, error) {
 // foundFile is a file or directory in the place of a document, or of a directory of one.
 type foundFile struct{ path, file string }
 
-// keep renames files, or directories, that recovery finds in the place of documents. It returns once
-// that is durable, because the documents are written to their places next.
+// keep renames files, or directories, that recovery finds in the place of documents. It returns
+// once that is durable, because the documents are written to their places next.
 func (b *backend) keep(found []foundFile, where keeper, why string) error {
 	for _, f := range found {
 		kept, err := where(f.path)
@@ -58,8 +59,8 @@ func (b *backend) keep(found []foundFile, where keeper, why string) error {
 	return b.disk.sync()
 }
 
-// keptPath returns a path beside a document that is not in use, such as
-// "notes/a (edited by hand, found 2026-11-28).md".
+// keptPath returns an unused path beside a document, such as "notes/a (edited by hand, found
+// 2026-11-28).md".
 func (b *backend) keptPath(p string) (string, error) {
 	dir, base := path.Split(p)
 	ext := path.Ext(base)
@@ -102,8 +103,8 @@ func (b *backend) fit(dir, stem, end string) string {
 	}
 }
 
-// obstacle returns the file in the place of a directory of a document, "" if there is none. A link is
-// one: it can lead out of the folder.
+// obstacle returns the file in the place of a directory of a document, or "". A link is an obstacle
+// too, because it can lead out of the folder.
 func (b *backend) obstacle(p string) string {
 	for dir := p; ; {
 		if dir = store.FileDir(dir); dir == "." {
@@ -119,8 +120,8 @@ func (b *backend) obstacle(p string) string {
 	}
 }
 
-// obstacles returns what is in the way of pending writes: files in the place of their directories,
-// and directories in their own place that are not empty.
+// obstacles returns the files that are in the way of pending writes: files in the place of their
+// directories, and non-empty directories in their own place.
 func (b *backend) obstacles() []foundFile {
 	found := map[string]bool{}
 	for _, doc := range b.waitingFor(false) {

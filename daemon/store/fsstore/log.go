@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// firstLogSize is the least that a log occupies once it was written to. It grows by doubling, but
-	// by at most maxLogGrowth at a time.
+	// firstLogSize is the least size of a log after its first record. It grows by doubling, but by
+	// at most maxLogGrowth at a time.
 	firstLogSize = 32 << 10
 	maxLogGrowth = 4 << 20
-	// deleteReserve is the room at the end of a log that only deletions get, so that there can be some
-	// on a full disk.
+	// deleteReserve is the room at the end of a log that only deletions get, so that deleting is
+	// possible on a full disk.
 	deleteReserve = 16 << 10
-	// keptLogSize is what an empty log keeps for its next records.
+	// keptLogSize is the space that an empty log keeps for its next records.
 	keptLogSize = 1 << 20
 )
 
 // log is a file with the commits that may not be in the files of the documents yet. Its space is
-// written with zeros before it is used, and used again after the log was emptied: so a record needs
-// no change to the file system's own data, and the disk has less to wait for.
+// filled with zeros before use, and reused after the log was emptied. So a record needs no change
+// to the file system's own data, and the disk has less to wait for.
 type log struct {
 	name   string // relative to the folder of the store
 	file   logFile
@@ -49,8 +49,8 @@ func newLog(d disk, name string) (*log, error) {
 
 func (l *log) empty() bool { return l.end == slotsSize }
 
-// append makes a commit durable, and returns where the log has the contents. If it fails, the commit
-// is not in the log, unless unclear is set.
+// append makes a commit durable, and returns where the log has the contents. If it fails, the
+// commit is not in the log, unless unclear is set.
 func (l *log) append(number uint64, when time.Time, ops []store.Op, before []fileSum) (logged []loggedOp, unclear bool, err error) {
 	pieces, logged := encodeRecord(l.header.salt, number, when, ops, before)
 	size := int64(0)
@@ -113,7 +113,7 @@ func (l *log) grow(size int64) error {
 	return nil
 }
 
-// erase makes what is at an offset no record, durably.
+// erase makes the record at an offset unreadable, durably.
 func (l *log) erase(offset int64) error {
 	if _, err := l.file.WriteAt(make([]byte, recordHeader), offset); err != nil {
 		return err

@@ -11,12 +11,12 @@ import (
 	"evalctl/daemon/store"
 )
 
-// namesFile says which names the file system takes, as far as that was found out when the store was
-// last opened. It is for people.
+// namesFile says which names the file system accepts, as found out when the store was last opened.
+// It is for people.
 const namesFile = stateDir + "/names"
 
-// openNames finds out which names the file system takes. A store that cannot be written to at present
-// is opened all the same: a name that is refused later is encoded then.
+// openNames finds out which names the file system accepts. If the store cannot be written to at
+// present, it is opened nevertheless: a name that is rejected later is encoded then.
 func (b *backend) openNames(version int) error {
 	b.files.Names = &store.Names{
 		Lstat:     func(file string) (fs.FileInfo, error) { return b.disk.lstat(documentsDir + "/" + file) },
@@ -49,9 +49,9 @@ func (b *backend) openNames(version int) error {
 // layout that encodes names.
 const encodingFile = stateDir + "/encoding"
 
-// encodeLeftovers gives their encoded names to the documents of a store of version 1 or 2 that are
-// to have one whatever the file system. If the upgrade is interrupted, it goes on with the names
-// that it found first: those that are encoded already would be encoded again otherwise.
+// encodeLeftovers encodes the names of documents in a store of version 1 or 2 that have encoded
+// names on every file system. If the upgrade is interrupted, it continues with the list that it
+// made first: a second list would encode the encoded names again.
 func (b *backend) encodeLeftovers() error {
 	var files []string
 	found, err := b.home.ReadFile(encodingFile)
@@ -72,8 +72,8 @@ func (b *backend) encodeLeftovers() error {
 	return b.disk.sync()
 }
 
-// leftovers writes encodingFile. Only files that the store has written are documents, which is seen
-// from their mode.
+// leftovers writes encodingFile. Only files that the store has written are documents, which their
+// mode shows.
 func (b *backend) leftovers() (files []string, err error) {
 	err = b.files.Walk("", func(file string, info fs.FileInfo) error {
 		if info.Mode().IsRegular() && info.Mode().Perm() == fileMode && store.ValidPath(file) == nil && store.EncodePath(file) != file {

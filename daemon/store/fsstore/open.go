@@ -75,8 +75,8 @@ func open(ctx context.Context, dir string, opts *store.Options, wrap func(disk) 
 	return b, nil
 }
 
-// repair finishes what a crash has interrupted: it writes the documents of the logs to their files,
-// and removes what is left over.
+// repair recovers from a crash: it writes the documents of the logs to their files, and removes
+// leftover files.
 func (b *backend) repair(version int, closed bool) (err error) {
 	switch version {
 	case 0:
@@ -119,9 +119,9 @@ func (b *backend) createLogs() (err error) {
 	return nil
 }
 
-// openDocuments opens the folder of the documents. It creates it for a new store only: that the
-// folder of an older one is missing, or that all of it is, is an accident more often than intended,
-// such as a volume that is not mounted. closed reports whether the store was closed.
+// openDocuments opens the folder of the documents. It creates the folder only for a new store: if
+// an older store, or its folder, is missing, the cause is more often an accident, such as a volume
+// that is not mounted. closed reports whether the store was closed.
 func (b *backend) openDocuments(isNew bool) (closed bool, err error) {
 	if isNew {
 		if err := ensureDir(b.home, documentsDir); err != nil {
@@ -192,8 +192,8 @@ func (b *backend) lockStore() error {
 	return err
 }
 
-// writeSchema is the last step of creating a store, or of converting one. It also syncs the new directories, including
-// the parents of the store.
+// writeSchema is the last step of creating a store, or of converting one. It also syncs the new
+// directories, including the parents of the store.
 func (b *backend) writeSchema() error {
 	if err := b.disk.create(stagedFile, fmt.Appendln(nil, schemaVersion), time.Now()); err != nil {
 		return err

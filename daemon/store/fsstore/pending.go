@@ -50,8 +50,8 @@ func (*readContent) Close() error { return nil }
 // largeSize is the size from which on a document is written to its file before it is read.
 const largeSize = 1 << 20
 
-// Open implements an optional method of store.Backend. A document that is in a log is read as a
-// whole, because the log changes.
+// Open implements an optional method of store.Backend. A document in a log is read as a whole,
+// because the log changes.
 func (b *backend) Open(_ context.Context, path string) (content io.ReadCloser, size int64, err error) {
 	b.files.RLock()
 	if doc, ok := b.pending.Docs[path]; ok && doc.size >= largeSize {

@@ -24,13 +24,13 @@ func specials() string {
 	return strings.TrimLeft(text, "\x00") + "\x7f"
 }
 
-// prober finds out which names a file system takes, by creating files in a folder of their own.
+// prober finds out which names a file system accepts, by creating files in a folder of their own.
 type prober struct {
 	disk  disk
 	files *store.Files
 }
 
-// probe finds out which names the folder of the documents takes. It is an error if it takes none at
+// probe finds out which names the folder of the documents accepts. It fails if it accepts none at
 // present, as on a full disk.
 func (b *backend) probe() (store.Folder, error) {
 	p := prober{b.disk, &b.files}

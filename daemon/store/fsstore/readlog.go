@@ -6,7 +6,6 @@ import (
 	"fmt"
 )
 
-// logContent is what was read from a log.
 type logContent struct {
 	log     *log
 	records []record
@@ -16,8 +15,8 @@ type logContent struct {
 	torn bool
 }
 
-// readLog reads a log, whose contents of operations are at offsets of the file. It fails if a record
-// that is known to be durable is not there.
+// readLog reads a log, whose contents of operations are at offsets of the file. It fails if a
+// record that is known to be durable is missing.
 func readLog(l *log) (c logContent, err error) {
 	data, err := l.content(0, l.size)
 	if err != nil {
@@ -84,8 +83,7 @@ func hasLater(magic string, data []byte, salt, number uint64) bool {
 	}
 }
 
-// order returns the older one of two logs first. It fails if their records are not all that there
-// were.
+// order returns the older one of two logs first. It fails if records are missing.
 func order(a, b logContent) (older, newer logContent, err error) {
 	older, newer = a, b
 	if newer.log.number < older.log.number || newer.log.number == older.log.number && len(older.records) > 0 {

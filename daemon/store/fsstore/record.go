@@ -9,7 +9,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// After its header, a log is a sequence of records, each of which is a commit:
+// After its header, a log is a sequence of records. Each record is a commit:
 //
 //	4 bytes   recordMagic
 //	4 bytes   CRC-32C of all that follows, up to the end of the record
@@ -22,12 +22,12 @@ import (
 //
 //	1 byte    kind: writeKind or deleteKind
 //	4 bytes   length of the path, and the path
-//	1 byte    1 if a fileSum of 16 bytes follows, which is of the file before the commit; else 0
+//	1 byte    1 if a fileSum of 16 bytes follows, for the file before the commit; else 0
 //	8 bytes   of a write: length of the content, and the content
 //
-// Integers are big-endian. What follows the last record is zeros, or remains of records with another
-// salt, which are ignored. So is a record that is not complete and not known to be durable: it was
-// being written when the process or the machine stopped.
+// Integers are big-endian. The last record is followed by zeros, or by remains of records with
+// another salt, which are ignored. An incomplete record that is not known to be durable is ignored
+// too: it was being written when the process or the machine stopped.
 const (
 	recordMagic  = "fsl3"
 	recordHeader = 4 + 4 + 8 + 8 + 8 + 8
@@ -55,8 +55,8 @@ type loggedOp struct {
 	offset, size int64 // of the content, from the beginning of the record
 }
 
-// encodeRecord returns the bytes of a record in pieces, and where the record has the contents. Large
-// contents are not copied. before has the sum of the file of each operation.
+// encodeRecord returns the bytes of a record in pieces, and the places of the contents in the
+// record. Large contents are not copied. before has the sum of the file of each operation.
 func encodeRecord(salt, number uint64, when time.Time, ops []store.Op, before []fileSum) (pieces [][]byte, logged []loggedOp) {
 	piece := make([]byte, 8, recordHeader+256)
 	copy(piece, recordMagic)
@@ -104,8 +104,9 @@ func appendPath(data []byte, op loggedOp) []byte {
 	return append(data, op.path...)
 }
 
-// decodeRecord decodes the record at the beginning of data. ok is false if there is no complete one.
-// A complete one that cannot be decoded is an error. magic is recordMagic or oldRecordMagic.
+// decodeRecord decodes the record at the beginning of data. ok is false if there is no complete
+// one. A complete record that cannot be decoded is an error. magic is recordMagic or
+// oldRecordMagic.
 func decodeRecord(magic string, data []byte) (r record, ok bool, err error) {
 	if len(data) < recordHeader || string(data[:4]) != magic {
 		return r, false, nil

@@ -12,8 +12,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// openLogs opens both logs, and completes the files of the documents that they have. closed reports
-// whether the store was closed: then the logs have nothing, and do not matter.
+// openLogs opens both logs, and completes the files of their documents. closed reports whether the
+// store was closed: then the logs are empty, and their state does not matter.
 func (b *backend) openLogs(closed bool) (err error) {
 	var contents [2]logContent
 	for i, l := range []**log{&b.active, &b.spare} {
@@ -38,7 +38,7 @@ func (b *backend) openLogs(closed bool) (err error) {
 	if err != nil {
 		return err
 	}
-	// The older log gets the next records, because the other one must be there until it is emptied.
+	// The older log gets the next records, because the newer one must be kept until it is emptied.
 	b.active, b.spare, b.number = older.log, newer.log, newer.log.number
 	return b.replay([]logContent{older, newer})
 }
@@ -62,7 +62,8 @@ func (b *backend) replay(logs []logContent) error {
 	case err != nil:
 		return fmt.Errorf("finish interrupted writes: %w", err)
 	}
-	// The older one first: without the newer one, it would bring back what that has replaced.
+	// The older one first: without the newer one, it would bring back documents that the newer one
+	// has replaced.
 	for _, c := range logs {
 		if len(c.records) == 0 && !c.torn && c.headers == 2 {
 			continue
@@ -77,8 +78,8 @@ func (b *backend) replay(logs []logContent) error {
 	return nil
 }
 
-// keepLogs leaves the logs as they are, because there are documents in them that cannot be written to
-// their files. Commits go to the newer one.
+// keepLogs leaves the logs as they are, because they have documents that cannot be written to their
+// files. Commits go to the newer one.
 func (b *backend) keepLogs(older, newer logContent) {
 	b.active, b.spare = newer.log, older.log
 	if len(older.records) > 0 {
@@ -86,7 +87,7 @@ func (b *backend) keepLogs(older, newer logContent) {
 	}
 }
 
-// report logs what is not used of a log.
+// report logs the unused parts of a log.
 func (b *backend) report(c logContent) {
 	if c.torn {
 		b.logger.Warn("incomplete write discarded: it was not acknowledged", "file", c.log.name, "offset", c.log.end,
@@ -97,8 +98,8 @@ func (b *backend) report(c logContent) {
 	}
 }
 
-// restore makes the files of the documents what the history of the logs says. A file that somebody
-// else has changed is kept. After a stuckError all other documents are in their files.
+// restore updates the files of the documents to the history of the logs. It keeps a file that
+// somebody else has changed. After a stuckError all other documents are in their files.
 func (b *backend) restore(history map[string][]*logEntry, where keeper) error {
 	if len(history) == 0 {
 		return nil
@@ -141,12 +142,12 @@ func (b *backend) restore(history map[string][]*logEntry, where keeper) error {
 	return cmp.Or(b.disk.sync(), stuck)
 }
 
-// waitingFor returns what is pending: deletions or writes.
+// waitingFor returns the pending deletions or the pending writes.
 func (b *backend) waitingFor(deletions bool) []*logEntry {
 	return slices.DeleteFunc(b.waiting(), func(doc *logEntry) bool { return doc.deleted != deletions })
 }
 
-// fileCondition says what a crash has left of a document.
+// fileCondition is the condition of a document's file after a crash.
 type fileCondition string
 
 const (
@@ -166,8 +167,8 @@ func (b *backend) logRestored(doc *logEntry, state fileCondition) {
 	b.logger.Info(what, "path", doc.path, "why", string(state))
 }
 
-// compare compares the file of a document with all that the logs have of it. last is the last of the
-// versions. No times decide, because clocks can be set, and files be restored.
+// compare compares the file of a document with all its versions in the logs. last is the last of
+// the versions. Times do not decide, because clocks can be set, and files be restored.
 func (b *backend) compare(file string, last *logEntry, versions []*logEntry) (fileCondition, error) {
 	info, err := b.files.Root.Lstat(cmp.Or(file, last.path))
 	switch {
@@ -242,8 +243,8 @@ func (b *backend) readFile(name string, limit int64) (found []byte, sum fileSum,
 	return nil, sum, err
 }
 
-// torn reports whether a crash can have left found of a file to which data was written, without a
-// sync: all of it or its beginning, parts of which are zeros.
+// torn reports whether found can be the content of a file after data was written to it without a
+// sync and the machine crashed: data or its beginning, with some parts replaced by zeros.
 func torn(found, data []byte) bool {
 	if len(found) > len(data) {
 		return false

@@ -16,25 +16,25 @@ import (
 	"evalctl/daemon/store"
 )
 
-// olderDir has, in a folder that Salvage has made, versions of documents that are not the last one:
-// below the number of their write, or below olderFiles if they were in the folder of the documents.
+// olderDir has, in a folder that Salvage has made, earlier versions of documents: below the number
+// of their write, or below olderFiles if they were in the folder of the documents.
 const (
 	olderDir   = "older"
 	olderFiles = "files"
 )
 
-// SalvageReport says what Salvage has found.
+// SalvageReport is the result of Salvage.
 type SalvageReport struct {
 	Documents int      // that were copied
-	FromLogs  int      // those of them that no file had
+	FromLogs  int      // documents that were only in logs
 	Older     int      // versions
 	Lost      []string // what could not be read, a sentence each
 }
 
-// Salvage copies what can be read of the store in dir to the folder out, which it creates, and which
-// Open takes for a new store with these documents. Of each document it takes what the logs have last,
-// otherwise its file; other versions are in the folder older of out. It changes nothing in dir, and does
-// not lock it: no program may have it open.
+// Salvage copies the readable documents of the store in dir to the folder out, which it creates,
+// and which Open takes for a new store with these documents. It takes the last version of each
+// document in the logs, otherwise its file. Other versions go to the folder older of out. It
+// changes nothing in dir, and does not lock it: no program may have it open.
 func Salvage(ctx context.Context, dir, out string) (SalvageReport, error) {
 	s := &salvager{docs: map[string]version{}}
 	root, err := os.OpenRoot(dir)
@@ -124,7 +124,8 @@ func (s *salvager) readLogs(root *os.Root) error {
 	return nil
 }
 
-// findRecords finds the complete records of a log, those that are left of earlier times included.
+// findRecords finds the complete records of a log, including those that are left from earlier
+// times.
 func (s *salvager) findRecords(data []byte) {
 	header, _, headers := latestHeader(data)
 	first, isFirst, _ := decodeRecord(oldRecordMagic, data)
@@ -135,7 +136,7 @@ func (s *salvager) findRecords(data []byte) {
 			return
 		}
 		at += i
-		// Whether the record may not be in files yet. If it is not known, it may.
+		// current is set if the record may be missing in files. Without a header it is set.
 		r, ok, err := decodeRecord(recordMagic, data[at:])
 		current := headers == 0 || r.salt == header.salt
 		if !ok {
@@ -167,7 +168,7 @@ func (s *salvager) reportMissing() {
 	}
 }
 
-// writeVersions writes what the logs have.
+// writeVersions writes the versions in the logs.
 func (s *salvager) writeVersions() error {
 	for _, path := range slices.Sorted(maps.Keys(s.docs)) {
 		if v := s.docs[path]; !v.deleted {
@@ -188,8 +189,8 @@ func (s *salvager) writeVersions() error {
 	return nil
 }
 
-// copyFiles copies the files of documents. Where the logs have a later version, and it is not the
-// same, the file is an older one.
+// copyFiles copies the files of documents. If the logs have a later, different version, the file is
+// an older one.
 func (s *salvager) copyFiles(ctx context.Context, root *os.Root) error {
 	documents, err := root.OpenRoot(documentsDir)
 	if err != nil {
@@ -228,8 +229,8 @@ func (s *salvager) copyFiles(ctx context.Context, root *os.Root) error {
 	})
 }
 
-// writeDocument writes a document, unless it is above or below another one: then something is lost,
-// and it becomes an older version.
+// writeDocument writes a document. A document above or below another one cannot be written, and
+// becomes an older version.
 func (s *salvager) writeDocument(path string, data []byte, when time.Time) error {
 	s.Documents++
 	err := s.write(documentsDir+"/"+store.EncodePath(path), data, when)

@@ -11,8 +11,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// work does what is due: it writes documents to their files, or empties a log. The next write reports
-// an error.
+// work does the work that is due: it writes documents to their files, or empties a log. The next
+// write reports an error.
 func (b *backend) work() {
 	b.settling <- struct{}{}
 	defer func() { <-b.settling }()
@@ -78,8 +78,8 @@ func (b *backend) settleAll() error {
 	}
 }
 
-// fill returns the log that is to be emptied, or nil if there is none. Commits go to the other one.
-// left reports whether it is left from an earlier call and the other one is not empty.
+// fill returns the log to empty, or nil if there is none. Commits go to the other one. left reports
+// whether the log is left from an earlier call and the other one is not empty.
 func (b *backend) fill() (full *log, left bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,8 +94,8 @@ func (b *backend) fill() (full *log, left bool, err error) {
 	return b.full, false, nil
 }
 
-// prepareSpare makes sure that commits can go on in another log, with room for deletions. It requires
-// mu.
+// prepareSpare makes sure that commits can go on in another log, with room for deletions. The
+// caller holds mu.
 func (b *backend) prepareSpare() error {
 	if b.spare != nil && b.spare.size < firstLogSize {
 		return b.spare.grow(firstLogSize)
@@ -103,9 +103,9 @@ func (b *backend) prepareSpare() error {
 	return nil
 }
 
-// settleLog makes the documents of a log durable in their files, and empties it, also if it returns a
-// stuckError. Those of the other
-// log are written too, because a deletion among them may make the room that is needed.
+// settleLog makes the documents of a log durable in their files, and empties the log, also if it
+// returns a stuckError. It also writes the documents of the other log, because a deletion among
+// them may make the necessary room.
 func (b *backend) settleLog(l *log) error {
 	b.laying.Lock()
 	err := b.layOut(b.waiting(), nil)
@@ -123,15 +123,15 @@ func (b *backend) settleLog(l *log) error {
 	return cmp.Or(err, stuck)
 }
 
-// waiting returns what is pending.
+// waiting returns the pending operations.
 func (b *backend) waiting() []*logEntry {
 	b.files.RLock()
 	defer b.files.RUnlock()
 	return slices.AppendSeq(make([]*logEntry, 0, len(b.pending.Docs)), maps.Values(b.pending.Docs))
 }
 
-// sortDocs puts deletions first, because a document can be below one that was deleted, and documents
-// of a directory next to each other.
+// sortDocs puts deletions first, because a document can be below a deleted one, and documents of a
+// directory next to each other.
 func sortDocs(docs []*logEntry) {
 	slices.SortFunc(docs, func(a, b *logEntry) int {
 		if a.deleted != b.deleted {
@@ -144,9 +144,9 @@ func sortDocs(docs []*logEntry) {
 	})
 }
 
-// layOut writes documents to their files. It can be repeated after an error or a crash. The contents
-// are read from the logs, unless ops has the operations with them. After an error that is due to one
-// document it goes on with the others, and returns a stuckError. It requires laying.
+// layOut writes documents to their files. It can be repeated after an error or a crash. It reads
+// the contents from the logs, unless ops has the operations with them. After an error of one
+// document it goes on with the others, and returns a stuckError. The caller holds laying.
 func (b *backend) layOut(docs []*logEntry, ops []store.Op) (err error) {
 	defer b.disk.release()
 	contents := make(map[string][]byte, len(ops))
@@ -228,8 +228,8 @@ func (b *backend) removeFile(path string) error {
 	return nil
 }
 
-// writeFile creates or replaces the file of a document. If the file system does not take a name that
-// it should have taken, the names are encoded.
+// writeFile creates or replaces the file of a document. If the file system unexpectedly rejects a
+// name, the names are encoded.
 func (b *backend) writeFile(doc *logEntry, data []byte) error {
 	file, err := b.files.Place(doc.path, true)
 	if err != nil {

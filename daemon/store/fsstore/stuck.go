@@ -10,8 +10,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// stuckError is why a document cannot be written to its file, although others can. Such a document is
-// read from the log, and stays there.
+// stuckError is why a document cannot be written to its file, although others can. Such a document
+// is read from the log, and stays there.
 type stuckError struct{ error }
 
 func (e stuckError) Unwrap() error { return e.error }
@@ -34,7 +34,7 @@ func isOfOneDocument(err error) bool {
 	return false
 }
 
-// carry writes the documents of a log that are stuck to the other one, so that it can be emptied.
+// carry copies the stuck documents of a log to the other log, so that the log can be emptied.
 func (b *backend) carry(l *log) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,8 +65,8 @@ func (b *backend) carry(l *log) error {
 	return nil
 }
 
-// checkWritable rejects a document in a folder that the daemon may not write to, before it is in the
-// log. It asks once for each folder.
+// checkWritable rejects a document in a folder that the daemon may not write to, before the
+// document is in the log. It checks each folder once.
 func (b *backend) checkWritable(path string) error {
 	dir := store.FileDir(path)
 	if b.writable[dir] {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncAll makes all changes of the store durable, with one call for the whole filesystem instead
+// syncAll makes all changes of the store durable, with one call for the whole file system instead
 // of one for each file.
 func syncAll(home *os.Root) error {
 	f, err := home.Open(".")

@@ -63,7 +63,8 @@ func (b *backend) upgrade() (err error) {
 	if len(records) > 0 && records[0].log == b.spare {
 		slices.Reverse(logs)
 	}
-	// The older one first: without the newer one, it would bring back what that has replaced.
+	// The older one first: without the newer one, it would bring back documents that the newer one
+	// has replaced.
 	for _, l := range logs {
 		if err := errors.Join(l.shorten(0), l.file.datasync()); err != nil {
 			return err
@@ -77,7 +78,7 @@ func (b *backend) upgrade() (err error) {
 	return b.home.RemoveAll(undoDir)
 }
 
-// readOldLogs returns what the logs of an older layout have, in the order in which it was committed.
+// readOldLogs returns the operations in the logs of an older layout, in the order of their commits.
 func (b *backend) readOldLogs(logs []*log) ([]*logEntry, error) {
 	var docs []*logEntry
 	type numbered struct {

@@ -16,7 +16,7 @@ const (
 	tenantPart = "{tenant}"
 )
 
-// braced matches what looks like one of these parts.
+// braced matches text that looks like one of these parts.
 var braced = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\{[A-Za-z_-]*\}`)
 })
@@ -32,9 +32,9 @@ const defaultBranch = "main"
 type Address struct{ url, branch string }
 
 // ParseAddress checks a URL and a branch. An empty branch means main if the URL contains {brain},
-// and else {brain}, so that each brain has a branch of its own. With tenants, brains may belong to
-// different tenants, and {tenant} must be in one of both: otherwise a brain could receive the
-// documents of another tenant's deleted brain that had the same id.
+// and else {brain}, so that each brain has a branch of its own. With tenants, {tenant} must be in
+// one of both: otherwise a brain could receive the documents of another tenant's deleted brain with
+// the same id.
 //
 // A URL is one of https, http, ssh, git or file, USER@HOST:PATH as of scp, or an absolute path. It
 // must not contain a password, and for http no user either, because that is often a token.
@@ -61,7 +61,7 @@ func ParseAddress(rawURL, branch string, tenants bool) (Address, error) {
 	return a, nil
 }
 
-// scp matches the addresses of scp, of which git understands HOST:PATH with and without a user.
+// scp matches the addresses of scp. Git understands HOST:PATH with and without a user.
 var scp = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([A-Za-z0-9_.][A-Za-z0-9_.-]*@)?[A-Za-z0-9_.][A-Za-z0-9_.-]*:[^:]`)
 })

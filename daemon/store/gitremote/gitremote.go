@@ -82,8 +82,8 @@ func (r *Remote) Check(ctx context.Context) error {
 	return nil
 }
 
-// ErrUnreachable is the error of a repository that is not here yet and cannot be fetched either. It
-// does not say where the remote is, because clients may read it.
+// ErrUnreachable is the error of a repository that is neither here nor can be fetched. It does not
+// name the remote, because clients may read it.
 var ErrUnreachable = errors.New("git remote cannot be reached")
 
 // unavailable is ErrUnreachable as the error of a store that may be available later.
@@ -95,7 +95,7 @@ func (unavailable) Error() string {
 func (unavailable) Unwrap() []error { return []error{ErrUnreachable, store.ErrReadOnly} }
 
 // Open opens the repository of a brain in dir, after a pull. If the remote cannot be reached, a
-// repository that was pulled or written before is used as it is, and a new one is an error.
+// repository that was pulled or written before is used unchanged, and a new one is an error.
 //
 // Writes to a repository that cannot be rebased on the remote fail with store.ErrConflict, until a
 // pull succeeds.
@@ -118,12 +118,11 @@ func (r *Remote) Open(ctx context.Context, dir, brain, tenant string, opts gitst
 	return s.repo.Store, nil
 }
 
-// Interrupt ends what waits for the remote: the opening of new stores and the work in the
-// background.
+// Interrupt ends all waits for the remote: the opening of new stores and the background work.
 func (r *Remote) Interrupt() { r.cancel() }
 
-// Close pushes what is not pushed yet, with one attempt for each open repository, and ends the work
-// in the background. It reports what could not be pushed to the log.
+// Close pushes unpushed commits, with one attempt for each open repository, and ends the background
+// work. It logs the repositories that could not be pushed.
 func (r *Remote) Close() {
 	r.Interrupt()
 	r.closing.Store(true)
@@ -143,7 +142,7 @@ func (r *Remote) Close() {
 	pushes.Wait()
 }
 
-// Metrics returns what /metrics reports about the remotes.
+// Metrics returns the metrics of the remotes.
 func (r *Remote) Metrics() []prometheus.Collector {
 	count := func(name, help string, has func(*syncer) bool) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {

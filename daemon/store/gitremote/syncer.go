@@ -135,7 +135,7 @@ func (s *syncer) sleep(d time.Duration) bool {
 	}
 }
 
-// sync pushes what is pending, after a pull if the caller wants one or the push needs it.
+// sync pushes unpushed commits, after a pull if the caller wants one or the push needs it.
 func (s *syncer) sync(pullFirst bool) {
 	select {
 	case s.remote.slots <- struct{}{}:
@@ -180,7 +180,7 @@ func (s *syncer) pull(ctx context.Context) error {
 	case errors.Is(err, store.ErrConflict):
 		cause := err
 		if e, ok := errors.AsType[*store.Error](err); ok {
-			cause = e.Err // without the operation, which is not that of the refused request
+			cause = e.Err // without the operation, which differs from the refused request
 		}
 		if s.conflict.Swap(&cause) == nil {
 			s.logger.Error("the brain conflicts with the git remote: writes are refused until it is resolved there, "+

@@ -61,8 +61,8 @@ func (b *backend) Commit(ctx context.Context, c store.Commit) error {
 	return nil
 }
 
-// recordChanges writes the content of documents to the object database and returns the changes
-// that the operations make.
+// recordChanges writes the content of documents to the object database and returns the changes that
+// the operations make.
 func (b *backend) recordChanges(ops []store.Op) ([]change, error) {
 	var changes []change
 	for _, op := range ops {
@@ -160,8 +160,8 @@ func message(c store.Commit) string {
 // oneLine is sanitize without line breaks and surrounding space.
 func oneLine(text string) string { return strings.TrimSpace(sanitize(text, "")) }
 
-// sanitize replaces control characters, except the allowed ones, with spaces. They could
-// otherwise control a terminal, or end a field of the commit object.
+// sanitize replaces control characters, except the allowed ones, with spaces. They could otherwise
+// control a terminal, or end a field of the commit object.
 func sanitize(text, allowed string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {

@@ -16,9 +16,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// The documents are the files of HEAD that can be documents. Other files of the worktree, which git
-// does not track, are left alone, and so is what else HEAD has: it stays in the commits, but is not
-// laid out.
+// The documents are the files of HEAD that can be documents. Untracked files of the worktree are
+// left alone. Other entries of HEAD stay in the commits, but are not laid out.
 
 // inHead is a document in HEAD.
 type inHead struct{}
@@ -111,7 +110,7 @@ func (b *backend) judge() func(string) (bool, string) {
 	}
 }
 
-// checkFree rejects writes where there is something that is not a document, which they would replace.
+// checkFree rejects writes that would replace something other than a document.
 func (b *backend) checkFree(ops []store.Op) error {
 	for _, op := range ops {
 		if op.Kind != store.OpWrite || b.isTracked(op.Path) {
@@ -177,7 +176,7 @@ func fold(names map[string]string, p string) bool {
 	return true
 }
 
-// refusal returns why the file system has no file for a path, if it says so.
+// refusal returns why the file system rejects a path, or "".
 func (b *backend) refusal(path string) string {
 	if _, err := b.Root.Lstat(path); store.IsNameError(err) {
 		return "has a name that the file system does not take"
@@ -185,8 +184,8 @@ func (b *backend) refusal(path string) string {
 	return ""
 }
 
-// noteOthers finds what HEAD has besides documents, and logs what is new. unfit are documents that the
-// file system cannot have.
+// noteOthers finds the entries of HEAD that are not documents, and logs new ones. unfit are
+// documents that the file system cannot have.
 func (b *backend) noteOthers(unfit []change) error {
 	_, list, err := b.objects.changes(plumbing.ZeroHash, b.head.tree)
 	if err != nil {

@@ -34,8 +34,8 @@ type Options struct {
 	store.Options
 	// Sign returns a signature for every commit that the store makes: the first one of a new
 	// repository, all later ones, and those that Pull rebases. Nothing else is signed. The
-	// signature is detached and ASCII-armored, and is stored unchanged in the header of the
-	// commit. An error leaves the store unchanged. Default: commits are not signed.
+	// signature is detached and ASCII-armored, and is stored unchanged in the header of the commit.
+	// An error leaves the store unchanged. Default: commits are not signed.
 	Sign func(context.Context, SignRequest) (string, error)
 	// Branch is created in a new repository, and must be checked out in an existing one. Default:
 	// main in a new repository, otherwise the branch that is checked out.
@@ -50,12 +50,12 @@ type Options struct {
 	RemoteBranch string
 	// UserSettings permits Push and Pull to use the git settings of the user and the system, such
 	// as credential helpers, and the variables by which git finds keys and credentials. git never
-	// asks for any. Default: only the settings of the repository apply.
+	// prompts for any. Default: only the settings of the repository apply.
 	UserSettings bool
-	// Admit is called before every commit except those of Pull and the first one of a repository.
-	// Its error rejects the commit.
+	// Admit is called before every commit except the commits of Pull and the first one of a
+	// repository. Its error rejects the commit.
 	Admit func() error
-	// OnClose is called once when the store begins to close. It may push, but neither pull nor use
+	// OnClose is called once when the store begins to close. It may push, but must not pull or use
 	// the documents.
 	OnClose func()
 }
@@ -73,28 +73,27 @@ type Repo struct {
 
 // Open opens the repository in dir. If dir does not exist or is empty, Open creates a repository
 // with an empty first commit. It returns an error for a bare repository, a linked worktree, a
-// detached HEAD, and an unfinished merge or rebase. The filesystem must support hard links.
+// detached HEAD, and an unfinished merge or rebase. The file system must support hard links.
 //
-// The documents are the plain files of HEAD that have valid paths. What else HEAD has stays in the
-// commits, but is not laid out. Files that are not tracked are left alone. Skipped names both, except
-// for ignored files.
+// The documents are the plain files of HEAD that have valid paths. Other entries of HEAD stay in
+// the commits, but are not laid out. Untracked files are left alone. Skipped names both, except for
+// ignored files.
 //
 // After a crash Open repairs the worktree, so that all of a commit is stored or none of it. Any
 // other difference between the documents and HEAD was made by hand. Then Open fails; the changed
-// files must first be committed or discarded. Open also fails if the store is already open, in
-// this or in another process. A layout that is newer than this package supports is
-// store.ErrSchemaVersion.
+// files must first be committed or discarded. Open also fails if the store is already open, in this
+// or in another process. A layout newer than this package supports is store.ErrSchemaVersion.
 //
 // Every mutation is durable when it returns. It fails with store.ErrConflict if another program has
-// moved the branch. Then, or once Replaced has found it out, the store is Broken, and reopening it
-// sets the files to the new commit. A lock file of another program is store.ErrLocked.
+// moved the branch. Then, or once Replaced has noticed, the store is Broken, and reopening it sets
+// the files to the new commit. A lock file of another program is store.ErrLocked.
 // BatchOptions.Reason is the subject of a commit and Message its body. The committer is always
 // evalctl <evalctl@localhost>, which is also the default for Author and Email. Control characters
 // in all of these are replaced with spaces.
 //
-// Paths that git reserves are store.ErrInvalidPath: those with a segment .git or .gitmodules,
-// including their other spellings on other systems. So is a path that the file system does not take.
-// A write where there is a file that is not tracked is store.ErrConflict. Documents do not affect what is committed:
+// Paths that git reserves are store.ErrInvalidPath: paths with a segment .git or .gitmodules,
+// including their other spellings on other systems. So is a path that the file system rejects. A
+// write where there is an untracked file is store.ErrConflict. Documents do not affect commits:
 // .gitignore and .gitattributes have no effect on the store.
 func Open(ctx context.Context, dir string, opts *Options) (*Repo, error) {
 	if opts == nil {
@@ -122,10 +121,11 @@ type backend struct {
 
 	// tracked are the documents. The lock of Files guards it.
 	tracked store.Overlay[inHead]
-	// others is what HEAD has besides documents, with reasons. unfit are those of them that could be
-	// documents on another file system. Both are replaced as a whole, under the lock of Files.
+	// others has the entries of HEAD that are not documents, with reasons. unfit has those that
+	// could be documents on another file system. Both are replaced as a whole, under the lock of
+	// Files.
 	others, unfit map[string]string
-	folds         bool // names that differ only in case are those of one file
+	folds         bool // names that differ only in case belong to one file
 
 	// The fields below are used only during a mutation.
 
@@ -133,8 +133,8 @@ type backend struct {
 	index *splitIndex // nil if the next commit writes all of it
 	// sinceCheckpoint is the number of commits since the files were last synced to disk.
 	sinceCheckpoint int
-	// broken is the error after which the files may differ from what was committed, or nil.
-	// Reopening the store repairs them.
+	// broken is the error after which the files may differ from the commit, or nil. Reopening the
+	// store repairs them.
 	broken error
 }
 
@@ -159,8 +159,8 @@ func (b *backend) Follow(apply func(context.Context, string, func() ([]store.Cha
 	b.external = apply
 }
 
-// Close waits for a running push or fetch, updates the index, and releases the lock last. A
-// broken store is left as it is, for Open to repair.
+// Close waits for a running push or fetch, updates the index, and releases the lock last. It leaves
+// a broken store unchanged, for Open to repair.
 func (b *backend) Close() error {
 	if b.opts.OnClose != nil {
 		b.opts.OnClose()

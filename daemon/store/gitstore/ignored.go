@@ -9,11 +9,12 @@ import (
 	"evalctl/daemon/store"
 )
 
-// ignoreRules tells which files git ignores, from the files .gitignore of the worktree and .git/info/exclude.
+// ignoreRules determines the files that git ignores, from the files .gitignore of the worktree and
+// .git/info/exclude.
 type ignoreRules struct {
 	b  *backend
 	mu sync.Mutex
-	// patterns are those of a directory and its parents.
+	// patterns has the patterns of a directory and its parents.
 	patterns map[string][]gitignore.Pattern
 }
 

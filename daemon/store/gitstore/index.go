@@ -19,8 +19,8 @@ const (
 	indexFile = "index"
 	indexLock = "index.lock"
 	markFile  = stateDir + "/index.lock"
-	// indexMark distinguishes a lock of this package, which a crash can leave behind, from one of
-	// a git program. The process that holds lockFile may take it over.
+	// indexMark distinguishes a lock of this package, which a crash can leave behind, from a git
+	// program's. The process that holds lockFile may take it over.
 	indexMark = "held by gitstore while the store is open\n"
 )
 
@@ -28,8 +28,8 @@ const (
 // does.
 //
 // The lock is created with the mark in it and then linked into place. If it were created empty, a
-// crash or a full disk could leave an empty lock, which looks like that of a git program: git
-// writes to the lock only at the end.
+// crash or a full disk could leave an empty lock, which looks like a git program's: git writes to
+// the lock only at the end.
 func (b *backend) lockIndex() error {
 	err := b.writeMark()
 	if err == nil {
@@ -48,8 +48,8 @@ func (b *backend) lockIndex() error {
 	return store.Locked(err, "another git program holds .git/%s; if none is running, one has crashed: remove the file", indexLock)
 }
 
-// writeMark creates markFile. It never writes to an existing file, which can have a second link
-// at indexLock after a crash.
+// writeMark creates markFile. It never writes to an existing file, which can have a second link at
+// indexLock after a crash.
 func (b *backend) writeMark() error {
 	if err := removeFile(b.git, markFile); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (b *backend) headEntries() ([]change, error) {
 	return entries, nil
 }
 
-// files returns c, or all that is below it if it is a directory, as far as an index can have it.
+// files returns c or, if it is a directory, all entries below it that an index can have.
 func (o *objects) files(c change, depth int) (list []change, err error) {
 	const deepest = 512 // of what git can check out
 	if depth > deepest || reserved(c.path) != nil && !strings.EqualFold(path.Base(c.path), ".gitmodules") {
@@ -126,8 +126,7 @@ func (o *objects) files(c change, depth int) (list []change, err error) {
 	return list, err
 }
 
-// removeShared removes the shared indexes, which only an index that was replaced refers to, except
-// one.
+// removeShared removes all shared indexes except one. Only replaced indexes refer to the others.
 func (b *backend) removeShared(except string) error {
 	names, err := fs.Glob(b.git.FS(), sharedPrefix+"*")
 	for _, name := range names {

@@ -24,8 +24,8 @@ import (
 // cacheSize limits the size of the objects that a store keeps in memory.
 const cacheSize = 4 * cache.MiByte
 
-// objects reads the object database through go-git. It writes loose objects itself, because
-// go-git cannot make them durable. It is not safe for concurrent use.
+// objects reads the object database through go-git. It writes loose objects itself, because go-git
+// cannot make them durable. It is not safe for concurrent use.
 type objects struct {
 	dir     string   // of .git
 	root    *os.Root // the same
@@ -60,8 +60,8 @@ func (o *objects) get(kind plumbing.ObjectType, hash plumbing.Hash) (plumbing.En
 	return obj, nil
 }
 
-// unreadable is the error of an object that is in no pack or file of its own, or is damaged there.
-// One that the system cannot read may be whole.
+// unreadable is the error of an object that is missing, or damaged in its pack or file. An object
+// that the system cannot read may be intact.
 func unreadable(kind plumbing.ObjectType, hash plumbing.Hash, err error) error {
 	err = fmt.Errorf("%s %s: %w", kind, hash, err)
 	if _, system := errors.AsType[syscall.Errno](err); system {

@@ -126,8 +126,8 @@ func (b *backend) openGit() error {
 	return b.checkGit()
 }
 
-// findGit reports whether the repository must be created, or whether its creation was
-// interrupted. It returns an error for a directory that cannot become a repository.
+// findGit reports whether the repository must be created, or whether its creation was interrupted.
+// It returns an error for a directory that cannot become a repository.
 func (b *backend) findGit() (isNew bool, err error) {
 	info, err := b.Root.Lstat(gitDir)
 	switch {
@@ -157,8 +157,8 @@ func (b *backend) findGit() (isNew bool, err error) {
 	return false, errors.New("is neither empty nor a git repository; run git init and git commit in it first")
 }
 
-// isEmptyGit returns true if the directory contains only an empty .git, which is the first thing
-// that is created. Otherwise it returns an error that wraps missing.
+// isEmptyGit returns true if the directory contains only an empty .git, which is created first.
+// Otherwise it returns an error that wraps missing.
 func (b *backend) isEmptyGit(missing error) (bool, error) {
 	for _, dir := range []string{".", gitDir} {
 		names, err := fs.ReadDir(b.Root.FS(), dir)
@@ -237,8 +237,8 @@ func (b *backend) prepare(ctx context.Context) error {
 }
 
 // checkUnborn returns an error if the branch of HEAD should have commits. The store makes the first
-// one before it writes schemaFile, so HEAD names another branch than it did, or the branch was
-// deleted.
+// commit before it writes schemaFile, so either HEAD names another branch than before, or the
+// branch was deleted.
 func (b *backend) checkUnborn() error {
 	_, err := b.Root.Lstat(path.Join(gitDir, schemaFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -35,7 +35,7 @@ var settings = []string{
 
 // userVariables are the variables, or their beginnings, by which the user of Options.UserSettings
 // tells git where settings, keys and credentials are. Others could redirect git to another
-// repository, or have it print what it sends.
+// repository, or make it print the data that it sends.
 var userVariables = []string{
 	"GIT_SSH=", "GIT_SSH_COMMAND=", "GIT_SSH_VARIANT=", "GIT_ASKPASS=", "GIT_PROXY_COMMAND=",
 	"GIT_SSL_", "GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=",
@@ -54,8 +54,8 @@ func (e *programError) Error() string {
 	return fmt.Sprintf("git %s exited with code %d: %s", e.command, e.code, e.detail)
 }
 
-// runGit runs the git program on the repository without a shell. The settings of the user, the
-// system and the environment are ignored; only those of the repository apply.
+// runGit runs the git program on the repository without a shell. It ignores the settings of the
+// user, the system and the environment; only the repository's settings apply.
 func (b *backend) runGit(ctx context.Context, command string, args ...string) (stdout []byte, err error) {
 	return runProgram(ctx, b.Root.Name(), false, command, args...)
 }
@@ -97,9 +97,9 @@ func runProgram(
 	return nil, fmt.Errorf("git %s: %w", command, err)
 }
 
-// programEnv returns the environment of a git program, which never asks anybody for anything. With
-// the settings of the user, it is the user's own: ssh and the helpers that these name for
-// credentials may read any variable.
+// programEnv returns the environment of a git program, which never prompts. With the settings of
+// the user, it is the user's own: ssh and the credential helpers in these settings may read any
+// variable.
 func programEnv(parent []string, userSettings bool) []string {
 	own := []string{"LC_ALL=C", "GIT_TERMINAL_PROMPT=0"}
 	if !userSettings {

@@ -17,18 +17,18 @@ import (
 	"evalctl/daemon/store"
 )
 
-// ErrStashed is the store.ErrConflict of a pull that succeeded, but had to move edits that were
-// made by hand to the stash.
+// ErrStashed is the store.ErrConflict of a pull that succeeded, but had to stash edits made by
+// hand.
 var ErrStashed = fmt.Errorf("%w: git pull restored remote changes but local stash pop conflicted", store.ErrConflict)
 
 // errMerge is returned when both sides have changed the same lines.
 var errMerge = errors.New("merge conflict")
 
-// integrate rebases the branch on upstream and returns the events for what has changed.
+// integrate rebases the branch on upstream and returns the events of the changes.
 //
-// The rebase uses objects only, and git merge-tree where both sides have changed a tree. If git
-// pull --rebase were interrupted, it would leave the worktree between two commits. It would also
-// leave the rebased commits unsigned.
+// The rebase uses only objects, and git merge-tree where both sides have changed a tree. An
+// interrupted git pull --rebase would leave the worktree between two commits. It would also leave
+// the rebased commits unsigned.
 func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) ([]store.ChangeEvent, error) {
 	if b.broken != nil {
 		return nil, b.broken
@@ -95,8 +95,8 @@ func (b *backend) missingCommits(
 	return list, nil
 }
 
-// rebase copies the commits that upstream does not have on top of it, and returns the last one.
-// It omits merges, commits whose changes upstream already has, and the empty first commit of a
+// rebase copies the commits that upstream does not have on top of it, and returns the last one. It
+// omits merges, commits whose changes upstream already has, and the empty first commit of a
 // repository that was created here.
 func (b *backend) rebase(ctx context.Context, upstream plumbing.Hash) (tip, error) {
 	at, err := b.objects.tip(upstream)
@@ -200,8 +200,8 @@ func changeEvents(changes []change) []store.ChangeEvent {
 }
 
 // keepEdits finds the files in changes that were edited by hand, and merges the edits into the
-// changes. If that is not possible, it stashes the edits and returns the changes unmodified, with
-// a conflict for Pull to return.
+// changes. If that is not possible, it stashes the edits and returns the changes unmodified, with a
+// conflict for Pull to return.
 func (b *backend) keepEdits(ctx context.Context, next tip, changes []change) (_ []change, conflict, err error) {
 	var edits []change
 	for _, c := range changes {
@@ -237,7 +237,7 @@ func (b *backend) keepEdits(ctx context.Context, next tip, changes []change) (_ 
 	return changes, nil, err
 }
 
-// mergeEdits returns changes with the content of the merged tree instead of that of next.
+// mergeEdits returns changes with the content of the merged tree instead of next's.
 func (b *backend) mergeEdits(merged plumbing.Hash, next tip, changes []change) ([]change, error) {
 	final := map[string]change{}
 	for _, c := range changes {

@@ -13,19 +13,19 @@ import (
 	"evalctl/daemon/store"
 )
 
-// moveBranch makes a commit effective: it moves the branch from one commit to another, or fails
-// and leaves it unchanged. It first syncs everything that the new commit needs.
+// moveBranch makes a commit effective: it moves the branch from one commit to another, or fails and
+// leaves it unchanged. It first syncs all objects of the new commit.
 //
-// It uses the same lock file as git, and replaces the ref by renaming. go-git would write into
-// the ref, and leave it empty after an interruption.
+// It uses the same lock file as git, and replaces the ref by renaming. go-git would write into the
+// ref, and leave it empty after an interruption.
 func (b *backend) moveBranch(from, to plumbing.Hash) error {
 	ref := string(b.branch)
 	lock := ref + ".lock"
 	if err := b.git.MkdirAll(store.FileDir(ref), dirMode); err != nil {
 		return err
 	}
-	// Opened before anything is changed, so that the sync at the end cannot fail for lack of a
-	// file descriptor.
+	// Opened before any change, so that the sync at the end cannot fail for lack of a file
+	// descriptor.
 	dir, err := b.git.Open(store.FileDir(ref))
 	if err != nil {
 		return err
@@ -75,8 +75,8 @@ func (b *backend) Replaced() bool {
 	if b.broken != nil {
 		return true
 	}
-	// Without go-git, which takes ten times as long. A ref that git has packed has no file. Through
-	// the path, because a Root follows a repository that is moved away.
+	// Without go-git, which takes ten times as long. Through the path, because a Root follows a
+	// repository that is moved away. A ref that git has packed has no file.
 	if ref, err := os.ReadFile(filepath.Join(b.objects.dir, filepath.FromSlash(string(b.branch)))); err == nil && string(ref) == b.head.commit.String()+"\n" {
 		return false
 	}
@@ -93,8 +93,9 @@ func (b *backend) markMoved() {
 	_ = b.checkpoint(stateMoved)
 }
 
-// resolve returns the zero hash for a ref that does not exist. It is store.ErrDamaged if the file of
-// the ref names no commit: go-git would go on without one, or with the older one of packed-refs.
+// resolve returns the zero hash for a ref that does not exist. It is store.ErrDamaged if the file
+// of the ref does not name a commit: go-git would go on without one, or with the older one of
+// packed-refs.
 func (b *backend) resolve(name plumbing.ReferenceName) (plumbing.Hash, error) {
 	if text, err := b.git.ReadFile(string(name)); err == nil && !namesCommit(string(text)) {
 		return plumbing.ZeroHash, store.Damaged(nil, ".git/%s is damaged and names no commit: restore it from a copy of the "+

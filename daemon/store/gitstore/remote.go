@@ -15,17 +15,17 @@ import (
 )
 
 // Push sends the branch to the remote. Commits can be made at the same time. If the remote has
-// commits that the branch does not have, it fails with store.ErrConflict; then Pull first. It
-// needs the git program.
+// commits that the branch does not have, it fails with store.ErrConflict; then Pull first. It needs
+// the git program.
 func (r *Repo) Push(ctx context.Context) error {
 	return wrap("push", r.backend.push(ctx))
 }
 
-// Pull fetches the branch from the remote and rebases the local commits on it. It publishes what
-// has changed as the events of one commit. The rebase omits merges, but not the commits that they
+// Pull fetches the branch from the remote and rebases the local commits on it. It publishes the
+// changes as the events of one commit. The rebase omits merges, but not the commits that they
 // combine, and commits whose changes the remote already has. Even after an error or a crash, the
-// store is either unchanged or at the new commit. Pull needs the git program, version 2.38 or
-// newer if both sides have new commits.
+// store is either unchanged or at the new commit. Pull needs the git program, version 2.38 or newer
+// if both sides have new commits.
 //
 // If a commit cannot be rebased, Pull fails with store.ErrConflict and the store is unchanged. If
 // the pull changes files that were edited by hand, the edits are merged with the changes. If that
@@ -68,8 +68,8 @@ func (r *Repo) Unpushed(ctx context.Context) (bool, error) {
 	return len(out) > 0, err
 }
 
-// Pristine reports whether the store has neither documents nor a state of the remote: it is as Open
-// creates it. It needs the git program.
+// Pristine reports whether the store is as Open creates it, with neither documents nor a state of
+// the remote. It needs the git program.
 func (r *Repo) Pristine(ctx context.Context) (bool, error) {
 	entries, err := r.List(ctx, "", store.ListOptions{})
 	if err != nil || len(entries) > 0 {
@@ -113,7 +113,6 @@ func (b *backend) addRemote(ctx context.Context) error {
 // remoteName returns remote/branch, as the error texts of the specification name it.
 func (b *backend) remoteName() string { return b.opts.Remote + "/" + b.remoteBranch().Short() }
 
-// remoteBranch returns the branch at the remote.
 func (b *backend) remoteBranch() plumbing.ReferenceName {
 	if b.opts.RemoteBranch != "" {
 		return plumbing.NewBranchReferenceName(b.opts.RemoteBranch)
@@ -146,7 +145,7 @@ func (b *backend) runRemote(ctx context.Context, command string, args ...string)
 	return err
 }
 
-// rejected matches the output of git push --porcelain if the remote has other commits. If they
+// rejected matches the output of git push --porcelain if the remote has other commits. If these
 // were pushed during this push, remoteRejected matches the output and raced matches stderr.
 var (
 	rejected = sync.OnceValue(func() *regexp.Regexp {

@@ -24,8 +24,8 @@ const checkpointEvery = 256
 
 // The first word of stateFile. It is followed by the last commit whose files are known to be on
 // disk. While the state is open, files that later commits have changed may have any of their
-// versions. It is moved after another program has moved the branch: the files are still those of
-// the commit.
+// versions. The state is moved after another program has moved the branch: the files still belong
+// to the commit.
 const (
 	stateOpen  = "open"
 	stateClean = "clean"
@@ -52,8 +52,8 @@ func (b *backend) closeCleanly() error {
 	return b.unlockIndex()
 }
 
-// repair removes what a crash has left behind and restores the files that the crash, or a move of
-// the branch, can have left out of date. It returns an error if any other file differs from HEAD.
+// repair removes the remains of a crash and restores the files that the crash, or a move of the
+// branch, can have left out of date. It returns an error if any other file differs from HEAD.
 func (b *backend) repair() error {
 	if err := removeFile(b.git, tempFile); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (b *backend) repair() error {
 		return err
 	}
 	if state == stateOpen {
-		// So that git status shows only what was changed by hand.
+		// So that git status shows only changes made by hand.
 		if err := b.writeIndex(); err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (b *backend) restore(changes []change) error {
 }
 
 // readState returns the first word of stateFile and its commit. Both are zero for a repository that
-// was not a store until now, and the commit before the first one.
+// was not a store until now, and the commit is zero before the first one.
 func (b *backend) readState() (state string, mark tip, err error) {
 	text, err := b.git.ReadFile(stateFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,8 +172,8 @@ func (b *backend) readState() (state string, mark tip, err error) {
 	return state, mark, err
 }
 
-// movedPaths returns the paths of the files that are as they were in the commit mark, and that are
-// others in HEAD.
+// movedPaths returns the paths of the files that are unchanged since the commit mark, and that
+// differ in HEAD.
 func (b *backend) movedPaths(mark tip) (map[string]bool, error) {
 	before, _, err := b.objects.changes(b.head.tree, mark.tree)
 	if err != nil {
@@ -190,7 +190,7 @@ func (b *backend) movedPaths(mark tip) (map[string]bool, error) {
 	return paths, nil
 }
 
-// uncertainPaths returns the paths of the files that can be out of date after a crash: those that
+// uncertainPaths returns the paths of the files that can be out of date after a crash: files that
 // the commits since the last checkpoint, mark, have changed. A pull first makes a checkpoint,
 // because it may replace these commits.
 func (b *backend) uncertainPaths(mark tip) (map[string]bool, error) {
@@ -231,10 +231,10 @@ func (b *backend) uncertainPaths(mark tip) (map[string]bool, error) {
 	return paths, nil
 }
 
-// diffWorktree returns the changes that would make the documents of the worktree equal to those of
-// HEAD, and those that the worktree cannot have. It reads every file, because neither size nor time
-// nor the index proves that a file is unchanged. A file that cannot be read counts as unchanged.
-// It sets tracked.
+// diffWorktree returns the changes that would make the documents of the worktree equal to HEAD, and
+// the changes that the worktree cannot have. It reads every file, because neither size nor time nor
+// the index proves that a file is unchanged. An unreadable file counts as unchanged. It sets
+// tracked.
 func (b *backend) diffWorktree() (differing, unfit []change, err error) {
 	documents, _, err := b.objects.changes(plumbing.ZeroHash, b.head.tree)
 	if err != nil {
@@ -270,7 +270,8 @@ func (b *backend) diffWorktree() (differing, unfit []change, err error) {
 	return differing, unfit, err
 }
 
-// isSame reports whether the file of a document has its content, as far as it can be read.
+// isSame reports whether the file of a document has the document's content, as far as it can be
+// read.
 func (b *backend) isSame(c change) (bool, error) {
 	hash, err := b.hashFile(c.path)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) {

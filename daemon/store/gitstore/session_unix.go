@@ -8,7 +8,7 @@ import (
 )
 
 // ownSession starts a program in a session of its own, so that it cannot ask for a password on the
-// terminal, and stops it with the programs that it has started.
+// terminal. It stops the program together with its children.
 func ownSession(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }

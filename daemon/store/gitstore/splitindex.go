@@ -16,16 +16,17 @@ const sharedPrefix = "sharedindex."
 const maxSplit = 512
 
 // splitIndex is an index of two files, as git update-index --split-index makes it: most entries are
-// in a shared index, and the index itself has what was changed since that was written. So each
-// commit can update the index, however many documents there are.
+// in a shared index, and the index itself has later changes. So each commit can update the index,
+// however many documents there are.
 type splitIndex struct {
 	shared  []byte            // checksum of the shared index
 	paths   []string          // of the shared index, in ascending order
 	changed map[string]change // since it was written
 }
 
-// updateIndex adds what a commit has changed to the index, so that git status compares with HEAD. The
-// commit was made all the same if it fails: then the next one writes the whole index, as Close does.
+// updateIndex adds the changes of a commit to the index, so that git status compares with HEAD. If
+// it fails, the commit was made nevertheless, and the next one writes the whole index, as Close
+// does.
 func (b *backend) updateIndex(changes []change) {
 	if b.index != nil {
 		for _, c := range changes {
@@ -64,9 +65,9 @@ func (b *backend) shareIndex() (*splitIndex, error) {
 	return index, b.removeShared(name)
 }
 
-// encode returns the content of the index: entries that replace those of the shared index, without
-// their names, and then new ones. The extension link has the checksum of the shared index, and for
-// each of its entries whether it was deleted and whether it was replaced.
+// encode returns the content of the index: entries that replace entries of the shared index,
+// without their names, and then new ones. The extension link has the checksum of the shared index,
+// and for each of its entries whether it was deleted and whether it was replaced.
 func (s *splitIndex) encode() []byte {
 	deleted, replaced := make(bitmap, (len(s.paths)+63)/64), make(bitmap, (len(s.paths)+63)/64)
 	var entries, added []change
@@ -96,8 +97,8 @@ type bitmap []uint64
 func (m bitmap) set(i int) { m[i/64] |= 1 << (i % 64) }
 
 // append appends the bitmap in the form of a file: the number of bits, the number of words, the
-// words, and the place of the last word that is a header. It has one header, which is followed by
-// words that are not compressed.
+// words, and the place of the last word that is a header. It has one header, followed by
+// uncompressed words.
 func (m bitmap) append(data []byte) []byte {
 	data = binary.BigEndian.AppendUint32(data, uint32(64*len(m)))
 	data = binary.BigEndian.AppendUint32(data, uint32(1+len(m)))
@@ -110,8 +111,8 @@ func (m bitmap) append(data []byte) []byte {
 
 // encodeIndex returns the content of an index, and its checksum, which is its end. link is the
 // extension of that name, or nil. Entries have no times and sizes of files, so that git status
-// compares contents. It has version 2, or 3 if there are absent entries: git status does not look for
-// their files (skip-worktree).
+// compares contents. The version is 2, or 3 if there are absent entries: git status does not look
+// for their files (skip-worktree).
 func encodeIndex(entries []change, link []byte) (data, sum []byte) {
 	data = append(data, "DIRC"...)
 	version := uint32(2)

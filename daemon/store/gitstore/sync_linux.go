@@ -3,7 +3,7 @@ package gitstore
 import "golang.org/x/sys/unix"
 
 // sync makes all objects and all other changes of the store durable, with one call for the whole
-// filesystem instead of two for each object.
+// file system instead of two for each object.
 func (o *objects) sync() error {
 	f, err := o.root.Open(".")
 	if err != nil {

@@ -91,7 +91,7 @@ func inTheWay(path, name string) error {
 }
 
 // diff calls visit for every entry that differs between two trees, except directories that can have
-// documents. In a tree that does not have the entry its mode is filemode.Empty.
+// documents. If a tree lacks the entry, its mode there is filemode.Empty.
 func (o *objects) diff(
 	from, to plumbing.Hash, dir string, visit func(path string, old, now object.TreeEntry) error,
 ) error {
@@ -110,8 +110,8 @@ func (o *objects) diff(
 	maps.Copy(names, now)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		a, b := old[name], now[name]
-		// No file has a name with a slash, which a hostile tree can have: with the backslash it is not
-		// the path of a document either.
+		// Files have no slash in their names, but a hostile tree can: with the backslash the name
+		// is not the path of a document either.
 		path := dir + strings.ReplaceAll(name, "/", `\`)
 		if (a.Mode == filemode.Dir || b.Mode == filemode.Dir) && checkEntry(path, filemode.Dir) == nil {
 			var sub [2]plumbing.Hash
@@ -134,8 +134,8 @@ func (o *objects) diff(
 	return nil
 }
 
-// changes returns the changes of documents from one tree to another, deletions first, and the changes of
-// what is not a document.
+// changes returns the changes of documents from one tree to another, deletions first, and the
+// changes of other entries.
 func (o *objects) changes(from, to plumbing.Hash) (list, others []change, err error) {
 	err = o.diff(from, to, "", func(path string, old, now object.TreeEntry) error {
 		c := change{path: path, old: old.Hash, hash: now.Hash, mode: now.Mode}

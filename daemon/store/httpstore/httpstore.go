@@ -19,13 +19,13 @@ import (
 // not affect the brain or its client.
 //
 // Other clients can change the brain too, so the result of a read can be out of date at the next
-// call. Only mutations through the same store exclude each other. A batch is collected locally
-// and sent as one request. It needs a stat or a read request for each path that it uses. A batch
-// that exceeds the limits of spec 8 fails before it is sent.
+// call. Only mutations through the same store exclude each other. A batch is collected locally and
+// sent as one request. It needs a stat or a read request for each path that it uses. A batch that
+// exceeds the limits of spec 8 fails before it is sent.
 //
-// Events arrive over one stream, which is open while there are sinks. They describe the changes
-// of all clients, a moment after the change, and are not numbered (store.ChangeEvent.Seq is 0).
-// The first Subscribe returns once the stream is open. If the stream breaks, or sends nothing for
+// Events arrive over one stream, which is open while there are sinks. They describe the changes of
+// all clients, a moment after the change, and are not numbered (store.ChangeEvent.Seq is 0). The
+// first Subscribe returns once the stream is open. If the stream breaks, or sends nothing for
 // client.Options.Silence, it is reopened. Changes in the meantime are missed (spec 6.2), and
 // opts.Logger gets a warning.
 //

@@ -14,8 +14,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// answerWithin is how long a statement may take, the way there and back included. The server gives
-// up earlier, unless it cannot be reached.
+// answerWithin is how long a statement may take, including the round trip. The server gives up
+// earlier, unless it cannot be reached.
 const answerWithin = 35 * time.Second
 
 // backend has the documents of one brain.
@@ -113,7 +113,8 @@ func (b *backend) Commit(context.Context, store.Commit) error {
 // Close implements store.Backend.
 func (b *backend) Close() error { return nil }
 
-// description is what the tables say of a path. The fields of a document are nil if there is none.
+// description is the entry of a path in the tables. The fields of a document are nil if there is
+// none.
 type description struct {
 	size, modified, version *int64
 	isDir                   bool

@@ -18,8 +18,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// Channels of NOTIFY. What is sent on them only wakes processes early: nothing depends on its
-// arrival.
+// Channels of NOTIFY. Notifications only wake processes early: nothing depends on their arrival.
 const (
 	// Commits are announced on changesChannel as the key of the brain, a colon and the number.
 	changesChannel = "evalctl_changes"
@@ -35,7 +34,7 @@ const (
 // bus sends and receives notifications.
 type bus struct {
 	pool     *pgxpool.Pool
-	answered atomic.Int64 // when the server answered a poll last, in nanoseconds of Unix time; 0 after an error
+	answered atomic.Int64 // time of the server's last answer to a poll, in nanoseconds of Unix time; 0 after an error
 
 	mu      sync.Mutex
 	next    int
@@ -74,8 +73,8 @@ func (b *backend) Watch(w store.Watcher) (opened store.Position, stop func()) {
 	}
 }
 
-// Listen calls sink with what any process sends on BrainsChannel, and with "" when something may
-// have been missed, until stop is called. sink must not block.
+// Listen calls sink with the payloads that any process sends on BrainsChannel, and with "" if some
+// may have been missed, until stop is called. sink must not block.
 func (db *DB) Listen(sink func(payload string)) (stop func()) {
 	bus := db.bus
 	bus.mu.Lock()
@@ -90,8 +89,9 @@ func (db *DB) Listen(sink func(payload string)) (stop func()) {
 	}
 }
 
-// Notify sends a payload on BrainsChannel, a moment later. It must follow the commit of what it is
-// about: NOTIFY within a transaction makes all commits of the server wait for each other.
+// Notify sends a payload on BrainsChannel, a moment later. The change that it announces must be
+// committed before: NOTIFY within a transaction makes all commits of the server wait for each
+// other.
 func (db *DB) Notify(payload string) {
 	db.bus.mu.Lock()
 	defer db.bus.mu.Unlock()
@@ -114,7 +114,7 @@ func (b *bus) signal() {
 	}
 }
 
-// send sends what is pending until ctx ends.
+// send sends pending notifications until ctx ends.
 func (b *bus) send(ctx context.Context) {
 	for {
 		select {
@@ -122,7 +122,7 @@ func (b *bus) send(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		// An error is no harm: the receivers also poll.
+		// An error does no harm, because the receivers also poll.
 		_ = b.flush(ctx)
 		select {
 		case <-time.After(notifyEvery):
@@ -218,8 +218,8 @@ func (b *bus) wait(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// poll reads the heads of the brains that are followed, and looks whether what was delivered of
-// them is still there. There may be none.
+// poll reads the heads of the followed brains, if any, and checks whether their delivered commits
+// are still there.
 func (b *bus) poll(ctx context.Context, conn *pgx.Conn) error {
 	watchers, brains := b.watchers()
 	known, numbers := make([]store.Position, len(brains)), make([]uint64, len(brains))

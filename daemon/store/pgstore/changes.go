@@ -12,8 +12,9 @@ import (
 // changesAtOnce is how many commits Changes returns.
 const changesAtOnce = 64
 
-// head is the number of the last commit of the brain in a row h of heads. It is no max, which would
-// read all changes of the brain as long as the server knows of few.
+// head is the number of the last commit of the brain in a row h of heads. It does not use max,
+// which would read all changes of the brain as long as the server's statistics say that there are
+// few.
 const head = `coalesce((SELECT l.seq FROM evalctl.changes l WHERE l.brain = h.brain ORDER BY l.seq DESC LIMIT 1), h.pruned)`
 
 // commitTime is the time of the commit with a number, given as the expression seq, of the brain in
@@ -22,7 +23,7 @@ func commitTime(seq string) string {
 	return "(SELECT k.at FROM evalctl.changes k WHERE k.brain = h.brain AND k.seq = " + seq + " AND k.n = 0)"
 }
 
-// undone reports whether a commit is no longer there. at is the time of the commit that has its
+// undone reports whether a commit is no longer there. at is the time of the present commit with its
 // number.
 func undone(known store.Position, head, pruned uint64, at *int64) bool {
 	switch {

@@ -9,8 +9,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// copyFrom is from how many rows on COPY is faster than INSERT, although it takes a round trip
-// more. Tests change it.
+// copyFrom is the number of rows from which on COPY is faster than INSERT, although it takes one
+// more round trip. Tests change it.
 var copyFrom = 64
 
 // Commit implements store.Transaction.
@@ -40,7 +40,7 @@ func (tx *transaction) Commit(ctx context.Context, c store.Commit, events []stor
 }
 
 // ending returns the last statements of a transaction, which cost one round trip. If one of them
-// fails, the server skips the others, COMMIT included.
+// fails, the server skips the others, including COMMIT.
 func (tx *transaction) ending(c store.Commit, events []store.ChangeEvent, id commitID) *pgx.Batch {
 	statements := &pgx.Batch{}
 	var deleted []string
@@ -50,8 +50,8 @@ func (tx *transaction) ending(c store.Commit, events []store.ChangeEvent, id com
 		}
 	}
 	if deleted != nil {
-		// Looked up one at a time, because the plan for a list of paths may read the whole brain. Nobody
-		// moves the rows meanwhile, as the brain is locked.
+		// Looked up one at a time, because the plan for a list of paths may read the whole brain.
+		// Nobody moves the rows meanwhile, because the brain is locked.
 		statements.Queue(`DELETE FROM evalctl.documents WHERE ctid = ANY (ARRAY (
 			SELECT d.ctid FROM unnest($2::text[]) AS p, LATERAL (
 				SELECT ctid FROM evalctl.documents WHERE brain = $1 AND path = p LIMIT 1) AS d))`, tx.b.brain, deleted)
@@ -91,7 +91,7 @@ func (tx *transaction) write(ctx context.Context, ops []store.Op, when time.Time
 	return tx.replace(ctx, rest, when)
 }
 
-// create copies documents, none of which exists.
+// create copies new documents. None of them may exist.
 func (tx *transaction) create(ctx context.Context, ops []store.Op, when time.Time) error {
 	_, err := tx.conn.CopyFrom(ctx, pgx.Identifier{"evalctl", "documents"},
 		[]string{"brain", "path", "version", "modified", "size", "data"},

@@ -30,9 +30,9 @@ var Schema = postgres.Schema{Name: "evalctl", Migrations: []string{migration1, m
 // DB is the database of a daemon. It is safe for concurrent use.
 type DB struct {
 	pool *pgxpool.Pool
-	// held holds a token for each connection that a transaction occupies between two statements. With
-	// the eighth that snapshots of indexes may occupy, half of the connections remain for statements
-	// that come and go, which transactions may wait for.
+	// held holds a token for each connection that a transaction occupies between two statements.
+	// Together with the eighth for snapshots of indexes, at most half of the connections are
+	// occupied. The others remain for single statements, which transactions may wait for.
 	held    chan struct{}
 	groups  groups
 	bus     *bus
@@ -47,7 +47,7 @@ const minConns = 4
 
 // Open connects to a database and creates its tables if there are none. The caller must Close it,
 // after all stores. Tables of another version are postgres.ErrSchema. logger gets the failures of
-// what runs in the background.
+// background work.
 func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 	db := &DB{logger: logger}
 	pool, err := postgres.Open(ctx, conn, postgres.Options{Name: "evalctl serve", Connected: db.server.reached})
@@ -74,12 +74,11 @@ func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 	return db, nil
 }
 
-// Pool returns the connections, for what else the daemon keeps in the database.
+// Pool returns the connections, for other data that the daemon keeps in the database.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
 
 // Ping returns an error if the database does not answer. It does not wait for a connection: while
-// all are in use, it goes by what the connection for notifications, which polls every second, has
-// found out.
+// all are in use, it relies on the connection for notifications, which polls every second.
 func (db *DB) Ping(ctx context.Context) error {
 	if !db.busy() {
 		if err := db.pool.Ping(ctx); err == nil || !db.busy() {

@@ -11,7 +11,7 @@ import (
 )
 
 // failure returns the error of a statement that has changed nothing, as a store reports it. ctx is
-// that of the caller.
+// the caller's.
 func failure(ctx context.Context, err error) error {
 	err = postgres.Line(err)
 	switch {
@@ -28,7 +28,7 @@ func failure(ctx context.Context, err error) error {
 }
 
 // Unavailable marks an error of the database after which the same may succeed later as
-// store.ErrUnavailable. It returns others as they are.
+// store.ErrUnavailable. It returns others unchanged.
 func Unavailable(err error) error {
 	switch {
 	case postgres.ReadOnly(err):
@@ -48,8 +48,8 @@ func isTimeout(err error) bool {
 }
 
 // unclear reports whether a statement that ends a transaction may have succeeded although it
-// returned an error: the connection was lost after the statement had been sent, and the server had
-// not answered it.
+// returned an error: the connection was lost after the statement had been sent and before the
+// server answered.
 func unclear(err error) bool {
 	if err == nil || pgconn.SafeToRetry(err) {
 		return false

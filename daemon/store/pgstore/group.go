@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// parallel is how many groups are in flight, beside the one that is being collected, while many
-// operations come. Each keeps a processor of the server busy, which is assumed to have as many as
-// this machine. Half of them are for everything else.
+// parallel is how many groups are in flight under load, in addition to the one that is being
+// collected. Each keeps a processor of the server busy, which is assumed to have as many as this
+// machine. Half of them are for everything else.
 var parallel = max(1, runtime.GOMAXPROCS(0)/2)
 
 const (
@@ -25,8 +25,8 @@ const (
 	slowAfter = 10 * time.Millisecond
 )
 
-// groups commits operations. Those on different brains that arrive while others are being committed
-// share a transaction, because most of what a small one costs is the round trip, the start of
+// groups commits operations. Operations on different brains that arrive while others are being
+// committed share a transaction. Most of the cost of a small one is the round trip, the start of
 // statements and the commit. Each keeps its own commit number, and its own outcome if the
 // connection is lost.
 type groups struct {
@@ -41,7 +41,7 @@ type member struct {
 	*mutation
 	done chan struct{} // closed when the fields below are set
 	// apart is set if the operation must be committed alone: its brain is locked, or the group has
-	// failed and this one may be the reason.
+	// failed and this operation may be the reason.
 	apart bool
 	err   error
 }
@@ -99,8 +99,9 @@ func (g *groups) leave(m *member) bool {
 	return i >= 0
 }
 
-// start commits what waits, once it is enough beside what is in flight: so groups grow with the
-// load, and an operation seldom waits longer than a commit takes. It requires the lock.
+// start commits the waiting operations once they are many enough compared with those in flight. So
+// groups grow with the load, and an operation seldom waits longer than a commit takes. The caller
+// holds the lock.
 func (g *groups) start() {
 	for g.running < maxGroups && len(g.waiting) > 0 && len(g.waiting)*parallel >= g.inFlight {
 		group := g.take()
@@ -130,7 +131,7 @@ func (g *groups) begin(size int) *flight {
 	return f
 }
 
-// end starts those who have waited for a group, which has been committed or is slow.
+// end starts the operations that have waited for a group, which has been committed or is slow.
 func (g *groups) end(f *flight) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -144,7 +145,7 @@ func (g *groups) end(f *flight) {
 	g.start()
 }
 
-// take removes the next group from what waits. It has at most one operation of a brain.
+// take removes the next group from the waiting operations. It has at most one operation of a brain.
 func (g *groups) take() []*member {
 	var group, later []*member
 	brains := map[int64]bool{}
@@ -177,7 +178,7 @@ func commitGroup(group []*member) {
 	}
 }
 
-// tryGroup reports which operations had a result, also if that is none.
+// tryGroup reports which operations have a result, possibly an empty one.
 func tryGroup(group []*member) (committed []bool, err error) {
 	db := group[0].b.db
 	conn, err := db.acquire(context.Background())

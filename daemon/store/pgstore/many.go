@@ -26,9 +26,9 @@ func (tx *transaction) ReadMany(ctx context.Context, paths []string, maxBytes in
 }
 
 // readMany returns ErrGone if the brain does not exist. The server adds up the sizes before it
-// reads contents that are not in the rows themselves. Documents that exist are added to known, if
-// it is not nil. The server plans each call: a plan that was kept since the tables were small could
-// read all documents of a brain for each path.
+// reads contents that are not in the rows themselves. Existing documents are added to known, if it
+// is not nil. The server plans each call: a plan from a time when the tables were small could read
+// all documents of a brain for each path.
 func readMany(
 	ctx context.Context, conn querier, brain int64, paths []string, maxBytes int, known map[string]description,
 ) ([]store.Document, error) {

@@ -68,7 +68,7 @@ func (m *mutation) commit(ctx context.Context) error {
 	return err
 }
 
-// committed takes what a function of the database has returned for the operation.
+// committed takes the result of a function of the database for the operation.
 func (m *mutation) committed(seq *int64, kind *string) {
 	if seq == nil {
 		return

@@ -14,8 +14,8 @@ import (
 // Tests change it.
 var resolveWithin = 15 * time.Second
 
-// mutated finds out whether an operation happened, after an error that leaves it open. If not, it
-// never will.
+// mutated finds out whether an operation happened, after an error that leaves it open. If it did
+// not, it never will.
 func (b *backend) mutated(ctx context.Context, m *mutation, cause error) (store.ChangeEvent, bool, error) {
 	found, err := b.outcome(ctx, m.id, cause)
 	if err != nil {
@@ -31,8 +31,8 @@ type commitRecord struct {
 }
 
 // outcome returns the commit with an id, after an error that leaves open whether it happened. If it
-// did not happen, it never will, and the error says that nothing was changed. If that cannot be
-// found out in time, the error says that the outcome is unknown.
+// did not happen, it never will, and the error says that nothing was changed. If the outcome cannot
+// be found out in time, the error says that it is unknown.
 func (b *backend) outcome(ctx context.Context, id commitID, cause error) (commitRecord, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveWithin)
 	defer cancel()

@@ -8,14 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Retention says which changes are kept: those of the last Commits commits of each brain, unless
-// they are older than Age.
+// Retention selects the changes to keep: the last Commits commits of each brain, unless they are
+// older than Age.
 type Retention struct {
 	Age     time.Duration
 	Commits int64
 }
 
-// kept is what a daemon keeps. A process that falls further behind reads the documents again
+// kept is the retention of a daemon. A process that falls further behind reads the documents again
 // instead of their changes. The outcome of a lost connection is looked up within seconds.
 var kept = Retention{Age: 24 * time.Hour, Commits: 100_000}
 
@@ -42,8 +42,8 @@ func (db *DB) prune(ctx context.Context) {
 }
 
 // Prune deletes the changes that need not be kept, in small transactions, and returns the number of
-// commits. It can run in several processes at once. A brain that cannot be pruned does not keep it
-// from the others.
+// commits. It can run in several processes at once. It continues with the other brains if one
+// cannot be pruned.
 func (db *DB) Prune(ctx context.Context, keep Retention) (commits int64, err error) {
 	var errs []error
 	for last := int64(-1); ; {
@@ -94,8 +94,8 @@ func (db *DB) pruneBrain(ctx context.Context, brain int64, keep Retention) (comm
 	}
 }
 
-// pruneSome deletes the oldest changes. It locks the brain last and briefly, and leaves what
-// another process deletes to it. It need not reach the disk: what a crash brings back is deleted
+// pruneSome deletes the oldest changes. It locks the brain last and briefly, and skips changes that
+// another process deletes. It need not reach the disk: changes that a crash brings back are deleted
 // again.
 func (db *DB) pruneSome(ctx context.Context, brain int64, keep Retention) (commits int64, err error) {
 	err = db.use(ctx, func(ctx context.Context, conn querier) error {

@@ -16,7 +16,7 @@ import (
 const chunkBytes = 256 << 10
 
 // Open implements an optional method of store.Backend. A document of more than one chunk is read
-// while the caller reads it, and occupies a connection only while a chunk is read, however slow the
+// while the caller reads it. It occupies a connection only while a chunk is read, however slow the
 // caller is. If the document is changed in the meantime, the next Read is store.ErrConflict.
 func (b *backend) Open(ctx context.Context, path string) (content io.ReadCloser, size int64, err error) {
 	r := &reader{b: b, path: path}
@@ -42,7 +42,7 @@ type reader struct {
 	path    string
 	version int64
 	size    int64
-	chunk   []byte // what has been read, but not returned
+	chunk   []byte // read, but not returned yet
 	read    int64  // bytes so far, with chunk
 	closed  bool
 }

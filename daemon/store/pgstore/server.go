@@ -12,7 +12,7 @@ type serverCount struct {
 	count atomic.Uint64
 }
 
-// reached is called with what identifies the server, for each connection before it is used.
+// reached is called with the identity of the server, for each connection before it is used.
 func (s *serverCount) reached(server string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -61,7 +61,7 @@ func (tx *transaction) lock(ctx context.Context) error {
 	statements.Queue("BEGIN")
 	statements.Queue("SELECT fence FROM evalctl.heads WHERE brain = $1 FOR UPDATE", tx.b.brain).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&fence) })
-	// Only a statement after the one that has waited for the lock sees what was committed meanwhile.
+	// Only a statement after the one that has waited for the lock sees commits made meanwhile.
 	statements.Queue("SELECT "+head+" + 1 FROM evalctl.heads h WHERE h.brain = $1", tx.b.brain).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&tx.seq) })
 	err := tx.conn.SendBatch(limited, statements).Close()
@@ -97,7 +97,7 @@ func (tx *transaction) Read(ctx context.Context, path string) ([]byte, error) {
 func (tx *transaction) Stat(ctx context.Context, path string) (store.FileInfo, error) {
 	d, ok := tx.known[path]
 	if !ok {
-		// The directories are what the rules of paths ask for next.
+		// The rules of paths ask for the directories next.
 		if err := tx.Prefetch(ctx, []string{path}); err != nil {
 			return store.FileInfo{}, err
 		}
@@ -123,8 +123,8 @@ func (tx *transaction) Prefetch(ctx context.Context, paths []string) error {
 	}
 	limited, cancel := limit(ctx)
 	defer cancel()
-	// In the collation C, the document at p and those below it are among the paths from p to p0. Of
-	// most new documents there is none, which takes one look at the index.
+	// In the collation C, the document at p and those below it are among the paths from p to p0.
+	// Most new documents have none, which takes one look at the index.
 	rows, err := tx.conn.Query(limited, `SELECT p, d.size, d.modified, d.version,
 			d.path IS NULL AND near.path IS NOT NULL AND EXISTS (
 				SELECT FROM evalctl.documents s WHERE s.brain = $1 AND s.path > p || '/' AND s.path < p || '0')

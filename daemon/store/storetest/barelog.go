@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BareLog is the least that makes writes durable, for benchmarks to compare with: a file that grows
-// by what is appended, with one sync for all that wait.
+// BareLog is the least that makes writes durable, as a baseline for benchmarks: a file that grows
+// by each write, with one sync for all writers that wait.
 type BareLog struct {
 	file *os.File
 	turn chan struct{} // holds a token while somebody writes and syncs
@@ -17,7 +17,7 @@ type BareLog struct {
 	waiting *appendedBatch
 }
 
-// appendedBatch is what is written together.
+// appendedBatch has the bytes that are written together.
 type appendedBatch struct {
 	data []byte
 	done chan struct{} // closed when it is durable

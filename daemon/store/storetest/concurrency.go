@@ -124,8 +124,8 @@ var concurrentCases = []scenario{
 	}},
 }
 
-// wantOwnOutcomes lets callers at the same time write a document, documents below it, and delete one
-// that does not exist. Either the document is there or those below it, and the others have failed.
+// wantOwnOutcomes lets callers at the same time write a document, write documents below it, and
+// delete a missing one. Either the document exists or those below it, and the others have failed.
 func wantOwnOutcomes(p *probe, round int) {
 	const callers = 12
 	errs := make([]error, callers)

@@ -21,15 +21,15 @@ import (
 // whole or not at all, and no acknowledged write may be lost.
 type Crash struct {
 	// Env is an environment variable. If it is set, the TestMain of the test binary must open the
-	// store in the directory that is its value, and call WriteUntilKilled.
+	// store in the directory that it names, and call WriteUntilKilled.
 	Env string
 	Dir string
 	// Rounds is the number of kills in decimal digits; see Rounds. Default: 20.
 	Rounds string
 	// Within is the longest time from an acknowledgement to the kill.
 	Within time.Duration
-	// Open opens the store after a kill. Check closes it and checks the files that it leaves.
-	// batch is the number of the last batch that is stored, or 0.
+	// Open opens the store after a kill. Check closes it and checks the files that it leaves. batch
+	// is the number of the last stored batch, or 0.
 	Open  func(t *testing.T) *store.Store
 	Check func(t *testing.T, s *store.Store, batch int)
 }
@@ -86,8 +86,8 @@ func testBinary(t *testing.T, env, value string) (cmd *exec.Cmd, stderr *bytes.B
 }
 
 // Kill runs the test binary with an environment variable set, and waits until it has written some
-// lines to its standard output. After a random time of at most within it kills the process and
-// its children. It returns the whole lines that the process has written.
+// lines to its standard output. After a random time of at most within it kills the process and its
+// children. It returns the whole lines that the process has written.
 func Kill(t *testing.T, env, value string, lines int, within time.Duration) (output []string) {
 	t.Helper()
 	cmd, stderr := testBinary(t, env, value)
@@ -110,9 +110,9 @@ func Kill(t *testing.T, env, value string, lines int, within time.Duration) (out
 	if err := killGroup(cmd); err != nil {
 		t.Fatal(err)
 	}
-	// A child that was being started can hold the store's lock a moment longer than its parent,
-	// and a moment longer than its output. A process that stays in the group is a zombie where no
-	// init process waits for orphans, and holds no lock.
+	// A child that was being started can hold the store's lock a moment longer than its parent and
+	// its output. A process that stays in the group is a zombie where no init process waits for
+	// orphans, and holds no lock.
 	for scanner.Scan() {
 		output = append(output, scanner.Text())
 	}

@@ -33,11 +33,11 @@ var descriptorsCommits = []string{
 	"write d/b 2; delete d/a; write n/e/w 2; write a 2; rename b n/b; delete deep/er/y",
 }
 
-// RunDescriptors tries each of many commits with no file descriptor left, with one left, and so
-// on, until the commit succeeds. Then it reopens the store in the same way. A commit that fails
-// must leave the documents unchanged and the store writable. At least a number of commits must fail,
-// or the test shows little. open opens the same store each time; it is empty at first. Not for
-// parallel tests, because the limit applies to the whole process.
+// RunDescriptors tries each of many commits with no file descriptor left, with one left, and so on,
+// until the commit succeeds. Then it reopens the store in the same way. A commit that fails must
+// leave the documents unchanged and the store writable. At least atLeast commits must fail, or the
+// test shows little. open opens the same store each time; it is empty at first. Not for parallel
+// tests, because the limit applies to the whole process.
 func RunDescriptors(t *testing.T, atLeast int, open func() (*store.Store, error)) {
 	failures := 0
 	for _, commit := range descriptorsCommits {

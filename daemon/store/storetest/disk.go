@@ -7,8 +7,8 @@ import (
 	"evalctl/internal/longtest"
 )
 
-// MemoryDir returns a new directory on a filesystem in memory, where syncing costs nothing, or a
-// t.TempDir if there is no such filesystem. It is for tests that do not depend on the disk.
+// MemoryDir returns a new directory on a file system in memory, where syncing costs nothing, or a
+// t.TempDir if there is no such file system. It is for tests that do not depend on the disk.
 func MemoryDir(t *testing.T) string {
 	t.Helper()
 	memory := longtest.MemoryDir()

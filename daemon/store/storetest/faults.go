@@ -28,7 +28,7 @@ import (
 // uses strace, and covers all calls but reads and closes.
 type Faults struct {
 	// Env is an environment variable. If it is set, the TestMain of the test binary must open the
-	// store in the directory that is its value, and call CommitUnderFaults.
+	// store in the directory that it names, and call CommitUnderFaults.
 	Env string
 	Dir string
 	// All tries every system call instead of a random selection.
@@ -43,7 +43,7 @@ const (
 		"write,pwrite64,ftruncate,fsync,fdatasync,syncfs"
 )
 
-// faultsReport is what the committing process reports after the fault injection has ended.
+// faultsReport is the report of the committing process after the fault injection has ended.
 type faultsReport struct {
 	Contents map[string]string
 	ReadOnly bool

@@ -10,7 +10,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// SmallDisk mounts a filesystem in memory until the test ends and returns its directory. limit is
+// SmallDisk mounts a file system in memory until the test ends and returns its directory. limit is
 // a mount option such as "size=256k". It skips the test if mounting is not permitted.
 func SmallDisk(t *testing.T, limit string) string {
 	t.Helper()
@@ -26,9 +26,9 @@ func SmallDisk(t *testing.T, limit string) string {
 	return dir
 }
 
-// RunDiskFull fills the disk of s with single writes and with batches. A write that fails for
-// lack of space must leave the listings of s unchanged, and what state returns. content returns
-// the content of document i.
+// RunDiskFull fills the disk of s with single writes and with batches. A write that fails for lack
+// of space must leave the listings of s and the result of state unchanged. content returns the
+// content of document i.
 func RunDiskFull(t *testing.T, s *store.Store, content func(i int) []byte, state func() string) {
 	t.Helper()
 	p := &probe{T: t, Store: s, ctx: t.Context()}

@@ -73,8 +73,7 @@ func filesOf(paths string) (files []store.FileInfo) {
 	return files
 }
 
-// manyText writes documents in the given order; those that do not exist end with an exclamation
-// mark.
+// manyText writes documents in the given order; missing ones end with an exclamation mark.
 func manyText(docs []store.Document) string {
 	var texts []string
 	for _, d := range docs {
@@ -107,8 +106,8 @@ func (p *probe) wantMany(r reader, paths, want string) {
 	}
 }
 
-// readParts reads files and returns what it has read of each, and the bytes of the largest part of
-// several documents. between is called after each part.
+// readParts reads files and returns the results, and the bytes of the largest part of several
+// documents. between is called after each part.
 func (p *probe) readParts(files []store.FileInfo, between func()) (docs []store.Document, most int) {
 	p.Helper()
 	for len(files) > 0 {

@@ -47,7 +47,7 @@ func RunReplicas(t *testing.T, open func(t *testing.T) []*store.Store) {
 	})
 }
 
-// machine is one or more stores of the same documents, and what they should contain.
+// machine is one or more stores of the same documents, and their expected content.
 type machine struct {
 	*rapid.T
 	all  []*recorder // of each store
@@ -65,8 +65,8 @@ func (m *machine) choose(r *rapid.T) {
 // model maps paths to contents. It implements the rules in the simplest form.
 type model map[string]string
 
-// Few paths, many of which exclude each other. Some file systems cannot keep some of them apart, or do
-// not take them.
+// A few paths, many of which exclude each other. Some file systems reject some of them, or cannot
+// keep them apart.
 var (
 	anyPath = rapid.SampledFrom([]string{"a", "a/b", "a/b/c", "a/_g", "_g", "_g/a", "é", "d/x.md", "d/y.md",
 		"d/e/x.md", "A", "A/b", "e\u0301", "d/X.md", "d/q?.md", ".DS_Store", "%=d/x~"})

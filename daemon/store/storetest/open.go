@@ -71,7 +71,8 @@ func (p *probe) mustOpen(path string) io.ReadCloser {
 	return content
 }
 
-// wantPart reads a document that has been changed since: it fails, or delivers all as it was.
+// wantPart reads a document that has been changed since: it must fail, or deliver all of the old
+// content.
 func (p *probe) wantPart(content io.ReadCloser, want []byte) {
 	p.Helper()
 	data, err := io.ReadAll(content)

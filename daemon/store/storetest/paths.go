@@ -63,8 +63,8 @@ func wantInvalid(p *probe, path string) {
 	}
 }
 
-// oddPaths are valid paths. Some file systems do not take their names, or give two of them one file;
-// other programs leave files of some of these names behind.
+// oddPaths are valid paths. Some file systems reject their names, or give two of them one file;
+// other programs leave files with some of these names behind.
 var oddPaths = []string{
 	"a", "A", "dir/a", "Dir/a", "Dir/A", "README.md", "readme.md", "ß", "ss", "SS", "\u017f", "K", "k", "\u212a",
 	"é", "e\u0301", "É", "ﬁ", "fi", "日本.md", "😀.md", "zero\u200bwidth", "zerowidth",

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Vector returns what /embeddings responds for a text: three dimensions that differ between short
+// Vector returns the response of /embeddings to a text: three dimensions that differ between short
 // texts.
 func Vector(text string) []float32 {
 	sum := 0

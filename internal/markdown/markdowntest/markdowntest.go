@@ -24,7 +24,7 @@ var Hostile = []string{
 	"`|`", "@a|@b|https://evil.example/", "a |\\| b", "a|\\",
 }
 
-// Page is what a page contains.
+// Page is the content of a page.
 type Page struct {
 	// Spans are the texts of the code spans, in order.
 	Spans []string
@@ -35,8 +35,8 @@ type Page struct {
 	source []byte
 }
 
-// Read reads a page. It is an error of the test if the page has anything that data must not become:
-// a link, an image, HTML other than a folded part, a quotation, a line, a block of code.
+// Read reads a page. It fails the test if the page has anything that data must not become: a link,
+// an image, HTML other than a folded part, a quotation, a line, a block of code.
 func Read(t *testing.T, page string) Page {
 	t.Helper()
 	p := Page{source: []byte(page)}

@@ -20,14 +20,14 @@ import (
 
 // Options configures a cluster.
 type Options struct {
-	// Dir is the folder in which the cluster has its directory; empty means that of temporary files.
-	// If the tests run as root, the user postgres must be able to enter it.
+	// Dir is the folder for the directory of the cluster; empty means the folder of temporary
+	// files. If the tests run as root, the user postgres must be able to enter it.
 	Dir string
-	// Fast is a server that does not wait for the disk and, if Dir is empty, is in memory where there
-	// is enough of it. A crash of the server loses nothing, because the machine goes on, and tests
-	// take a fraction of the time.
+	// Fast is a server that does not wait for the disk and, if Dir is empty, is in memory if there
+	// is enough. A crash of the server loses nothing, because the machine goes on. Tests take a
+	// fraction of the time.
 	Fast bool
-	// Settings are those of the server, each as name=value.
+	// Settings are the settings of the server, each as name=value.
 	Settings []string
 	// Files are written to the directory of the data before the server starts, such as pg_hba.conf.
 	// Only the server's user may read them.
@@ -45,8 +45,8 @@ type Cluster struct {
 	release func() // of the port
 	killed  bool   // and not started since
 	options Options
-	// keeper ends the server and deletes its directory when its input is closed, and it is closed
-	// at the latest when this process ends.
+	// keeper ends the server and deletes its directory when its input is closed, at the latest when
+	// this process ends.
 	keeper *exec.Cmd
 	alive  io.Closer
 }
@@ -105,8 +105,8 @@ func (c *Cluster) initialize() (out []byte, err error) {
 		}
 	}
 	for range startTries {
-		// One that outgoing connections do not get either: it would keep a stopped server from starting
-		// again, even a client's try to reach that server.
+		// A port that outgoing connections do not get either: one would keep a stopped server from
+		// starting again, even a client's attempt to reach that server.
 		if c.port, c.release, err = porttest.Reserve(1); err != nil {
 			return nil, err
 		}
@@ -135,8 +135,8 @@ func (c *Cluster) keep() error {
 	return c.keeper.Start()
 }
 
-// remove has the keeper end the cluster. What is in a directory that the server's user may not
-// change is deleted here.
+// remove has the keeper end the cluster. It deletes the files in a directory that the server's user
+// may not change.
 func (c *Cluster) remove() {
 	_ = c.alive.Close()
 	_ = c.keeper.Wait() // pg_ctl fails if the test has stopped the server
@@ -156,7 +156,7 @@ func (c *Cluster) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.I
 // Bin returns the path of a program of the server's distribution, such as pg_dump.
 func (c *Cluster) Bin(name string) string { return filepath.Join(c.bin, name) }
 
-// Stop stops the server. Mode is that of pg_ctl: fast, or immediate, which is a crash.
+// Stop stops the server. Mode is pg_ctl's: fast, or immediate, which is a crash.
 func (c *Cluster) Stop(mode string) {
 	c.t.Helper()
 	if out, err := c.run("pg_ctl", "-D", c.Data(), "-m", mode, "-w", "stop"); err != nil {
@@ -213,7 +213,7 @@ func (c *Cluster) Running() bool {
 	return err == nil
 }
 
-// Log returns what the server has logged.
+// Log returns the log of the server.
 func (c *Cluster) Log() string {
 	log, _ := os.ReadFile(c.log())
 	return string(log)
@@ -249,7 +249,7 @@ func (c *Cluster) start() ([]byte, error) {
 	return out, err
 }
 
-// runTimeout is for programs of the server, of which a start after a crash takes longest.
+// runTimeout is for programs of the server. A start after a crash takes longest.
 const runTimeout = 5 * time.Minute
 
 // run runs a program of the server in its directory and, if the tests run as root, as the user

@@ -1,5 +1,5 @@
 // Package postgrestest starts real PostgreSQL servers for tests: private clusters in temporary
-// directories, on loopback. They end with the process of the tests, however that ends.
+// directories, on loopback. They end with the process of the tests, however it ends.
 package postgrestest
 
 import (

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// programs returns the directory of initdb, "" if there is none. On Windows none is looked for:
-// nothing there would stop the servers of tests that were killed.
+// programs returns the directory of initdb, "" if there is none. On Windows it does not look,
+// because nothing there would stop the servers of killed tests.
 func programs() string {
 	if runtime.GOOS == "windows" {
 		return ""

@@ -31,10 +31,10 @@ type Proxy struct {
 	refuse  bool
 	stalled Direction
 	delay   time.Duration
-	// cutFrom and cutAfter are those of CutAfter; cutFrom is 0 without one.
+	// cutFrom and cutAfter are the arguments of CutAfter; cutFrom is 0 without one.
 	cutFrom  Direction
 	cutAfter int
-	// cut is that of CutAt until it happens, delayed the last one that is Delayed.
+	// cut is the fault of CutAt until it happens, delayed the last one that is Delayed.
 	cut, delayed *cut
 	closing      chan struct{} // closed with the proxy
 }
@@ -116,8 +116,8 @@ func (p *Proxy) CutAfter(from Direction, n int) {
 	p.cutFrom, p.cutAfter = from, n
 }
 
-// Stall holds back all bytes from one side or both, and keeps the connections open. One side is a
-// connection that is half open. New connections are accepted and stalled too.
+// Stall holds back all bytes from one side or both, and keeps the connections open. Stalling one
+// side makes a half-open connection. New connections are accepted and stalled too.
 func (p *Proxy) Stall(from Direction) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +132,7 @@ func (p *Proxy) Delay(d time.Duration) {
 	p.delay = d
 }
 
-// Restore ends all faults. What was held back arrives.
+// Restore ends all faults. Bytes that were held back arrive.
 func (p *Proxy) Restore() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,7 +183,7 @@ func (p *Proxy) pump(l *link, from Direction, src, dst *net.TCPConn) {
 	for {
 		n, err := src.Read(buf)
 		if err != nil {
-			if p.admit(l, from, 0) == 0 { // in order with what is held back
+			if p.admit(l, from, 0) == 0 { // in order with held bytes
 				_ = dst.CloseWrite()
 			}
 			return

@@ -10,12 +10,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// standbyTimeout is how long a standby may take to receive what it lacks.
+// standbyTimeout is how long a standby may take to receive missing commits.
 const standbyTimeout = time.Minute
 
-// Standby starts a server that follows the cluster, which it finds at an address: Addr, or that of
-// a Proxy, which can then keep what is committed from it. It returns when the standby has all that
-// was committed before.
+// Standby starts a server that follows the cluster at an address: Addr, or the address of a Proxy,
+// which can then keep commits from it. It returns once the standby has all earlier commits.
 func (c *Cluster) Standby(address string) *Cluster {
 	c.t.Helper()
 	s := NewWith(c.t, Options{Dir: c.options.Dir, Fast: c.options.Fast, Settings: c.options.Settings, primary: address})
@@ -33,7 +32,7 @@ func (c *Cluster) copyPrimary() (out []byte, err error) {
 		"-d", fmt.Sprintf("host=%s port=%s user=svc sslmode=disable", host, port))
 }
 
-// CatchUp waits until a standby has what is committed now.
+// CatchUp waits until a standby has all present commits.
 func (c *Cluster) CatchUp(standby *Cluster) {
 	c.t.Helper()
 	end := c.ask("SELECT pg_current_wal_lsn()::text")
@@ -69,7 +68,7 @@ func (c *Cluster) Promote() {
 }
 
 // Either returns a connection URL that leads to whichever of two servers is the primary. conn is
-// one of the cluster.
+// one of the cluster's.
 func (c *Cluster) Either(conn string, other *Cluster) string {
 	c.t.Helper()
 	u, err := url.Parse(conn)
