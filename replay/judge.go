@@ -41,7 +41,7 @@ func (p *Plan) openJudge() (err error) {
 	return nil
 }
 
-// scoredBy returns the scorer whose judge, if a model judges, makes these calls.
+// scoredBy returns the scorer. If a model judges, c makes its calls.
 func (p *Plan) scoredBy(c judging.Client) (scorer.Scorer, error) {
 	return judging.OpenScorer(p.Scorer, scorer.Options{TopK: p.TopK, Evidence: p.evidence(), ExactCase: p.ExactCase != nil && *p.ExactCase}, p.judging, c)
 }
