@@ -57,8 +57,9 @@ func (s *protocolStore) unusable(name string, reason error) error {
 	return fmt.Errorf("brain %q at %s: %w", name, s.endpoint.URL(), reason)
 }
 
-// Find implements Store. It searches with OwnQuery, never with a question. If nothing is found, the
-// brain counts as empty only if its list of documents is empty too, or the daemon has no such list.
+// Find implements Store. It searches with OwnQuery, never with a question. If the search finds
+// nothing, the brain counts as empty only if its list of documents is empty too. A daemon without
+// such a list is trusted to have documents.
 func (s *protocolStore) Find(ctx context.Context, name string) (string, error) {
 	id, err := s.lookUp(ctx, name)
 	if err != nil {
