@@ -107,7 +107,8 @@ func (c *converter) known(key string) (i int, exactly bool) {
 	}), false
 }
 
-// converterFor returns a converter for questions, or for documents if the keys match better.
+// converterFor returns a converter for questions, or else for documents, by the keys of the first
+// record.
 func converterFor(name string, first record, out *Conversion) (*converter, error) {
 	questions := &converter{questionColumns, questionKeys(), out}
 	documents := &converter{documentColumns, documentKeys(), out}
