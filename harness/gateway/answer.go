@@ -14,7 +14,7 @@ type outcome struct {
 	broken   bool // the answer broke off after its beginning had been sent to the daemon
 	counted  bool // the provider counted the tokens
 	usage    llm.Usage
-	problem  string // why its count cannot be believed
+	problem  string // why its count is implausible
 }
 
 // charge returns the charge for a request with an outcome. Without a whole answer or a plausible

@@ -15,7 +15,7 @@ type State string
 const (
 	Same        State = "same"
 	Differs     State = "differs"
-	NotRecorded State = "not_recorded" // a file does not record it, and no others differ
+	NotRecorded State = "not_recorded" // a file does not record it, and the others agree
 )
 
 // Agreement is the agreement of files in one setting.

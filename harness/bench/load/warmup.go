@@ -18,8 +18,8 @@ const Method = "trend"
 const (
 	window        = 100 * time.Millisecond
 	fewestWindows = 20 // enough to show a steady latency at the end of the time limit
-	firstWindows  = 30 // that may show it earlier
-	windowsMore   = 10 // enough to show it earlier
+	firstWindows  = 30 // enough to show it earlier
+	windowsMore   = 10 // added until the latency is steady
 	// parts is the number of parts whose means show a trend.
 	parts = 8
 )

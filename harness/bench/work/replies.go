@@ -23,8 +23,8 @@ import (
 	"evalctl/internal/sse"
 )
 
-// A generator that reads replies as an evaluation does is slower than many daemons. Most replies of
-// daemons are therefore only checked for their form: one in readEvery is read as a whole.
+// A generator that reads replies as an evaluation does is slower than many daemons. Most replies
+// are therefore only checked for their form, and one in readEvery is read completely.
 const readEvery = 16
 
 // shown limits how much of an event an error quotes.

@@ -10,7 +10,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// mcpFileChecks give the server files of this machine.
+// mcpFileChecks pass files on this machine to the server.
 func mcpFileChecks() []check {
 	ingestOf := func(size int, args object, judge func(*reply) error) step {
 		return func(ctx context.Context, c *client) error {
@@ -45,8 +45,8 @@ func mcpFileChecks() []check {
 	}
 }
 
-// readingFiles judges the reply of a server that reads files. One that says that it reads none, as
-// evalctl mcp without --ingest-files, shows nothing.
+// readingFiles judges the reply of a server that reads files. If the server says that it reads
+// none, like evalctl mcp without --ingest-files, the check is not judged.
 func readingFiles(judge func(*reply) error) func(*reply) error {
 	return func(r *reply) error {
 		if r.hasCode(protocol.CodeLocalFiles) {
