@@ -136,7 +136,7 @@ func (w watch) lookListed(leaks *result.Leaks, list target.Listing) {
 	}
 }
 
-// lookPath adds a leak for each name that is the path of a deleted or renamed document.
+// lookPath adds a leak if one of the names is the path of a document in gone.
 func (w watch) lookPath(leaks *result.Leaks, place result.Place, at string, gone []string, names ...string) {
 	for _, name := range names {
 		if path := w.known.Name(name); name != "" && slices.Contains(gone, path) {

@@ -54,9 +54,9 @@ func (c *KeptFlags) AfterApply(k *kong.Context) error {
 }
 
 // Keep returns the values of all flags but NotKept, as written on a command line, for Reopened.
-// Values from the environment are left out, because a resume reads the environment again. paths has
-// the flags whose values are paths, by name. These are made absolute, so that a run can be resumed
-// in any directory.
+// Values from the environment are left out, because a resume reads the environment again. paths
+// maps flags to the paths that are their values; they are made absolute, so that a run can be
+// resumed in any directory.
 func (c *KeptFlags) Keep(paths map[string]string) (map[string]any, error) {
 	options := map[string]any{}
 	for _, f := range c.flags {
