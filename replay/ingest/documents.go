@@ -138,8 +138,7 @@ func (f *FilledBrains) containing(k *contents, gold scorer.Ranking, text string)
 	return paths
 }
 
-// fewestWords is the number of words, counted with the spaces around them, below which a text does
-// not identify a document.
+// fewestWords is the number of words that a text needs to identify a document.
 const fewestWords = 3
 
 // ByText returns the number of chunks that were matched by their text, because the service does not

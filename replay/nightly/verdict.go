@@ -10,7 +10,7 @@ import (
 	"evalctl/internal/markdown"
 )
 
-// verdict writes the verdict on an arm in one line. A pass rate is called one only if the replay
+// verdict writes the verdict on an arm in one line. The pass rate is only called one if the replay
 // says something about the memory.
 func (m *armResult) verdict(w io.Writer) {
 	if m.res == nil {
@@ -47,7 +47,7 @@ func (m *armResult) verdict(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// controls says how the scorer did on answers that are known to be right or wrong.
+// controls describes how the scorer judged answers known to be right or wrong.
 func (m *armResult) controls() string {
 	if m.res.Replay == nil || m.res.Replay.Controls == nil {
 		return "The scorer needs no controls."
