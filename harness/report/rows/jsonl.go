@@ -12,8 +12,8 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// JSONLines writes the questions of a result, one JSON object a line, with the texts as they are. Every
-// object has all columns, in order; null is no value.
+// JSONLines writes the questions of a result, one JSON object per line, with unchanged texts. Every
+// object has all columns, in order; a missing value is null.
 func JSONLines(w io.Writer, r *result.Reader) error {
 	buffer := bufio.NewWriter(w)
 	out := json.NewEncoder(buffer)
@@ -30,8 +30,8 @@ func JSONLines(w io.Writer, r *result.Reader) error {
 	return buffer.Flush()
 }
 
-// Replaceable reports whether JSONLines may write a file: it does not exist, is empty, or begins with a
-// row. Other files that end in .jsonl may be datasets.
+// Replaceable reports whether JSONLines may overwrite a file: it does not exist, is empty, or
+// begins with a row. Other .jsonl files may be datasets.
 func Replaceable(path string) bool {
 	f, err := inputfile.Open(path, inputfile.Streamed)
 	if err != nil {
