@@ -69,8 +69,8 @@ func (s Sighting) worse(other Sighting) Sighting {
 	return s
 }
 
-// A result is suspect if its target answers, or finds the gold of, a smaller share of the questions
-// with gold. With fewer than leastSuspect such questions, none may be found by chance.
+// A result is suspect if its target passed or found the gold of at most this share of the questions
+// with gold. With fewer than leastSuspect such questions, this may happen by chance.
 const (
 	suspectShare = 0.02
 	leastSuspect = 10
