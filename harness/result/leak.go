@@ -34,7 +34,7 @@ func Places() []Place {
 // Origin is the origin of a forbidden text.
 type Origin string
 
-// The origins. It is empty for any other text.
+// The origins. Any other text has none.
 const (
 	OfDeleted  Origin = "deleted"  // a document or a session that was deleted, or the path of one
 	OfReplaced Origin = "replaced" // an earlier version of a document
