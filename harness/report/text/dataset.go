@@ -14,7 +14,7 @@ import (
 	"evalctl/scorer"
 )
 
-// Description writes the figures as tables.
+// Description prints the figures as tables.
 func Description(t *terminal.Terminal, s dataset.Description, in dataset.Input) {
 	t.Field("dataset", "%s  %s  sha256 %s", terminal.Line(s.Dataset), figure.Count(s.Questions, "question"),
 		terminal.Short(s.SHA256, 9))
@@ -66,7 +66,7 @@ func number(v float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0")
 }
 
-// listedTags is the maximum number of tags in a table.
+// listedTags limits the tags in a table.
 const listedTags = 40
 
 // tagRows returns the table of tags, the most frequent first.
