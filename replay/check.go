@@ -267,10 +267,10 @@ func (p *Plan) checkMoney() error {
 	return nil
 }
 
-// plain formats an amount without a dollar sign, as for a flag.
+// plain formats an amount without a dollar sign, as a flag has it.
 func plain(u llm.USD) string { return strings.TrimPrefix(u.String(), "$") }
 
-// checkDaemonMoney returns an error if an arm's daemon could spend money outside the cap.
+// checkDaemonMoney returns an error if an arm's daemon could pay for what the cap does not limit.
 func (p *Plan) checkDaemonMoney(a Arm) error {
 	if a.started() {
 		if err := a.Check(a.Name, p.Prices, p.Unmetered); err != nil {

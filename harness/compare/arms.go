@@ -87,8 +87,8 @@ func (a Arm) open() (*Run, error) {
 // baselines, which arms differ and by how much, and which recorded facts differ.
 func (c *Arms) Sentences() []string { return append(c.Lead(), c.Others()...) }
 
-// Lead returns the first of Sentences: what memory adds over the baselines, with the accepted
-// differences. It is empty without a baseline.
+// Lead has the first of Sentences, what memory adds over baselines, with the differences that were
+// accepted. It is empty without a baseline.
 func (c *Arms) Lead() []string {
 	if c.Comparison == nil || len(c.Comparison.Memory) == 0 {
 		return nil
@@ -96,7 +96,7 @@ func (c *Arms) Lead() []string {
 	return append(c.accepted(), c.Comparison.MemorySentences()...)
 }
 
-// Others returns the Sentences that follow Lead.
+// Others has the Sentences after those of Lead.
 func (c *Arms) Others() []string {
 	var out []string
 	switch {

@@ -78,8 +78,8 @@ func factsOf(runs []*Run) []Fact {
 	return out
 }
 
-// difference describes how the named arms differ, empty if fewer than two arms have the fact.
-// Baselines and arms without a result are ignored.
+// difference says in what the arms of these names differ, empty if that is not known of two arms.
+// Baselines and arms without a result have no part in it.
 func (f Fact) difference(names []string) string {
 	var parts, values []string
 	for i, v := range f.Values {

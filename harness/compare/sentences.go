@@ -39,7 +39,7 @@ func (c *Comparison) sentences() []string {
 	return append(out, others...)
 }
 
-// inOf returns the text of a claim, with its measure if there are several primary measures.
+// inOf returns the text of a claim, with its measure if there are several primary ones.
 func (c *Comparison) inOf(k Claim) string {
 	if len(c.Primary) == 1 {
 		return k.Text
@@ -62,7 +62,7 @@ func differs(k Claim) string {
 	return fmt.Sprintf("is %s (%s) than", k.Words(), name)
 }
 
-// rest lists which other measures of a pair differ, empty if none do.
+// rest says which of the other measures of a pair differ, empty if there are none.
 func (c *Comparison) rest(p *Pair) string {
 	var parts, same []string
 	for _, k := range c.Claims(p) {

@@ -20,7 +20,7 @@ type Replay struct {
 	Compared *compare.Arms
 }
 
-// reports returns the comparison of the arms, a report of each arm, and their common facts.
+// reports returns how the arms compare, a report of each arm, and what they have in common.
 func (r Replay) reports() []*form.Report {
 	arms, out := r.Arms.reports(), []*form.Report{}
 	if r.Compared != nil {
@@ -47,8 +47,7 @@ func (r Replay) reports() []*form.Report {
 	return append(out, &form.Report{Verdict: form.Verdict{Headline: form.F("All arms")}, Sections: []form.Section{all}})
 }
 
-// common removes the facts common to all arms with a result from their reports and returns them, if
-// there are several arms.
+// common takes what all arms with a result ran with from their reports, if there are several.
 func (r Replay) common(arms []*form.Report) (common form.Facts) {
 	seen, runs := map[string]int{}, 0
 	facts := func(do func(*form.Facts)) {
@@ -112,8 +111,8 @@ func (r Replay) lost() (names []string, records map[string][]*result.Record) {
 	return names, records
 }
 
-// item returns a list item for a question that some arm did not pass: the question once, and its
-// outcome in each arm.
+// item returns a question that some arm did not pass as an item of a list: what was asked once, and
+// what became of it in each arm.
 func (r Replay) item(records []*result.Record) form.Item {
 	first := slices.IndexFunc(records, func(rec *result.Record) bool { return rec != nil && isLost(rec) })
 	asked := slices.DeleteFunc(r.Arms[first].Run.parts(records[first]), func(p part) bool {

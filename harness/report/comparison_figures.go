@@ -55,8 +55,8 @@ func (c Comparison) seen(m compare.MeasureDifference) bool {
 	return m.Interval.Low != 0 || m.Interval.High != 0
 }
 
-// latencies adds the ratios of latencies. A terminal shows ratios to the first side. A note says
-// why a ratio is not judged.
+// latencies adds the ratios: for a terminal those to the first side. A note says why one is not
+// judged.
 func (c Comparison) latencies(s *form.Section) {
 	for _, p := range c.Pairs {
 		for _, l := range p.Latencies {

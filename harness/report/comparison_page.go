@@ -442,7 +442,7 @@ func (c Comparison) closing() form.Section {
 	return s
 }
 
-// next returns the command that shows more: a question on which the runs disagree, or else a page.
+// next returns the command that shows more: of a question on which the runs disagree, or else a page.
 func (c Comparison) next() string {
 	var files, sides []string
 	for i := range c.Runs {

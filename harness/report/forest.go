@@ -205,7 +205,7 @@ func (t *pairRows) add(v compare.Verdict, difference float64, cells ...any) {
 	t.rows = append(t.rows, pairRow{v, difference, cells})
 }
 
-// in adds the table to pages. HTML folds the differences that are not proven.
+// in adds the table to pages. HTML folds what is not shown.
 func (t *pairRows) in(s *form.Section, in form.Forms, caption form.Text, what string) {
 	slices.SortStableFunc(t.rows, func(x, y pairRow) int {
 		if order := cmp.Compare(rank(x.verdict), rank(y.verdict)); order != 0 || !isShown(x.verdict) {

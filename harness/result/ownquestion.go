@@ -7,9 +7,9 @@ import (
 	"evalctl/internal/figure"
 )
 
-// OwnQuestion is a question that evalctl asked a daemon before a run, to check that its answers can
-// be read. It counts nowhere, except that ReaderCost includes the usage that the daemon reported
-// for its reader.
+// OwnQuestion is a question that evalctl asked of a daemon before a run, to see whether its answers
+// can be read. It counts nowhere, except that what the daemon reported for its reader is in
+// ReaderCost.
 type OwnQuestion struct {
 	Question string `json:"question"`
 	// Requests is how often the question was sent.
@@ -19,7 +19,8 @@ type OwnQuestion struct {
 	Usage *protocol.Usage `json:"usage,omitempty"`
 }
 
-// OwnText describes evalctl's own questions and their usage of the reader. It is empty without any.
+// OwnText says how many questions were evalctl's own, and what they used of the reader. It is empty
+// without any.
 func (r *Result) OwnText() string {
 	if len(r.OwnQuestions) == 0 {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"evalctl/replay"
 )
 
-// Arms prints the results of the arms, and their comparison if there are several.
+// Arms prints what became of the arms, and how several compare.
 func Arms(t *terminal.Terminal, outcomes []replay.Outcome, compared *compare.Arms) {
 	var arms report.Arms
 	for _, o := range outcomes {

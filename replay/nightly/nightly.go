@@ -65,7 +65,7 @@ func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history strin
 // comparisonSize limits the comparison, in bytes.
 const comparisonSize = 1 << 18
 
-// sentences writes the conclusions of compare about the arms.
+// sentences writes what compare says of the arms in words.
 func sentences(w io.Writer, compared *compare.Arms) {
 	if compared == nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"evalctl/internal/markdown"
 )
 
-// verdict writes the verdict on an arm in one line. The pass rate is only called one if the replay
+// verdict writes the verdict on an arm in one line. A pass rate is called one only if the replay
 // says something about the memory.
 func (m *armResult) verdict(w io.Writer) {
 	if m.res == nil {

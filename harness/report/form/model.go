@@ -100,7 +100,7 @@ func (s *Section) Warn(in Forms, format string, args ...any) {
 // Show adds a content for some forms.
 func (s *Section) Show(in Forms, c any) { s.Add(Block{in, c}) }
 
-// For returns the non-empty blocks of a form, reduced to their parts for the form.
+// For returns the blocks of a form that are not empty, with what it shows of them.
 func (s *Section) For(in Forms) (out []Block) {
 	for _, b := range s.Blocks {
 		empty := b.In&in == 0
@@ -173,7 +173,7 @@ type (
 		More  string // where the items are that do not fit
 		Most  int    // how many a terminal shows, 0 for all
 	}
-	// Chart is a drawing with a caption that describes it.
+	// Chart is a drawing with a caption that says what it shows.
 	Chart struct {
 		SVG     func() template.HTML
 		Caption string
