@@ -34,12 +34,12 @@ func Free(name string) bool { return name == TokenVariable || name == ollamaURL 
 // Metered are the variables that point a daemon to its gateways, so that its spending is counted.
 var Metered = []string{openAIKey, openAIURL, embedKey, "SVC_EMBED_BASE_URL"}
 
-// ours are prefixes of variables that configure evalctl instead of a daemon.
+// ours are the beginnings of the variables that configure evalctl and not a daemon.
 var ours = []string{"SVC_EVAL_", "SVC_SDK_", "SVC_TOKEN_", "SVC_QUEUE", "SVC_RESULT_KEY", "SVC_CACHE_DIR"}
 
-// PassedTo returns the names of the variables that a target's process receives besides those that
-// every program receives: the ones passed on by the user and, for a daemon of the protocol, its
-// configuration. needed are further names for its models.
+// PassedTo returns the names of the variables that what is started for a target gets besides those
+// that every program gets: what the user passes on, and for a daemon of the protocol what configures
+// it. needed are further names that its models need.
 func (t Targets) PassedTo(d target.Definition, needed []string) []string {
 	names := slices.Clone(t.Passed)
 	if !d.Configured() {

@@ -121,10 +121,10 @@ func (p *File) members(n *yaml.Node, what string, each func(key string, keyNode,
 	return nil
 }
 
-// SecretKey matches names of settings that hold secrets.
+// SecretKey matches the names of settings whose values are secrets.
 var SecretKey = regexp.MustCompile(`(?i)(^|[-_])(token|api[-_]?key|password|secret)$`)
 
-// setting returns the value of a setting. A mapping is converted to a list of KEY=VALUE.
+// setting returns the value of a setting. A mapping is a list of KEY=VALUE.
 func (p *File) setting(key string, line int, n *yaml.Node) (Setting, error) {
 	s := Setting{Key: key, Line: line}
 	if SecretKey.MatchString(key) {

@@ -17,9 +17,9 @@ import (
 // Stdout is the path that means standard output.
 const Stdout = "-"
 
-// File is a file given by a flag.
+// File is a file that a flag names.
 type File struct {
-	// Flag is the name of the flag. For a report it is the form: junit, markdown, html, badge, csv
+	// Flag is the name of the flag. That of a report is its form: junit, markdown, html, badge, csv
 	// or jsonl.
 	Flag, Path string
 
