@@ -197,7 +197,7 @@ func (c Comparison) pairTable() *form.Table {
 	return t
 }
 
-// runTable returns a row for each run, for a page that shows differences elsewhere.
+// runTable has a row for each run, for a page whose differences are elsewhere.
 func (c Comparison) runTable() *form.Table {
 	t := form.NewTable(form.F("Pass rates with 95%% intervals"), "", ">passed", ">pass rate", "0 to 1", ">errors", ">unscored")
 	for i, r := range c.Runs {
