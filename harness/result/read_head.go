@@ -133,7 +133,7 @@ func (h head) check() error {
 	var id struct {
 		SchemaVersion *int `json:"schema_version"`
 	}
-	broken := json.Unmarshal(h.get("identity"), &id) // without a version it is no result file
+	broken := json.Unmarshal(h.get("identity"), &id) // a file without a version is not a result file
 	switch kind := kindBy(h.get); {
 	case kind == SweepFile:
 		return ErrSweep

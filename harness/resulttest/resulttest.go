@@ -20,8 +20,8 @@ type File struct {
 	Questions []result.Record `json:"questions"`
 }
 
-// New returns the filled result of a run that began at at and took a minute. Its questions have the
-// ids q-00, q-01 … and these outcomes: + passed, - failed, e error, ? unscored.
+// New returns the filled result of a run that began at this time and took a minute. Its questions
+// have the ids q-00, q-01 … and these outcomes: + passed, - failed, e error, ? unscored.
 func New(sdk string, at time.Time, outcomes string) *File {
 	anything, err := result.ParseAllowance("100%")
 	if err != nil {

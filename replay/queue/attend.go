@@ -106,8 +106,8 @@ func (q *Queue) runs(ctx context.Context) ([]ownedRun, error) {
 	})
 }
 
-// compare begins to attend new runs, and stops attending runs that have ended or changed their
-// owner.
+// compare begins to attend new runs. It stops attending runs that have ended or changed their
+// owner, and runs whose owner has shown no sign of life for absence.
 func (w *worker) compare(ctx context.Context, runs []ownedRun) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

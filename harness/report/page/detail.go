@@ -12,7 +12,7 @@ import (
 	"evalctl/internal/svg"
 )
 
-// limits limits the texts shown for one question, in bytes.
+// limits are the limits of the texts shown for one question, in bytes.
 type limits struct{ text, answer, chunk, quote int }
 
 // The maximum number of chunks and citations shown for a question.
