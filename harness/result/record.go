@@ -42,7 +42,7 @@ type Reply struct {
 	LatencyMS float64           `json:"latency_ms"`
 	Citations []json.RawMessage `json:"citations"`
 
-	// FeltMS is the time to the answer including waits, nil if it equals LatencyMS. See Felt.
+	// FeltMS is the time to the answer as the caller felt it, nil if it is LatencyMS. See Felt.
 	FeltMS       *float64 `json:"felt_ms,omitempty"`
 	FirstDeltaMS *float64 `json:"first_delta_ms"`
 	// SearchMS is the part of LatencyMS taken by the daemon's search, nil if the daemon took all of
@@ -128,7 +128,7 @@ type Record struct {
 	// 1, in file order.
 	Votes         []float64 `json:"votes,omitempty"`
 	JudgeAttempts int       `json:"judge_attempts,omitempty"`
-	// JudgeAsked describes non-default requests to the judge, required by its endpoint or the user.
+	// JudgeAsked is how the judge was asked, if its endpoint or the user wants it otherwise than usual.
 	JudgeAsked string          `json:"judge_asked,omitempty"`
 	JudgeUsage *protocol.Usage `json:"judge_usage,omitempty"`
 	// JudgeUsageEstimated is set if the provider did not count all tokens of JudgeUsage.

@@ -30,8 +30,8 @@ func JSONLines(w io.Writer, r *result.Reader) error {
 	return buffer.Flush()
 }
 
-// Replaceable reports whether JSONLines may overwrite a file: it does not exist, is empty, or
-// begins with a row. Other .jsonl files may be datasets.
+// Replaceable reports whether JSONLines may write a file: it does not exist, is empty, or begins with a
+// row. Other files that end in .jsonl may be datasets.
 func Replaceable(path string) bool {
 	f, err := inputfile.Open(path, inputfile.Streamed)
 	if err != nil {
