@@ -20,8 +20,8 @@ import (
 
 // Config configures Open.
 type Config struct {
-	// The ledger is stored in Dir. Its name consists of Name, the name of what is measured, and
-	// Started, the start of the command that created it.
+	// The ledger is stored in Dir. Its name consists of Name and Started, the start of the command
+	// that created it.
 	Dir, Name string
 	Started   time.Time
 	// Limit caps the cost of all models together, nil for no cap.
@@ -29,7 +29,7 @@ type Config struct {
 	Prices llm.Prices
 	// Paid is set if evalctl's own requests may cost money.
 	Paid bool
-	// Daemons are the models called by started daemons, by the name of what is measured.
+	// Daemons are the models called by started daemons, by the name of the target.
 	Daemons map[string]gateway.Models
 }
 

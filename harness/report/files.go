@@ -182,7 +182,7 @@ func (f File) writable() error {
 	return err
 }
 
-// sameFile reports whether two paths denote the same file, which need not exist.
+// sameFile reports whether two paths are those of one file, which need not exist.
 func sameFile(path, other string) bool {
 	a, errA := os.Stat(path)
 	b, errB := os.Stat(other)
