@@ -7,7 +7,7 @@ import (
 	"evalctl/harness/result"
 )
 
-// BrainInfos describes the brains in which a run asks questions for its result.
+// BrainInfos describes the brains that a run asks, for its result.
 func BrainInfos(brains []dataset.Brain) []result.BrainInfo {
 	var out []result.BrainInfo
 	for _, b := range Asked(brains) {
@@ -20,7 +20,7 @@ func BrainInfos(brains []dataset.Brain) []result.BrainInfo {
 	return out
 }
 
-// Asked returns the brains in which questions are asked: operations may change others.
+// Asked returns the brains with questions. Other brains may only be changed by operations.
 func Asked(brains []dataset.Brain) []dataset.Brain {
 	return slices.DeleteFunc(slices.Clone(brains), func(b dataset.Brain) bool { return b.Questions == 0 })
 }

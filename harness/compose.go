@@ -15,41 +15,41 @@ import (
 	"evalctl/scorer"
 )
 
-// Subject is what answers the questions of an experiment: a memory service, a reader, or a reader
-// that uses a memory service. Records are answers that are not asked for here.
+// Subject answers the questions of an experiment: a memory service, a reader, or a reader that uses
+// a memory service. Records stands for answers obtained elsewhere.
 type Subject struct {
 	// Target is a memory service, nil if there is none. It answers unless Answerer is set.
 	Target *target.Target
-	// Session has the service, nil for one that is not in a session.
+	// Session holds the service, nil for a service without a session.
 	Session *Session
-	// Answerer answers in place of Target, for which it may search.
+	// Answerer answers instead of Target, which it may search.
 	Answerer Answerer
-	// Reads is set if the service writes the answers, although Answerer is set.
+	// Reads is set if the service writes the answers even though Answerer is set.
 	Reads bool
-	// Documents finds the documents of passages, nil for a Corpus of the questions.
+	// Documents finds the documents of passages. If nil, a Corpus of the questions is used.
 	Documents Documents
 	// Timeout limits one question, all attempts included.
 	Timeout time.Duration
-	// Settle is how long a service may take to find what operations write, 0 for
+	// Settle is how long a service may take to find text written by operations, 0 for
 	// lifecycle.DefaultSettle.
 	Settle time.Duration
 
-	// Answering and Filling are called while the service is asked, and while it is given something
-	// else before a question, until the function that they return is called. They may be nil.
+	// Answering is called around each question to the service, Filling around other requests before
+	// a question. The returned function ends the phase. Both may be nil.
 	Answering, Filling func() (end func())
 
-	// Canary, if set, was looked for before the first question, and is after the last one. Held is how
-	// many texts were found at the least before anything was written, nil if that is not known.
+	// Canary, if set, is looked for after the last question; the caller has looked for it before
+	// the first. Held is the minimum number of texts found before anything was written, nil if
+	// unknown.
 	Canary *seed.Canary
 	Held   *int
 
-	// Records, if set, returns the records instead: those of stored answers, or of questions that
-	// other processes ask.
+	// Records, if set, returns finished records: stored answers, or questions asked by other
+	// processes.
 	Records pipeline.Asker
 }
 
-// compose sets the stages that ask and score. Everything that asks is made here. The caller
-// calls end once no further question is asked.
+// compose creates the stages that ask and score. The caller must call end after the last question.
 func (r *runner) compose() (end func(), err error) {
 	s, end := &r.cfg.Subject, func() {}
 	if s.Documents == nil && s.Records == nil {
@@ -77,7 +77,7 @@ func (r *runner) compose() (end func(), err error) {
 	return end, nil
 }
 
-// asker returns what asks a subject that can be asked.
+// asker returns the Asker for a subject that is asked in this process.
 func (r *runner) asker() (pipeline.Asker, func(), error) {
 	s := r.cfg.Subject
 	d := &daemon{
@@ -103,7 +103,7 @@ func (r *runner) asker() (pipeline.Asker, func(), error) {
 	return life.Around(d), func() { life.Close(context.Background()) }, nil
 }
 
-// countingAnswerer is an Answerer whose requests to models are counted as answers.
+// countingAnswerer counts an Answerer's model requests as answers.
 type countingAnswerer struct {
 	Answerer
 	answering func() (end func())
@@ -115,7 +115,7 @@ func (a countingAnswerer) Ask(ctx context.Context, q dataset.Question, timeout t
 	return a.Answerer.Ask(ctx, q, timeout)
 }
 
-// lifecycle returns what happens to brains before questions.
+// lifecycle returns the operations that run before questions.
 func (r *runner) lifecycle() *lifecycle.Run {
 	s := r.cfg.Subject
 	c := lifecycle.Config{Dataset: r.cfg.Dataset, Brains: r.cfg.Brains, Target: s.Target, Settle: s.Settle, Filling: s.Filling, Answering: s.Answering}
@@ -133,7 +133,7 @@ func (r *runner) lifecycle() *lifecycle.Run {
 	return lifecycle.New(c)
 }
 
-// noteMapped has the result say how a service that a mapping describes was used.
+// noteMapped records in the result how a mapped service was used.
 func (r *runner) noteMapped() {
 	s := r.cfg.Subject
 	m := s.Session.mapped()

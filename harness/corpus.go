@@ -13,19 +13,19 @@ import (
 	"evalctl/scorer"
 )
 
-// Documents says to which documents of the corpus retrieved passages belong. Its methods may be
-// called concurrently.
+// Documents assigns retrieved passages to documents of the corpus. Implementations must be safe for
+// concurrent use.
 type Documents interface {
 	// Documents returns the documents of a passage, as dataset.Paths does.
 	Documents(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string
-	// Date returns the date that the document of a passage has in the corpus when the question is
-	// asked, empty if it is not known.
+	// Date returns the date of a passage's document in the corpus at the time of the question,
+	// empty if unknown.
 	Date(q dataset.Question, c result.Chunk) string
-	// ByText returns for how many passages the text decided.
+	// ByText returns the number of passages that were assigned by their text.
 	ByText() int
 }
 
-// Corpus is the Documents of a dataset: those of the corpus, and those that operations write.
+// Corpus is the Documents of a dataset, including documents written by operations.
 type Corpus struct {
 	dataset dataset.Dataset
 	docs    map[string][]dataset.Doc  // of the corpus, by brain
@@ -34,11 +34,11 @@ type Corpus struct {
 	byText  atomic.Int64
 }
 
-// plainDoc is a document as words.
+// plainDoc is a document reduced to words.
 type plainDoc struct{ path, words string }
 
-// NewCorpus returns the documents of brains. If byText is set, passages whose document the service
-// does not name are found by their text.
+// NewCorpus returns the documents of brains. If byText is set, passages without a document name are
+// assigned by their text.
 func NewCorpus(d dataset.Dataset, brains []dataset.Brain, byText bool) *Corpus {
 	k := &Corpus{
 		dataset: d, docs: map[string][]dataset.Doc{}, paths: map[string]*dataset.Paths{},
@@ -63,9 +63,8 @@ func plainDocs(docs []dataset.Doc) []plainDoc {
 	return plain
 }
 
-// textOf returns the documents to which a passage belongs by its text: those that contain its words
-// one after the other, and those whose words it contains, if it has some. There are none if the
-// service names its document.
+// textOf assigns a passage to documents by its text: those that contain all its words in sequence,
+// and those that it contains entirely. It returns none if the service names the document.
 func (k *Corpus) textOf(q dataset.Question, c result.Chunk) []string {
 	known, texts := k.paths[q.Brain], k.texts[q.Brain]
 	if texts == nil || known.Has(known.Name(c.Path)) || known.Has(known.Name(c.DocumentID)) {
@@ -94,8 +93,8 @@ func (k *Corpus) Documents(q dataset.Question, c result.Chunk, gold scorer.Ranki
 	return own[:1]
 }
 
-// Date implements Documents. It is the last one of the documents to which a passage belongs by its
-// text.
+// Date implements Documents. If a passage is assigned by text, it is the latest of its documents'
+// dates.
 func (k *Corpus) Date(q dataset.Question, c result.Chunk) string {
 	known := k.paths[q.Brain]
 	for _, name := range []string{c.Path, c.DocumentID} {
@@ -110,7 +109,7 @@ func (k *Corpus) Date(q dataset.Question, c result.Chunk) string {
 	return last
 }
 
-// dateAt returns the date of a document when a question is asked, or before it was deleted.
+// dateAt returns the date of a document at the time of a question, or before its deletion.
 func (k *Corpus) dateAt(q dataset.Question, path string) string {
 	data, ok := k.dataset.DocumentAt(q, k.docs[q.Brain], path)
 	if !ok {
@@ -122,10 +121,11 @@ func (k *Corpus) dateAt(q dataset.Question, path string) string {
 // ByText implements Documents.
 func (k *Corpus) ByText() int { return int(k.byText.Load()) }
 
-// fewestWords is how many words a passage needs to say by itself where it is from.
+// fewestWords is the minimum number of words to assign a passage by its text.
 const fewestWords = 3
 
-// containing returns the paths of the documents to which words belong by themselves.
+// containing returns the paths of the documents that contain words in sequence, or are contained in
+// them.
 func containing(docs []plainDoc, words string) (paths []string) {
 	if strings.Count(words, " ") <= fewestWords {
 		return nil
@@ -139,7 +139,7 @@ func containing(docs []plainDoc, words string) (paths []string) {
 	return paths
 }
 
-// wordsOf returns the words of a text in lower case, each between spaces.
+// wordsOf returns the lower-case words of a text, each between spaces.
 func wordsOf(text string) string {
 	return " " + strings.Join(strings.FieldsFunc(visible.Folded(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r)

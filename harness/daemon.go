@@ -15,24 +15,24 @@ import (
 	"evalctl/scorer"
 )
 
-// deathGrace is how long the end of the daemon's process is waited for after a broken connection.
-// It decides between a failed question and a stopped run.
+// deathGrace is how long to wait, after a broken connection, for the daemon's process to end. The
+// outcome decides between a failed question and a stopped run.
 const deathGrace = 250 * time.Millisecond
 
-// answeringGrace is the same after an answer in which the daemon reports a failure.
+// answeringGrace is the wait after an answer that reports a failure.
 const answeringGrace = 25 * time.Millisecond
 
 // healthTimeout limits the health check of a daemon that may be dead.
 const healthTimeout = 5 * time.Second
 
-// Answerer answers questions. *target.Target is one that asks a daemon.
+// Answerer answers questions. A *target.Target is an Answerer that asks a daemon.
 type Answerer interface {
 	// Ask answers one question within timeout. target.AsFailure reports whether an error means that
-	// the question has no usable answer. Any other error stops the run; llm.ErrBudgetExceeded lets
-	// the questions finish that are being asked.
+	// the question has no usable answer. Any other error stops the run; with llm.ErrBudgetExceeded,
+	// questions in progress still finish.
 	Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (target.Answer, error)
-	// Health returns an error unless what answers is alive. It is called after a failure of
-	// transport.
+	// Health returns an error unless the answering service is alive. It is called after transport
+	// failures.
 	Health(ctx context.Context) error
 }
 
@@ -66,8 +66,8 @@ func (d *daemon) Ask(ctx context.Context, j pipeline.Job) (result.Record, error)
 	return d.compared(j.Question, a, failure), nil
 }
 
-// compared returns the record of an answer, with the dates that a check needs, and with what was
-// retrieved compared with the gold.
+// compared returns the record of an answer, with the retrieval compared to the gold and the dates
+// needed by checks.
 func (d *daemon) compared(q dataset.Question, a target.Answer, f *target.Failure) result.Record {
 	rec := pipeline.NewRecord(q, a, f)
 	switch {
@@ -98,8 +98,8 @@ func (d *daemon) compared(q dataset.Question, a target.Answer, f *target.Failure
 	return rec
 }
 
-// dead returns ErrDaemonDied if a question failed in transport and the daemon's health check does
-// too. A resumed run then asks the question again.
+// dead returns ErrDaemonDied if a question failed in transport and the health check fails too. A
+// resumed run asks the question again.
 func (d *daemon) dead(ctx context.Context, f *target.Failure) error {
 	if f.Kind != result.KindTransport {
 		return nil
@@ -113,8 +113,8 @@ func (d *daemon) dead(ctx context.Context, f *target.Failure) error {
 	return nil
 }
 
-// stopping reports whether a question failed because the daemon's process is ending, by waiting a
-// moment for ctx to end. A daemon that is being stopped may send an error event or a 503 first.
+// stopping reports whether a question failed because the daemon's process is ending, by waiting
+// briefly for ctx. A stopping daemon may first send an error event or a 503.
 func (d *daemon) stopping(ctx context.Context, f *target.Failure) bool {
 	if !d.watched || f.Kind == result.KindProtocol || f.Kind == result.KindStatus && f.Status < 500 {
 		return false
@@ -146,8 +146,8 @@ func (m modeAsker) Ask(ctx context.Context, j pipeline.Job) (result.Record, erro
 	return rec, err
 }
 
-// checkMode compares an answer's mode with the required one, "" for any. A question without an
-// answer has none.
+// checkMode compares an answer's mode with the required mode, "" for any. A failed question has
+// none.
 func checkMode(rec result.Record, want string) error {
 	switch {
 	case want == "" || rec.Outcome == result.Errored || !rec.Outcome.Counts() || rec.EffectiveMode == want:

@@ -10,14 +10,14 @@ import (
 	"evalctl/harness/target"
 )
 
-// embeddingMeter measures what a daemon embeds, by the metrics of its process.
+// embeddingMeter measures a daemon's embeddings from its metrics.
 type embeddingMeter struct {
 	mu            sync.Mutex // held while the process is restarted
 	known         bool
 	before, added target.Embeddings // of the running process, and of those before it
 }
 
-// readEmbeddings returns what the metrics of a service say. ok is false if they say nothing.
+// readEmbeddings reads a service's metrics. ok is false if they have no embeddings.
 func readEmbeddings(ctx context.Context, s target.Service) (found target.Embeddings, ok bool) {
 	if s == nil {
 		return found, false // it is being restarted
@@ -33,8 +33,8 @@ func (m *embeddingMeter) begin(ctx context.Context, s target.Service) {
 	m.before, m.known = readEmbeddings(ctx, s)
 }
 
-// restart is to be called before the process of a service ends, and begins again with the next one.
-// If its metrics cannot be read, as after a crash, the sum is not known.
+// restart must be called before the service's process ends; counting starts again with the next
+// process. If the metrics cannot be read, for example after a crash, the sum is unknown.
 func (m *embeddingMeter) restart(ctx context.Context, s target.Service) {
 	m.added, m.known = m.sum(ctx, s)
 	m.before = target.Embeddings{}
@@ -51,7 +51,7 @@ func (m *embeddingMeter) sum(ctx context.Context, s target.Service) (target.Embe
 	return now.Plus(m.added), ok
 }
 
-// result returns the sum without its price, nil if it is not known.
+// result returns the sum without its price, nil if unknown.
 func (m *embeddingMeter) result(ctx context.Context, s target.Service) *result.Embeddings {
 	sum, ok := m.sum(ctx, s)
 	if !ok {
@@ -64,33 +64,32 @@ func (m *embeddingMeter) result(ctx context.Context, s target.Service) *result.E
 	return e
 }
 
-// MeterEmbeddings begins to measure what the daemon embeds, see Embedded.
+// MeterEmbeddings starts counting the daemon's embeddings, see Embedded.
 func (s *Session) MeterEmbeddings(ctx context.Context) {
 	s.meter.mu.Lock()
 	defer s.meter.mu.Unlock()
 	s.meter.begin(ctx, s.service)
 }
 
-// Embedded returns what the daemon has embedded since MeterEmbeddings, without its price. It is nil
-// if the metrics of the daemon do not say it.
+// Embedded returns the daemon's embeddings since MeterEmbeddings, without their price. It is nil if
+// the daemon's metrics do not count them.
 func (s *Session) Embedded(ctx context.Context) *result.Embeddings {
 	s.meter.mu.Lock()
 	defer s.meter.mu.Unlock()
 	return s.meter.result(ctx, s.service)
 }
 
-// embeddingLog keeps what a daemon embeds during a run in the journal of the run, so that nothing
-// of it is lost when the run is resumed, and little when it is killed. The methods of a nil
-// *embeddingLog do nothing.
+// embeddingLog saves a run's embedding counts in its journal, so that none are lost when the run is
+// resumed, and few when it is killed. Its methods do nothing on nil.
 type embeddingLog struct {
 	session *Session
 	journal *journal.Journal
 	earlier *result.Embeddings // before the run was resumed
-	lacking bool               // what was embedded before is not all known
+	lacking bool               // earlier counts are incomplete
 	looked  time.Time
 }
 
-// logEmbeddings returns the log of a run whose brains are filled.
+// logEmbeddings returns the embedding log of a run after its brains are filled.
 func (s *Session) logEmbeddings(j *journal.Journal) *embeddingLog {
 	if s == nil {
 		return nil
@@ -100,7 +99,7 @@ func (s *Session) logEmbeddings(j *journal.Journal) *embeddingLog {
 	return l
 }
 
-// now returns what was embedded so far, nil if that is not known.
+// now returns the embeddings so far, nil if unknown.
 func (l *embeddingLog) now(ctx context.Context) *result.Embeddings {
 	e := l.session.meter.result(ctx, l.session.service)
 	if e != nil && l.earlier != nil {
@@ -112,14 +111,15 @@ func (l *embeddingLog) now(ctx context.Context) *result.Embeddings {
 	return e
 }
 
-// lookEvery is how often what was embedded is kept in the journal, lookTime how long that may take.
+// lookEvery is the interval for saving embedding counts in the journal, and lookTime the time limit
+// for reading them.
 const (
 	lookEvery = 5 * time.Second
 	lookTime  = time.Second
 )
 
-// look keeps what was embedded so far, unless it did a moment ago. A daemon that is being restarted
-// is not asked. It must not be called concurrently with what appends to the journal.
+// look saves the embedding counts unless they were saved recently. It does not ask a daemon that is
+// being restarted. It must not be called concurrently with appends to the journal.
 func (l *embeddingLog) look() error {
 	if l == nil || time.Since(l.looked) < lookEvery || !l.session.meter.mu.TryLock() {
 		return nil
@@ -136,8 +136,8 @@ func (l *embeddingLog) look() error {
 	return l.journal.MarkEmbedded(*e)
 }
 
-// end returns what was embedded in the whole run, and keeps it. If the daemon does not say it at
-// the end, as after a crash, it is what was kept last.
+// end returns and saves the embedding counts of the whole run. If the daemon no longer reports
+// them, for example after a crash, it returns the last saved counts.
 func (l *embeddingLog) end(ctx context.Context) (*result.Embeddings, error) {
 	if l == nil {
 		return nil, nil

@@ -14,18 +14,17 @@ import (
 	"evalctl/internal/figure"
 )
 
-// Description is how a service is used that does not speak the protocol.
+// Description says how to use a service that does not speak the protocol.
 type Description struct {
-	// Mapping is nil for an MCP server whose mapping follows from its tools.
+	// Mapping is nil for an MCP server whose mapping is chosen by its tools.
 	Mapping *mapping.Mapping
-	// Namespace begins the names of brains, see mapping.Config.
+	// Namespace is the prefix of brain names, see mapping.Config.
 	Namespace string
-	// Env looks up the variables that a mapping names for secrets.
+	// Env looks up variables with secrets named in a mapping.
 	Env func(string) string
 }
 
-// Variables returns the names of the variables that the mapping passes on to a server, nil if there is
-// no mapping.
+// Variables returns the variables that the mapping passes on to a server, nil without a mapping.
 func (f *Description) Variables() []string {
 	if f == nil || f.Mapping == nil {
 		return nil
@@ -33,7 +32,7 @@ func (f *Description) Variables() []string {
 	return f.Mapping.Variables()
 }
 
-// openMapped starts or reaches a service that a mapping describes.
+// openMapped starts or connects to a service described by a mapping.
 func (s *Session) openMapped(ctx context.Context) (err error) {
 	c, o := s.config, &s.config.Launch
 	starts := c.Endpoint == "" && c.Described.Mapping != nil && c.Described.Mapping.Transport == mapping.HTTP
@@ -70,11 +69,11 @@ func (s *Session) openMapped(ctx context.Context) (err error) {
 	return nil
 }
 
-// notStarted is the URL of a process that has not been started yet.
+// notStarted is the URL of a process that has not started yet.
 const notStarted = "http://127.0.0.1:1"
 
-// startMapped starts a service over HTTP. It is healthy when the health request of its mapping
-// says so, or GET /healthz if there is none.
+// startMapped starts an HTTP service. Its health is checked by the mapping's health request, or GET
+// /healthz if there is none.
 func (s *Session) startMapped(ctx context.Context) error {
 	if s.config.Described.Mapping.Checks() {
 		s.config.Launch.Alive = func(ctx context.Context, url string) error {
@@ -102,11 +101,10 @@ func (s *Session) startMapped(ctx context.Context) error {
 	return err
 }
 
-// Gateway reports whether the mapping gives a server that is started the address of a gateway.
+// Gateway reports whether the mapping passes the address of a gateway to a started server.
 func (f *Description) Gateway() bool { return f != nil && f.Mapping != nil && f.Mapping.Gateway() }
 
-// Namespace returns what begins the names of brains at a service that a mapping describes, "" if the
-// session uses the names as they are.
+// Namespace returns the prefix of brain names at a mapped service, "" if names are used unchanged.
 func (s *Session) Namespace() string {
 	if s.mapped() == nil {
 		return ""
@@ -114,18 +112,18 @@ func (s *Session) Namespace() string {
 	return s.described.Namespace()
 }
 
-// heldQuestions is how many questions are searched for to see whether a store is empty, and heldDepth
-// how many passages of each count.
+// heldQuestions is the number of questions searched for to check that a store is empty, and
+// heldDepth the number of passages counted for each.
 const (
 	heldQuestions = 5
 	heldDepth     = 50
 )
 
-// Held returns how many texts a service that a mapping describes is found to have in a brain before
-// anything is written to it, at the least: different passages for the first questions. It is nil for
-// a daemon of the protocol, which refuses to create a brain that exists, for a brain with a process
-// of its own, and if a search fails, as it may in a brain that does not exist yet. It returns an
-// error if a running service keeps all texts in one store, which is not empty.
+// Held returns the minimum number of texts that a mapped service has in a brain before anything is
+// written: the distinct passages found for the first questions. It is nil if unknown: for a daemon
+// of the protocol, which refuses to create an existing brain; for a brain with a process of its
+// own; and if a search fails, as it may in a brain that does not exist yet. It returns an error if
+// a running service keeps all texts in one store that is not empty.
 func (s *Session) Held(ctx context.Context, brain string, questions iter.Seq2[dataset.Question, error]) (*int, error) {
 	if s.mapped() == nil || s.described.Mapping().Brains == mapping.PerProcess || s.described.Lacks(target.Search) != "" {
 		return nil, nil
@@ -152,7 +150,7 @@ func (s *Session) Held(ctx context.Context, brain string, questions iter.Seq2[da
 	return &held, nil
 }
 
-// Mapped describes the service so far if a mapping makes it a target, else nil.
+// Mapped describes a mapped service so far, nil for others.
 func (s *Session) Mapped() *result.MappedService {
 	if s.mapped() == nil {
 		return nil
@@ -160,11 +158,11 @@ func (s *Session) Mapped() *result.MappedService {
 	return new(s.described.Seen())
 }
 
-// Mapped reports whether a mapping makes the service a target.
+// Mapped reports whether the service is described by a mapping.
 func (c SessionConfig) Mapped() bool { return c.Described != nil }
 
-// Abilities says what the target can do as far as that is known before it is opened. An MCP server
-// whose mapping follows from its tools is believed to do everything.
+// Abilities returns the target's abilities as far as known before it is opened. An MCP server whose
+// mapping is chosen by its tools is assumed to have all.
 func (c SessionConfig) Abilities() target.Abilities {
 	if c.Described != nil && c.Described.Mapping != nil {
 		return c.Described.Mapping
@@ -176,16 +174,16 @@ type everything struct{}
 
 func (everything) Lacks(target.Ability) string { return "" }
 
-// Need is what an experiment needs of its target.
+// Need is what an experiment requires of its target.
 type Need struct {
 	Scenario result.Scenario
 	Brains   int    // to keep apart
 	Mode     string // of retrieval, empty or auto for any
-	// Settings are the abilities by which the flags have an effect that were given.
+	// Settings maps given flags to the ability that each needs to have an effect.
 	Settings map[string]target.Ability
 }
 
-// Check returns an error if a target cannot do what is needed.
+// Check returns an error if a target lacks a required ability.
 func (n Need) Check(can target.Abilities) error {
 	answers := target.Search
 	if n.Scenario == result.AskBasic || n.Scenario == result.AskAugmented {
@@ -218,8 +216,8 @@ func (n Need) Check(can target.Abilities) error {
 	return nil
 }
 
-// mappedWarnings are the reasons to doubt figures of a service that a mapping describes. questions is
-// the number of questions.
+// mappedWarnings returns reasons to doubt the figures of a mapped service. questions is the number
+// of questions.
 func mappedWarnings(m result.MappedService, questions int) []result.Warning {
 	var out []result.Warning
 	add := func(kind, message string) {

@@ -8,8 +8,9 @@ import (
 	"evalctl/internal/redact"
 )
 
-// maskedAsker is an Asker without secrets in its records and errors, so that no later stage sees
-// one. Only the record has a whole answer: a daemon may send a secret in two parts.
+// maskedAsker removes secrets from an Asker's records and errors, so that no later stage sees them.
+// It works on the record, since a daemon may send a secret in two parts and only the record has the
+// whole answer.
 type maskedAsker struct {
 	pipeline.Asker
 	secrets *redact.Redactor
@@ -28,7 +29,7 @@ func (m maskedAsker) Stop(reason error) {
 	}
 }
 
-// maskedScorer is a Scorer without secrets in its grades and errors.
+// maskedScorer removes secrets from a Scorer's grades and errors.
 type maskedScorer struct {
 	pipeline.Scorer
 	secrets *redact.Redactor

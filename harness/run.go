@@ -1,11 +1,11 @@
-// Package harness evaluates one memory daemon from outside. It sends a dataset's questions to a
+// Package harness evaluates one memory daemon from outside. It sends a dataset's questions to the
 // daemon's ask or search endpoint, has every answer scored, and returns the result. It composes the
 // stages of package pipeline.
 //
-// Drive does that and writes nothing. Run also keeps a journal, from which a run that was
-// interrupted is resumed, and writes the result file. The input comes from package dataset, the
-// daemon's side from package target; both must be ready before a run begins. A Session starts a
-// daemon, or reaches one that is running.
+// Drive does this without writing files. Run also keeps a journal, from which an interrupted run
+// can be resumed, and writes the result file. Package dataset provides the input and package target
+// the client of the daemon; both must be ready before a run begins. A Session starts a daemon or
+// connects to a running one.
 package harness
 
 import (
@@ -23,97 +23,97 @@ import (
 	"evalctl/internal/redact"
 )
 
-// ErrMode means that the daemon retrieved in another mode than the required one.
+// ErrMode means that the daemon used another retrieval mode than the required one.
 var ErrMode = errors.New("the daemon ran another retrieval mode")
 
-// ErrControls means that the scorer misjudged answers that are known to be right or wrong. A
-// context that ends with it as its cause stops a run before its next question; the answers that
-// there are already are no score either.
+// ErrControls means that the scorer misjudged answers known to be right or wrong. As the cause of a
+// context, it stops a run before its next question; the existing answers are not a score either.
 var ErrControls = errors.New("the scorer cannot be trusted")
 
-// ErrMaxFailures means that Config.MaxFailures questions did not pass.
+// ErrMaxFailures means that Config.MaxFailures questions have failed.
 var ErrMaxFailures = errors.New("the limit of --max-failures was reached")
 
-// ErrNoWorkers means that nobody asks the questions of a run whose Asker is a pipeline.Stopper.
+// ErrNoWorkers means that no worker asks the questions of a run whose Asker is a pipeline.Stopper.
 var ErrNoWorkers = errors.New("nobody asks the questions")
 
-// Config says what to ask, of which daemon, and how. Fields without a comment are required.
+// Config configures a run. Fields without a comment are required.
 type Config struct {
 	Dataset dataset.Dataset
-	// Brains are those of the questions, with their documents. They may be empty if there is one.
+	// Brains are the brains of the questions, with their documents. They may be empty if there is
+	// only one.
 	Brains  []dataset.Brain
 	Subject Subject
-	// Scorer is nil if the records of the subject are scored already.
+	// Scorer is nil if the subject's records are already scored.
 	Scorer pipeline.Scorer
 	// TopK is how many chunks of an answer are compared with the gold, at least 1.
 	TopK int
 	// Concurrency is the number of concurrent questions, at least 1.
 	Concurrency int
-	// Pace, if set, says when questions are asked.
+	// Pace, if set, decides when questions are asked.
 	Pace pipeline.Pace
-	// Observer, if set, sees the questions as they are asked and finished, those of a resumed journal
-	// first.
+	// Observer, if set, follows the questions as they are asked and finished, starting with those
+	// in a resumed journal.
 	Observer pipeline.Observer
 	// RequireMode, if set, is the retrieval mode that every answer must report. The first answer
-	// that reports another one, or none, stops the run with ErrMode.
+	// without it stops the run with ErrMode.
 	RequireMode string
-	// MaxFailures, if above 0, is how many questions may not pass before no other is asked. Those
-	// that are being asked still finish, and the run stops with ErrMaxFailures.
+	// MaxFailures, if above 0, stops the run with ErrMaxFailures after this many failed questions.
+	// Questions in progress still finish.
 	MaxFailures int
-	// Paid is set if judging costs money. An answer is then in the journal before it is judged.
+	// Paid is set if judging costs money. Answers are then written to the journal before they are
+	// judged.
 	Paid bool
-	// RetryErrors is set if the questions of a journal are tried again that failed, or whose answers
-	// have no verdict, for a reason that does not lie in them: see journal.State.
+	// RetryErrors retries journal questions that failed, or whose answers have no verdict, for a
+	// reason other than the question itself; see journal.State.
 	RetryErrors bool
-	// KeepForRetry is set if the journal of a finished run with such questions is kept.
+	// KeepForRetry keeps the journal of a finished run that has such questions.
 	KeepForRetry bool
-	// Earlier has the records of earlier tries at questions, by their indexes from 0, for Drive to try
-	// again as Run does with RetryErrors.
+	// Earlier has the records of earlier tries by question index from 0, for Drive to retry as Run
+	// does with RetryErrors.
 	Earlier map[int]result.Record
-	// Secrets are replaced in answers, grades and errors before they go on. Those of the session are
-	// too.
+	// Secrets are redacted in answers, grades and errors, in addition to the session's.
 	Secrets []redact.Secret
 	Notes   Notes
 }
 
-// Notes is what a result says besides what the questions have shown. No stage uses it.
+// Notes are recorded in the result. No stage uses them.
 type Notes struct {
 	Settings result.Settings
-	// Brains are nil for those of the questions.
+	// Brains is nil to use the brains of the questions.
 	Brains []result.BrainInfo
 	// OwnQuestions were asked before the run.
 	OwnQuestions []result.OwnQuestion
-	// Admission is what an earlier run saw of the target, for answers that are not asked for here.
+	// Admission is what an earlier run observed of the target, for stored answers.
 	Admission *result.Admission
-	// Warnings come before those that the answers cause.
+	// Warnings precede those caused by the answers.
 	Warnings []result.Warning
-	// Imported is what the result says of answers that another harness stored, nil for others.
+	// Imported describes answers stored by another harness, nil for others.
 	Imported *result.ImportSource
-	// Mapped is what stored answers say of the service that gave them, if a mapping describes it.
+	// Mapped describes the mapped service behind stored answers, if any.
 	Mapped *result.MappedService
-	// Embeddings is what is recorded of the daemon's embeddings, nil if that is not known. EmbedPrices
-	// are those of what Subject.Session has embedded, of the day EmbedDate, if that is known.
+	// Embeddings are the recorded embeddings of the daemon, nil if unknown. EmbedPrices price the
+	// embeddings of Subject.Session as of EmbedDate, if known.
 	Embeddings  *result.Embeddings
 	EmbedPrices llm.Prices
 	EmbedDate   string
-	// CapUSD is the limit on what judging may cost, nil for none. The scorer's meter enforces it.
+	// CapUSD limits the cost of judging, nil for no limit. The scorer's meter enforces it.
 	CapUSD *llm.USD
-	// UnpricedModel is the judge's model if its price is not known.
+	// UnpricedModel is the judge's model if it has no known price.
 	UnpricedModel string
-	// PricesDate is the day of the price of the judge's model, "" if it is not known.
+	// PricesDate is the date of the judge's price, "" if unknown.
 	PricesDate string
-	// ReaderPrices, if set, price the tokens that a daemon reports for its reader.
+	// ReaderPrices, if set, price the reader tokens that the daemon reports.
 	ReaderPrices *result.ReaderPrices
-	// Baseline, if set, is the earlier result that a run with a journal compares the questions with.
-	// The ids of the dataset must then be asked once each.
+	// Baseline, if set, is the earlier result that a run with a journal is compared with. Each
+	// question must then be asked once.
 	Baseline *aggregate.Baseline
 }
 
-// Drive asks all questions, scores them and returns the result; id is recorded in it. Nothing is
-// written: a caller that needs the questions collects them with Config.Observer.
+// Drive asks and scores all questions and returns the result, with id recorded in it. It writes no
+// file: use Config.Observer to collect the questions.
 //
-// When the run ends early, because ctx ends, the scorer fails or a budget is reached, the result is
-// partial, its Stopped is set, and the error is the reason.
+// If the run ends early because ctx ends, the scorer fails or a budget is reached, the result is
+// partial with Stopped set, and the error is the reason.
 func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, error) {
 	started := time.Now().UTC()
 	r := newRunner(cfg, pipeline.NewMemory(cfg.Dataset.Planned(), cfg.Earlier))
@@ -125,12 +125,12 @@ func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, 
 	return res, stopped
 }
 
-// Run asks the questions that the journal j does not have yet, scores them, writes the result file
-// next to the journal and removes the journal, unless Config.KeepForRetry keeps it. It returns the
-// result and the file's path.
+// Run asks and scores the questions missing from journal j, writes the result file beside the
+// journal, and removes the journal unless Config.KeepForRetry keeps it. It returns the result and
+// the file's path.
 //
-// When the run ends early the result is partial as with Drive. The file is written nevertheless,
-// and the journal is kept, so that the run can be resumed.
+// If the run ends early, the result is partial as with Drive. The file is still written, and the
+// journal is kept for resuming the run.
 func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, string, error) {
 	e, err := Measure(ctx, cfg, j)
 	if err != nil {
@@ -140,11 +140,11 @@ func Run(ctx context.Context, cfg Config, j *journal.Journal) (result.Result, st
 	return e.Result, path, err
 }
 
-// EndedRun is a run that asks no further question, and whose result is not written yet.
+// EndedRun is a run that has asked its last question and whose result is not yet written.
 type EndedRun struct {
-	// Result has the figures and no verdict. The caller may add to it.
+	// Result has the figures but no verdict. The caller may add to it.
 	Result result.Result
-	// Stopped is why the run ended early, nil if it did not.
+	// Stopped is the reason that the run ended early, nil if it did not.
 	Stopped error
 
 	run     *runner
@@ -152,14 +152,14 @@ type EndedRun struct {
 	over    bool
 }
 
-// OwnPath returns the path that the result file has besides that which Write returns.
+// OwnPath returns the result file's own path, which exists beside the one that Write returns.
 func (e *EndedRun) OwnPath() string { return e.journal.ResultPath() }
 
-// Over reports whether the result was written and nothing is left to resume.
+// Over reports whether the result was written and there is nothing left to resume.
 func (e *EndedRun) Over() bool { return e.over }
 
-// Measure is the part of Run that asks and scores. An error means that there is no result, and that
-// the journal is kept.
+// Measure is the part of Run that asks and scores. After an error there is no result, and the
+// journal is kept.
 func Measure(ctx context.Context, cfg Config, j *journal.Journal) (*EndedRun, error) {
 	id := j.Identity()
 	if id.Dataset.SHA256 != cfg.Dataset.SHA256 || id.Dataset.Selected != cfg.Dataset.Planned() {
@@ -206,8 +206,8 @@ func (r *runner) look(ctx context.Context) {
 	s.Canary.After(ctx)
 }
 
-// Write decides the verdict, writes the result file and returns its path, with the reason why the
-// run ended early. The journal of a run that did not is removed, unless Config.KeepForRetry keeps
+// Write decides the verdict, writes the result file and returns its path, and the reason that the
+// run ended early. If it did not end early, the journal is removed unless Config.KeepForRetry keeps
 // it.
 func (e *EndedRun) Write() (path string, err error) {
 	e.run.sum.Judge(&e.Result)
@@ -225,7 +225,7 @@ func (e *EndedRun) Write() (path string, err error) {
 	return path, j.Remove()
 }
 
-// result returns the result of a run that has ended, answers without a grade included.
+// result returns the result of an ended run, including answers without a grade.
 func (r *runner) result(
 	id result.Identity, started time.Time, resumed int, stopped error,
 ) (result.Result, error) {
@@ -255,7 +255,7 @@ func (r *runner) result(
 		res.Admission = c.Seen(r.cfg.Subject.Held)
 	}
 	r.sum.Fill(&res)
-	// Those of what has no account: the judge alone.
+	// Only the judge's cost, which has no account of its own.
 	parts := result.CostParts{JudgeUSD: res.Cost.SpentUSD, MayHaveUSD: res.Cost.MayHaveBeenChargedUSD}
 	res.Cost.SetParts(parts, unpriced(notes.UnpricedModel))
 	if res.Retrieval != nil {
@@ -265,7 +265,7 @@ func (r *runner) result(
 	return redact.Values(r.secrets, res), nil
 }
 
-// unpriced returns the models whose price is not known, of which there is one at most.
+// unpriced returns the models without a known price, at most one.
 func unpriced(model string) []string {
 	if model == "" {
 		return nil
@@ -273,8 +273,8 @@ func unpriced(model string) []string {
 	return []string{model}
 }
 
-// addUnjudged counts the answers that a stopped run has left without a grade, and the earlier tries
-// at questions that it has not tried again.
+// addUnjudged counts the answers that a stopped run left without a grade, and earlier tries that
+// were not repeated.
 func (r *runner) addUnjudged() error {
 	for i := range r.cfg.Dataset.Planned() {
 		s := r.kept.State(i)

@@ -13,7 +13,7 @@ import (
 	"evalctl/internal/redact"
 )
 
-// runner is a run: a pipeline, and what counts its questions.
+// runner is a run: a pipeline with the sum of its questions.
 type runner struct {
 	cfg     Config
 	kept    retryKeeper
@@ -22,7 +22,7 @@ type runner struct {
 	streak  streak
 	embeds  *embeddingLog
 	secrets *redact.Redactor
-	// What compose has made.
+	// Created by compose.
 	asked  pipeline.Asker
 	scorer pipeline.Scorer
 	paces  []pipeline.Pace
@@ -53,7 +53,7 @@ func newRunner(cfg Config, kept pipeline.Keeper) *runner {
 	return r
 }
 
-// resume counts the questions that the journal has already.
+// resume counts the questions already in the journal.
 func (r *runner) resume() (int, error) {
 	n := 0
 	for i := range r.cfg.Dataset.Planned() {
@@ -79,8 +79,7 @@ func (r *runner) resume() (int, error) {
 	return n, nil
 }
 
-// drive asks the questions that are left until they are done or something stops that, and returns
-// the reason if so.
+// drive asks the remaining questions and returns the reason if something stops it early.
 func (r *runner) drive(ctx context.Context) error {
 	if err := r.limit.reached(); err != nil && ctx.Err() == nil {
 		return err // of a resumed journal
@@ -117,13 +116,13 @@ func (r *runner) Recorded(rec result.Record) {
 	r.cfg.Observer.Recorded(rec)
 }
 
-// noObserver is the Observer of a run that nobody watches.
+// noObserver is the Observer of an unobserved run.
 type noObserver struct{}
 
 func (noObserver) Asking(string, bool)    {}
 func (noObserver) Recorded(result.Record) {}
 
-// retryKeeper is a Keeper that knows which finished questions were to be tried again and have no new
+// retryKeeper is a Keeper that tracks which finished questions are to be retried and have no new
 // record yet.
 type retryKeeper struct {
 	pipeline.Keeper
@@ -141,7 +140,7 @@ func (k retryKeeper) Append(entries ...journal.Entry) error {
 	return err
 }
 
-// failures is the Brake of Config.MaxFailures.
+// failures is the Brake for Config.MaxFailures.
 type failures struct {
 	limit int64 // 0 for none
 	n     atomic.Int64

@@ -16,47 +16,47 @@ import (
 	"evalctl/internal/redact"
 )
 
-// ErrDaemonDied is the cause with which the context of a run ends when the daemon's process has
-// ended (see Session.Watch).
+// ErrDaemonDied is the cause of a run's context when the daemon's process has ended (see
+// Session.Watch).
 var ErrDaemonDied = errors.New("the daemon died")
 
-// ErrHome means that the temporary directory of a daemon could not be created.
+// ErrHome means that a daemon's temporary directory could not be created.
 var ErrHome = errors.New("create a temporary home for the daemon")
 
-// SessionConfig says which daemon a session uses: the one that runs at Endpoint, or one that the
-// session starts.
+// SessionConfig says which daemon a session uses: the one running at Endpoint, or one that it
+// starts.
 type SessionConfig struct {
 	// Endpoint is the base URL of a running daemon. If it is empty, the session starts Profile.
 	Endpoint string
-	// Dial returns the service at a URL, nil for one that speaks the protocol over HTTP.
+	// Dial connects to the service at a URL, nil for the protocol over HTTP.
 	Dial func(url string) (target.Service, error)
 	// Token authenticates requests. It may be empty.
 	Token string
-	// Secrets and the token are replaced in what the daemon sends and writes, and in errors.
+	// Secrets and the token are redacted in the daemon's output and in errors.
 	Secrets []redact.Secret `json:"-"`
 	// UserAgent identifies this program in requests.
 	UserAgent string
-	// Concurrency is the number of concurrent requests to expect.
+	// Concurrency is the expected number of concurrent requests.
 	Concurrency int
 
 	// Described is nil for a daemon that speaks the protocol.
 	Described *Description
 
-	// Profile is how to start the daemon, Env included.
+	// Profile says how to start the daemon, Env included.
 	Profile launch.Profile
 	// Launch configures the start. If Home is empty, the daemon gets an empty directory, which
-	// Close removes. If LogPath is empty, Close removes the log as well.
+	// Close removes. If LogPath is empty, Close removes the log too.
 	Launch launch.Options
-	// HomeOfUser has the daemon use the home, the temporary folder and, if a mapping describes it, the
-	// working folder of the user. Else it has its own, see Session.settle.
+	// HomeOfUser makes the daemon use the user's home, temporary folder and, for a mapped service,
+	// working folder. Otherwise it gets its own, see Session.settle.
 	HomeOfUser bool
-	// Command identifies the started daemon in results instead of Profile.Command. It is for a
-	// daemon whose command differs from machine to machine, for example in its path.
+	// Command replaces Profile.Command in results, for a daemon whose command differs between
+	// machines, for example in its path.
 	Command []string
 }
 
-// DaemonID identifies the daemon in results. Its Version is empty: only the daemon reports that. It
-// returns an error if the endpoint is not a usable URL, or if there is no command to start.
+// DaemonID identifies the daemon in results. Version stays empty, because only the running daemon
+// reports it. It returns an error for an unusable endpoint URL, or without a command to start.
 func (c SessionConfig) DaemonID() (result.DaemonID, error) {
 	if c.Endpoint != "" {
 		e, err := c.endpoint(c.Endpoint)
@@ -75,7 +75,7 @@ func (c SessionConfig) DaemonID() (result.DaemonID, error) {
 	return c.mapped(result.StartedDaemon(command)), nil
 }
 
-// mapped adds the mapping, if it is known, to what identifies the daemon.
+// mapped adds the mapping, if known, to the identification of the daemon.
 func (c SessionConfig) mapped(id result.DaemonID) result.DaemonID {
 	if c.Described != nil && c.Described.Mapping != nil {
 		id.Mapping, id.MappingSHA256 = c.Described.Mapping.Name, c.Described.Mapping.SHA256
@@ -83,7 +83,7 @@ func (c SessionConfig) mapped(id result.DaemonID) result.DaemonID {
 	return id
 }
 
-// Check returns an error if what is started could not be, whatever it does. It starts nothing.
+// Check returns an error if the daemon certainly cannot be started. It starts nothing.
 func (c SessionConfig) Check() error {
 	if f := c.Described; f != nil && (f.Mapping == nil || f.Mapping.Transport == mapping.MCP) {
 		return launch.CheckFilter(c.Profile)
@@ -102,8 +102,8 @@ func (c SessionConfig) endpoint(url string) (target.Service, error) {
 	return e, nil
 }
 
-// Session is a healthy daemon that was started or reached. Its methods may be called concurrently,
-// except Restart, during which the contexts of Watch may be in use.
+// Session is a healthy daemon that was started or connected to. Its methods are safe for concurrent
+// use except Restart, during which only the contexts of Watch may be in use.
 type Session struct {
 	config    SessionConfig // Launch is complete
 	service   target.Service
@@ -118,7 +118,7 @@ type Session struct {
 	meter embeddingMeter
 
 	mu sync.Mutex // guards restarting and failed, and process against Restart
-	// restarting is closed when the current restart is over, nil without one.
+	// restarting is closed when the current restart ends, nil without one.
 	restarting chan struct{}
 	failed     error // why the last restart failed
 
@@ -126,11 +126,11 @@ type Session struct {
 	closeErr  error
 }
 
-// Open starts a daemon, or reaches one that is running, and waits until it is healthy. ctx bounds
-// only that. The caller must call Close. If Open returns an error, no process and no temporary
-// directory is left.
+// Open starts a daemon or connects to a running one, and waits until it is healthy. ctx applies
+// only to Open itself. The caller must call Close. If Open returns an error, no process and no
+// temporary directory is left.
 //
-// Errors are those of DaemonID, launch.Start and target.Endpoint.Health, and ErrHome.
+// Errors are as from DaemonID, launch.Start and target.Endpoint.Health, or ErrHome.
 func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 	id, err := c.DaemonID()
 	if err != nil {
@@ -182,10 +182,10 @@ func (s *Session) launch(ctx context.Context) (err error) {
 	return err
 }
 
-// Restart stops what is left of the daemon that the session started, and starts it again with the
+// Restart stops the daemon that the session started, if it still runs, and starts it again with the
 // same home and an empty log. Afterwards, Service and Process return the new ones. No other method
-// may be called meanwhile. After an error there is no daemon, and only Close may be called. The
-// contexts of Watch go on with the new process, and end if there is none.
+// may be called concurrently. After an error there is no daemon, and only Close may be called.
+// Contexts of Watch continue with the new process, and end if there is none.
 func (s *Session) Restart(ctx context.Context) error {
 	if !s.Started() {
 		return errors.New("the session did not start the daemon")
@@ -221,9 +221,9 @@ func (s *Session) Restart(ctx context.Context) error {
 	return err
 }
 
-// settle gives a started daemon a home of its own for its user. A service that a mapping describes
-// keeps its texts there, or in the folder in which it works, so that both are its {home}. Daemons of
-// the protocol get their data folder otherwise, and work in the folder of the caller.
+// settle gives a started daemon a user home of its own. A mapped service keeps its texts there or
+// in its working folder, so both are its {home}. Daemons of the protocol receive their data folder
+// separately, and work in the caller's folder.
 func (s *Session) settle(o *launch.Options) error {
 	own := !s.config.HomeOfUser
 	if err := s.addTemp(o, own && s.config.Described == nil); err != nil {
@@ -239,7 +239,7 @@ func (s *Session) settle(o *launch.Options) error {
 	return nil
 }
 
-// addTemp creates a temporary directory for what has no place in o, or in any case.
+// addTemp creates a temporary directory for the parts missing from o, or always if anyway is set.
 func (s *Session) addTemp(o *launch.Options, anyway bool) (err error) {
 	if o.Home != "" && o.LogPath != "" && !anyway {
 		return nil
@@ -257,7 +257,7 @@ func (s *Session) addTemp(o *launch.Options, anyway bool) (err error) {
 	return nil
 }
 
-// mapped returns the service if a mapping describes it, else nil. The session may be nil.
+// mapped returns the mapped service, else nil. The session may be nil.
 func (s *Session) mapped() *mapping.Service {
 	if s == nil {
 		return nil
@@ -265,13 +265,13 @@ func (s *Session) mapped() *mapping.Service {
 	return s.described
 }
 
-// Service returns the service under test. It cannot be used after Close or Restart.
+// Service returns the service under test. It is invalid after Close or Restart.
 func (s *Session) Service() target.Service { return s.service }
 
-// ID identifies the daemon in results, with the version that it reported.
+// ID identifies the daemon in results, with its reported version.
 func (s *Session) ID() result.DaemonID { return s.id }
 
-// Process returns the daemon's process if the session started it, else nil. Only Close may stop it.
+// Process returns the process of a started daemon, else nil. Only Close may stop it.
 func (s *Session) Process() *launch.Daemon { return s.process }
 
 // Started reports whether the session started the daemon.
@@ -279,12 +279,12 @@ func (s *Session) Started() bool {
 	return s.process != nil || s.described != nil && s.config.Endpoint == ""
 }
 
-// LogPath returns the file that has the output of a started daemon, else "".
+// LogPath returns the file with a started daemon's output, else "".
 func (s *Session) LogPath() string { return s.logPath }
 
-// Watch returns a context that ends when parent does, when cancel is called, or when the process of
-// a started daemon ends, which Close causes as well. The cause is then ErrDaemonDied with the exit
-// status and the last lines of the log. The caller must call cancel.
+// Watch returns a context that ends when parent does, when cancel is called, or when a started
+// daemon's process ends, also by Close. In the last case, the cause is ErrDaemonDied with the exit
+// status and the end of the log. The caller must call cancel.
 func (s *Session) Watch(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
 	ctx, end := context.WithCancelCause(parent)
 	if s.process != nil {
@@ -302,7 +302,7 @@ func (s *Session) Watch(parent context.Context) (ctx context.Context, cancel con
 	return ctx, func() { end(nil) }
 }
 
-// watch ends ctx when a process ends that is not being restarted.
+// watch ends ctx when the process ends, unless it is being restarted.
 func (s *Session) watch(ctx context.Context, p *launch.Daemon, end context.CancelCauseFunc) {
 	for {
 		select {
@@ -336,9 +336,8 @@ func (s *Session) watch(ctx context.Context, p *launch.Daemon, end context.Cance
 	}
 }
 
-// Close stops the daemon if the session started it, and removes its temporary directory. The error
-// names the processes that could not be stopped. Further calls wait for the first one and return
-// the same error.
+// Close stops a started daemon and removes its temporary directory. The error names processes that
+// could not be stopped. Further calls wait for the first and return the same error.
 func (s *Session) Close() error {
 	s.closeOnce.Do(func() {
 		switch {
@@ -357,9 +356,8 @@ func (s *Session) Close() error {
 	return s.closeErr
 }
 
-// Escaped returns the processes that launch.Daemon.Escaped names, of all that the session has
-// started. It is complete after Close, and nil if they are not known, or the session started
-// nothing.
+// Escaped returns the processes named by launch.Daemon.Escaped, over all processes that the session
+// started. It is complete after Close, and nil if unknown or if the session started nothing.
 func (s *Session) Escaped() []string {
 	if s.config.Endpoint != "" {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"evalctl/scorer"
 )
 
-// stopLine returns the journal's line about what stopped the run.
+// stopLine returns the journal's line about the stop.
 func (r *runner) stopLine(stopped error) journal.Entry {
 	e := journal.Entry{Kind: journal.KindStopped}
 	if errors.As(stopped, new(*SystematicError)) {
@@ -20,8 +20,8 @@ func (r *runner) stopLine(stopped error) journal.Entry {
 	return e
 }
 
-// incomplete returns what stopped a run that has not finished all questions. A finished run was not
-// stopped, even if its context has ended since, unless its scores are in doubt.
+// incomplete returns the reason for stopping, or nil for a run that finished all questions, even if
+// its context has ended since. A finished run with doubtful scores still counts as stopped.
 func (r *runner) incomplete(stopped error) error {
 	doubt := errors.Is(stopped, ErrControls) || errors.Is(stopped, scorer.ErrUnusable)
 	if r.sum.Finished() == r.cfg.Dataset.Planned() && !doubt {
@@ -30,7 +30,7 @@ func (r *runner) incomplete(stopped error) error {
 	return stopped
 }
 
-// StopReason returns what a result says of the error that stopped its run.
+// StopReason returns the name in results for the error that stopped a run.
 func StopReason(err error) result.Stop {
 	switch {
 	case err == nil:

@@ -10,13 +10,13 @@ import (
 	"evalctl/harness/result"
 )
 
-// StoredAnswers is a pipeline.Asker that returns the answers of a result file, so that they can be scored again
-// without a daemon. Questions that ended with an error end with the same one. It is safe for
+// StoredAnswers is a pipeline.Asker that returns the answers in a result file, for scoring them
+// again without a daemon. Failed questions fail again with the same error. It is safe for
 // concurrent use.
 type StoredAnswers struct {
-	// Result is the result that the answers are from.
+	// Result is the result with the answers.
 	Result result.Result
-	// SHA256 is that of the file.
+	// SHA256 is the digest of the file.
 	SHA256  string
 	records []result.Record
 	byID    map[storedID]int // an index of records
@@ -27,9 +27,8 @@ type storedID struct {
 	repeat int
 }
 
-// OpenStored reads a result file into memory. It is an error if the run stopped early, if questions
-// were not asked, or if the file is that of a replay, whose questions are judged by more than a
-// record has.
+// OpenStored reads a result file into memory. It rejects a run that stopped early or left questions
+// unasked, and a replay, whose judging needs more than the records.
 func OpenStored(path string) (*StoredAnswers, error) {
 	r, err := result.Open(path)
 	if err != nil {
@@ -61,7 +60,7 @@ func OpenStored(path string) (*StoredAnswers, error) {
 	return s, nil
 }
 
-// Questions returns the questions of the file, each once, as they were asked.
+// Questions returns the distinct questions of the file as they were asked.
 func (s *StoredAnswers) Questions() []dataset.Question {
 	var out []dataset.Question
 	for _, r := range s.records {

@@ -8,11 +8,11 @@ import (
 	"evalctl/harness/result"
 )
 
-// maxSame is how many questions in a row may end with the same failure before no other is asked.
+// maxSame is how many consecutive questions may end with the same failure before the run stops.
 const maxSame = 8
 
-// SystematicError means that questions in a row ended with the same failure, in the order in which
-// they finished. The rest would most likely end with it too.
+// SystematicError means that consecutively finished questions ended with the same failure, so that
+// the rest would most likely fail too.
 type SystematicError struct {
 	Failure string // the text of the failure
 	Judge   bool   // the judge failed, not the daemon
@@ -26,9 +26,9 @@ func (e *SystematicError) Error() string {
 	return fmt.Sprintf("%d %s: %s", maxSame, what, e.Failure)
 }
 
-// streak recognises a failure that does not depend on the questions. It is safe for concurrent use.
+// streak detects a failure that is independent of the questions. It is safe for concurrent use.
 type streak struct {
-	stored    bool // the answers are those of an earlier run
+	stored    bool // the answers come from an earlier run
 	mu        sync.Mutex
 	last      string // identifies the failure
 	questions []int  // in a row that ended with it
@@ -46,8 +46,8 @@ func (s *streak) Finished(question int, r *result.Record) error {
 	return nil
 }
 
-// add counts a finished question and returns the error of the one that completes a streak. Later
-// ones with the same failure, which were being asked, are added to its questions.
+// add counts a finished question and returns the error when a streak is complete. Questions in
+// progress that end with the same failure are added to the streak.
 func (s *streak) add(question int, r *result.Record) *SystematicError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +71,8 @@ func (s *streak) add(question int, r *result.Record) *SystematicError {
 	return s.err
 }
 
-// Systematic returns the questions that ended with a failure with which so many did that it does
-// not depend on them. records has those of a run by question.
+// Systematic returns the questions whose failure is shared by so many that it does not depend on
+// them. records has a run's records by question.
 func Systematic(records map[int]result.Record) map[int]bool {
 	count := map[string]int{}
 	for _, r := range records {
@@ -88,11 +88,12 @@ func Systematic(records map[int]result.Record) map[int]bool {
 	return found
 }
 
-// number is what differs between messages about one failure: ports, times, counts.
+// number matches the varying parts of a failure's message: ports, times, counts.
 var number = regexp.MustCompile(`[0-9]+`)
 
-// failureOf returns what identifies the failure of a question, and its text. Both are empty if it
-// has none that could be systematic: that of a time limit has the same text whatever caused it.
+// failureOf returns a key for the failure of a question, and its text. Both are empty for failures
+// that cannot be systematic; timeouts are excluded because they have the same text whatever the
+// cause.
 func failureOf(r *result.Record) (key, text string) {
 	switch {
 	case r.Outcome == result.Unscored && r.JudgeUnanswered:

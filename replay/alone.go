@@ -14,12 +14,13 @@ import (
 	"evalctl/replay/actor"
 )
 
-// aloneTurn is a question that an arm is asked while the others are idle.
+// aloneTurn is one question to one arm while the others are idle.
 type aloneTurn struct{ arm, question int }
 
-// aloneTurns returns in which order the arms with a daemon are asked alone. The questions are drawn
-// from the sample. Each is a block, in which every daemon is asked once in an order of its own, so
-// that what changes with time affects all arms alike. The order depends on the seed of the sample.
+// aloneTurns returns the order in which the arms with a daemon are asked alone. Questions are drawn
+// from the sample. For each question, all daemons are asked in random order before the next
+// question, so that changes over time affect all arms alike. The order depends on the sample's
+// seed.
 func (p *Plan) aloneTurns() []aloneTurn {
 	random := rand.New(rand.NewPCG(p.Drawn.Seed, 1))
 	var turns []aloneTurn
@@ -33,7 +34,7 @@ func (p *Plan) aloneTurns() []aloneTurn {
 	return turns
 }
 
-// alone asks the daemon of an arm while no other arm asks anything.
+// alone asks an arm's daemon while no other arm asks anything.
 type alone struct {
 	plan  *Plan
 	money *gateway.Gates
@@ -41,11 +42,11 @@ type alone struct {
 	pace
 }
 
-// ask asks the arm's questions of aloneTurns. It waits until all other arms have finished their own
-// questions. stopped is why the arm has not.
+// ask asks the arm's questions of aloneTurns after all other arms have finished their own. If
+// stopped is not empty, the arm itself did not finish, and nothing is asked.
 //
-// The error is the cause of ctx if the caller ended it; a resumed replay asks again. If the daemon
-// or its models ended it, the result says so and there is no error.
+// If the caller ends ctx, ask returns its cause, and a resumed replay asks again. If the daemon or
+// its models fail, the result says so and the error is nil.
 func (d alone) ask(ctx context.Context, stopped result.Stop) (*result.Alone, error) {
 	out := &result.Alone{Request: result.AloneSearch, Planned: d.plan.Alone, Asked: []result.AloneAsked{}}
 	if d.plan.Style == actor.Full {
@@ -55,7 +56,7 @@ func (d alone) ask(ctx context.Context, stopped result.Stop) (*result.Alone, err
 		out.Problem = "the arm stopped before its last question: " + string(stopped)
 		return out, nil
 	}
-	first, turns := len(d.plan.Questions), d.plan.aloneTurns() // which follow those of the questions
+	first, turns := len(d.plan.Questions), d.plan.aloneTurns() // after the questions of the lockstep
 	for i, turn := range turns {
 		if d.plan.Arms[turn.arm].Name != d.arm {
 			continue
@@ -73,12 +74,13 @@ func (d alone) ask(ctx context.Context, stopped result.Stop) (*result.Alone, err
 			return nil, err
 		}
 	}
-	// The daemon stays until all have been asked. If that ends early, this arm is complete.
+	// The daemon must stay until all arms have been asked. If ctx ends before, this arm is
+	// complete.
 	_ = d.steps.turn(ctx, d.arm, first+len(turns))
 	return out, nil
 }
 
-// once asks one question and adds it to out. The error says that no further one can be asked.
+// once asks one question and adds it to out. An error means that no further question can be asked.
 func (d alone) once(ctx context.Context, question int, out *result.Alone) error {
 	q := d.plan.Questions[question].Dataset()
 	defer d.money.Enter(ledger.Actor)()

@@ -8,32 +8,32 @@ import (
 	"evalctl/replay/actor"
 )
 
-// Arm is what is measured: the daemon of an SDK, or a baseline.
+// Arm is one measured system: an SDK's daemon or a baseline.
 type Arm struct {
-	// Name is that of the arm's files.
+	// Name is the base name of the arm's files.
 	Name string
 	// Baseline is empty for a daemon.
 	Baseline actor.Style
-	// Mode and Dialect are how this daemon is asked; what is empty is that of Config.
+	// Mode and Dialect are how this daemon is asked. Empty fields default to Config's.
 	Mode    string
 	Dialect result.Dialect
-	// Session is how the daemon is started or reached.
+	// Session says how the daemon is started or reached.
 	Session harness.SessionConfig
-	// Reader is the model that a started daemon is configured with, nil if that is not known.
+	// Reader is the model that a started daemon is configured with, nil if unknown.
 	Reader *result.ModelID
-	// Models say which models a started daemon was configured with, in any form: brains that were
-	// filled with other ones are not reused.
+	// Models identify the models that a started daemon was configured with, in any form. Brains
+	// filled with other models are not reused.
 	Models []string
 	// Calls are the models that a started daemon calls. Open rejects a started daemon without
-	// DaemonEnv: its credentials would let the daemon spend what is not counted. Its Passed must have
-	// each of Session.Profile.Passed that looks like one.
+	// DaemonEnv, whose credentials would allow uncounted spending. Passed must list every entry of
+	// Session.Profile.Passed that looks like a credential.
 	plan.Calls
 }
 
-// hasDaemon reports whether the arm is a daemon, and no baseline.
+// hasDaemon reports whether the arm is a daemon rather than a baseline.
 func (a Arm) hasDaemon() bool { return a.Baseline == "" }
 
-// daemonID identifies the arm's daemon as far as that is known before it runs, zero for a baseline.
+// daemonID identifies the arm's daemon as far as known before it runs, zero for a baseline.
 func (a Arm) daemonID() (id result.DaemonID, err error) {
 	if a.hasDaemon() {
 		id, err = a.Session.DaemonID()

@@ -12,23 +12,23 @@ import (
 	"evalctl/replay/ingest"
 )
 
-// armRun measures one arm in the process that has the replay.
+// armRun measures one arm in the process that runs the replay.
 type armRun struct {
 	measuredArm
 	run *runState
 
 	resumed bool // an earlier process has begun to measure the arm
 	tally   *aggregate.ReplaySum
-	// controls is what was found when the scorer was checked, nil for one that need not be.
+	// controls is the outcome of checking the scorer, nil for a scorer that needs no check.
 	controls *result.Controls
 }
 
-// newArm returns the measuring of the i-th arm.
+// newArm prepares to measure the i-th arm.
 func (r *runState) newArm(i int) *armRun {
 	return &armRun{measuredArm: r.measured(r.plan.Arms[i], r.data[i], r.kept.uses), run: r, tally: aggregate.NewReplay()}
 }
 
-// outcome measures the arm, and leaves the lockstep at the end.
+// outcome measures the arm, then leaves the lockstep.
 func (r *armRun) outcome(ctx context.Context) Outcome {
 	defer r.run.steps.leave(r.arm.Name)
 	out := Outcome{Arm: r.arm}
@@ -69,7 +69,7 @@ func (r *armRun) measure(ctx context.Context, out *Outcome) {
 	r.ask(ctx, j, filled, out)
 }
 
-// ask asks the questions that the journal does not have, and writes the result.
+// ask asks the questions missing from the journal and writes the result.
 func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.FilledBrains, out *Outcome) {
 	config, err := r.config(filled)
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Fil
 	}
 }
 
-// config returns the pipeline of the arm's run.
+// config returns the pipeline configuration of the arm's run.
 func (r *armRun) config(filled *ingest.FilledBrains) (harness.Config, error) {
 	p := r.plan
 	config := harness.Config{
@@ -108,8 +108,8 @@ func (r *armRun) config(filled *ingest.FilledBrains) (harness.Config, error) {
 	return config, r.run.kept.stages(&r.measuredArm, &config, filled, r.pace())
 }
 
-// finish adds the figures of a replay to the result, which is going to be written to own, and has
-// the subject add its own.
+// finish adds a replay's figures to the result, which will be written to own, and lets the subject
+// add its own.
 func (r *armRun) finish(ctx context.Context, res *result.Result, own string, filled *ingest.FilledBrains) error {
 	if err := filled.Err(); err != nil {
 		return fmt.Errorf("find the gold in what was retrieved: %w", err)
@@ -137,8 +137,8 @@ func (r *armRun) finish(ctx context.Context, res *result.Result, own string, fil
 	return errors.Join(r.plan.setCost(context.WithoutCancel(ctx), r.books, r.arm, res, cost, own), r.books.Err())
 }
 
-// refuse writes the result of an arm whose scorer cannot be trusted or checked, with the questions
-// that were finished before, and keeps the journal.
+// refuse writes the result of an arm whose scorer failed its check or could not be checked. The
+// result has the questions finished before, and the journal is kept.
 func (r *armRun) refuse(ctx context.Context, j *journal.Journal, out *Outcome) {
 	ctx, stop := context.WithCancelCause(ctx)
 	stop(&controlsError{*r.controls, r.plan.judging != nil})

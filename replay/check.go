@@ -22,7 +22,7 @@ import (
 	"evalctl/scorer"
 )
 
-// newPlan checks a replay: first what is asked of whom, then the models. It makes no request and
+// newPlan checks a replay: first the questions and arms, then the models. It makes no request and
 // starts nothing.
 func newPlan(c Config) (*Plan, error) {
 	p := &Plan{
@@ -46,7 +46,7 @@ func newPlan(c Config) (*Plan, error) {
 	return p, nil
 }
 
-// checkArms checks that there are arms with different names and that the settings suit them.
+// checkArms checks that arms exist, have distinct names, and fit the settings.
 func (p *Plan) checkArms() error {
 	if len(p.Arms) == 0 {
 		return errors.New("nothing to measure: give a target or a baseline")
@@ -79,8 +79,8 @@ func (p *Plan) checkArms() error {
 	return nil
 }
 
-// CheckQueue returns an error for a target that workers cannot measure: what a mapping finds by
-// text, and which calls it makes, is known only to the process that asks.
+// CheckQueue returns an error for a target that queue workers cannot measure. The state of a
+// mapping, such as its calls and the documents found by text, exists only in the process that asks.
 func (p *Plan) CheckQueue() error {
 	for _, a := range p.Arms {
 		if a.hasDaemon() && a.Session.Mapped() {
@@ -124,7 +124,7 @@ func (p *Plan) draw() error {
 	return nil
 }
 
-// checkHaystacks returns an error if there is nothing to fill a brain with.
+// checkHaystacks returns an error if there is nothing to fill the brains with.
 func (p *Plan) checkHaystacks() error {
 	if p.Ingest == ingest.None || !slices.ContainsFunc(p.Arms, Arm.hasDaemon) {
 		return nil
@@ -151,7 +151,7 @@ func (p *Plan) checkTopK() error {
 	return err
 }
 
-// checkFloors checks that the floors are of tags that questions have.
+// checkFloors checks that every floor's tag occurs in the questions.
 func (p *Plan) checkFloors() error {
 	tags := map[string]int{}
 	for _, q := range p.Questions {
@@ -165,7 +165,7 @@ func (p *Plan) checkFloors() error {
 	return nil
 }
 
-// checkModels checks that there is a model for everything that needs one.
+// checkModels checks that every step that needs a model has one.
 func (p *Plan) checkModels() error {
 	reads := p.Reader == nil && p.Scorer.Needs != scorer.NeedGold && (p.Style != actor.Full || p.baselines())
 	judges := p.Judge == nil && p.judged()
@@ -238,7 +238,7 @@ func (p *Plan) checkActors() error {
 	return nil
 }
 
-// checkMoney returns an error if the cap cannot be kept, or does not allow a single request.
+// checkMoney returns an error if the cap cannot be enforced or is too low for a single request.
 func (p *Plan) checkMoney() error {
 	if p.Cap == nil {
 		return nil
@@ -288,7 +288,7 @@ func (p *Plan) checkDaemonMoney(a Arm) error {
 	return nil
 }
 
-// checkAlone checks how many questions are asked alone.
+// checkAlone checks the number of questions asked alone.
 func (p *Plan) checkAlone() error {
 	switch {
 	case p.Alone < 0:
@@ -301,8 +301,8 @@ func (p *Plan) checkAlone() error {
 	return nil
 }
 
-// checkCluster returns an error if a question is in no cluster of the tag that was asked for, or if
-// too few clusters are asked about for a difference between arms to be shown.
+// checkCluster returns an error if a question lacks the requested cluster tag, or if there are too
+// few clusters to show a difference between arms.
 func (p *Plan) checkCluster() error {
 	if p.Cluster == "" || p.Cluster == result.NoClusters {
 		return nil

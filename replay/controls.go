@@ -11,16 +11,16 @@ import (
 	"evalctl/scorer"
 )
 
-// controlsError means that the scorer misjudged answers that are known to be right or wrong, or
-// gave no verdict on too many of them, so that no further question was asked. It is
-// harness.ErrControls in the first case, and scorer.ErrUnusable in the second.
+// controlsError means that the scorer misjudged answers known to be right or wrong, or gave no
+// verdict on too many of them, so that no further question was asked. It wraps harness.ErrControls
+// in the first case and scorer.ErrUnusable in the second.
 type controlsError struct {
 	Controls result.Controls
 	// Model is set if a model judges.
 	Model bool
 }
 
-// namedControls is how many misjudged answers the text of an error has.
+// namedControls is the maximum number of misjudged answers in the error text.
 const namedControls = 3
 
 func (e *controlsError) Error() string {
@@ -46,7 +46,7 @@ func (e *controlsError) Error() string {
 	return fmt.Sprintf("no further question was asked; misjudged: %s; check %s, then continue", strings.Join(named, ", "), what)
 }
 
-// unjudged says which controls have no verdict, in the words of the judge's provider.
+// unjudged names the controls without a verdict and quotes the judge's provider.
 func (e *controlsError) unjudged() string {
 	c := e.Controls
 	right, wrong := c.Judged()
@@ -68,16 +68,16 @@ func (e *controlsError) Unwrap() error {
 	return harness.ErrControls
 }
 
-// checkScorer checks the scorer with answers that are known to be right or wrong, nil for one that
-// is not checked, and passes on what it found. It is done again when a replay is resumed: what
-// judges may have changed since.
+// checkScorer checks the scorer with answers known to be right or wrong and passes the outcome to
+// found. It returns nil if the scorer needs no check. A resumed replay checks again, because the
+// judge may have changed.
 func (m *instruments) checkScorer(ctx context.Context, found func(result.Controls)) (*result.Controls, error) {
 	if !m.plan.checked() {
 		return nil, nil
 	}
 	c, err := m.judgeControls(ctx, m.cache.Wrap)
 	if err == nil && !c.Valid() && m.cache.Stats().Hits > 0 {
-		// Replies of a judge that was out of order may be in the cache.
+		// The cache may hold wrong replies from a judge that was out of order.
 		c, err = m.judgeControls(ctx, m.cache.Refresh)
 	}
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"evalctl/replay/ingest"
 )
 
-// daemonPays reports whether daemons call models when brains are filled or questions are asked.
+// daemonPays reports whether daemons call models during ingest or to answer.
 func (p *Plan) daemonPays() bool {
 	return p.Ingest == ingest.Replay || p.Style == actor.Full
 }
 
-// uncounted returns what an arm's daemon may pay for that is not counted, "" for nothing.
+// uncounted describes what an arm's daemon may pay for without being counted, "" for nothing.
 func (p *Plan) uncounted(a Arm) string {
 	if a.hasDaemon() && !a.started() && p.daemonPays() {
 		return fmt.Sprintf("the daemon at %s calls models by itself", a.Session.Endpoint)
@@ -25,8 +25,8 @@ func (p *Plan) uncounted(a Arm) string {
 	return a.NotCounted(a.Name)
 }
 
-// paid reports whether an arm's daemon calls models through a gateway that are not known to be
-// free.
+// paid reports whether an arm's daemon calls models through a gateway and any of them is not known
+// to be free.
 func (p *Plan) paid(a Arm) bool {
 	return slices.ContainsFunc(a.models(), func(m llm.Config) bool {
 		price, ok := p.Prices.Of(m.Provider, m.Model)
@@ -34,8 +34,8 @@ func (p *Plan) paid(a Arm) bool {
 	})
 }
 
-// listCost returns what an arm has cost so far, had it been alone with an empty cache, nil if the
-// price of a model is not known.
+// listCost returns what an arm would have cost so far if run alone with an empty cache, nil if a
+// model has no known price.
 func listCost(l ledger.Books, a Arm) *llm.USD {
 	c := l.Accounting(a.Name)
 	if len(c.Unpriced) > 0 {
@@ -45,12 +45,12 @@ func listCost(l ledger.Books, a Arm) *llm.USD {
 	return new(c.TotalUSD.Plus(saved))
 }
 
-// controlArm is the account of what all arms share.
+// controlArm is the account for costs shared by all arms.
 const controlArm = "controls"
 
-// accounting returns what an arm has cost. If it is the only one, everything is its own. questions
-// is what cached replies have saved that belong to its questions; list has what filling reused
-// brains cost.
+// accounting returns the cost of an arm. A single arm also carries the shared costs. questions is
+// the amount saved by cached replies to its questions; list has the cost of filling the reused
+// brains.
 func (p *Plan) accounting(l ledger.Books, a Arm, list result.ListCost, questions llm.USD) result.CostAccounting {
 	shared := l.Accounting(controlArm)
 	c := l.Accounting(a.Name)
@@ -71,7 +71,7 @@ func (p *Plan) accounting(l ledger.Books, a Arm, list result.ListCost, questions
 	return c
 }
 
-// setCost sets what an arm has cost, and writes its bill beside the result file own.
+// setCost sets the cost of an arm and writes its bill beside the result file own.
 func (p *Plan) setCost(ctx context.Context, l ledger.Books, a Arm, res *result.Result, c result.CostAccounting, own string) (err error) {
 	var arms []string // all that there are
 	if len(p.Arms) > 1 {
@@ -83,7 +83,7 @@ func (p *Plan) setCost(ctx context.Context, l ledger.Books, a Arm, res *result.R
 	return err
 }
 
-// priced returns the prices of the models that were used and are not free.
+// priced returns the prices of the used models that are not free.
 func (p *Plan) priced(used map[string]result.ModelTokens) result.PriceTable {
 	t := result.PriceTable{Date: p.PricesDate, Models: map[string]result.ModelPrice{}}
 	for model := range used {

@@ -42,7 +42,7 @@ type daemon struct {
 	ingest  ingest.Config
 	canary  *seed.Canary // nil before brains are filled, and if others have filled them
 	outages outages
-	closers []func() error // of what is open
+	closers []func() error // of everything opened
 }
 
 func (d *daemon) open(ctx context.Context, healthy func(*harness.Session)) (_ context.Context, err error) {
@@ -88,8 +88,8 @@ func (d *daemon) checkAbilities() error {
 	return err
 }
 
-// startConfig returns how the daemon is started: in a home that is kept for the next replay, with a
-// log beside the result, and with its calls of models counted.
+// startConfig returns how the daemon is started: with a home that the next replay reuses, a log
+// beside the result, and counted model calls.
 func (d *daemon) startConfig() (harness.SessionConfig, error) {
 	config := d.arm.Session
 	log, err := journal.DaemonLog(d.files.Dir, d.files.of(d.arm))
@@ -117,8 +117,9 @@ func (d *daemon) startConfig() (harness.SessionConfig, error) {
 	return config, err
 }
 
-// ingestConfig returns how the daemon's brains are filled. Those of one that was running already
-// are listed in the cache folder; a home that is not kept has no list.
+// ingestConfig returns how the daemon's brains are filled. The record of filled brains is in the
+// cache folder for a daemon that was already running, and in the home for a started one. A home
+// that is not kept has none.
 func (d *daemon) ingestConfig() (config ingest.Config, err error) {
 	config = ingest.Config{
 		Service: d.session.Service(), Dialect: d.arm.Dialect, Mode: d.plan.Ingest,
@@ -179,8 +180,8 @@ func (d *daemon) admit(ctx context.Context, filled *ingest.FilledBrains) *result
 	return d.canary.Seen(nil)
 }
 
-// filled notes whether the daemon could use what its models replied. If the end of the run, the cap
-// or the cache stopped it, that is not known.
+// filled records whether filling failed because the daemon could not use its models' replies. It
+// records nothing if the end of the run, the cap or the cache stopped filling.
 func (d *daemon) filled(ctx context.Context, err error) error {
 	if d.home == nil || d.plan.Ingest != ingest.Replay || ctx.Err() != nil ||
 		errors.Is(err, llm.ErrBudgetExceeded) || errors.Is(err, llm.ErrNotCached) {
@@ -189,11 +190,11 @@ func (d *daemon) filled(ctx context.Context, err error) error {
 	return d.home.SetFailed(err != nil)
 }
 
-// deathGrace is how long the end of the daemon's process is waited for after a failure, which it
-// would explain.
+// deathGrace is how long to wait after a failure for the daemon's process to end, which would
+// explain the failure.
 const deathGrace = 250 * time.Millisecond
 
-// awaitDeath waits a moment for ctx to end, as it does when the daemon's process does.
+// awaitDeath waits up to deathGrace for ctx, which ends with the daemon's process.
 func (d *daemon) awaitDeath(ctx context.Context) {
 	if !d.session.Started() {
 		return
@@ -216,7 +217,7 @@ func (d *daemon) asked(reader llm.Provider, filled *ingest.FilledBrains) (s harn
 	}, nil
 }
 
-// actor returns what asks the daemon about filled brains, and the target that it asks.
+// actor returns an actor that asks the daemon about filled brains, and its target.
 func (d *daemon) actor(reader llm.Provider, filled *ingest.FilledBrains) (*actor.Actor, *target.Target, error) {
 	t := &target.Target{
 		Service: d.session.Service(), Brains: filled.Brains, Mode: d.arm.Mode, Dialect: d.arm.Dialect,
@@ -246,7 +247,7 @@ func (d *daemon) report(ctx context.Context, res *result.Result, filled *ingest.
 	return nil
 }
 
-// close stops a daemon that report has not stopped, and closes what it used.
+// close stops the daemon unless report has stopped it, and closes everything it used.
 func (d *daemon) close() error {
 	var errs []error
 	for _, c := range slices.Backward(d.closers) {
@@ -256,8 +257,8 @@ func (d *daemon) close() error {
 	return errors.Join(errs...)
 }
 
-// asDaemonError marks the error of a daemon that cannot be used. The end of ctx, of the money and
-// of what is cached are not the daemon's, nor are files that cannot be used.
+// asDaemonError wraps errors of an unusable daemon in a DaemonError. Errors with other causes are
+// returned as they are: the end of ctx, the cap, a missing cached reply, and unusable files.
 func asDaemonError(ctx context.Context, err error) error {
 	_, marked := errors.AsType[*DaemonError](err)
 	_, local := errors.AsType[*fs.PathError](err)
@@ -274,7 +275,7 @@ func asDaemonError(ctx context.Context, err error) error {
 	return &DaemonError{err}
 }
 
-// requests returns what the daemon asked of its gateways, nil if it has none.
+// requests returns the daemon's requests to its gateways, nil if it has none.
 func (d *daemon) requests(filled *ingest.FilledBrains) *result.ModelRequests {
 	m, counted := d.money.Requests()
 	if !counted {
@@ -284,8 +285,8 @@ func (d *daemon) requests(filled *ingest.FilledBrains) *result.ModelRequests {
 	return &m
 }
 
-// silent returns what the daemon did without asking for its model. Brains count only if everything
-// in them is new to the daemon: it may have kept facts and vectors otherwise.
+// silent returns what the daemon did without calling its model. Filling counts only with a new
+// home, because facts and vectors may otherwise have been kept.
 func (d *daemon) silent(m result.ModelRequests, filled *ingest.FilledBrains) []result.GeneratedKind {
 	silent := []result.GeneratedKind{}
 	generates := d.arm.Reader != nil && d.arm.Reader.Provider == llm.ProviderOpenAI

@@ -12,7 +12,7 @@ import (
 	"evalctl/replay/ingest"
 )
 
-// daemonArm returns the arm of the i-th target, from 0.
+// daemonArm returns the arm of the target at index i.
 func (s *Spec) daemonArm(given string, i int) (arm Arm, err error) {
 	port := s.Port
 	if port != 0 {
@@ -36,8 +36,8 @@ func (s *Spec) daemonArm(given string, i int) (arm Arm, err error) {
 	return arm, nil
 }
 
-// daemonModels configures the models of a started daemon. It reads, extracts and reranks with the
-// model that answers, if it has to.
+// daemonModels configures the models of a started daemon. The answering model also extracts and
+// reranks where needed.
 func (s *Spec) daemonModels(d target.Definition, arm *Arm) error {
 	env := llm.Env(plan.Environment(s.Targets.Env, d))
 	generates := s.Style == actor.Full || s.Ingest == ingest.Replay

@@ -8,28 +8,28 @@ import (
 	"evalctl/replay/source"
 )
 
-// Estimate is what a replay is expected to need, before anything is spent.
+// Estimate forecasts the cost and time of a replay.
 type Estimate struct {
-	// Phases are those with work to do, in order. Their money is rounded up to four significant
-	// digits.
+	// Phases are the phases with work to do, in order. Their money is rounded up to four
+	// significant digits.
 	Phases []PhaseEstimate
-	// Total is the sum. Its highest money is at most the cap, which no replay exceeds.
+	// Total is the sum of all phases, with its highest money limited to the cap.
 	Total Range
-	// Unpriced are models whose price is not known. Their cost is missing.
+	// Unpriced lists models without a known price. Their cost is missing from the estimate.
 	Unpriced []string
 }
 
-// PhaseEstimate is the need of one phase of all arms together.
+// PhaseEstimate is the forecast for one phase of all arms together.
 type PhaseEstimate struct {
 	Phase ledger.Phase
-	// Calls is the number of requests to models that are likely.
+	// Calls is the likely number of model requests.
 	Calls int
-	// Unpriced is set if the phase calls a model whose price is not known.
+	// Unpriced is set if the phase calls a model without a known price.
 	Unpriced bool
 	Range
 }
 
-// Range has the lowest, the likely and the highest money and time.
+// Range holds the lowest, likely and highest money and time.
 type Range struct {
 	USD  [3]llm.USD
 	Time [3]time.Duration
@@ -42,7 +42,7 @@ const (
 	Worst
 )
 
-// add adds calls of models. The lowest cost is half of what is likely.
+// add adds model calls. The lowest cost is half the likely one.
 func (e *PhaseEstimate) add(calls int, likely, worst llm.USD) {
 	e.Calls += calls
 	e.USD[Likely] = e.USD[Likely].Plus(likely)
@@ -57,16 +57,16 @@ func (r *Range) add(o Range) {
 	}
 }
 
-// perCall is how long a call of a model takes. The offline models are much faster.
+// perCall is the time of a model call. The offline models are much faster.
 var (
 	perCall     = [3]time.Duration{500 * time.Millisecond, 2 * time.Second, 20 * time.Second}
 	perFakeCall = [3]time.Duration{100 * time.Microsecond, 2 * time.Millisecond, 20 * time.Millisecond}
 )
 
-// perSession is how long a daemon takes to store a session.
+// perSession is the time a daemon takes to store a session.
 var perSession = [3]time.Duration{time.Millisecond, 5 * time.Millisecond, 100 * time.Millisecond}
 
-// duration returns how long so many calls take.
+// duration returns the time of this many calls.
 func (p *Plan) duration(calls int, provider string) (out [3]time.Duration) {
 	each := perCall
 	if provider == llm.ProviderFake {
@@ -80,7 +80,7 @@ func (p *Plan) duration(calls int, provider string) (out [3]time.Duration) {
 	return out
 }
 
-// written returns how many sessions the haystacks have, and the bytes of their texts.
+// written returns the number of sessions in all haystacks, and their size in bytes.
 func (p *Plan) written() (sessions int, text int64) {
 	for _, h := range p.Haystacks {
 		sessions += h.Sessions

@@ -10,39 +10,40 @@ import (
 	"evalctl/replay/source"
 )
 
-// What a daemon sends to its models is its own affair. These are the assumptions, in bytes.
+// What a daemon sends to its models is unknown in advance. These are assumptions, in bytes.
 const (
 	bytesPerToken = 4
-	// Extraction reads a session in windows, each with instructions and the end of the window before.
+	// Extraction reads a session in windows, each with instructions and the end of the previous
+	// window.
 	extractWindow = 8_000
 	extractPrompt = 2_400
-	// extractShare is the part of the text that the facts are, and extractReply what a reply has at
-	// least.
+	// Facts are assumed to take 1/extractShare of the text, and a reply at least extractReply
+	// bytes.
 	extractShare = 8
 	extractReply = 80
-	// daemonAttempts is how often a request is sent at most: as often as a client repeats it, and
-	// once more as often if the reply was not usable.
+	// daemonAttempts is the maximum number of times a request is sent: the client's attempts,
+	// doubled if a reply was unusable.
 	daemonAttempts = 2 * llm.DefaultMaxAttempts
-	// worstText is how many bytes a daemon sends at most for a byte of text: JSON escapes, titles,
-	// dates, overlaps, and for embeddings the facts as well.
+	// worstText is the maximum number of bytes that a daemon sends per byte of text: JSON escapes,
+	// titles, dates, overlaps and, for embeddings, facts.
 	worstText = 4
-	// embedBatch is what surrounds the texts of a request for embeddings.
+	// embedBatch is the overhead of an embeddings request around its texts.
 	embedBatch = 200
 )
 
-// daemonAnswers prices the answers of a daemon that has a reader of its own. It sends nothing.
+// daemonAnswers prices the answers of a daemon with its own reader. It sends nothing.
 type daemonAnswers struct {
 	likely *actor.Actor
 	most   *actor.Actor // with the limit on output that the gateway sets
 }
 
-// answersItself reports whether an arm's daemon answers with a model whose calls are counted.
+// answersItself reports whether the arm's daemon answers with a counted model.
 func (p *Plan) answersItself(a Arm) bool {
 	return a.started() && p.Style == actor.Full && a.Reader != nil && a.Upstream != nil
 }
 
-// daemonAnswers returns what prices a started daemon's answers as if evalctl had read the passages
-// itself.
+// daemonAnswers returns a pricer that treats the daemon's answers as if evalctl had read the
+// passages.
 func (p *Plan) daemonAnswers(a Arm) (d daemonAnswers, err error) {
 	c := p.actorConfig(a, nil, nil, nil)
 	c.Style, c.Model = actor.RetrieveOnly, a.Reader.Model
@@ -66,7 +67,7 @@ func (d daemonAnswers) Estimate(q source.Question, about source.HaystackInfo) ac
 	return f
 }
 
-// outputLimit is the limit on output that the gateway adds to a request without one.
+// outputLimit is the output limit that the gateway adds to a request without one.
 func outputLimit(model string) int {
 	if llm.IsReasoningModel(model) {
 		return gateway.DefaultReasoningMaxTokens
@@ -74,7 +75,7 @@ func outputLimit(model string) int {
 	return gateway.DefaultMaxTokens
 }
 
-// readingProvider is that of the models that answer.
+// readingProvider returns the provider of the answering model.
 func (p *Plan) readingProvider() string {
 	if p.reader != nil {
 		return p.reader.Name()
@@ -87,7 +88,7 @@ func (p *Plan) readingProvider() string {
 	return llm.ProviderFake
 }
 
-// addExtraction adds what the daemons spend on extracting facts from all sessions.
+// addExtraction adds the daemons' cost of extracting facts from all sessions.
 func (p *Plan) addExtraction(e *PhaseEstimate) {
 	sessions, text := p.written()
 	windows := max(int64(sessions), (text+extractWindow-1)/extractWindow)
@@ -113,7 +114,7 @@ func (p *Plan) addExtraction(e *PhaseEstimate) {
 	}
 }
 
-// embedEstimate is that of the texts and questions which daemons embed: each text once.
+// embedEstimate estimates the embedding of texts and questions by daemons, each text once.
 func (p *Plan) embedEstimate() PhaseEstimate {
 	e := PhaseEstimate{Phase: ledger.Embed}
 	sessions, text := p.written()

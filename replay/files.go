@@ -18,18 +18,18 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// Files are the files of a replay: for each arm a journal, a result and the log of its daemon,
-// named after the arm or, if there is only one, as the caller wants; and one ledger.
+// Files locates the files of a replay: one ledger, and for each arm a journal, a result and a
+// daemon log. They are named after the arm or, if there is only one, as the caller wants.
 type Files struct {
 	Dir string
-	// name is that of the only arm's files, empty if each arm has its own.
+	// name is the base name of a single arm's files, empty if each arm has its own.
 	name string
 }
 
-// resultExt is the ending of the names of results.
+// resultExt is the file extension of results.
 const resultExt = ".json"
 
-// fileOf returns the files of a replay with one arm, whose result is at path.
+// fileOf returns the files of a replay with one arm and its result at path.
 func fileOf(path string) (Files, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return Files{}, fmt.Errorf("%s is a folder; name a file in it", path)
@@ -49,7 +49,7 @@ func (f Files) ledger() string {
 	return filepath.Join(f.Dir, f.name+ledger.Ext)
 }
 
-// of returns the name of an arm's files, without their endings.
+// of returns the name of an arm's files without extensions.
 func (f Files) of(a Arm) string {
 	if f.name != "" {
 		return f.name
@@ -61,8 +61,8 @@ func (f Files) result(a Arm) string { return filepath.Join(f.Dir, f.of(a)+result
 
 func (f Files) journal(a Arm) string { return filepath.Join(f.Dir, f.of(a)+".journal") }
 
-// Lock creates the folder and locks the files of all arms. It is an error if another process uses
-// any of them, or if there is the ledger of a replay that did not finish, unless that is resumed.
+// Lock creates the folder and locks the files of all arms. It fails if another process uses any of
+// them or, unless resume is set, if the ledger of an unfinished replay exists.
 func (f Files) Lock(arms []Arm, resume bool) (release func(), err error) {
 	var held []func()
 	release = func() {
@@ -94,11 +94,11 @@ func (f Files) Lock(arms []Arm, resume bool) (release func(), err error) {
 	return release, nil
 }
 
-// maxStart is how long the first line of a journal or a ledger may be.
+// maxStart limits the first line of a journal or a ledger.
 const maxStart = 16 << 20
 
-// dropUnbegun removes a journal or a ledger whose process was killed before it had written the
-// first line. Nothing is known of such a run, and nothing was asked.
+// dropUnbegun removes a journal or ledger whose process was killed before it wrote the first line.
+// Such a run asked nothing.
 func dropUnbegun(path string) error {
 	file, err := inputfile.Open(path, inputfile.Streamed)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,9 +115,9 @@ func dropUnbegun(path string) error {
 	return os.Remove(path)
 }
 
-// finished returns the result of an arm that an earlier process has finished, ok false if there is
-// none. Both a result and a journal mean that the process ended between writing the one and
-// removing the other; such an arm is finished again from its journal.
+// finished returns the result of an arm that an earlier process finished, ok false if there is
+// none. If the journal still exists, the process ended before it could remove it; such an arm is
+// finished again from its journal.
 func (f Files) finished(a Arm, l ledger.Books) (res result.Result, ok bool, err error) {
 	if _, err := os.Stat(f.journal(a)); !errors.Is(err, fs.ErrNotExist) {
 		return res, false, err
@@ -134,7 +134,7 @@ func (f Files) finished(a Arm, l ledger.Books) (res result.Result, ok bool, err 
 	return res, res.Stopped == "" && res.StartedAt.Equal(l.StartedAt()), nil
 }
 
-// open returns the journal of an arm. resumed is set if it is one of this replay already.
+// open returns the journal of an arm. resumed is set if the journal already exists.
 func (f Files) open(a Arm, id result.Identity, l ledger.Books) (j *journal.Journal, resumed bool, err error) {
 	j, err = journal.Open(f.journal(a))
 	switch {
@@ -153,8 +153,8 @@ func (f Files) open(a Arm, id result.Identity, l ledger.Books) (j *journal.Journ
 	return j, false, err
 }
 
-// check returns an error if the arm was begun as another experiment, as far as that is known before
-// its daemon runs.
+// check returns an error if the arm was begun as a different experiment, as far as known before its
+// daemon runs.
 func (f Files) check(a Arm, id result.Identity, l ledger.Books) error {
 	j, err := journal.Open(f.journal(a))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -189,8 +189,8 @@ func (e *DifferentError) Error() string {
 		e.Path, strings.Join(e.Differences, "\n  "))
 }
 
-// defaultFiles returns where the files of a replay are that names no output: a file in the folder
-// of the day for one arm, and a folder in it for several.
+// defaultFiles returns the files of a replay without an explicit output: a file in the day's folder
+// for one arm, a subfolder for several.
 func defaultFiles(root string, arms []Arm, started time.Time) Files {
 	day := filepath.Join(root, started.Format(time.DateOnly))
 	if len(arms) == 1 {

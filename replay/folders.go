@@ -11,8 +11,8 @@ import (
 	"evalctl/harness/judging"
 )
 
-// CheckFolders finds folders of a worker that no replay could use: that of its files, and that of
-// the cache. Either may be empty.
+// CheckFolders rejects a worker's folders for files and for the cache that no replay could use.
+// Either may be empty.
 func CheckFolders(files, cache string) error {
 	if files != "" {
 		if info, err := os.Stat(files); err != nil {
@@ -27,8 +27,8 @@ func CheckFolders(files, cache string) error {
 	return CheckFolder(cache)
 }
 
-// CheckFolder creates the cache folder if it does not exist, and returns an error unless files can
-// be created in it.
+// CheckFolder creates the cache folder if missing, and returns an error if files cannot be created
+// in it.
 func CheckFolder(dir string) error {
 	err := os.MkdirAll(dir, 0o700)
 	var probe *os.File
@@ -41,8 +41,8 @@ func CheckFolder(dir string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// relocate changes the options of a replay that was begun on another machine: files that are not
-// here are searched by their names in dir, which may be empty.
+// relocate adapts the options of a replay that began on another machine: missing files are looked
+// up by name in dir, which may be empty.
 func relocate(options map[string]any, dir string) error {
 	for _, name := range []string{"dataset", "corpus", "errata", "ids", "sample-ids", "exclude-ids", "judge-prompts", "prices"} {
 		path, ok := options[name].(string)
@@ -70,7 +70,7 @@ func relocate(options map[string]any, dir string) error {
 	return nil
 }
 
-// locate returns where a file of a flag is on this machine.
+// locate returns the local path of a flag's file.
 func locate(flag, path, dir string) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return path, nil

@@ -15,9 +15,9 @@ import (
 	"evalctl/scorer"
 )
 
-// Estimate returns what the replay is expected to need if nothing is cached or filled already. Low
-// is half of what is likely, for terse answers. Worst has every request at its limit of tokens,
-// repeated as often as it may be.
+// Estimate forecasts the replay with an empty cache and unfilled brains. Low is half of likely, for
+// terse answers. Worst assumes that every request reaches its token limit and its maximum number of
+// attempts.
 func (p *Plan) Estimate() Estimate {
 	var e Estimate
 	e.Phases = append(e.Phases, p.ingestEstimate())
@@ -45,7 +45,7 @@ func (p *Plan) Estimate() Estimate {
 	return e
 }
 
-// unpriced returns the models whose price is not known, each once.
+// unpriced returns the models without a known price, each once.
 func (p *Plan) unpriced() (out []string) {
 	models := slices.Clone(p.models)
 	for _, a := range p.Arms {
@@ -69,8 +69,8 @@ func (p *Plan) phaseUnpriced(phase ledger.Phase, unpriced []string) bool {
 	return other || judge != "" && p.reader != nil && p.Reader.Model == judge
 }
 
-// ingestEstimate is that of writing the haystacks, and of the daemons' extraction in ingest mode
-// replay, which is assumed to be one request for each session.
+// ingestEstimate estimates writing the haystacks and, in ingest mode replay, the daemons'
+// extraction, assumed to be one request per session.
 func (p *Plan) ingestEstimate() PhaseEstimate {
 	e := PhaseEstimate{Phase: ledger.Ingest}
 	if p.Ingest == ingest.None || p.daemons() == 0 {
@@ -78,7 +78,7 @@ func (p *Plan) ingestEstimate() PhaseEstimate {
 	}
 	sessions, _ := p.written()
 	for i := range e.Time {
-		// Arms write at the same time.
+		// Arms write concurrently.
 		e.Time[i] = time.Duration(sessions) * perSession[i]
 	}
 	if p.Ingest == ingest.Replay {
@@ -87,7 +87,7 @@ func (p *Plan) ingestEstimate() PhaseEstimate {
 	return e
 }
 
-// Contexts says for each baseline full-context how much of the haystacks its reader is given.
+// Contexts returns, for each full-context baseline, how much of the haystacks its reader receives.
 func (p *Plan) Contexts() (out []*result.ContextUse, err error) {
 	for _, a := range p.Arms {
 		use, err := p.actors[a.Name].Context(p.Questions, p.infos())
@@ -101,7 +101,7 @@ func (p *Plan) Contexts() (out []*result.ContextUse, err error) {
 	return out, nil
 }
 
-// actorEstimate is that of the answers of readers and daemons.
+// actorEstimate estimates the answers of readers and daemons.
 func (p *Plan) actorEstimate() PhaseEstimate {
 	e := PhaseEstimate{Phase: ledger.Actor}
 	infos := p.infos()
@@ -124,11 +124,11 @@ func (p *Plan) actorEstimate() PhaseEstimate {
 	return e
 }
 
-// controlRounds is how often the controls are judged at most: up to three times each, and again if
-// cached replies are wrong.
+// controlRounds is the maximum number of times the controls are judged: up to three times, and
+// again if cached replies are wrong.
 const controlRounds = 6
 
-// judgeEstimate is that of judging the answers, and the controls.
+// judgeEstimate estimates judging the answers and the controls.
 func (p *Plan) judgeEstimate() PhaseEstimate {
 	e := PhaseEstimate{Phase: ledger.Judge}
 	add := func(item scorer.Item, times, worst int) {
@@ -150,7 +150,7 @@ func (p *Plan) judgeEstimate() PhaseEstimate {
 	return e
 }
 
-// largestCall returns the most that a single request can cost, and whose it is.
+// largestCall returns the maximum cost of a single request, and who makes it.
 func (p *Plan) largestCall() (most llm.USD, whose string) {
 	infos := p.infos()
 	for _, q := range p.Questions {

@@ -7,8 +7,7 @@ import (
 	"evalctl/harness/result"
 )
 
-// identity returns what determines the outcome of an arm, asked at daemon, which is zero for a
-// baseline.
+// identity returns everything that determines the outcome of an arm. daemon is zero for a baseline.
 func (p *Plan) identity(a Arm, daemon result.DaemonID, d dataset.Dataset) result.Identity {
 	id := result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: a.Name, Scorer: p.Scorer.Name, ExactCase: p.ExactCase,
@@ -42,12 +41,12 @@ func (p *Plan) identity(a Arm, daemon result.DaemonID, d dataset.Dataset) result
 	return id
 }
 
-// actorID returns what writes the arm's answers.
+// actorID identifies the writer of the arm's answers.
 func (p *Plan) actorID(a Arm) result.Actor {
 	return p.actors[a.Name].Identity()
 }
 
-// manifest returns what the result of an arm has besides that of a run, without figures.
+// manifest returns the replay part of an arm's result, without figures.
 func (p *Plan) manifest(a Arm, controls *result.Controls) *result.Replay {
 	r := &result.Replay{
 		SchemaVersion: result.ReplaySchemaVersion, Arm: a.Name, Load: p.Benchmark.Report,

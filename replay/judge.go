@@ -11,7 +11,7 @@ import (
 	"evalctl/scorer"
 )
 
-// judged reports whether a model judges an answer.
+// judged reports whether a model judges any answer.
 func (p *Plan) judged() bool {
 	return slices.ContainsFunc(p.Questions, func(q source.Question) bool { return p.Scorer.Asks(q.Dataset().Item()) > 0 })
 }
@@ -41,19 +41,20 @@ func (p *Plan) openJudge() (err error) {
 	return nil
 }
 
-// scoredBy returns the scorer whose judge, if a model judges, makes these calls.
+// scoredBy returns the scorer. If a model judges, c makes its calls.
 func (p *Plan) scoredBy(c judging.Client) (scorer.Scorer, error) {
 	return judging.OpenScorer(p.Scorer, scorer.Options{TopK: p.TopK, Evidence: p.evidence(), ExactCase: p.ExactCase != nil && *p.ExactCase}, p.judging, c)
 }
 
-// evidence reports whether retrieval is scored by evidence. All arms with a daemon have one scenario.
+// evidence reports whether retrieval is scored by evidence. All arms with a daemon share one
+// scenario.
 func (p *Plan) evidence() bool {
 	whole := func(a Arm) bool { return p.scenario(a).ScoresEvidence(false) }
 	return !slices.ContainsFunc(p.Arms, func(a Arm) bool { return !whole(a) }) && slices.ContainsFunc(p.Questions, func(q source.Question) bool { return len(q.Dataset().ExpectedEvidence) > 0 })
 }
 
-// checked reports whether the scorer is checked with answers that are known to be right or wrong.
-// One that compares paths, holds checks or says something else of answers is not.
+// checked reports whether the scorer is checked with answers known to be right or wrong. Scorers
+// that compare paths or run checks, among others, are not.
 func (p *Plan) checked() bool {
 	switch p.Scorer.Needs {
 	case scorer.NeedGold, scorer.NeedChecks:
@@ -62,7 +63,7 @@ func (p *Plan) checked() bool {
 	return p.External == nil || p.External.Judges()
 }
 
-// openPanel opens the models of recipes.
+// openPanel opens the models of the recipes.
 func (p *Plan) openPanel() (err error) {
 	opened := map[llm.Config]llm.Provider{*p.Judge: p.judge} // how a model is asked is found out once
 	for i := range p.Panel {
@@ -81,7 +82,7 @@ func (p *Plan) openPanel() (err error) {
 	return nil
 }
 
-// plannedJudge returns the judge, or the panel, of first, which has what all recipes share.
+// plannedJudge returns the judge or the panel. first has the settings that all recipes share.
 func (p *Plan) plannedJudge(first judging.Config) (*judging.Plan, error) {
 	if len(p.Panel) == 0 {
 		return judging.New(first)
@@ -100,7 +101,7 @@ func (p *Plan) plannedJudge(first judging.Config) (*judging.Plan, error) {
 	})
 }
 
-// unpricedJudge returns the first model that judges without a known price, "" for none.
+// unpricedJudge returns the first judging model without a known price, "" for none.
 func (p *Plan) unpricedJudge() string {
 	if p.judging == nil {
 		return ""
@@ -108,7 +109,7 @@ func (p *Plan) unpricedJudge() string {
 	return p.judging.UnpricedModel()
 }
 
-// Recipes returns the recipes of a panel of judges, the headline first, and nil for one judge.
+// Recipes returns the recipes of a panel of judges, the headline first, or nil for a single judge.
 func (p *Plan) Recipes() []result.Recipe {
 	if p.judging == nil {
 		return nil
@@ -116,7 +117,7 @@ func (p *Plan) Recipes() []result.Recipe {
 	return p.judging.Panel()
 }
 
-// JudgeID identifies the model that judges and its prompts, nil for none.
+// JudgeID identifies the judging model and its prompts, nil for none.
 func (p *Plan) JudgeID() *result.JudgeModel {
 	if p.judging == nil {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"evalctl/harness/pipeline"
 )
 
-// lockstep keeps several arms at the same question: no arm asks a question before every other one
-// has asked those before it. What changes with time, such as the load of a model's provider, then
-// affects all arms alike. It is safe for concurrent use.
+// lockstep keeps several arms at the same question: no arm asks a question before every other arm
+// has asked the previous ones. Changes over time, such as the load of a model's provider, then
+// affect all arms alike. It is safe for concurrent use.
 type lockstep struct {
 	mu      sync.Mutex
 	at      map[string]int  // the question that an arm asks or waits to ask, by arm
@@ -17,7 +17,7 @@ type lockstep struct {
 	changed chan struct{}   // closed and replaced by each change of at
 }
 
-// newLockstep returns a lockstep of arms that have not asked any question. Each must leave.
+// newLockstep returns a lockstep for arms that have asked no question yet. Each arm must leave.
 func newLockstep(arms []string) *lockstep {
 	l := &lockstep{at: map[string]int{}, asked: map[string]bool{}, changed: make(chan struct{})}
 	for _, a := range arms {
@@ -26,8 +26,8 @@ func newLockstep(arms []string) *lockstep {
 	return l
 }
 
-// turn returns when no arm is before question i, or with the cause of ctx. The questions of an arm
-// must ascend; those that it need not ask may be left out.
+// turn waits until no arm is behind question i, or returns the cause of ctx. An arm's questions
+// must ascend but may skip some.
 func (l *lockstep) turn(ctx context.Context, arm string, i int) error {
 	l.mu.Lock()
 	l.at[arm], l.asked[arm] = i, true
@@ -53,7 +53,7 @@ func (l *lockstep) hasAsked(arm string) bool {
 	return l.asked[arm]
 }
 
-// leave takes an arm out, so that the others no longer wait for it.
+// leave removes an arm, so that the others no longer wait for it.
 func (l *lockstep) leave(arm string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,13 +61,13 @@ func (l *lockstep) leave(arm string) {
 	l.signal()
 }
 
-// signal wakes the arms that wait. l.mu must be held.
+// signal wakes the waiting arms. l.mu must be held.
 func (l *lockstep) signal() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
-// behind reports whether an arm is before question i. l.mu must be held.
+// behind reports whether any arm is before question i. l.mu must be held.
 func (l *lockstep) behind(i int) bool {
 	for _, at := range l.at {
 		if at < i {

@@ -9,7 +9,7 @@ import (
 	"evalctl/scorer"
 )
 
-// instruments are what arms are measured with, in the process that has a replay and in a worker.
+// instruments are shared by the arms of one process, which runs the replay or is a worker.
 type instruments struct {
 	plan  *Plan
 	books ledger.Books
@@ -17,10 +17,10 @@ type instruments struct {
 	files Files // the logs of daemons, and in the process that has the replay all others
 }
 
-// cacheFunc returns the provider of a cache that asks a model: llm.Cache.Wrap or llm.Cache.Refresh.
+// cacheFunc wraps a model's meter in a cache: llm.Cache.Wrap or llm.Cache.Refresh.
 type cacheFunc func(m *llm.Meter, baseURL string) llm.Provider
 
-// counted returns a model whose calls are in the books and whose replies are cached, nil for nil.
+// counted returns a model whose calls are booked and whose replies are cached, nil for nil.
 func (m *instruments) counted(
 	p llm.Provider, config *llm.Config, phase ledger.Phase, arm string, wrap cacheFunc,
 ) (llm.Provider, error) {
@@ -34,18 +34,18 @@ func (m *instruments) counted(
 	return wrap(meter, llm.RecordedURL(*config)), nil
 }
 
-// client says how the judge of an arm reaches its models.
+// client connects the judge of an arm to its models.
 func (m *instruments) client(arm string, wrap cacheFunc, maxUnusable int) judging.Client {
 	return judging.Client{Account: m.books.Account(ledger.Judge, arm), Cached: wrap, MaxUnusable: maxUnusable}
 }
 
-// scorer returns the scorer of an arm's answers.
+// scorer returns the scorer for an arm's answers.
 func (m *instruments) scorer(arm string) (scorer.Scorer, error) {
 	return m.plan.scoredBy(m.client(arm, m.cache.Wrap, m.plan.MaxUnusable))
 }
 
-// controlScorer returns the scorer of controls. They check the headline of a panel, and package
-// control has a limit of its own for verdicts that are unusable.
+// controlScorer returns the scorer for the controls. It uses only the headline recipe of a panel
+// and no limit on unusable verdicts, since package control has its own.
 func (m *instruments) controlScorer(wrap cacheFunc) (scorer.Scorer, error) {
 	c := m.client(controlArm, wrap, 0)
 	if m.plan.judging == nil {

@@ -17,7 +17,7 @@ import (
 	"evalctl/scorer"
 )
 
-// measuredArm is an arm with its questions and with what answers them.
+// measuredArm is an arm with its questions and its subject.
 type measuredArm struct {
 	*instruments
 	arm     Arm
@@ -25,7 +25,8 @@ type measuredArm struct {
 	subject subject
 }
 
-// measured returns an arm of which nothing is open. uses says how this process uses a daemon.
+// measured returns an arm with nothing opened. uses turns a daemon into the subject of this
+// process.
 func (m *instruments) measured(a Arm, d dataset.Dataset, uses func(*daemon) subject) measuredArm {
 	if !a.hasDaemon() {
 		return measuredArm{m, a, d, baseline{m.plan, a}}
@@ -33,13 +34,13 @@ func (m *instruments) measured(a Arm, d dataset.Dataset, uses func(*daemon) subj
 	return measuredArm{m, a, d, uses(&daemon{instruments: m, arm: a})}
 }
 
-// identity returns what the arm measures. Its subject must be open.
+// identity identifies the measurement. The subject must be open.
 func (m *measuredArm) identity() armIdentity {
 	id, build := m.subject.program()
 	return armIdentity{m.plan.identity(m.arm, id, m.data), build, m.arm.Models}
 }
 
-// fill makes all brains ready. with says who knows which of them are filled already.
+// fill makes all brains ready. with sets where filled brains are recorded.
 func (m *measuredArm) fill(ctx context.Context, o Observer, with func(*ingest.Config)) (*ingest.FilledBrains, error) {
 	filled, err := m.subject.fill(ctx, func(c *ingest.Config) {
 		c.Progress = func(n int) { o.Ingested(m.arm.Name, n) }
@@ -60,7 +61,7 @@ func (m *measuredArm) haystacks() []string {
 	return ids
 }
 
-// brains returns the brains of the arm's questions, none if none is filled.
+// brains returns the brains of the arm's questions, nil if none are filled.
 func (m *measuredArm) brains(filled *ingest.FilledBrains) ([]dataset.Brain, error) {
 	if len(filled.Brains) == 0 {
 		return nil, nil
@@ -68,7 +69,7 @@ func (m *measuredArm) brains(filled *ingest.FilledBrains) ([]dataset.Brain, erro
 	return m.data.Brains(nil)
 }
 
-// asked returns what answers the arm's questions.
+// asked returns the subject that answers the arm's questions.
 func (m *measuredArm) asked(filled *ingest.FilledBrains) (harness.Subject, error) {
 	reader, err := m.counted(m.plan.reader, m.plan.Reader, ledger.Actor, m.arm.Name, m.cache.Wrap)
 	if err != nil {
@@ -79,7 +80,8 @@ func (m *measuredArm) asked(filled *ingest.FilledBrains) (harness.Subject, error
 	return s, err
 }
 
-// scoring returns what scores the arm's answers, also by the references before errata.
+// scoring returns the scorer of the arm's answers, which also scores by the references before
+// errata.
 func (m *measuredArm) scoring() (scorer.Scorer, error) {
 	sc, err := m.scorer(m.arm.Name)
 	if err != nil {
@@ -88,7 +90,7 @@ func (m *measuredArm) scoring() (scorer.Scorer, error) {
 	return scorer.NewDual(sc, m.originals()), nil
 }
 
-// grading returns the stage that scores with sc, and adds verdicts and losses.
+// grading returns the pipeline stage that scores with sc and adds verdicts and losses.
 func (m *measuredArm) grading(sc scorer.Scorer, filled *ingest.FilledBrains) pipeline.Scorer {
 	p := m.plan
 	return verdict.Scorer{
@@ -111,15 +113,15 @@ func (m *measuredArm) originals() map[string]scorer.Reference {
 	return out
 }
 
-// armIdentity is what a worker must measure, so that its records belong to the run.
+// armIdentity is what a worker must measure for its records to belong to the run.
 type armIdentity struct {
 	Identity result.Identity `json:"identity"`
-	// Build and Models are those of ingest.Daemon.
+	// Build and Models are as in ingest.Daemon.
 	Build  string   `json:"build"`
 	Models []string `json:"models"`
 }
 
-// check returns an error if a worker measures something else.
+// check returns an error if a worker would measure something else.
 func (want armIdentity) check(have armIdentity) error {
 	diff := key.Differences(want.Identity, have.Identity)
 	if a, b := want.Identity.Tool, have.Identity.Tool; a.Version != b.Version || a.Commit != b.Commit {

@@ -15,7 +15,7 @@ import (
 	"evalctl/replay/queue"
 )
 
-// onQueue is the queue that workers take questions from.
+// onQueue is a Store on a queue of questions for workers.
 type onQueue struct {
 	*queue.Queue
 	notice func(string)
@@ -23,11 +23,10 @@ type onQueue struct {
 
 var _ Store = onQueue{}
 
-// OnQueue keeps replays on a queue, and has its workers ask and score, see Handler. A process that
-// begins or resumes a replay checks the scorer, fills the brains of daemons that are running
-// already, and collects the records. Its other files may be missing in a replay that is resumed on
-// another machine. Arms are only roughly at the same question. notice is that of
-// queue.Queue.Create.
+// OnQueue returns a Store that keeps replays on a queue, whose workers ask and score; see Handler.
+// The process that begins or resumes a replay checks the scorer, fills the brains of daemons that
+// are already running, and collects the records. A replay may be resumed on another machine without
+// its other files. Arms are only roughly in step. notice is passed to queue.Queue.Create.
 func OnQueue(q *queue.Queue, notice func(string)) Store { return onQueue{q, notice} }
 
 func (q onQueue) create(ctx context.Context, _ Files, options json.RawMessage, limit *llm.USD) (storedReplay, error) {
@@ -66,8 +65,8 @@ func (r queuedRun) uses(d *daemon) subject {
 	return d
 }
 
-// prepare fills the brains of a daemon that is running already, since all workers ask that one, and
-// puts the arm's questions on the queue.
+// prepare fills the brains of a daemon that is already running, which all workers share, and puts
+// the arm's questions on the queue.
 func (r queuedRun) prepare(ctx context.Context, m *measuredArm, j *journal.Journal, o Observer) (*ingest.FilledBrains, error) {
 	filled, err := m.fill(ctx, o, func(c *ingest.Config) {
 		c.Seeded = func(brain string) bool { return r.Seeded(m.arm.Name, brain) }
@@ -95,7 +94,7 @@ func (r queuedRun) prepare(ctx context.Context, m *measuredArm, j *journal.Journ
 	return filled, err
 }
 
-// stages has no lockstep: the queue is in the order of the questions.
+// stages needs no lockstep: the queue keeps the order of the questions.
 func (r queuedRun) stages(m *measuredArm, c *harness.Config, _ *ingest.FilledBrains, _ pace) error {
 	c.Subject.Records, c.Concurrency = queuedAsker{r.Run, m.arm.Name}, len(m.plan.Questions)
 	return nil
@@ -105,8 +104,8 @@ func (queuedRun) together(*Plan, *lockstep) *result.Together { return nil }
 
 func (r queuedRun) settle(ctx context.Context) error { return r.Settle(ctx) }
 
-// retryErrors has those questions tried again that the journal says, or their records if the run
-// was begun on another machine.
+// retryErrors puts failed questions back on the queue. The journal decides which, or their records
+// if the run began on another machine.
 func (r queuedRun) retryErrors(ctx context.Context, arm string, j *journal.Journal) error {
 	found, err := r.Records(ctx, arm)
 	if err != nil {

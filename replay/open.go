@@ -17,8 +17,8 @@ import (
 	"evalctl/scorer"
 )
 
-// Open checks everything that needs neither a daemon nor money. The caller closes the plan,
-// which closes External too.
+// Open checks everything that needs neither a daemon nor money. The caller must close the plan,
+// which also closes External.
 func Open(ctx context.Context, s Spec) (*Plan, error) {
 	for _, step := range []func() error{s.findFiles, s.placeCache, s.findModels, s.findArms} {
 		if err := step(); err != nil {
@@ -44,7 +44,7 @@ func Open(ctx context.Context, s Spec) (*Plan, error) {
 	return p, nil
 }
 
-// draw returns the plan, and checks the lists of ids first.
+// draw checks the lists of ids and returns the plan.
 func (s *Spec) draw(drawn, excluded dataset.IDs) (*Plan, error) {
 	known := make(map[string]bool, len(s.Benchmark.Questions))
 	for _, q := range s.Benchmark.Questions {
@@ -59,7 +59,8 @@ func (s *Spec) draw(drawn, excluded dataset.IDs) (*Plan, error) {
 	return newPlan(s.Config)
 }
 
-// findFiles looks for the files to read, so that a missing one is reported before a missing model.
+// findFiles checks that the input files exist, so that a missing file is reported before a missing
+// model.
 func (s *Spec) findFiles() error {
 	for _, f := range []struct{ what, path string }{
 		{"benchmark", s.Dataset}, {"errata", s.Source.Errata}, {"corpus", s.Source.Corpus},
@@ -142,7 +143,7 @@ func (s *Spec) findArms() error {
 	return nil
 }
 
-// panelOf returns the recipes of a panel, with the models that they name.
+// panelOf returns the recipes of a panel with their models.
 func panelOf(env func(string) string, list []string, patience time.Duration) ([]Recipe, error) {
 	recipes, err := judging.Recipes(list)
 	if err != nil {

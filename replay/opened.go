@@ -14,7 +14,7 @@ import (
 	"evalctl/scorer"
 )
 
-// openedArm is an arm whose daemon runs.
+// openedArm is an arm with a running daemon.
 type openedArm struct {
 	measuredArm
 	queue  *queue.Books
@@ -38,7 +38,7 @@ type workerBrain struct {
 	filled *ingest.FilledBrains
 }
 
-// opened opens the arm once, and returns why that failed.
+// opened opens the arm on the first call. Every call returns its error.
 func (o *openedArm) opened(ctx context.Context) error {
 	o.once.Do(func() {
 		if o.failed = o.start(context.WithoutCancel(ctx)); o.failed == nil {
@@ -48,7 +48,7 @@ func (o *openedArm) opened(ctx context.Context) error {
 	return o.failed
 }
 
-// answer asks and scores a question, after an earlier try unless that is nil.
+// answer asks and scores a question. earlier is the record of an earlier try, or nil.
 func (o *openedArm) answer(ctx context.Context, q source.Question, earlier []byte) (rec result.Record, err error) {
 	if err := o.opened(ctx); err != nil {
 		return rec, err
@@ -70,7 +70,7 @@ func (o *openedArm) answer(ctx context.Context, q source.Question, earlier []byt
 	return o.drive(ctx, q, filled, tries)
 }
 
-// drive runs one question, which has the index 0 among the earlier tries.
+// drive runs one question, whose index in earlier is 0.
 func (o *openedArm) drive(
 	ctx context.Context, q source.Question, filled *ingest.FilledBrains, earlier map[int]result.Record,
 ) (rec result.Record, err error) {
@@ -103,14 +103,14 @@ func (o *openedArm) drive(
 	return *last.Record, nil
 }
 
-// lastRecord is a pipeline.Observer that has the last finished record.
+// lastRecord is a pipeline.Observer that keeps the last finished record.
 type lastRecord struct{ *result.Record }
 
 func (*lastRecord) Asking(string, bool) {}
 
 func (l *lastRecord) Recorded(rec result.Record) { l.Record = &rec }
 
-// start opens the daemon, and what is the same for all questions.
+// start opens the daemon and everything shared by all questions.
 func (o *openedArm) start(ctx context.Context) (err error) {
 	if o.watch, err = o.subject.open(ctx, func(*harness.Session) {}); err != nil {
 		return asDaemonError(ctx, err)
@@ -120,11 +120,11 @@ func (o *openedArm) start(ctx context.Context) (err error) {
 	return err
 }
 
-// keptBrains is how many brains a worker remembers to have filled. Others are looked up again.
+// keptBrains is how many filled brains a worker remembers. Others are looked up again.
 const keptBrains = 256
 
-// brain returns the brain of a haystack, filled. Another process fills those of a daemon that was
-// running already.
+// brain returns the filled brain of a haystack. The brains of a daemon that was already running are
+// filled by another process.
 func (o *openedArm) brain(ctx context.Context, haystack string) (*ingest.FilledBrains, error) {
 	ids := []string{haystack}
 	if o.plan.Shared {

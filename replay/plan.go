@@ -14,33 +14,33 @@ import (
 	"evalctl/scorer"
 )
 
-// Plan is a replay that has been checked and not begun.
+// Plan is a checked replay that has not begun.
 type Plan struct {
 	Config
-	// Drawn is the sample, and Questions are its questions in the order of the benchmark.
+	// Drawn is the sample, and Questions are its questions in benchmark order.
 	Drawn     result.Sample
 	Questions []source.Question
-	// Haystacks are those of the questions.
+	// Haystacks are the haystacks of the questions.
 	Haystacks []source.HaystackInfo
 
 	byID   map[string]*source.Question
 	reader llm.Provider // nil without one
 	judge  llm.Provider // nil without one
 	models []llm.Config // that read and judge: provider and name
-	// judging prices judgements. It sends no request.
+	// judging prices verdicts. It sends no request.
 	judging *judging.Plan
-	// actors answer, and answers price that, by arm. They send no request.
+	// actors answer and answers price the answers, by arm. They send no request.
 	actors  map[string]*actor.Actor
 	answers map[string]pricer
 	keys    func() (result.Warning, error) // keyInMemory, once
 }
 
-// pricer forecasts what the answer to a question about a haystack costs.
+// pricer forecasts the cost of answering a question about a haystack.
 type pricer interface {
 	Estimate(q source.Question, about source.HaystackInfo) actor.Forecast
 }
 
-// Close closes the benchmark, and the scorer if it is one of the user's own.
+// Close closes the benchmark and External.
 func (p *Plan) Close() error {
 	err := p.Benchmark.Close()
 	if p.External != nil {
@@ -49,7 +49,7 @@ func (p *Plan) Close() error {
 	return err
 }
 
-// asks returns how the questions are asked.
+// asks returns how questions are asked.
 func (p *Plan) asks() (target.Scenario, error) {
 	if p.Style == actor.Full {
 		return target.ScenarioOf(result.AskBasic)
@@ -57,13 +57,13 @@ func (p *Plan) asks() (target.Scenario, error) {
 	return target.ScenarioOf(result.SearchOnly)
 }
 
-// baselines reports whether an arm is a baseline.
+// baselines reports whether any arm is a baseline.
 func (p *Plan) baselines() bool {
 	return slices.ContainsFunc(p.Arms, func(a Arm) bool { return !a.hasDaemon() })
 }
 
-// dataset returns the questions as an arm is asked them. What is gold is left out for a baseline,
-// which retrieves nothing: its retrieval cannot be measured.
+// dataset returns the questions as asked of an arm. For a baseline they have no gold, because its
+// retrieval cannot be measured.
 func (p *Plan) dataset(a Arm, asked ...source.Question) (dataset.Dataset, error) {
 	questions := make([]dataset.Question, len(asked))
 	for i, q := range asked {
@@ -78,7 +78,7 @@ func (p *Plan) dataset(a Arm, asked ...source.Question) (dataset.Dataset, error)
 // sharedBrain is the brain of the pooled setting.
 const sharedBrain = "replay"
 
-// daemons returns the number of arms with one.
+// daemons returns the number of arms with a daemon.
 func (p *Plan) daemons() int {
 	n := 0
 	for _, a := range p.Arms {
@@ -89,7 +89,7 @@ func (p *Plan) daemons() int {
 	return n
 }
 
-// actorConfig returns how an arm answers. Without a target, the actor only prices answers.
+// actorConfig returns how an arm answers. Without a target, the actor can only price answers.
 func (p *Plan) actorConfig(
 	a Arm, reader llm.Provider, t *target.Target,
 	documents func(dataset.Question, result.Chunk, scorer.Ranking) []string,
@@ -107,8 +107,7 @@ func (p *Plan) actorConfig(
 	return c
 }
 
-// clusterTag returns the tag that names the clusters of the questions: the one that was asked for,
-// else the one that they have.
+// clusterTag returns the requested cluster tag, else the one in the questions.
 func (p *Plan) clusterTag() string {
 	if p.Cluster != "" {
 		return p.Cluster

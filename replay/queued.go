@@ -13,7 +13,7 @@ import (
 	"evalctl/scorer"
 )
 
-// queuedAsker is the pipeline.Asker of an arm whose questions workers answer and score.
+// queuedAsker is the pipeline.Asker of an arm whose questions are answered and scored by workers.
 type queuedAsker struct {
 	queue *queue.Run
 	arm   string
@@ -49,18 +49,18 @@ func (q queuedAsker) Stop(reason error) {
 	if reason == nil {
 		reason = context.Canceled
 	}
-	// If the queue does not answer, its watcher ends the calls of Ask.
+	// If the queue is unreachable, its watcher ends the calls of Ask.
 	_ = q.queue.Stop(context.Background(), q.arm, *stopOf(reason))
 }
 
-// noWorkers is a run that nobody works for.
+// noWorkers means that no worker serves the run.
 type noWorkers struct{ error }
 
-// Unwrap returns the error of the queue, and what it is for a run.
+// Unwrap returns the queue's error and harness.ErrNoWorkers.
 func (e noWorkers) Unwrap() []error { return []error{e.error, harness.ErrNoWorkers} }
 
-// stopKinds are the reasons to stop an arm that its result names. The first that an error is
-// counts: what was refused for money may have been interrupted as well.
+// stopKinds are the reasons for stopping an arm that its result distinguishes. The first match
+// counts, since a request refused for money may also have been interrupted.
 var stopKinds = []struct {
 	kind string
 	err  error
@@ -69,7 +69,7 @@ var stopKinds = []struct {
 	{"interrupted", context.Canceled},
 }
 
-// stopOf returns what the queue keeps of the reason to stop an arm.
+// stopOf returns the reason for stopping an arm in the queue's form.
 func stopOf(reason error) *queue.StopError {
 	for _, k := range stopKinds {
 		if errors.Is(reason, k.err) {
@@ -79,10 +79,10 @@ func stopOf(reason error) *queue.StopError {
 	return &queue.StopError{Kind: "failed", Text: reason.Error()}
 }
 
-// stopReason is the reason why an arm was stopped, as it was where that happened.
+// stopReason is the reason for stopping an arm, restored from the queue.
 type stopReason struct{ *queue.StopError }
 
-// Unwrap returns the error of the kind, nil for one without.
+// Unwrap returns the error for the kind, nil if there is none.
 func (e stopReason) Unwrap() error {
 	for _, k := range stopKinds {
 		if k.kind == e.Kind {

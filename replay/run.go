@@ -11,7 +11,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// runState is the state that the arms of a running replay share.
+// runState is shared by the arms of a running replay.
 type runState struct {
 	instruments
 	kept     storedReplay
@@ -19,13 +19,13 @@ type runState struct {
 	data     []dataset.Dataset // of each arm
 	steps    *lockstep
 	done     map[string]result.Result
-	// checked has the scorer checked by the first arm that calls it. unchecked is its error, for when
-	// all arms have ended.
+	// checked checks the scorer on the first call. unchecked is its error, read when all arms have
+	// ended.
 	checked   func() (*result.Controls, error)
 	unchecked error
 }
 
-// begin returns the state of a replay of which nothing runs.
+// begin returns the state of a replay before anything runs.
 func (p *Plan) begin(f Files, k storedReplay) (*runState, error) {
 	r := &runState{instruments: instruments{plan: p, books: k, files: f}, kept: k, done: map[string]result.Result{}}
 	for _, a := range p.Arms {
@@ -38,8 +38,8 @@ func (p *Plan) begin(f Files, k storedReplay) (*runState, error) {
 	return r, r.findFinished()
 }
 
-// findFinished reads the results of arms that an earlier process has finished, and checks that the
-// others were begun as the same experiment.
+// findFinished reads the results of arms that an earlier process finished, and checks that the
+// other arms were begun as the same experiment.
 func (r *runState) findFinished() error {
 	for i, a := range r.plan.Arms {
 		res, ok, err := r.files.finished(a, r.books)
@@ -67,9 +67,9 @@ func (r *runState) findFinished() error {
 	return nil
 }
 
-// account brings the costs of finished arms up to date. An arm that finished before others may have
-// been charged since: the judge is checked again when the replay is resumed, and requests whose
-// process vanished count when that is noticed.
+// account updates the costs of finished arms. An arm may have been charged after it finished: a
+// resumed replay checks the judge again, and requests of a vanished process are charged when its
+// end is noticed.
 func (r *runState) account(ctx context.Context, outcomes []Outcome) error {
 	if finished(outcomes) {
 		if err := r.kept.settle(ctx); err != nil {

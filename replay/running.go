@@ -13,8 +13,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Session is a replay that was begun or resumed. The caller must call End, or Close to keep it in
-// any case.
+// Session is a replay that was begun or resumed. The caller must call End, or Close to keep the
+// replay in any case.
 type Session struct {
 	storedReplay
 	plan  *Plan
@@ -23,8 +23,8 @@ type Session struct {
 	over  bool // nothing is left to resume
 }
 
-// Begin begins a replay, whose files must be locked. options are stored for Store.Find; the names
-// of models are added that they lack, since workers and later processes must use the same ones.
+// Begin begins a replay, whose files must be locked. options are stored for Store.Find. Begin adds
+// missing model names to them, because workers and later processes must use the same models.
 func (p *Plan) Begin(ctx context.Context, s Store, f Files, options map[string]any) (*Session, error) {
 	for name, m := range map[string]*llm.Config{"model": p.Reader, "judge": p.Judge} {
 		if m != nil && options != nil && options[name] == nil {
@@ -42,8 +42,8 @@ func (p *Plan) Begin(ctx context.Context, s Store, f Files, options map[string]a
 	return &Session{storedReplay: k, plan: p, files: f, fresh: true}, nil
 }
 
-// Resume continues the replay id, whose files must be locked, with the cap of the plan. It returns
-// a DifferentError if arms were begun as another experiment.
+// Resume continues the replay id, whose files must be locked, with the plan's cap. It returns a
+// DifferentError if an arm was begun as a different experiment.
 func (p *Plan) Resume(ctx context.Context, s Store, f Files, id string) (*Session, error) {
 	k, err := s.resume(ctx, id)
 	if err != nil {
@@ -56,14 +56,14 @@ func (p *Plan) Resume(ctx context.Context, s Store, f Files, id string) (*Sessio
 	return r, nil
 }
 
-// Unchained reports whether the replay has a ledger whose lines are not linked (see
+// Unchained reports whether the replay's ledger has lines that are not linked (see
 // ledger.Ledger.Unchained).
 func (r *Session) Unchained() bool {
 	l, ok := r.storedReplay.(inLedger)
 	return ok && l.Unchained()
 }
 
-// check checks that the files belong to the replay that is resumed, and changes its cap.
+// check checks that the files belong to the resumed replay, and updates its cap.
 func (r *Session) check(ctx context.Context) error {
 	if _, err := r.plan.begin(r.files, r.storedReplay); err != nil {
 		return err
@@ -75,15 +75,15 @@ func (r *Session) check(ctx context.Context) error {
 	return r.SetCap(ctx, *limit)
 }
 
-// Run measures the arms and returns how each of them ended, in the order of the configuration.
+// Run measures the arms and returns their outcomes in configuration order.
 //
-// The first arm whose daemon is healthy has the scorer checked, and the others wait. If too many
-// answers that are known to be right or wrong are misjudged, or have no verdict, nothing more is
-// spent: each arm writes a result without further questions, and ends with harness.ErrControls or
+// The first arm with a healthy daemon checks the scorer while the others wait. If too many answers
+// known to be right or wrong are misjudged or have no verdict, nothing more is spent: each arm
+// writes a result without further questions and ends with harness.ErrControls or
 // scorer.ErrUnusable. A resumed replay checks the scorer again.
 //
-// An arm that fails does not stop the others. The error is that of a scorer that cannot be checked,
-// and of files that cannot be read; no question was asked then.
+// A failing arm does not stop the others. Run returns an error, and asks no question, only if the
+// scorer cannot be checked or files cannot be read.
 func (r *Session) Run(ctx context.Context, o Observer) ([]Outcome, error) {
 	var outcomes []Outcome
 	shared, err := r.plan.begin(r.files, r.storedReplay)
@@ -94,8 +94,8 @@ func (r *Session) Run(ctx context.Context, o Observer) ([]Outcome, error) {
 	return outcomes, err
 }
 
-// End removes the replay from its store if every arm has finished, or if there is nothing to
-// resume. Otherwise it keeps the replay and reports true.
+// End removes the replay from its store if every arm has finished or there is nothing to resume.
+// Otherwise it keeps the replay and returns true.
 func (r *Session) End() (resumable bool, err error) {
 	if r.over {
 		return false, r.Remove()
@@ -103,8 +103,8 @@ func (r *Session) End() (resumable bool, err error) {
 	return true, r.Close()
 }
 
-// Files returns where the files of the replay are: at output, in a folder of the day in root if
-// that is empty, or where the replay resume has them in s.
+// Files returns the location of the replay's files: output if given, else the files of the resumed
+// replay in s, else the day's folder in root.
 func (p *Plan) Files(ctx context.Context, s Store, resume, output, root string) (Files, error) {
 	switch {
 	case output != "" && len(p.Arms) == 1:
@@ -147,7 +147,7 @@ func (r *runState) run(ctx context.Context, o Observer) (_ []Outcome, err error)
 	return out, errors.Join(r.account(ctx, out), r.books.Sync())
 }
 
-// unopened returns why arms ended for another reason than that the scorer could not be checked.
+// unopened joins the errors of arms that ended for another reason than an unchecked scorer.
 func unopened(outcomes []Outcome, unchecked error) error {
 	var errs []error
 	for _, o := range outcomes {

@@ -5,30 +5,30 @@ import (
 	"evalctl/replay/source"
 )
 
-// Spec is a replay as a user describes it. Open finds the benchmark, the arms and the models.
+// Spec is a replay as the user describes it. Open finds the benchmark, the arms and the models.
 type Spec struct {
-	// Config has neither benchmark, arms nor models yet, and the sample has no ids. Its cache is
-	// evalctl in the user's cache folder if Dir is empty.
+	// Config has no benchmark, arms, models or sample ids yet. An empty Cache.Dir means evalctl in
+	// the user's cache folder.
 	Config
-	// Dataset is the file of the benchmark, which Source says how to read.
+	// Dataset is the benchmark file. Source says how to read it.
 	Dataset string
 	Source  source.Options
-	// IDs and Excluded are files of ids of questions, one on each line, empty for none.
+	// IDs and Excluded are files with one question id per line, empty for none.
 	IDs, Excluded string
 
 	Targets plan.Targets
-	// Target names the daemons. Command and Endpoint define the only one, see plan.Targets.FindOne.
+	// Target names the daemons. Command and Endpoint define a single one, see plan.Targets.FindOne.
 	Target            []string
 	Command, Endpoint string
 	Token             string
-	// Port is that of the first daemon, 0 for free ports.
+	// Port is the port of the first daemon, 0 for free ports.
 	Port      int
 	Baselines []string
 
-	// Answers and Judges are [PROVIDER/]MODEL. Answers judges if Judges is empty.
+	// Answers and Judges have the form [PROVIDER/]MODEL. An empty Judges means Answers.
 	Answers, Judges string
-	// Recipes are those of a panel of judges, as judging.Recipes takes them, nil for one judge.
+	// Recipes configure a panel of judges, in the form for judging.Recipes; nil means one judge.
 	Recipes []string
-	// Instructions is a folder with instructions of the judge, empty for those of this program.
+	// Instructions is a folder with instructions for the judge, empty for the built-in ones.
 	Instructions string
 }

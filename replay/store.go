@@ -18,49 +18,50 @@ import (
 	"evalctl/replay/ingest"
 )
 
-// Store is where replays are kept until they have finished: Ledgers, or a queue.
+// Store keeps replays until they have finished: Ledgers or a queue.
 type Store interface {
-	// Find returns the options with which a replay was begun, and when. id is what --resume takes.
+	// Find returns the options and the start of a replay. id is the argument of --resume.
 	Find(ctx context.Context, id string) (options json.RawMessage, begun time.Time, err error)
 	Close() error
 
 	create(ctx context.Context, f Files, options json.RawMessage, limit *llm.USD) (storedReplay, error)
 	resume(ctx context.Context, id string) (storedReplay, error)
-	// files returns the files of a replay that is resumed and names no output. Folders of a day are in
-	// root.
+	// files returns the files of a resumed replay without an explicit output. root contains the day
+	// folders.
 	files(ctx context.Context, id, root string, arms []Arm) (Files, error)
 }
 
-// storedReplay is a replay in a store: its money, and what asks its questions.
+// storedReplay is a replay in a store. It accounts for the money and decides who asks the
+// questions.
 type storedReplay interface {
 	ledger.Books
-	// ID is what --resume takes.
+	// ID is the argument of --resume.
 	ID() string
 	SetCap(ctx context.Context, limit llm.USD) error
-	// Status returns what was spent, without asking a database, and what workers do, if there are any.
+	// Status returns the amount spent, from memory, and descriptions of the workers, if any.
 	Status() (spent llm.USD, workers []string)
-	// Resumed returns how many questions are known to have finished before. If counted is false, Hooks
-	// say so of each.
+	// Resumed returns how many questions had finished before. If counted is false, the observer is
+	// called for each.
 	Resumed() (n int, counted bool)
 	// Close keeps the replay. Remove deletes it.
 	Close() error
 	Remove() error
 
-	// What follows is how the questions are answered: in this process, or by workers.
+	// The methods below decide how questions are answered: in this process or by workers.
 
-	// uses returns how this process uses the daemon of an arm.
+	// uses returns the subject for the daemon of an arm in this process.
 	uses(d *daemon) subject
-	// prepare fills the brains that this process has to fill. Afterwards the questions can be asked.
+	// prepare fills the brains that this process must fill and makes the questions ready to ask.
 	prepare(ctx context.Context, m *measuredArm, j *journal.Journal, o Observer) (*ingest.FilledBrains, error)
-	// stages sets the stages of an arm's run that are not those of its subject.
+	// stages sets the stages of an arm's run that its subject does not set.
 	stages(m *measuredArm, c *harness.Config, filled *ingest.FilledBrains, p pace) error
-	// together says with which arms the questions of an arm were asked at the same time, nil for none.
+	// together says which arms were asked at the same time, nil for none.
 	together(p *Plan, steps *lockstep) *result.Together
-	// settle ends the accounts of a replay that has finished.
+	// settle closes the accounts of a finished replay.
 	settle(ctx context.Context) error
 }
 
-// Ledgers keeps each replay in a ledger beside its results, and has this process do everything.
+// Ledgers is a Store with a ledger beside each replay's results. This process does all the work.
 type Ledgers struct{}
 
 var _ Store = Ledgers{}
@@ -101,7 +102,7 @@ func (Ledgers) files(_ context.Context, id, _ string, arms []Arm) (Files, error)
 	return Files{filepath.Dir(id), name}, nil
 }
 
-// inLedger is a replay in a ledger, which this process asks alone.
+// inLedger is a replay in a ledger, which only this process works on.
 type inLedger struct{ *ledger.Ledger }
 
 func (l inLedger) ID() string { return l.Path() }
@@ -132,8 +133,7 @@ func (inLedger) stages(m *measuredArm, c *harness.Config, filled *ingest.FilledB
 	return err
 }
 
-// together leaves out arms whose daemons could not be used, and those that an earlier process has
-// finished.
+// together leaves out arms whose daemons were unusable and those that an earlier process finished.
 func (inLedger) together(p *Plan, steps *lockstep) *result.Together {
 	t := &result.Together{Started: []string{}, Concurrency: p.Concurrency}
 	for _, a := range p.Arms {

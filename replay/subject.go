@@ -12,28 +12,30 @@ import (
 	"evalctl/replay/queue"
 )
 
-// subject is what an arm measures: a daemon, or a baseline. Its close is called once, whatever else
-// was.
+// subject is the measured system: a daemon or a baseline. close is called exactly once, in any
+// case.
 type subject interface {
-	// open starts or reaches it, and passes on its session once it is healthy. The context that it
-	// returns ends with ctx, and with the process of a daemon that was started.
+	// open starts or connects to the subject and calls healthy with its session. The returned
+	// context ends with ctx, or when the process of a started daemon ends.
 	open(ctx context.Context, healthy func(*harness.Session)) (context.Context, error)
-	// program identifies what was opened; build is that of ingest.Daemon.
+	// program identifies the opened program; build is as in ingest.Daemon.
 	program() (id result.DaemonID, build string)
-	// fill makes the brains of haystacks ready, and may be called concurrently. with completes how.
+	// fill makes the brains of haystacks ready. with completes the configuration. Safe for
+	// concurrent use.
 	fill(ctx context.Context, with func(*ingest.Config), haystacks []string) (*ingest.FilledBrains, error)
-	// admit sees whether a canary is found beside what was filled, and returns nil if that is not asked. It
-	// is called once at most, by the process that fills brains, before the first question about them.
+	// admit checks whether a canary is found beside the filled documents, nil if no canary is used.
+	// The process that fills brains calls it at most once, before the first question about them.
 	admit(ctx context.Context, filled *ingest.FilledBrains) *result.Admission
-	// asked returns what answers about what was filled, with a reader. It may be called concurrently.
+	// asked returns a harness.Subject that answers from filled brains with a reader. Safe for
+	// concurrent use.
 	asked(reader llm.Provider, filled *ingest.FilledBrains) (harness.Subject, error)
-	// report adds what it has to say after the questions to the result of an arm. What it still asks
-	// keeps to p. Nothing is asked afterwards.
+	// report adds the subject's own data to the result after the questions. Its remaining requests
+	// follow p, and nothing is asked afterwards.
 	report(ctx context.Context, res *result.Result, filled *ingest.FilledBrains, p pace) error
 	close() error
 }
 
-// baseline is the subject of an arm without a daemon. It has no brains, and nothing to open.
+// baseline is the subject of an arm without a daemon. It has no brains and nothing to open.
 type baseline struct {
 	plan *Plan
 	arm  Arm
@@ -60,8 +62,8 @@ func (baseline) report(context.Context, *result.Result, *ingest.FilledBrains, pa
 
 func (baseline) close() error { return nil }
 
-// describedDaemon is a daemon that each worker starts for itself. This process starts it only to identify
-// it.
+// describedDaemon is a daemon that each worker starts for itself. This process starts it only to
+// identify it.
 type describedDaemon struct {
 	*daemon
 	run *queue.Run // with what the workers have seen

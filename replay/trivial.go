@@ -9,8 +9,9 @@ import (
 	"evalctl/scorer"
 )
 
-// Trivial says which questions of an arm can be passed with little or no retrieval: those whose
-// haystack top-k covers, or is all gold, and those whose gold answer stands in the haystack.
+// Trivial returns warnings about questions of an arm that can be passed with little or no
+// retrieval: top-k covers the haystack, all of the haystack is gold, or the gold answer occurs in
+// the haystack.
 func (p *Plan) Trivial(a Arm) ([]result.Warning, error) {
 	keys, err := p.keys()
 	if err != nil {
@@ -43,7 +44,7 @@ func (p *Plan) Trivial(a Arm) ([]result.Warning, error) {
 	return out, nil
 }
 
-// documents returns how many documents a question about a haystack is searched for in.
+// documents returns how many documents are searched for a question about the haystack.
 func (p *Plan) documents(h source.HaystackInfo) int {
 	if !p.Shared {
 		return h.Sessions
@@ -52,12 +53,12 @@ func (p *Plan) documents(h source.HaystackInfo) int {
 	return sessions
 }
 
-// longKey is the number of words from which a gold answer does not stand in a text by chance. The
-// audit of results has the same.
+// longKey is the number of words from which a gold answer is unlikely to occur in a text by chance.
+// The audit of results uses the same number.
 const longKey = 5
 
-// keyInMemory counts the questions whose gold answer stands in their haystack word for word. It reads
-// the haystacks. Where an answer has to decline, the gold is not one that could stand there.
+// keyInMemory counts the questions whose gold answer occurs verbatim in their haystack, which it
+// reads. Questions whose answer must decline are skipped.
 func (p *Plan) keyInMemory() (result.Warning, error) {
 	w := result.Warning{Kind: result.KeyInMemory, IDs: []string{}}
 	about := map[string][]*source.Question{}

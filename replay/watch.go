@@ -19,27 +19,27 @@ import (
 	"evalctl/harness/target"
 )
 
-// watch is an Answerer that notices when the daemon behind another one was restarted. A daemon that
-// keeps its brains in memory has none afterwards: every further answer would be wrong, so that the
-// run has to stop.
+// watch is an Answerer that detects restarts of the daemon behind another Answerer. A daemon that
+// keeps brains in memory loses them in a restart: every further answer would be wrong, so the run
+// must stop.
 type watch struct {
 	harness.Answerer
-	// probe searches, to see whether a brain is there.
+	// probe searches to see whether a brain exists.
 	probe *target.Target
-	// money counts the calls that the daemon makes.
+	// money counts the daemon's model calls.
 	money *gateway.Gates
 	*outages
 }
 
-// outages is what all questions see of the restarts of a daemon.
+// outages tracks the restarts of a daemon for all questions.
 type outages struct {
-	// down is set while the daemon refuses connections. restarts counts how often it came back, last
-	// is when it was counted.
+	// down is set while the daemon refuses connections. restarts counts how often it came back, and
+	// last is when it was last counted.
 	mu       sync.Mutex
 	down     bool
 	restarts int
 	last     time.Time
-	// sourced is set once an answer came with passages, of which a reader can make something.
+	// sourced is set once an answer had usable passages.
 	sourced atomic.Bool
 }
 
@@ -84,8 +84,8 @@ func (w *outages) refused() {
 	w.down = true
 }
 
-// answered reports whether the daemon answers again after it had refused a connection. Questions
-// that began before a restart was counted saw the same one.
+// answered reports whether the daemon answers again after refusing a connection. Questions that
+// began before a restart was counted belong to the same restart.
 func (w *outages) answered(began time.Time, refused bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,7 +107,7 @@ func (w *outages) count() int {
 	return w.restarts
 }
 
-// check returns an error that stops the run if the brain of a question is gone or empty.
+// check returns an error that stops the run if a question's brain is missing or empty.
 func (w *watch) check(ctx context.Context, q dataset.Question) error {
 	a, err := w.probe.Ask(ctx, q, checkTimeout)
 	f, failed := target.AsFailure(err)

@@ -17,14 +17,14 @@ import (
 	"evalctl/replay/queue"
 )
 
-// Handler prepares for the runs of a queue. It implements queue.Handler.
+// Handler handles the runs of a queue on a worker. It implements queue.Handler.
 type Handler struct {
-	// Files is where the files are sought that runs name and that are not on this machine, "" for
-	// nowhere.
+	// Files is the folder in which to look for a run's files that are missing on this machine, ""
+	// for none.
 	Files string
-	// Plan returns the plan of a run, from the flags with which it was begun.
+	// Plan returns the plan of a run from the flags it was begun with.
 	Plan func(ctx context.Context, flags map[string]any) (*Plan, error)
-	// Print prints a line, and may be called concurrently.
+	// Print prints a line. It must be safe for concurrent use.
 	Print func(name, format string, args ...any)
 }
 
@@ -53,10 +53,10 @@ func (h *Handler) Begin(ctx context.Context, j queue.Job) (queue.Worker, error) 
 	return w, nil
 }
 
-// worker answers questions of a run that another process has put on the queue. It opens an arm's
-// daemon before it takes questions of the arm, and fills a brain with the first question about its
-// haystack. Brains of a daemon that was running already are filled by the process that has the run.
-// It is safe for concurrent use.
+// worker answers questions of a run that another process put on the queue. It opens an arm's daemon
+// before taking questions of the arm, and fills a brain with the first question about its haystack.
+// Brains of a daemon that was already running are filled by the process that runs the replay. It is
+// safe for concurrent use.
 type worker struct {
 	instruments
 	queue *queue.Books
@@ -65,8 +65,8 @@ type worker struct {
 
 var _ queue.Worker = (*worker)(nil)
 
-// newWorker returns a worker for the plan of a run whose money is in books. The caller must call
-// Close, which closes the plan too.
+// newWorker returns a worker for the plan of a run, whose money is in books. The caller must call
+// Close, which also closes the plan.
 func (p *Plan) newWorker(books *queue.Books) (_ *worker, err error) {
 	w := &worker{instruments: instruments{plan: p, books: books}, queue: books, arms: map[string]*workerArm{}}
 	for _, a := range p.Arms {
@@ -86,8 +86,8 @@ func (p *Plan) newWorker(books *queue.Books) (_ *worker, err error) {
 	return w, err
 }
 
-// Ready implements queue.Worker. It opens the arm's daemon, and checks that the arm is what the
-// process measures that has the run.
+// Ready implements queue.Worker. It opens the arm's daemon and checks that it is the same arm as in
+// the process that runs the replay.
 func (w *worker) Ready(ctx context.Context, arm string, identity json.RawMessage) error {
 	a := w.arms[arm]
 	if a == nil {
@@ -129,7 +129,7 @@ func (w *worker) Work(ctx context.Context, t queue.Task) queue.Outcome {
 	return a.failed(ctx, o, err)
 }
 
-// Close stops the daemons, removes their logs, and closes the plan. No call of Work may be in
+// Close stops the daemons, removes their logs, and closes the plan. No Work call may be in
 // progress.
 func (w *worker) Close() error {
 	var errs []error
@@ -159,7 +159,7 @@ type workerArm struct {
 	closed   error // guarded by mu until closing has ended
 }
 
-// acquire returns the opened arm, of which active.Done must be called.
+// acquire returns the opened arm. The caller must call active.Done.
 func (a *workerArm) acquire() *openedArm {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -172,8 +172,8 @@ func (a *workerArm) acquire() *openedArm {
 	return a.current
 }
 
-// drop closes an opened arm once nobody uses it; the next question opens the arm again. a.mu must
-// be held.
+// drop closes an opened arm once it is unused; the next question opens the arm again. a.mu must be
+// held.
 func (a *workerArm) drop(o *openedArm) {
 	if a.current != o {
 		return
@@ -195,10 +195,10 @@ func (a *workerArm) succeeded() {
 	a.failures = 0
 }
 
-// maxRestarts is how often in a row a worker opens an arm again whose daemon failed.
+// maxRestarts is how many times in a row a worker reopens an arm whose daemon failed.
 const maxRestarts = 3
 
-// failed returns what the error of a question means for the arm and for this worker.
+// failed translates the error of a question into its consequence for the arm and this worker.
 func (a *workerArm) failed(ctx context.Context, o *openedArm, err error) queue.Outcome {
 	if ctx.Err() != nil {
 		return queue.Outcome{}

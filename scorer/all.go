@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ScoreAll scores items, up to concurrency of them at a time, and returns their verdicts in the
-// order of items. The first error of s cancels the judgements that have not ended. The verdicts
-// that come with an error still have the Attempts and the Cost of what was done.
+// ScoreAll scores items, at most concurrency at a time, and returns their verdicts in order. The
+// first error of s cancels the judgements still running. With an error, the verdicts still have the
+// Attempts and Cost of the work done.
 func ScoreAll(ctx context.Context, s Scorer, items []Item, concurrency int) ([]Verdict, error) {
 	verdicts := make([]Verdict, len(items))
 	g, running := errgroup.WithContext(ctx)

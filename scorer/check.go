@@ -12,46 +12,46 @@ import (
 	"unicode/utf8"
 )
 
-// Check is one condition on the answer to a question. Exactly one of the fields up to MaxLatencyMS
-// is set; its JSON name is the kind of the check.
+// Check is one condition on the answer to a question. Exactly one field up to MaxLatencyMS is set;
+// its JSON name is the kind of the check.
 type Check struct {
-	// Contains is a text that the answer has, NotContains one that it must not have. Both are compared
-	// as Exact does.
+	// Contains is a text that the answer must contain, NotContains one it must not. Both are
+	// compared as Exact does.
 	Contains    string `json:"contains,omitempty"`
 	NotContains string `json:"not_contains,omitempty"`
-	// Regex is a regular expression (RE2) that matches a part of the answer.
+	// Regex is a regular expression (RE2) that must match part of the answer.
 	Regex string `json:"regex,omitempty"`
-	// Cites is the path of a document in the corpus that the answer cites.
+	// Cites is the path of a corpus document that the answer must cite.
 	Cites string `json:"cites,omitempty"`
-	// Before is a day, YYYY-MM-DD. Every document that was retrieved or cited is dated before it.
+	// Before is a day, YYYY-MM-DD. Every retrieved or cited document must be dated before it.
 	Before string `json:"before,omitempty"`
-	// Judge is a criterion that a language model applies to the answer.
+	// Judge is a criterion for a language model.
 	Judge string `json:"judge,omitempty"`
-	// Choice is the letter of the option that the answer chooses, from a to z.
+	// Choice is the letter of the option that the answer must choose, from a to z.
 	Choice string `json:"choice,omitempty"`
-	// MaxLatencyMS is the longest time to the answer, in milliseconds.
+	// MaxLatencyMS is the maximum time to the answer, in milliseconds.
 	MaxLatencyMS float64 `json:"max_latency_ms,omitempty"`
 
-	// Name is what figures of the check are called, empty for its kind.
+	// Name is the name in figures, by default the kind.
 	Name string `json:"name,omitempty"`
-	// Weight is the part of the check in the score; 0 means that the check must hold.
+	// Weight is the check's weight in the score; 0 means that the check is mandatory.
 	Weight float64 `json:"weight,omitempty"`
 }
 
 // CheckResult is the outcome of one check for one answer.
 type CheckResult struct {
-	// Holds has no meaning unless Scored.
+	// Holds is meaningless unless Scored.
 	Holds bool
 	// Scored is false if the judge gave no usable verdict; Reason then says why.
 	Scored bool
-	// Reason says why the check holds or does not. It may have texts of the answer and of the judge.
+	// Reason explains the outcome. It may contain text of the answer and of the judge.
 	Reason string
 }
 
-// maxCheckName is the longest name of a check, in characters.
+// maxCheckName limits the name of a check, in characters.
 const maxCheckName = 100
 
-// The kinds of checks, which are their JSON names.
+// The kinds of checks, named as in JSON.
 const (
 	kindContains    = "contains"
 	kindNotContains = "not_contains"
@@ -63,15 +63,15 @@ const (
 	kindLatency     = "max_latency_ms"
 )
 
-// checkKinds are all kinds, in the order of tables and messages.
+// checkKinds are all kinds, in display order.
 var checkKinds = []string{
 	kindContains, kindNotContains, kindRegex, kindCites, kindBefore, kindJudge, kindChoice, kindLatency,
 }
 
-// CheckKinds returns the kinds of checks, by which a dataset names what a check wants.
+// CheckKinds returns the kinds of checks as named in datasets.
 func CheckKinds() []string { return slices.Clone(checkKinds) }
 
-// text returns the field of a kind, nil for kindLatency.
+// text returns the field for a kind, nil for kindLatency.
 func (c *Check) text(kind string) *string {
 	switch kind {
 	case kindContains:
@@ -102,13 +102,13 @@ func (c Check) Kind() string {
 	return ""
 }
 
-// has reports whether c has a value of a kind.
+// has reports whether the field for a kind is set.
 func (c Check) has(kind string) bool {
 	t := c.text(kind)
 	return t != nil && *t != "" || t == nil && c.MaxLatencyMS != 0
 }
 
-// Want returns what the check wants, as text.
+// Want returns the check's value as text.
 func (c Check) Want() string {
 	if t := c.text(c.Kind()); t != nil {
 		return *t
@@ -116,7 +116,7 @@ func (c Check) Want() string {
 	return strconv.FormatFloat(c.MaxLatencyMS, 'g', -1, 64)
 }
 
-// Label returns what figures of the check are called: its name, or its kind.
+// Label returns the check's name in figures.
 func (c Check) Label() string {
 	if c.Name != "" {
 		return c.Name
@@ -124,7 +124,7 @@ func (c Check) Label() string {
 	return c.Kind()
 }
 
-// String returns the check as a message names it.
+// String returns the check for messages.
 func (c Check) String() string {
 	text := c.Kind() + " " + c.Want()
 	if c.Kind() != kindLatency {
@@ -136,11 +136,11 @@ func (c Check) String() string {
 	return text
 }
 
-// NeedsJudge reports whether a language model must apply the check.
+// NeedsJudge reports whether the check needs a language model.
 func (c Check) NeedsJudge() bool { return c.Judge != "" }
 
-// Valid returns an error if the check cannot be applied: it wants nothing or several things, its
-// regular expression or day cannot be read, or its name or weight is not allowed.
+// Valid returns an error unless the check has exactly one value, a valid regular expression or day,
+// and an allowed name and weight.
 func (c Check) Valid() error {
 	set := slices.DeleteFunc(CheckKinds(), func(kind string) bool { return !c.has(kind) })
 	if len(set) != 1 {
@@ -161,7 +161,7 @@ func (c Check) Valid() error {
 	return nil
 }
 
-// validWant checks what a check of a kind wants.
+// validWant checks the value of a kind.
 func (c Check) validWant(kind string) error {
 	switch kind {
 	case kindLatency:

@@ -12,24 +12,23 @@ import (
 // checksName is the name of the scorer Checks.
 const checksName = "checks"
 
-// maxFailing is how many checks that do not hold the reason of a verdict names.
+// maxFailing limits how many failed checks the reason of a verdict names.
 const maxFailing = 5
 
-// Checks scores an answer by the checks of its question. A check without a weight must hold, or the
-// score is 0. The score is otherwise the weight of the checks that hold divided by that of all, and 1
-// if none has a weight.
+// Checks scores an answer by its question's checks. If a check without a weight fails, the score is
+// 0. Otherwise it is the weight of the passed checks divided by the total weight, or 1 if no check
+// has a weight.
 type Checks struct {
-	// Case makes upper and lower case matter to the texts of contains and not_contains.
+	// Case makes contains and not_contains case-sensitive.
 	Case bool
-	// Judge applies the criteria of checks, with the prompts of CriterionPrompts. It is nil if there
-	// are none.
+	// Judge applies the criteria with CriterionPrompts. It is nil if there are none.
 	Judge *Judge
 }
 
 // Name is "checks".
 func (Checks) Name() string { return checksName }
 
-// Check rejects an item without checks, or with one that cannot be applied.
+// Check rejects an item without checks or with an invalid one.
 func (Checks) Check(item Item) error {
 	if len(item.Checks) == 0 {
 		return fmt.Errorf("question %q has no checks: add at least one, or use another scorer", item.ID)
@@ -42,9 +41,9 @@ func (Checks) Check(item Item) error {
 	return nil
 }
 
-// Score applies all checks, those of the judge too if others do not hold, so that the rate of each
-// check is over all questions that have it. An answer is unscored if the judge gives no usable
-// verdict on a criterion. The error is that of Check, or of Judge.Score.
+// Score applies all checks, including the judge's even if others failed, so that each check's rate
+// covers all questions that have it. The answer is unscored if the judge gives no usable verdict on
+// a criterion. Errors are as from Check and Judge.Score.
 func (s Checks) Score(ctx context.Context, item Item) (Verdict, error) {
 	if err := s.Check(item); err != nil {
 		return Verdict{}, err
@@ -68,8 +67,8 @@ func (s Checks) Score(ctx context.Context, item Item) (Verdict, error) {
 	return sum.outcome(), nil
 }
 
-// Recompute returns the verdict by the checks of an item that Check accepts, with the outcomes of
-// those that need a judge as they were recorded: one for each check of the item. It makes no request.
+// Recompute computes the verdict on an item that Check accepts without any request. Checks that
+// need a judge keep their recorded outcomes; recorded has one for each check of the item.
 func (s Checks) Recompute(item Item, recorded []CheckResult) Verdict {
 	var sum checkSum
 	for i, c := range item.Checks {
@@ -92,7 +91,7 @@ type checkSum struct {
 	weight, holds big.Rat
 }
 
-// spend adds what the judge used for a criterion.
+// spend adds the judge's cost for a criterion.
 func (s *checkSum) spend(v Verdict) {
 	s.judged++
 	sum := &s.verdict
@@ -149,7 +148,7 @@ func (s *checkSum) outcome() Verdict {
 	return v
 }
 
-// apply applies a check that needs no judge, which is valid.
+// apply applies a valid check that needs no judge.
 func (s Checks) apply(c Check, item Item) CheckResult {
 	if c.Kind() == kindLatency && item.LatencyMS == nil {
 		return CheckResult{Reason: "the time of the answer was not recorded"}
@@ -186,13 +185,13 @@ func hasText(has bool, yes, no string) string {
 	return no
 }
 
-// criterion returns the item that a judge gets for a check.
+// criterion returns the judge's item for a check.
 func criterion(item Item, c Check) Item {
 	item.Reference, item.Type = c.Judge, ""
 	return item
 }
 
-// Criteria returns the items that a judge gets for an item: one for each check that needs it.
+// Criteria returns the judge's items for an item, one for each check that needs a judge.
 func Criteria(item Item) []Item {
 	var out []Item
 	for _, c := range item.Checks {

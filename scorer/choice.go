@@ -12,11 +12,11 @@ import (
 	"evalctl/internal/llm"
 )
 
-// ChoiceOf returns the letter of the option that an answer to a multiple-choice question chooses, in
-// lower case. It is the only one that the answer calls its final answer, else the only one that it
-// says it chooses or calls right, else the one that it begins with, else the only one in parentheses.
-// Options that it rejects, compares with or only considers are not chosen. It is empty if none is
-// chosen, or if several are.
+// ChoiceOf returns the lower-case letter of the option chosen in an answer to a multiple-choice
+// question, or "" for none or several. It takes the only option that the answer calls its final
+// answer; else the only one it says it chooses or calls right; else the one it begins with; else
+// the only one in parentheses. Options that the answer rejects, compares with or only considers do
+// not count.
 func ChoiceOf(answer string) string {
 	text := choiceText(answer)
 	mentions := mentionsIn(text)
@@ -31,7 +31,7 @@ func ChoiceOf(answer string) string {
 	return ""
 }
 
-// stance is what an answer says about an option that it mentions.
+// stance is an answer's attitude to an option it mentions.
 type stance int
 
 const (
@@ -41,16 +41,16 @@ const (
 	rejected
 )
 
-// mention is a place where an answer names an option.
+// mention is an occurrence of an option in an answer.
 type mention struct {
 	letter string
 	stance stance
-	// bracketed is set for "(b)" and "[b]", begins at the beginning of a line, first at that of the
-	// answer. joined is set if "and", "or" or a comma joins it to the mention before.
+	// bracketed is set for "(b)" and "[b]", begins at the start of a line, and first at the start
+	// of the answer. joined is set if "and", "or" or a comma joins the mention to the previous one.
 	bracketed, begins, first, joined bool
 }
 
-// lettersOf returns the letters of the mentions that fit, each once.
+// lettersOf returns the distinct letters of the mentions that fit.
 func lettersOf(mentions []mention, fits func(mention) bool) (out []string) {
 	for _, m := range mentions {
 		if fits(m) && !slices.Contains(out, m.letter) {
@@ -70,8 +70,8 @@ func chosenOnes(mentions []mention) (letters []string, decides bool) {
 	return letters, len(letters) > 0
 }
 
-// leadingOne returns the option that the answer begins with, unless it goes on with others: "(a) or
-// (b)", or the list of all options.
+// leadingOne returns the option that the answer begins with, unless others follow it: "(a) or (b)",
+// or a list of all options.
 func leadingOne(mentions []mention) (letters []string, decides bool) {
 	if len(mentions) == 0 || !mentions[0].first || mentions[0].stance == rejected {
 		return nil, false
@@ -88,14 +88,15 @@ func leadingOne(mentions []mention) (letters []string, decides bool) {
 	return []string{lead}, true
 }
 
-// onlyOne returns the options in parentheses that are not rejected, which decide if there is one.
+// onlyOne returns the options in parentheses that are not rejected. They decide if there is exactly
+// one.
 func onlyOne(mentions []mention) (letters []string, decides bool) {
 	letters = lettersOf(mentions, func(m mention) bool { return m.bracketed && m.stance != rejected })
 	return letters, true
 }
 
-// choiceText returns an answer without thoughts and markup. Forms of characters that look alike are
-// one, and a label is in the line of what it labels.
+// choiceText returns an answer without thoughts and markup. It unifies similar characters and puts
+// a label on the line of its text.
 func choiceText(answer string) string {
 	text := norm.NFKC.String(answer)
 	said, err := llm.WithoutThoughts(text)
@@ -117,7 +118,7 @@ func choiceText(answer string) string {
 	return strings.TrimSpace(said)
 }
 
-// mentionsIn returns the mentions of options in a text of choiceText.
+// mentionsIn returns the options mentioned in a text from choiceText.
 func mentionsIn(text string) (out []mention) {
 	for start, end := range clauses(text) {
 		c := clause{text: text, start: start, end: end, from: start}
@@ -143,14 +144,14 @@ func clauses(text string) func(yield func(start, end int) bool) {
 	}
 }
 
-// within reports whether the mark at i is between letters or digits, as in 3.5 and e.g.
+// within reports whether the mark at i is inside a number or abbreviation, as in 3.5 and e.g.
 func within(text string, i int) bool {
 	next, _ := utf8.DecodeRuneInString(text[i+1:])
 	return text[i] == '.' && (unicode.IsDigit(next) || unicode.IsLower(next))
 }
 
-// clause reads the mentions of a clause from left to right. from is where the one before ended, and
-// last its stance.
+// clause reads the mentions of a clause from left to right. from is the end of the previous
+// mention, and last its stance.
 type clause struct {
 	text       string
 	start, end int
@@ -205,8 +206,8 @@ func (c *clause) read(out *[]mention) {
 	}
 }
 
-// isOption reports whether a letter without brackets is an option and not a word: a line may begin
-// with it, or something before it speaks of options.
+// isOption reports whether a letter without brackets is an option rather than a word: at the start
+// of a line, or after a word for an option.
 func (c *clause) isOption(letter, left string, to int, begins bool) bool {
 	ends := ends(c.text, to)
 	if begins && (ends || dashed().MatchString(c.text[to:])) {
@@ -226,14 +227,13 @@ func (c *clause) isOption(letter, left string, to int, begins bool) bool {
 	return ends || !word || upper && (continues(right) || calledRight(right))
 }
 
-// ends reports whether a letter is followed by the end of the text, a mark or a character that is no
-// letter of its alphabet.
+// ends reports whether a letter is followed by the end of the text, a mark, or a CJK character.
 func ends(text string, to int) bool {
 	next, _ := utf8.DecodeRuneInString(text[to:])
 	return to == len(text) || strings.ContainsRune(".,;:!?)]}\n|/", next) || isCJK(next)
 }
 
-// speaksAt returns where the word for an option begins that a text ends with, or -1.
+// speaksAt returns the index of the word for an option at the end of a text, or -1.
 func speaksAt(text string) int {
 	if at := optionEnd().FindStringIndex(text); at != nil {
 		return at[0]
@@ -241,7 +241,7 @@ func speaksAt(text string) int {
 	return -1
 }
 
-// stanceOf returns the stance of the clause to a mention, by the text before and after it.
+// stanceOf returns the clause's stance on a mention, given the text before and after it.
 func (c *clause) stanceOf(m mention, left, right string) stance {
 	if next := option().FindStringIndex(right); next != nil && strings.HasPrefix(right[next[0]:], "(") {
 		right = right[:next[0]]
@@ -270,7 +270,7 @@ func (c *clause) stanceOf(m mention, left, right string) stance {
 	return neutral
 }
 
-// alone reports whether the rest of the line has no words.
+// alone reports whether the rest of the line contains no words.
 func alone(text string, to int) bool {
 	line, _, _ := strings.Cut(text[to:], "\n")
 	return strings.Trim(line, " \t.,:;!)]}") == ""

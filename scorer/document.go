@@ -10,19 +10,18 @@ import (
 	"evalctl/internal/visible"
 )
 
-// Document is a document that an answer cites or that was retrieved for it.
+// Document is a cited or retrieved document.
 type Document struct {
-	// Names are its paths and ids, as the daemon has them. A name that is relative to the corpus is
-	// marked by Exact.
+	// Names are its paths and ids as given by the daemon.
 	Names []string
-	// Exact is set if Names are relative to the corpus. Other names may begin with folders of the
-	// daemon's own.
+	// Exact is set if Names are relative to the corpus. Otherwise they may begin with folders of
+	// the daemon.
 	Exact bool
-	// Date is as the daemon has it, empty for none.
+	// Date is as given by the daemon, empty for none.
 	Date string
 }
 
-// is reports whether the document is the one with this path in the corpus.
+// is reports whether the document has this path in the corpus.
 func (d Document) is(want string) bool {
 	want = visible.Path(path.Clean(want))
 	return slices.ContainsFunc(d.Names, func(name string) bool {
@@ -31,7 +30,7 @@ func (d Document) is(want string) bool {
 	})
 }
 
-// name returns the document as a message names it.
+// name returns the document's name for messages.
 func (d Document) name() string {
 	if len(d.Names) == 0 {
 		return "a document without a name"
@@ -39,7 +38,7 @@ func (d Document) name() string {
 	return fmt.Sprintf("%.200q", d.Names[0])
 }
 
-// cites reports whether a document is among those that are cited.
+// cites reports whether the document is among the cited ones.
 func cites(cited []Document, want string) (bool, string) {
 	if slices.ContainsFunc(cited, func(d Document) bool { return d.is(want) }) {
 		return true, "it is cited"
@@ -47,9 +46,8 @@ func cites(cited []Document, want string) (bool, string) {
 	return false, fmt.Sprintf("it is not among the cited documents (%d)", len(cited))
 }
 
-// before reports whether all documents that an answer may rest on are dated before a day. Dates are
-// compared as calendar days, each as its document has it. An undated document is not known to be
-// older.
+// before reports whether all cited and retrieved documents are dated before a day. Dates are
+// compared as calendar days in their own time zone. An undated document fails.
 func before(item Item, day string) (bool, string) {
 	documents := 0
 	for _, list := range [][]Document{item.Retrieved, item.Cited} {
@@ -68,7 +66,7 @@ func before(item Item, day string) (bool, string) {
 	return true, fmt.Sprintf("all documents are dated before it (%d)", documents)
 }
 
-// calendarDay returns the day that an RFC 3339 time or a date names, in its own offset.
+// calendarDay returns the calendar day of a date or an RFC 3339 time, in its own offset.
 func calendarDay(date string) (string, error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
 		if t, err := time.Parse(layout, date); err == nil {

@@ -11,19 +11,19 @@ type dual struct {
 	original map[string]Reference
 }
 
-// Reference is what was known of a question's answer before that was corrected.
+// Reference is a question's expected answer before its correction.
 type Reference struct {
 	Answer string
-	// Expected are its expected substrings, nil for those of the item.
+	// Expected are its expected substrings; nil means the item's own.
 	Expected []string
-	// Type is the question's type with this reference, which a correction may change.
+	// Type is the question's type before the correction.
 	Type string
 }
 
-// NewDual returns a scorer for items of which some have a corrected reference: it also scores the
-// answer to an item with an id in original by the reference there, as Verdict.Original. The verdict
-// itself is by the item's own reference, and has what both used and cost. By an original reference
-// that cannot be scored, such as an empty one, the answer is unscored.
+// NewDual returns a scorer for items whose reference may have been corrected. It scores an answer
+// by the item's own reference and, if the item's id is in original, also by the reference there, as
+// Verdict.Original. The verdict includes the cost of both. If the original reference cannot be
+// scored, for example because it is empty, the answer is unscored by it.
 //
 // If the only expected substring of an item is its reference, an original reference without
 // substrings of its own replaces both.
@@ -31,7 +31,7 @@ func NewDual(s Scorer, original map[string]Reference) Scorer {
 	return dual{s, original}
 }
 
-// Score makes both judgements. After an error in either, the verdict is unscored.
+// Score makes both judgements. If either fails, the verdict is unscored.
 func (d dual) Score(ctx context.Context, item Item) (Verdict, error) {
 	v, err := d.Scorer.Score(ctx, item)
 	ref, ok := d.original[item.ID]

@@ -9,28 +9,28 @@ import (
 	"evalctl/internal/visible"
 )
 
-// The rule by which a returned text has a piece of evidence. Three words are the fewest that say who
-// did what to whom: the same words about another fact have other sequences of three. One word that
-// differs within the evidence breaks three sequences, one at its end breaks one. So with nine in ten,
-// evidence of up to 11 words must be there word for word, one word at an end may differ from 12 words
-// on, and one within it from 32 words on.
+// The rule by which a returned text contains a piece of evidence. Three words are the fewest that
+// say who did what to whom: the same words about another fact form other sequences of three. A
+// changed word breaks three sequences in the middle of the evidence and one at its end. At a share
+// of nine in ten, evidence of up to 11 words must therefore occur verbatim; from 12 words on, a
+// word at an end may differ, and from 32 words on, a word in the middle.
 const (
 	evidenceWords   = 3 // of a sequence
 	evidenceShare   = 9 // the sequences that must be there, of
 	evidenceShareOf = 10
 )
 
-// Passage is a returned text. Passages of one document have the same Document. If it is empty, the
-// document is not known.
+// Passage is a returned text. Passages of the same document share Document, which is empty if
+// unknown.
 type Passage struct{ Document, Text string }
 
-// EvidenceRanks returns for each of the texts, which are pieces of evidence, the number of the passage, from 1, with which it
-// is complete, and 0 if the passages do not have it. A passage completes what earlier passages of
-// its document have of a piece, so that a piece may be split over several chunks.
+// EvidenceRanks returns, for each piece of evidence in texts, the number of the passage, from 1,
+// that completes it, or 0 if the passages do not contain it. Passages of the same document are
+// combined, because a piece may be split over several chunks.
 //
-// A piece is there if nine in ten of its sequences of three words are. Every number must be in one of
-// them. A piece of fewer words is one sequence. Words are compared as visible.Folded writes them,
-// without what is between them; in scripts without spaces each character is a word.
+// A piece is found if nine in ten of its three-word sequences are found and every number is in one
+// of them. A shorter piece is a single sequence. Words are folded by visible.Folded, and characters
+// between words are ignored; in scripts without spaces, each character is a word.
 func EvidenceRanks(texts []string, passages []Passage) []int {
 	ranks := make([]int, len(texts))
 	pieces := make([]evidence, len(texts))
@@ -54,13 +54,13 @@ func EvidenceRanks(texts []string, passages []Passage) []int {
 	return ranks
 }
 
-// Quotes reports whether a text has all words of a piece of evidence, one after the other.
+// Quotes reports whether a text contains all words of a piece of evidence in sequence.
 func Quotes(text, evidence string) bool { return WordsOf(text).Quote(WordsOf(evidence)) }
 
-// Words are the words of a text as they are compared, for a text that is compared several times.
+// Words is a text prepared for repeated comparison.
 type Words string
 
-// WordsOf returns the words of a text, empty for a text without any.
+// WordsOf returns the words of a text, empty if it has none.
 func WordsOf(text string) Words {
 	if words := wordsOf(text); len(words) > 0 {
 		return Words(between(words))
@@ -68,18 +68,19 @@ func WordsOf(text string) Words {
 	return ""
 }
 
-// Quote reports whether w has all words of a piece, which are not none, one after the other.
+// Quote reports whether w contains all words of a piece in sequence. An empty piece is never
+// contained.
 func (w Words) Quote(piece Words) bool {
 	return piece != "" && strings.Contains(string(w), string(piece))
 }
 
-// Len is the number of words.
+// Len returns the number of words.
 func (w Words) Len() int { return max(0, strings.Count(string(w), " ")-1) }
 
-// between returns words, each between two spaces.
+// between returns words separated and surrounded by spaces.
 func between(words []string) string { return " " + strings.Join(words, " ") + " " }
 
-// HasWords reports whether a text has a word, without which it cannot be evidence.
+// HasWords reports whether a text contains a word. Without one it cannot be evidence.
 func HasWords(text string) bool { return len(wordsOf(text)) > 0 }
 
 // evidence is a piece of evidence as sequences of words.
@@ -98,7 +99,7 @@ func evidenceOf(text string) evidence {
 	return p
 }
 
-// completeIn reports whether the sequences that were found are enough.
+// completeIn reports whether the found sequences suffice.
 func (p evidence) completeIn(found map[string]bool) bool {
 	if len(p.words) == 0 || len(found)*evidenceShareOf < len(p.sequences)*evidenceShare {
 		return false
@@ -117,7 +118,7 @@ func (p evidence) completeIn(found map[string]bool) bool {
 	return true
 }
 
-// document has the sequences of each piece that the passages of a document have so far.
+// document collects the sequences of each piece found so far in a document's passages.
 type document struct {
 	has   []map[string]bool
 	texts [][]string // the words of the passages
@@ -137,7 +138,7 @@ func (d *document) add(text string, pieces []evidence) {
 	d.texts = append(d.texts, words)
 }
 
-// find notes the sequences of words that are those of a piece.
+// find records which sequences of words belong to a piece.
 func (d *document) find(words []string, pieces []evidence) {
 	for n := 1; n <= evidenceWords; n++ {
 		if !slices.ContainsFunc(pieces, func(p evidence) bool { return p.n == n }) {
@@ -173,7 +174,7 @@ func last(words []string, n int) []string {
 	return append([]string{}, words[max(0, len(words)-n):]...)
 }
 
-// wordsOf returns the words of a text as they are compared.
+// wordsOf returns the words of a text in their compared form.
 func wordsOf(text string) (words []string) {
 	start := -1
 	folded := visible.Folded(text)
@@ -201,12 +202,12 @@ func wordsOf(text string) (words []string) {
 	return words
 }
 
-// unspaced are the scripts that have no spaces between words.
+// unspaced are the scripts without spaces between words.
 var unspaced = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }
 
-// unescaped returns a text in which JSON was quoted as text, without its escapes.
+// unescaped returns a text that contains quoted JSON without its escapes.
 func unescaped(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text

@@ -8,18 +8,17 @@ import (
 	"evalctl/internal/visible"
 )
 
-// Exact scores 1 for an answer that contains any of the expected substrings and 0 for any other. It
-// uses no network. Text is compared as package visible writes it, without upper and lower case.
+// Exact scores 1 for an answer that contains any expected substring and 0 otherwise, offline. Text
+// is compared in the form of package visible and without regard to case.
 type Exact struct {
-	// Case makes upper and lower case matter.
+	// Case makes the comparison case-sensitive.
 	Case bool
 }
 
 // Name is "exact".
 func (Exact) Name() string { return "exact" }
 
-// Check rejects an item without expected substrings, and one with a substring that every answer
-// contains.
+// Check rejects an item without expected substrings, or with one that every answer contains.
 func (Exact) Check(item Item) error {
 	if len(item.Expected) == 0 {
 		return fmt.Errorf("question %q has no expected_substrings: add at least one, or use the %s scorer", item.ID,
@@ -34,7 +33,7 @@ func (Exact) Check(item Item) error {
 	return nil
 }
 
-// Score fails only for an item that Check rejects.
+// Score fails only for an item rejected by Check.
 func (e Exact) Score(_ context.Context, item Item) (Verdict, error) {
 	if err := e.Check(item); err != nil {
 		return Verdict{}, err
@@ -48,7 +47,7 @@ func (e Exact) Score(_ context.Context, item Item) (Verdict, error) {
 	return Verdict{Scored: true, Reason: "the answer has no expected substring"}, nil
 }
 
-// compared returns s as it is compared. Doing so twice changes nothing more.
+// compared returns the compared form of s. It is idempotent.
 func (e Exact) compared(s string) string {
 	if e.Case {
 		return visible.Text(s)

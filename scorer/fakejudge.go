@@ -9,8 +9,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// fakeReply returns the offline judge's reply, which compares the words of the answer and the
-// reference.
+// fakeReply returns the offline judge's reply.
 func (p Prompts) fakeReply(item Item) string {
 	verdict := fakeVerdict
 	if p.offline != nil {
@@ -23,8 +22,8 @@ func (p Prompts) fakeReply(item Item) string {
 	return fmt.Sprintf(`{"score": %.2f, "reason": %q}`, score, reason)
 }
 
-// overlap returns the share of the reference's distinct terms that the candidate has, rounded to
-// two decimals. An abstention matches only another abstention.
+// overlap returns the share of the reference's distinct terms in the candidate, rounded to two
+// decimals. An abstention matches only another abstention.
 func overlap(reference, candidate string) (score float64, reason string) {
 	switch refAbstains, candAbstains := abstains(reference), abstains(candidate); {
 	case refAbstains && candAbstains:
@@ -49,8 +48,8 @@ func overlap(reference, candidate string) (score float64, reason string) {
 	return math.Round(share*100) / 100, fmt.Sprintf("%d of %d reference words found", found, len(want))
 }
 
-// abstains reports whether an answer declines to answer. It reads the first sentence only: an
-// answer may go on to quote somebody who does not know.
+// abstains reports whether an answer declines. It reads only the first sentence, since an answer
+// may go on to quote somebody who does not know.
 func abstains(s string) bool {
 	s = strings.ToLower(strings.ReplaceAll(s, "’", "'"))
 	if i := strings.IndexAny(s, ".!?\n"); i >= 0 {

@@ -12,7 +12,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// fakeVerdict is the offline judge's verdict by the type of the question.
+// fakeVerdict returns the offline judge's verdict by question type.
 func fakeVerdict(item Item) (score float64, reason string) {
 	switch item.Type {
 	case TypeAbstention:
@@ -37,15 +37,15 @@ func fakeVerdict(item Item) (score float64, reason string) {
 	return overlap(item.Reference, item.Answer)
 }
 
-// Declines reports whether a text says, in one of the usual English phrases, that something is not
-// known. It is a heuristic: a text that quotes such a phrase declines too.
+// Declines reports whether a text says in a usual English phrase that something is not known. It is
+// a heuristic: a text that quotes such a phrase also declines.
 func Declines(text string) bool {
 	text = strings.ToLower(strings.ReplaceAll(text, "’", "'"))
 	contained := func(phrase string) bool { return strings.Contains(text, phrase) }
 	return slices.ContainsFunc(abstentions, contained) || slices.ContainsFunc(refusals, contained)
 }
 
-// refusals are phrases of answers that decline, besides abstentions.
+// refusals are declining phrases besides abstentions.
 var refusals = []string{
 	"did not mention", "didn't mention", "not been mentioned", "never mentioned", "no mention of",
 	"isn't mentioned", "is unknown", "not known", "not enough information", "information provided is not enough",
@@ -54,8 +54,8 @@ var refusals = []string{
 	"unable to determine", "nothing about",
 }
 
-// fakePreference looks for words of the rubric that the question does not have: a reply that does
-// not know the user cannot have them.
+// fakePreference looks for words of the rubric that are not in the question. Only a reply that
+// knows the user can contain them.
 func fakePreference(item Item) (score float64, reason string) {
 	wanted, have := llm.Terms(wishes(item.Reference)), llm.Terms(item.Answer)
 	asked, common := llm.Terms(item.Question), llm.Terms(rubricWords)
@@ -75,14 +75,14 @@ func fakePreference(item Item) (score float64, reason string) {
 	return score, fmt.Sprintf("%d of %d words of the rubric found", found, of)
 }
 
-// rubricWords are the words with which a rubric describes a reply, whatever it is about.
+// rubricWords are common words of rubrics on any subject.
 const rubricWords = `user users would might may prefer prefers preferred preference response responses
 reply answer suggest suggests suggestion suggestions recommend recommendation recommendations
 specific specifically tailored especially particularly general generic consider considers related
 appreciate interest interested take account build upon use utilize previous previously mention
 mentioned existing experience such like also new including include`
 
-// wishes returns the sentences of a rubric that do not say what the user does not want.
+// wishes returns the sentences of a rubric without "not", which say what the user wants.
 func wishes(rubric string) string {
 	var keep []string
 	for sentence := range strings.SplitSeq(rubric, ". ") {
@@ -107,7 +107,7 @@ var spanPattern = sync.OnceValue(func() *regexp.Regexp {
 var smallNumbers = []string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
 	"nine", "ten", "eleven", "twelve"}
 
-// spans returns the counts in a text. A text that is a number alone is one of them.
+// spans returns the counts in a text. A bare number counts if it is the whole text.
 func spans(text string) []span {
 	text = strings.ToLower(text)
 	var list []span
@@ -120,7 +120,7 @@ func spans(text string) []span {
 	return list
 }
 
-// parseCount returns the number that a word stands for, -1 if it is none.
+// parseCount returns the number that a word means, or -1.
 func parseCount(word string) int {
 	if n, err := strconv.Atoi(word); err == nil && n >= 0 {
 		return n
@@ -128,8 +128,9 @@ func parseCount(word string) int {
 	return slices.Index(smallNumbers, word)
 }
 
-// sameCount reports whether both the reference and the answer have counts, and whether one of the
-// answer's is at most one off. The unit of a bare number is the one that the question asks for.
+// sameCount compares the counts of the reference and the answer. counted is set if both have
+// counts, and same if one of the answer's is at most one off. A bare number takes the unit that the
+// question asks for.
 func sameCount(item Item) (counted, same bool) {
 	asked := spanUnit().FindStringSubmatch(strings.ToLower(item.Question))
 	unit := func(s span) string {
@@ -157,7 +158,7 @@ var spanUnit = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(day|week|month)s\b`)
 })
 
-// missingNumber returns a number of the reference that the answer does not have, or "".
+// missingNumber returns a number of the reference that the answer lacks, or "".
 func missingNumber(reference, answer string) string {
 	have := llm.Terms(answer)
 	missing := ""

@@ -18,25 +18,25 @@ const (
 	// judgeName is the name of the scorer with the default prompts.
 	judgeName = "judge"
 
-	// maxCandidate is how many characters of an answer the judge reads. A longer one is cut and
-	// marked as cut, both for the judge and in the verdict's reason.
+	// maxCandidate is how many characters of an answer the judge reads. A longer answer is cut and
+	// marked as cut, for the judge and in the verdict's reason.
 	maxCandidate = 100_000
 
 	replyTokens = 300
-	// Models that think spend most of their tokens before the reply. What they think may be cut twice.
+	// Reasoning models spend most of their tokens before the reply. The limit may be raised twice.
 	reasoningTokens = 4096
 	longestTokens   = 16_384
 
-	// judgeTimeout limits one request to the model, which a provider could otherwise keep open for
-	// ever by sending a byte at a time.
+	// judgeTimeout limits one request, which a provider could otherwise keep open for ever by
+	// sending a byte at a time.
 	judgeTimeout = 5 * time.Minute
 
-	// noReply is sent in the place of an empty reply when another one is asked for: providers reject
-	// an empty message of the assistant.
+	// noReply replaces an empty reply in the repair request, because providers reject an empty
+	// assistant message.
 	noReply = "(empty reply)"
 )
 
-// ErrUnusable means that a judge gave no usable verdict as often in a row as its limit allows.
+// ErrUnusable means that the limit on consecutive unusable verdicts was reached.
 var ErrUnusable = errors.New("the judge gives no usable verdicts")
 
 // Judge asks a language model how well an answer agrees with the reference. It is safe for
@@ -44,21 +44,21 @@ var ErrUnusable = errors.New("the judge gives no usable verdicts")
 type Judge struct {
 	provider llm.Provider
 	model    string
-	prompts  Prompts   // of all items, or those of TypeStandard
+	prompts  Prompts   // of all items, or for TypeStandard
 	byType   PromptSet // nil if all items have the same prompts
 	timeout  time.Duration
-	// temperature is that of requests, from 0 to 2.
+	// temperature is from 0 to 2.
 	temperature float64
 	options     llm.Options
-	// tokens is the limit on output that the model has turned out to need, 0 before.
+	// tokens is the output limit that the model has proved to need, 0 before.
 	tokens atomic.Int64
-	// first is held by the first request, which finds out alone how the model is to be asked. known is
-	// closed once it has ended. If it failed, the others find out side by side, so that an outage does
-	// not hold them one after another.
+	// first is held by the first request, which alone finds out how to ask the model. known is
+	// closed when that request ends. If it failed, the other requests find out concurrently, so
+	// that an outage does not hold them one after another.
 	first atomic.Bool
 	known chan struct{}
 
-	// maxUnusable is how many verdicts in a row may be unusable, 0 for any number; inRow counts them.
+	// maxUnusable limits consecutive unusable verdicts, 0 for no limit; inRow counts them.
 	maxUnusable int64
 	inRow       atomic.Int64
 
@@ -66,11 +66,11 @@ type Judge struct {
 	refused  atomic.Int64 // items rejected before any request was answered
 }
 
-// maxRefused is how many items a provider may reject with 400 before it has answered any. After
+// maxRefused is how many items a provider may reject with 400 before it has answered any. Beyond
 // that, the items are not the cause.
 const maxRefused = 3
 
-// NewJudge returns a judge. If the provider is a *llm.Meter, the judge stays under its budget and
+// NewJudge returns a judge. If the provider is a *llm.Meter, the judge stays within its budget and
 // verdicts have a cost.
 func NewJudge(p llm.Provider, model string, prompts Prompts) (*Judge, error) {
 	if p == nil || model == "" {
@@ -82,8 +82,8 @@ func NewJudge(p llm.Provider, model string, prompts Prompts) (*Judge, error) {
 	return &Judge{provider: p, model: model, prompts: prompts, timeout: judgeTimeout, known: make(chan struct{})}, nil
 }
 
-// NewTyped returns a judge whose prompts depend on the type of an item. byType must have prompts
-// for each of Types and for no other type.
+// NewTyped returns a judge with prompts by item type. byType must have prompts for exactly the
+// types of Types.
 func NewTyped(p llm.Provider, model string, byType PromptSet) (*Judge, error) {
 	if err := byType.check(); err != nil {
 		return nil, err
@@ -96,17 +96,16 @@ func NewTyped(p llm.Provider, model string, byType PromptSet) (*Judge, error) {
 	return j, nil
 }
 
-// LimitUnusable lets Score return ErrUnusable for the n-th verdict in a row that cannot be used,
-// and for each further one until one can be. The order is that in which judgements end. 0 is no
-// limit. It must be called before Score.
+// LimitUnusable makes Score return ErrUnusable from the n-th consecutive unusable verdict until a
+// usable one. Verdicts are counted in the order in which judgements end. 0 means no limit. Call it
+// before Score.
 func (j *Judge) LimitUnusable(n int) { j.maxUnusable = int64(n) }
 
-// SetTemperature sets the temperature of requests, which is 0 otherwise. It must be called before
-// Score.
+// SetTemperature sets the temperature of requests, 0 by default. Call it before Score.
 func (j *Judge) SetTemperature(t float64) { j.temperature = t }
 
-// SetOptions says how the model is asked, where that is not to be found out. A temperature there takes
-// the place of the one of SetTemperature. It must be called before Score.
+// SetOptions sets how the model is asked instead of finding out. A temperature in o overrides
+// SetTemperature. Call it before Score.
 func (j *Judge) SetOptions(o llm.Options) {
 	j.options = o
 	if t, ok := o.Degrees(); ok {
@@ -114,7 +113,7 @@ func (j *Judge) SetOptions(o llm.Options) {
 	}
 }
 
-// Name returns the name in the judge's prompts, by default "judge".
+// Name returns the scorer name in the judge's prompts, "judge" by default.
 func (j *Judge) Name() string { return cmp.Or(j.prompts.Scorer, judgeName) }
 
 // promptsFor returns the prompts for an item that Check accepts.
@@ -125,7 +124,7 @@ func (j *Judge) promptsFor(item Item) Prompts {
 	return j.byType[cmp.Or(item.Type, TypeStandard)]
 }
 
-// Check rejects an item without a reference answer, or of a type for which there are no prompts.
+// Check rejects an item without a reference answer or with a type that has no prompts.
 func (j *Judge) Check(item Item) error {
 	if item.Type != "" && j.byType != nil && j.byType[item.Type].Name == "" {
 		return fmt.Errorf("question %q is of type %q, for which the judge has no prompts: it must be one of %s",
@@ -138,10 +137,9 @@ func (j *Judge) Check(item Item) error {
 	return nil
 }
 
-// Request returns the first request for an item, for forecasts of its cost. If the reply has no
-// verdict, one more request follows, which also contains that reply. If it is cut, the same request
-// follows with a higher limit on its output, twice at most. Each request ends after five minutes at
-// the latest.
+// Request returns the first request for an item, for cost forecasts. If the reply has no verdict,
+// one more request follows, which includes that reply. If the reply is cut off, the request is
+// repeated at most twice with a higher output limit. Each request times out after five minutes.
 func (j *Judge) Request(item Item) llm.Request {
 	item.Answer = truncate(item.Answer)
 	prompts := j.promptsFor(item)
@@ -168,12 +166,11 @@ func (j *Judge) Request(item Item) llm.Request {
 	return r
 }
 
-// Score asks the model, and once more if the reply has no verdict or several. It never takes a score
-// from anything but a verdict in the form that is asked for. It returns an error for an item that
-// Check rejects, the end of a context, an exhausted budget, and a provider that rejects the key or the
-// model (401, 403, 404), or that rejects the third item with 400 before it has answered any; and
-// ErrUnusable (see LimitUnusable). Any other 400 leaves the item unscored, since the item may be too
-// long for the model.
+// Score asks the model, and once more if the reply has no verdict or several. It accepts a score
+// only in the requested form. It returns an error for an item that Check rejects; when a context
+// ends or a budget is exhausted; when the provider rejects the key or the model (401, 403, 404), or
+// rejects a third item with 400 before it has answered any; and ErrUnusable (see LimitUnusable).
+// Any other 400 leaves the item unscored, since the item may be too long for the model.
 func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	if err := j.Check(item); err != nil {
 		return Verdict{}, err
@@ -209,7 +206,7 @@ func (j *Judge) Score(ctx context.Context, item Item) (Verdict, error) {
 	return v, nil
 }
 
-// countUnusable returns ErrUnusable if v is one of too many unusable verdicts in a row.
+// countUnusable counts consecutive unusable verdicts and returns ErrUnusable at the limit.
 func (j *Judge) countUnusable(item Item, v Verdict) error {
 	if v.Scored {
 		j.inRow.Store(0)
@@ -224,13 +221,13 @@ func (j *Judge) countUnusable(item Item, v Verdict) error {
 		ErrUnusable, n, j.model, item.ID, v.Reason)
 }
 
-// parser reads a reply.
+// parser parses a reply.
 type parser func(text string) (grade, error)
 
-// cutError is what is wrong with a reply that was cut.
+// cutError means that a reply was cut off.
 type cutError struct {
 	tokens int
-	// refused is the refusal of a higher limit, nil if none was asked for.
+	// refused is the error for a higher limit, nil if none was requested.
 	refused error
 }
 
@@ -242,8 +239,8 @@ func (e cutError) Error() string {
 	return text
 }
 
-// askWhole is ask, again with a higher limit on the output while the reply is cut. The limit stays as
-// high for this and for later items.
+// askWhole is ask, repeated with a higher output limit while the reply is cut off. The limit then
+// stays for this and later items.
 func (j *Judge) askWhole(ctx context.Context, req *llm.Request, parse parser, v *Verdict) (text string, problem, err error) {
 	text, problem, err = j.askFirst(ctx, *req, parse, v)
 	for errors.As(problem, new(cutError)) && err == nil && j.options.MaxTokens == 0 && req.MaxTokens < longestTokens {
@@ -267,7 +264,7 @@ func (j *Judge) askWhole(ctx context.Context, req *llm.Request, parse parser, v 
 	return text, problem, err
 }
 
-// askFirst is ask, after the first request of the judge.
+// askFirst is ask, but waits for the judge's first request.
 func (j *Judge) askFirst(ctx context.Context, req llm.Request, parse parser, v *Verdict) (text string, problem, err error) {
 	if j.first.CompareAndSwap(false, true) {
 		defer close(j.known)
@@ -281,7 +278,7 @@ func (j *Judge) askFirst(ctx context.Context, req llm.Request, parse parser, v *
 	return j.ask(ctx, req, parse, v)
 }
 
-// ask makes one request and fills in the verdict. problem is what was wrong with the reply's text.
+// ask makes one request and fills in the verdict. problem describes an unusable reply.
 func (j *Judge) ask(ctx context.Context, req llm.Request, parse parser, v *Verdict) (text string, problem, err error) {
 	resp, err := j.provider.Complete(ctx, req)
 	v.Attempts += resp.Attempts
@@ -315,15 +312,15 @@ func (j *Judge) ask(ctx context.Context, req llm.Request, parse parser, v *Verdi
 	return resp.Text, problem, nil
 }
 
-// isOutage reports whether an error that is not fatal is the provider's, not the item's.
+// isOutage reports whether a non-fatal error is caused by the provider rather than the item.
 func isOutage(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	return ok && e.Status != http.StatusBadRequest && e.Status != http.StatusRequestEntityTooLarge &&
 		e.Status != http.StatusUnprocessableEntity
 }
 
-// isFatal reports whether every further item would fail with this error too. That includes any
-// error that is not the provider's, such as one of a budget, a context or a configuration.
+// isFatal reports whether every further item would fail too. This includes errors that do not come
+// from the provider, such as an exhausted budget, an ended context or a bad configuration.
 func (j *Judge) isFatal(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {

@@ -2,10 +2,10 @@ package scorer
 
 import "math"
 
-// kendallTauB returns Kendall's rank correlation of two lists of ranks of the same items, with the
-// correction for ties (tau-b): the pairs in the same order less those in opposite orders, divided by
-// the geometric mean of the pairs that are not tied in either list. It is NaN if a list has no two
-// different ranks, and for lists of different lengths.
+// kendallTauB returns Kendall's rank correlation with the correction for ties (tau-b) of two lists
+// of ranks of the same items: concordant minus discordant pairs, divided by the geometric mean of
+// the numbers of pairs not tied in each list. It is NaN if all ranks of a list are equal or the
+// lengths differ.
 func kendallTauB(x, y []int) float64 {
 	if len(x) != len(y) {
 		return math.NaN()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Need is what a question must have to be scored: the name of a field in the dataset.
+// Need is the dataset field that a scorer requires of a question.
 type Need string
 
 // The needs of the scorers.
@@ -17,30 +17,30 @@ const (
 	NeedChecks    Need = "checks"
 )
 
-// External is the name of a scorer that is a program or a service of the user's. It is no Kind of the
-// table: what it needs, it says itself.
+// External is the name of a scorer supplied by the user as a program or service. It is not a Kind;
+// it declares its own needs.
 const External = "external"
 
-// Imported is the name of the scorer of answers whose verdicts another harness gave. It scores
+// Imported is the scorer name of answers whose verdicts come from another harness. It scores
 // nothing.
 const Imported = "imported"
 
-// Kind describes a scorer that is selected by name. Offline is set unless every question needs a
-// model, Prompts unless none does.
+// Kind describes a scorer that is selected by name. Offline is nil if every question needs a model;
+// Prompts is nil if none does.
 type Kind struct {
 	// Name is the scorer's name on the command line and in results.
 	Name string
-	// Help is a phrase that describes the score.
+	// Help describes the score in a phrase.
 	Help string
-	// Needs is what a question must have. If it is missing, the scorer's Check returns an error.
+	// Needs is the required field. If it is missing, the scorer's Check returns an error.
 	Needs Need
-	// Offline returns a scorer that asks no model. For a kind that also has Prompts, it scores the
-	// questions for which Asks is 0.
+	// Offline returns a scorer that asks no model. If Prompts is set too, it scores the questions
+	// for which Asks is 0.
 	Offline func(Options) Scorer
-	// Prompts returns the prompts of a scorer that asks a model (see NewJudge).
+	// Prompts returns the prompts for the model (see NewJudge).
 	Prompts func() Prompts
-	// Over returns a scorer over a judge, and Judgements what the judge gets for an item. Both are nil
-	// for a scorer that is the judge.
+	// Over returns a scorer based on a judge, and Judgements the judge's items for an item. Both
+	// are nil if the judge itself is the scorer.
 	Over       func(Options, *Judge) Scorer
 	Judgements func(Item) []Item
 }
@@ -48,10 +48,10 @@ type Kind struct {
 // ComparesText reports whether Options.ExactCase matters to the scorer.
 func (k Kind) ComparesText() bool { return k.Name == Exact{}.Name() || k.Name == checksName }
 
-// Asks returns how many judgements of a model the scorer makes of an answer to item.
+// Asks returns how many model judgements the scorer makes of an answer to item.
 func (k Kind) Asks(item Item) int { return len(k.Judged(item)) }
 
-// Judged returns the items that a model judges to score an answer to item.
+// Judged returns the items that a model judges in scoring an answer to item.
 func (k Kind) Judged(item Item) []Item {
 	switch {
 	case k.Prompts == nil:
@@ -62,7 +62,7 @@ func (k Kind) Judged(item Item) []Item {
 	return k.Judgements(item)
 }
 
-// With returns the scorer of a kind that has Prompts, over a judge with them.
+// With returns the scorer of a kind with Prompts, based on j, which must have these prompts.
 func (k Kind) With(o Options, j *Judge) Scorer {
 	if k.Over == nil {
 		return j
@@ -70,13 +70,13 @@ func (k Kind) With(o Options, j *Judge) Scorer {
 	return k.Over(o, j)
 }
 
-// Options are what the scores of scorers without a model depend on.
+// Options configure scorers without a model.
 type Options struct {
-	// TopK is the depth at which retrieval is scored.
+	// TopK is the cut-off depth for retrieval.
 	TopK int
 	// Evidence is set if retrieval is scored by evidence.
 	Evidence bool
-	// ExactCase makes upper and lower case matter to the exact scorer.
+	// ExactCase makes the exact scorer case-sensitive.
 	ExactCase bool
 }
 
@@ -123,8 +123,8 @@ func overlapKind(o Overlap, help string) Kind {
 // Kinds returns all scorers, sorted by name.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
-// ByNeed returns one scorer for each need: of those that need a reference, the judge, and of those that
-// need checks, the one that applies all.
+// ByNeed returns one scorer for each need: the judge for references, and the scorer of all checks
+// for checks.
 func ByNeed() []Kind {
 	return slices.DeleteFunc(Kinds(), func(k Kind) bool {
 		return k.Needs == NeedReference && k.Name != judgeName || k.Name == orderName
@@ -139,7 +139,7 @@ func Names() (names []string) {
 	return names
 }
 
-// NeedOf returns what a scorer needs of a question. One that is not known here needs a reference.
+// NeedOf returns the need of a scorer. An unknown scorer needs a reference.
 func NeedOf(name string) Need {
 	k, err := Find(name)
 	if err != nil {
@@ -148,7 +148,7 @@ func NeedOf(name string) Need {
 	return k.Needs
 }
 
-// Find returns the scorer of that name, or an error that lists all names.
+// Find returns the scorer with this name, or an error that lists all names.
 func Find(name string) (Kind, error) {
 	for _, k := range kinds {
 		if k.Name == name {

@@ -11,12 +11,13 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Labels are the words with which a model replies that an answer is right or wrong, as the judges of
-// other harnesses do.
+// Labels are the words with which a model calls an answer right or wrong, as judges of other
+// harnesses do.
 type Labels struct {
-	// Key is that of the word in a reply that is one JSON object. Without it the reply is the word alone.
+	// Key is the key of the word if the reply is a JSON object. If empty, the reply is the bare
+	// word.
 	Key string
-	// Right and Wrong are words, in any case. None is in both.
+	// Right and Wrong are the words, in any case. They must not overlap.
 	Right, Wrong []string
 }
 
@@ -40,10 +41,10 @@ func has(words []string, word string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, word) })
 }
 
-// bare returns a word without the space and the marks around it.
+// bare returns a word without surrounding space and punctuation.
 func bare(word string) string { return strings.Trim(word, " \t\r\n.!\"'*`") }
 
-// parse reads a reply. Nothing but a label alone is a verdict: a word within a sentence may be
+// parse parses a reply. Only a label alone is a verdict, because a word in a sentence may be
 // negated.
 func (l *Labels) parse(text string, item Item) (grade, error) {
 	if l.Key != "" {
@@ -74,7 +75,7 @@ func (l *Labels) parse(text string, item Item) (grade, error) {
 	return g, nil
 }
 
-// lastLine returns the label that is the last line of a text. No other line may be another one.
+// lastLine returns the label on the last line of a text. No other line may have a different label.
 func (l *Labels) lastLine(text string) (g grade, ok bool) {
 	stated := map[float64]bool{}
 	for line := range strings.Lines(text) {
@@ -88,7 +89,7 @@ func (l *Labels) lastLine(text string) (g grade, ok bool) {
 	return g, ok && len(stated) == 1
 }
 
-// grade returns the verdict that a label alone is.
+// grade returns the verdict for a bare label.
 func (l *Labels) grade(word string) (g grade, ok bool) {
 	word = bare(word)
 	if has(l.Right, word) {
@@ -97,7 +98,7 @@ func (l *Labels) grade(word string) (g grade, ok bool) {
 	return grade{0, word}, has(l.Wrong, word)
 }
 
-// read reads an object with a label.
+// read parses an object with a label.
 func (l *Labels) read(o jsonobj.Object) (g grade, ok bool, err error) {
 	n := 0
 	for _, m := range o {
@@ -139,7 +140,7 @@ func (l *Labels) reply(right bool) string {
 	return string(data)
 }
 
-// parse reads a reply to the prompts about an item.
+// parse parses a reply about an item.
 func (p Prompts) parse(text string, item Item) (grade, error) {
 	if p.Labels != nil {
 		return p.Labels.parse(text, item)

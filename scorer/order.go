@@ -11,28 +11,27 @@ import (
 // orderName is the name of the scorer Order.
 const orderName = "kendall-tau"
 
-// EventName is the name of the checks whose criteria are events in their order.
+// EventName is the name of checks whose criteria are events in order.
 const EventName = "event"
 
-// maxOrderLines is how many lines of an answer are compared with events. Each costs as many requests as
-// there are events.
+// maxOrderLines is how many lines of an answer are compared with events. Each costs up to one
+// request per event.
 const maxOrderLines = 200
 
-// Order scores whether an answer, with an event on each line, has the events of its question in their
-// order. It computes what the authors of BEAM report for event ordering: a judge finds for each line the
-// first event that it tells of and that no line before it told of; then Kendall's tau-b is taken of the
-// places of all events and lines in both lists, where what a list lacks comes last. The score is
-// (tau + 1)/2.
+// Order scores whether an answer, with one event per line, has its question's events in order. It
+// computes the measure of BEAM's authors for event ordering. For each line, a judge finds the first
+// event that the line describes and no earlier line did. Kendall's tau-b then compares the
+// positions of all events and lines in both lists, where missing ones come last. The score is (tau
+// + 1)/2.
 type Order struct {
-	// Judge says whether a line tells of an event, with the prompts of EventPrompts. It may be nil for
-	// Check.
+	// Judge decides whether a line describes an event, with EventPrompts. It may be nil for Check.
 	Judge *Judge
 }
 
 // Name is "kendall-tau".
 func (Order) Name() string { return orderName }
 
-// events returns the events of an item in their order.
+// events returns the events of an item in order.
 func events(item Item) (list []string) {
 	for _, c := range item.Checks {
 		if c.Name == EventName && c.Judge != "" {
@@ -42,7 +41,7 @@ func events(item Item) (list []string) {
 	return list
 }
 
-// Check returns ErrNoGold for an item without events, which has no order.
+// Check returns ErrNoGold for an item without events.
 func (Order) Check(item Item) error {
 	list := events(item)
 	if len(list) == 0 {
@@ -55,8 +54,8 @@ func (Order) Check(item Item) error {
 	return nil
 }
 
-// Score asks the judge for each line about the events that no line before told of, until one fits. The
-// error is that of Check, or of Judge.Score.
+// Score asks the judge, for each line, about the events that no earlier line described until one
+// matches. Errors are as from Check and Judge.Score.
 func (s Order) Score(ctx context.Context, item Item) (Verdict, error) {
 	if err := s.Check(item); err != nil {
 		return Verdict{}, err
@@ -106,14 +105,14 @@ func (s Order) Score(ctx context.Context, item Item) (Verdict, error) {
 	return sum, nil
 }
 
-// eventItem is what the judge gets for a line and an event.
+// eventItem returns the judge's item for a line and an event.
 func eventItem(item Item, event, line string) Item {
 	item.Reference, item.Answer, item.Type = event, line, ""
 	return item
 }
 
-// lineItems returns about as many items as the judge gets for an item: one for each event and each line
-// of the answer, which is taken to have at least as many lines as there are events.
+// lineItems approximates the judge's items for an item: one for each event and line, assuming at
+// least as many lines as events.
 func lineItems(item Item) (out []Item) {
 	list := events(item)
 	lines := strings.Split(item.Answer, "\n")
@@ -128,8 +127,8 @@ func lineItems(item Item) (out []Item) {
 	return out
 }
 
-// orderScore compares the order of lines, in which events stand as they do in the list of events, with
-// that of the events.
+// orderScore compares the order of the lines with the order of the events. Lines that describe an
+// event contain its text.
 func orderScore(list, lines []string) (score float64, reason string) {
 	x, y := ranks(list, lines)
 	score = (kendallTauB(x, y) + 1) / 2
@@ -158,8 +157,8 @@ func orderScore(list, lines []string) (score float64, reason string) {
 		score, found, found+missing, len(lines), f1, score*f1)
 }
 
-// ranks returns the places of all different texts of two lists in each of them, from 1. A text that is
-// there several times has the last of its places, and one that is not there comes after all others.
+// ranks returns the positions, from 1, of all distinct texts of two lists in each list. A repeated
+// text has its last position; a missing one comes after all others.
 func ranks(a, b []string) (x, y []int) {
 	var union []string
 	for _, text := range slices.Concat(a, b) {
@@ -184,7 +183,7 @@ func ranks(a, b []string) (x, y []int) {
 	return places(a), places(b)
 }
 
-// EventPrompts returns the prompts of a judge that says whether a line tells of an event.
+// EventPrompts returns prompts that ask whether a line describes an event.
 func EventPrompts() Prompts {
 	return Prompts{Scorer: orderName, Name: "event-1", System: promptText("event"), User: eventMessage, Repair: repairPrompt}
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Overlap scores how many words of an answer and of its reference are the same. It asks no model.
+// Overlap scores by the words that an answer shares with its reference. It asks no model.
 type Overlap struct {
 	metric string
 	score  func(answer string, item Item) float64
@@ -22,9 +22,10 @@ const (
 	bleu1Name   = "bleu-1"
 )
 
-// TokenF1 is LoCoMo's F1 of stems. Of a multi-hop question each part of the reference between commas
-// is compared with the best part of the answer. Of an open-domain one only the reference before the
-// first semicolon counts. An abstention question passes if the answer says that nothing is mentioned.
+// TokenF1 is LoCoMo's F1 of stems. For a multi-hop question, each comma-separated part of the
+// reference is compared with the best part of the answer. For an open-domain question, only the
+// reference before the first semicolon counts. An abstention question passes if the answer says
+// that nothing is mentioned.
 func TokenF1() Overlap { return Overlap{tokenF1Name, tokenF1} }
 
 // RougeL is the F-measure of the longest common subsequence of stems.
@@ -34,13 +35,13 @@ func RougeL() Overlap {
 	}}
 }
 
-// Bleu1 is the share of the answer's words that the reference has, with the penalty for short answers
+// Bleu1 is the share of the answer's words that are in the reference, with the brevity penalty
 // (Papineni et al. 2002).
 func Bleu1() Overlap {
 	return Overlap{bleu1Name, func(answer string, item Item) float64 { return bleu1(tokens(answer), tokens(item.Reference)) }}
 }
 
-// Name is that of the measure.
+// Name is the name of the measure.
 func (o Overlap) Name() string { return o.metric }
 
 // Check rejects an item without a reference.
@@ -51,7 +52,7 @@ func (o Overlap) Check(item Item) error {
 	return nil
 }
 
-// Score fails only for an item that Check rejects.
+// Score fails only for an item rejected by Check.
 func (o Overlap) Score(_ context.Context, item Item) (Verdict, error) {
 	if err := o.Check(item); err != nil {
 		return Verdict{}, err
@@ -86,12 +87,12 @@ func tokenF1(answer string, item Item) float64 {
 	return f1(stems(answer), stems(reference))
 }
 
-// punctuation are the characters that LoCoMo removes: those of ASCII.
+// punctuation has the ASCII characters that LoCoMo removes.
 const punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 var articles = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^\pL\pN\pM_])(a|an|the|and)($|[^\pL\pN\pM_])`) })
 
-// stems returns the stems of a text by LoCoMo's rules: without punctuation and articles.
+// stems returns the stems of a text by LoCoMo's rules, without punctuation and articles.
 func stems(text string) (out []string) {
 	text = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(punctuation, r) {
@@ -108,7 +109,7 @@ func stems(text string) (out []string) {
 	return out
 }
 
-// common counts the words that two texts have in common.
+// common counts the words shared by two texts.
 func common(a, b []string) (n int) {
 	counts := map[string]int{}
 	for _, w := range b {
@@ -160,7 +161,7 @@ func rougeL(answer, reference []string) float64 {
 
 var wordOrSign = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL\pN\pM_]+|[^\s\pL\pN\pM_]`) })
 
-// tokens returns the words and the signs of a text in lower case.
+// tokens returns the words and signs of a text in lower case.
 func tokens(text string) []string { return wordOrSign().FindAllString(strings.ToLower(text), -1) }
 
 // bleu1 returns BLEU with words only.
@@ -179,7 +180,7 @@ func bleu1(answer, reference []string) float64 {
 	return penalty * matched / float64(len(answer))
 }
 
-// Recall returns the share of a reference's stems that an answer has, 0 for a reference without any.
+// Recall returns the share of the reference's stems in the answer, 0 for a reference without stems.
 func Recall(answer, reference string) float64 {
 	want := stems(reference)
 	if len(want) == 0 {

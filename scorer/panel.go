@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Member is a judge of a Panel, with the name of its recipe.
+// Member is a judge of a Panel with its recipe's name.
 type Member struct {
 	Recipe string
 	*Judge
@@ -18,11 +18,11 @@ type RecipeVerdict struct {
 	Verdict
 }
 
-// Panel judges every answer by several judges. The verdict is that of the first, the headline; those
-// of all are in Verdict.Recipes. It is safe for concurrent use if its judges are.
+// Panel scores every answer with several judges. The verdict is the first judge's, the headline;
+// Verdict.Recipes has the verdicts of all. It is safe for concurrent use if its judges are.
 type Panel struct{ members []Member }
 
-// NewPanel returns a panel of two judges or more, whose recipes have different names.
+// NewPanel returns a panel of two or more judges with distinct recipe names.
 func NewPanel(members ...Member) (*Panel, error) {
 	if len(members) < 2 {
 		return nil, errors.New("a panel has two judges or more")
@@ -50,8 +50,7 @@ func (p *Panel) Check(item Item) error {
 	return nil
 }
 
-// Score implements Scorer. An error of any judge is one of the panel: the verdict is then unscored,
-// and has what all have used.
+// Score implements Scorer. If any judge fails, the verdict is unscored and has the cost of all.
 func (p *Panel) Score(ctx context.Context, item Item) (Verdict, error) {
 	sum, recipes := Verdict{Cached: true}, make([]RecipeVerdict, 0, len(p.members))
 	for _, m := range p.members {

@@ -9,9 +9,9 @@ import (
 	"evalctl/internal/visible"
 )
 
-// matches reports whether a valid regular expression matches a part of an answer, as the answer is
-// or as visible.Text writes it. For the latter, the characters of typography in the expression
-// stand for those of a keyboard as well.
+// matches reports whether a valid regular expression matches part of an answer, either unchanged or
+// in the form of visible.Text. In the latter case, typographic characters in the expression also
+// match their keyboard equivalents.
 func matches(pattern, answer string) bool {
 	if regexp.MustCompile(pattern).MatchString(answer) {
 		return true
@@ -25,7 +25,7 @@ func matches(pattern, answer string) bool {
 	return err == nil && re.MatchString(visible.Text(answer))
 }
 
-// typed rewrites the literals and classes of an expression as they are in a text of visible.Text.
+// typed rewrites the literals and classes of an expression to the form of visible.Text.
 func typed(re *syntax.Regexp) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -49,13 +49,13 @@ func typed(re *syntax.Regexp) {
 	}
 }
 
-// typographic are the characters that people put into a class.
+// typographic are the typographic characters likely to occur in a class.
 var typographic = []rune("‘’‛ʼ“”„‟−‐‑–—\u00a0\u2007\u2009\u202f\u3000")
 
-// excludes reports whether a class has been written as what it excludes.
+// excludes reports whether a class was written as an exclusion.
 func excludes(class []rune) bool { return len(class) > 0 && class[len(class)-1] == unicode.MaxRune }
 
-// inClass reports whether a class, which is a list of ranges, has a character.
+// inClass reports whether a class, a list of ranges, contains a character.
 func inClass(class []rune, r rune) bool {
 	for i := 0; i+1 < len(class); i += 2 {
 		if class[i] <= r && r <= class[i+1] {
@@ -65,8 +65,8 @@ func inClass(class []rune, r rune) bool {
 	return false
 }
 
-// Unmatchable says why an expression will not match what its author meant, and is empty if nothing
-// is known to be wrong. The boundaries and classes of RE2 know the letters of ASCII only.
+// Unmatchable explains why an expression will not match as its author intended, empty if no problem
+// is known. Boundaries and classes of RE2 cover ASCII letters only.
 func Unmatchable(pattern string) string {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil || !boundaryBesideLetter(tree) {
@@ -75,8 +75,7 @@ func Unmatchable(pattern string) string {
 	return `\b and \B see the letters of ASCII only: beside another letter write (?:^|\PL) and (?:\PL|$)`
 }
 
-// boundaryBesideLetter reports whether a word boundary of an expression is next to a letter that is
-// not ASCII.
+// boundaryBesideLetter reports whether a word boundary is next to a non-ASCII letter.
 func boundaryBesideLetter(re *syntax.Regexp) bool {
 	for i, sub := range re.Sub {
 		if boundaryBesideLetter(sub) {
@@ -92,7 +91,8 @@ func boundaryBesideLetter(re *syntax.Regexp) bool {
 	return false
 }
 
-// otherLetter reports whether an expression begins, or ends, with a letter that is not ASCII.
+// otherLetter reports whether an expression begins, or ends if last is set, with a non-ASCII
+// letter.
 func otherLetter(re *syntax.Regexp, last bool) bool {
 	switch {
 	case re.Op == syntax.OpLiteral && last:

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// stem returns the stem of a lower-case English word by Porter's algorithm with the extensions of
-// NLTK, which LoCoMo's token F1 uses.
+// stem returns the stem of a lower-case English word by Porter's algorithm with NLTK's extensions,
+// as used by LoCoMo's token F1.
 func stem(word string) string {
 	if s, ok := irregular[word]; ok {
 		return s
@@ -25,15 +25,15 @@ func stem(word string) string {
 	return stemEnd(word)
 }
 
-// irregular are words whose stem no rule finds.
+// irregular are words that the rules would stem wrongly.
 var irregular = map[string]string{
 	"sky": "sky", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "news": "news",
 	"innings": "inning", "inning": "inning", "outings": "outing", "outing": "outing",
 	"cannings": "canning", "canning": "canning", "howe": "howe", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed",
 }
 
-// consonants reports for each letter whether it is a consonant. A y is one at the start and after a
-// vowel.
+// consonants reports for each letter whether it is a consonant. A y is a consonant at the start and
+// after a vowel.
 func consonants(word string) (out []bool) {
 	for _, r := range word {
 		is := !strings.ContainsRune("aeiou", r)
@@ -70,8 +70,8 @@ func endsConsonant(word string) bool {
 	return len(flags) > 0 && flags[len(flags)-1]
 }
 
-// endsShort reports whether a word ends with consonant, vowel, consonant, the last not w, x or y, or
-// is a vowel and a consonant.
+// endsShort reports whether a word ends with consonant, vowel, consonant, the last not w, x or y,
+// or consists of a vowel and a consonant.
 func endsShort(word string) bool {
 	f := consonants(word)
 	n := len(f)
@@ -114,7 +114,7 @@ func stemPast(word string) string {
 	return word
 }
 
-// restore gives a word without -ed or -ing the end that it had before these.
+// restore gives a word without -ed or -ing its original ending.
 func restore(word string) string {
 	for _, end := range []string{"at", "bl", "iz"} {
 		if strings.HasSuffix(word, end) {
@@ -133,7 +133,7 @@ func restore(word string) string {
 	return word
 }
 
-// suffixRule replaces a suffix by another end.
+// suffixRule replaces a suffix.
 type suffixRule struct{ suffix, end string }
 
 var (
@@ -152,7 +152,8 @@ var (
 	}
 )
 
-// replaceSuffix applies the first rule whose suffix the word has, if the rest has the measure.
+// replaceSuffix applies the first rule whose suffix matches, if the rest has at least the given
+// measure.
 func replaceSuffix(word string, least int, rules []suffixRule) string {
 	for _, r := range rules {
 		if before, ok := strings.CutSuffix(word, r.suffix); ok {

@@ -10,24 +10,23 @@ import (
 	"strings"
 )
 
-// Prompts are the texts that a judge sends to its model. Whatever they say, the reply must be
-// {"score": <number from 0 to 1>, "reason": "<text>"}, unless they have Labels.
+// Prompts are the texts that a judge sends to its model. Unless they have Labels, the reply must be
+// {"score": <number from 0 to 1>, "reason": "<text>"}.
 type Prompts struct {
 	// Scorer is the name of the scorer that uses the prompts (see Kind); empty means "judge".
 	Scorer string
-	// Name identifies the prompts in results. It must change whenever any part of them does.
+	// Name identifies the prompts in results. It must change with any part of them.
 	Name string
-	// System is the instruction.
+	// System is the system message.
 	System string
-	// User returns the user message for an item. Others wrote the texts of an item, so the message
-	// must quote them in a way that none of them can end.
+	// User returns the user message for an item. The item's texts are untrusted, so the message
+	// must quote them so that none of them can end its own quotation.
 	User func(Item) string
-	// Repair is sent after a reply that could not be used. It contains %v once, which is replaced
-	// with the problem.
+	// Repair is sent after an unusable reply. It contains %v once, for the problem.
 	Repair string
-	// Labels is set if the model replies with a word for right or wrong.
+	// Labels is set if the model replies with a word.
 	Labels *Labels
-	// offline is the verdict of the offline judge, nil for that by the type of the question.
+	// offline is the verdict of the offline judge, by default by question type.
 	offline func(Item) (score float64, reason string)
 }
 
@@ -37,8 +36,8 @@ func DefaultPrompts() Prompts {
 	return Prompts{Name: "judge-1", System: promptText("judge"), User: jsonMessage, Repair: repairPrompt}
 }
 
-// SHA256 returns a digest of Name, System and Repair in lower-case hexadecimal. Results with the
-// same digest were judged alike. User is code, which only Name identifies.
+// SHA256 returns a digest of Name, System and Repair in lower-case hexadecimal. Results with equal
+// digests were judged alike. User is code, identified only by Name.
 func (p Prompts) SHA256() string {
 	h := sha256.New()
 	for _, part := range []string{p.Name, p.System, p.Repair} {
@@ -61,7 +60,7 @@ func (p Prompts) check() error {
 	return nil
 }
 
-// repair returns the message that follows a reply with a problem.
+// repair returns the message after a reply with a problem.
 func (p Prompts) repair(problem error) string {
 	return strings.Replace(p.Repair, "%v", problem.Error(), 1)
 }
@@ -89,8 +88,8 @@ func objectMessage(texts any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// CriterionPrompts returns the prompts of a judge that applies one criterion of a check. The user
-// message is one JSON object, as in DefaultPrompts.
+// CriterionPrompts returns prompts that apply one criterion of a check. The user message is one
+// JSON object, as in DefaultPrompts.
 func CriterionPrompts() Prompts {
 	return Prompts{
 		Scorer: checksName, Name: "criterion-1",
@@ -98,7 +97,7 @@ func CriterionPrompts() Prompts {
 	}
 }
 
-// criterionMessage returns the texts of an item whose reference is a criterion as one JSON object.
+// criterionMessage returns an item whose reference is a criterion as one JSON object.
 func criterionMessage(item Item) string {
 	return objectMessage(struct {
 		Question     string `json:"question"`
@@ -108,7 +107,7 @@ func criterionMessage(item Item) string {
 	}{item.Question, item.QuestionDate, item.Reference, item.Answer})
 }
 
-// truncate cuts an answer at maxCandidate characters and appends a note that it was cut.
+// truncate cuts an answer at maxCandidate characters and appends a note.
 func truncate(answer string) string {
 	n := 0
 	for i := range answer {

@@ -14,16 +14,16 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// maxPromptFile is the largest file of a prompt, in bytes.
+// maxPromptFile limits the size of a prompt file in bytes.
 const maxPromptFile = 64 << 10
 
-// LoadPrompts returns ReplayPrompts with the system prompts in dir in place of its own: <type>.txt
-// is the one for questions of that type, under the name "file:<type>". A type without a file keeps
-// its prompts. The user message stays a JSON object with the fields that ReplayPrompts describes,
-// and the reply must have the same form as theirs.
+// LoadPrompts returns ReplayPrompts with system prompts replaced by files in dir: <type>.txt
+// replaces the one for questions of that type, under the name "file:<type>". A type without a file
+// keeps its prompts. The user message and the required form of the reply stay those of
+// ReplayPrompts.
 //
-// LoadPrompts returns an error with the path for a file of any other name, one that is empty, not
-// UTF-8 or larger than 64 KiB, and for a folder without files.
+// LoadPrompts returns an error with the path for a file with another name, for one that is empty,
+// not UTF-8 or larger than 64 KiB, and for a folder without files.
 func LoadPrompts(dir string) (PromptSet, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The types of questions that are judged by different rules.
+// The question types that are judged by different rules.
 const (
 	TypeStandard        = "standard"
 	TypeTemporal        = "temporal"         // a count of days, weeks or months may be off by one
@@ -18,18 +18,17 @@ const (
 	TypeAbstention      = "abstention"       // the right answer is that it is not known
 )
 
-// types has all types in the order of digests and tables.
+// types has all types in the order used for digests and tables.
 var types = []string{TypeStandard, TypeTemporal, TypeKnowledgeUpdate, TypePreference, TypeAbstention}
 
 // Types returns the types of questions, TypeStandard first.
 func Types() []string { return slices.Clone(types) }
 
-// PromptSet has the prompts of a judge by the type of the question.
+// PromptSet has a judge's prompts by question type.
 type PromptSet map[string]Prompts
 
-// Name identifies the prompts in results: the part of their names before a slash, each once, or the
-// whole name without one. It is "replay-1" for ReplayPrompts, and "replay-1, file:temporal" if a
-// file replaces those of one type.
+// Name identifies the prompts in results by the distinct parts of their names before a slash:
+// "replay-1" for ReplayPrompts, and "replay-1, file:temporal" if a file replaces one type's.
 func (s PromptSet) Name() string {
 	var names []string
 	for _, t := range s.types() {
@@ -41,8 +40,7 @@ func (s PromptSet) Name() string {
 	return strings.Join(names, ", ")
 }
 
-// SHA256 returns a digest over the types and the digests of their prompts in lower-case
-// hexadecimal.
+// SHA256 returns a digest of the types and their prompts' digests in lower-case hexadecimal.
 func (s PromptSet) SHA256() string {
 	h := sha256.New()
 	for _, t := range s.types() {
@@ -51,7 +49,7 @@ func (s PromptSet) SHA256() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// types returns the types of the set in the order of Types, unknown ones last.
+// types returns the set's types in the order of Types, unknown ones last.
 func (s PromptSet) types() []string {
 	var list []string
 	for _, t := range types {

@@ -8,7 +8,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// The names of the built-in recipes, by how much they ask of an answer.
+// The names of the built-in recipes, from the strictest to the most lenient.
 const (
 	RecipeStrict    = "strict"
 	RecipeBenchmark = "benchmark"
@@ -20,7 +20,7 @@ var recipeSets = map[string]func() PromptSet{
 	RecipeStrict: StrictPrompts, RecipeBenchmark: ReplayPrompts, RecipeGenerous: GenerousPrompts,
 }
 
-// RecipePrompts returns the prompts of a built-in recipe, by type. An error lists the recipes.
+// RecipePrompts returns the prompts of a built-in recipe by type. The error lists the recipes.
 func RecipePrompts(name string) (PromptSet, error) {
 	if set, ok := recipeSets[name]; ok {
 		return set(), nil
@@ -29,29 +29,29 @@ func RecipePrompts(name string) (PromptSet, error) {
 		name, strings.Join([]string{RecipeStrict, RecipeBenchmark, RecipeGenerous}, ", "))
 }
 
-// The versions are part of the names of the prompts. A change of any of the texts needs another.
+// The versions are part of the prompts' names. Changing any text requires a new version.
 const (
 	replayVersion   = "replay-1"
 	strictVersion   = "strict-1"
 	generousVersion = "generous-1"
 )
 
-// ReplayPrompts returns the prompts for published benchmarks, one for each of Types. Unlike those
-// of DefaultPrompts they ask for 0 or 1, as benchmarks count questions and no parts of them.
+// ReplayPrompts returns the prompts for published benchmarks, one for each of Types. Unlike
+// DefaultPrompts they ask for 0 or 1, because benchmarks count whole questions.
 func ReplayPrompts() PromptSet { return recipeSet("replay", replayVersion, nil) }
 
-// StrictPrompts returns prompts by which an answer is right only if it states everything that the
-// reference does, and nothing else about what was asked.
+// StrictPrompts returns prompts that accept an answer only if it states everything in the reference
+// and nothing else about the subject of the question.
 func StrictPrompts() PromptSet { return recipeSet("strict", strictVersion, strictOffline) }
 
-// GenerousPrompts returns prompts as lenient as those of several published evaluations: an answer is
-// right if it is on the topic and agrees with the reference in some part.
+// GenerousPrompts returns prompts as lenient as several published evaluations: an answer is right
+// if it is on the topic and agrees with some part of the reference.
 func GenerousPrompts() PromptSet { return recipeSet("generous", generousVersion, generousOffline) }
 
 const replayRepair = `Your reply could not be used: %v. Decide on the same candidate_answer again. Reply with exactly one JSON object and nothing else, without code fences: {"score": <1 if it is right, 0 if it is wrong>, "reason": "<one short sentence>"}`
 
-// recipeSet returns the prompts in a folder: the rules of each type, of which those with a fact as
-// reference share the file facts, between what all recipes begin and end with.
+// recipeSet returns the prompts in a folder. Each type's rules stand between the common
+// introduction and closing. Types with a fact as reference include the file facts.
 func recipeSet(dir, version string, offline func(Item) (float64, string)) PromptSet {
 	set := PromptSet{}
 	for _, t := range types {
@@ -67,7 +67,7 @@ func recipeSet(dir, version string, offline func(Item) (float64, string)) Prompt
 //go:embed prompts
 var promptTexts embed.FS
 
-// promptText returns the text of a file in the folder prompts.
+// promptText returns a file of the folder prompts.
 func promptText(name string) string {
 	text, err := promptTexts.ReadFile("prompts/" + name + ".txt")
 	if err != nil {
@@ -76,7 +76,7 @@ func promptText(name string) string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-// strictOffline passes what the offline judge finds right in every part.
+// strictOffline passes only a full score of the offline judge.
 func strictOffline(item Item) (float64, string) {
 	score, reason := fakeVerdict(item)
 	if score < 1 {

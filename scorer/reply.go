@@ -12,28 +12,28 @@ import (
 	"evalctl/internal/llm"
 )
 
-// grade is a verdict that a reply states.
+// grade is a verdict stated in a reply.
 type grade struct {
 	score  float64
 	reason string
 }
 
-// objectForm is the form of verdicts that are JSON objects.
+// objectForm is a form of verdict as a JSON object.
 type objectForm struct {
-	// key is one that every verdict has.
+	// key is a key that every verdict has.
 	key string
-	// read reads an object. ok is false if the object is not meant as a verdict; problem says why it is
-	// not one.
+	// read parses an object. ok is false if the object is not meant as a verdict; problem says why
+	// a verdict is unusable.
 	read func(o jsonobj.Object) (g grade, ok bool, problem error)
 }
 
-// maxBroken is how many braces of a text may begin nothing that is JSON. A reply with more is not
-// read, because each of them costs time.
+// maxBroken is how many braces in a text may fail to begin JSON. A reply with more is rejected,
+// because each brace costs time.
 const maxBroken = 1000
 
-// readReply returns the one verdict in a reply. Whatever is around it is not read: prose, a code
-// fence, a block of thoughts. There is none if the reply states two that differ, or states only what
-// a text of the item says, which the model may have quoted.
+// readReply returns the only verdict in a reply. It ignores surrounding prose, code fences and
+// thoughts. It returns an error if the reply states two different verdicts, or only one that a text
+// of the item states, which the model may have quoted.
 func readReply(text string, item Item, form objectForm) (grade, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -69,8 +69,8 @@ func readReply(text string, item Item, form objectForm) (grade, error) {
 
 var errNoVerdict = errors.New("it has no JSON object that is a verdict")
 
-// gradesIn returns the verdicts that are objects of a text, those within other objects left out. The
-// error is the one of a verdict that cannot be used, or that is not JSON.
+// gradesIn returns the verdicts among the outermost objects of a text. The error describes an
+// unusable verdict or bad JSON.
 func gradesIn(text string, form objectForm) (out []grade, problem error) {
 	rest, err := eachObject(text, func(o jsonobj.Object) error {
 		g, ok, err := form.read(o)
@@ -88,7 +88,7 @@ func gradesIn(text string, form objectForm) (out []grade, problem error) {
 	return out, err
 }
 
-// eachObject calls f with the objects of a text, and returns the text without them.
+// eachObject calls f with each object in a text and returns the text without them.
 func eachObject(text string, f func(jsonobj.Object) error) (rest string, err error) {
 	var b strings.Builder
 	for broken := 0; ; {
@@ -113,7 +113,7 @@ func eachObject(text string, f func(jsonobj.Object) error) (rest string, err err
 	}
 }
 
-// keyIn reports whether a text has the key of a verdict.
+// keyIn reports whether a text contains a verdict's key.
 func (f objectForm) keyIn(text string) bool {
 	for {
 		_, after, ok := strings.Cut(text, strconv.Quote(f.key))
@@ -127,7 +127,7 @@ func (f objectForm) keyIn(text string) bool {
 	}
 }
 
-// quotes reports whether a text of the item has a verdict.
+// quotes reports whether a text of the item states the verdict.
 func (i Item) quotes(g grade, form objectForm) bool {
 	for _, text := range i.texts() {
 		quoted := false
@@ -143,10 +143,10 @@ func (i Item) quotes(g grade, form objectForm) bool {
 	return false
 }
 
-// texts returns the texts of an item that its judge reads.
+// texts returns the item's texts that a judge reads.
 func (i Item) texts() []string { return []string{i.Answer, i.Question, i.Reference} }
 
-// scoreForm is the form of {"score": number, "reason": string}. It ignores other keys, and rejects
+// scoreForm is the form {"score": number, "reason": string}. It ignores other keys, and rejects
 // missing and repeated ones.
 var scoreForm = objectForm{"score", readScore}
 

@@ -7,24 +7,24 @@ import (
 	"math"
 )
 
-// ErrNoGold means that an item has no gold, so that its retrieval cannot be scored.
+// ErrNoGold means that an item's retrieval cannot be scored because it has no gold.
 var ErrNoGold = errors.New("no gold")
 
-// Retrieval scores what was retrieved rather than what was answered: the share of an item's gold
-// among the first TopK documents, or of its evidence in the first TopK passages. It uses no network.
+// Retrieval scores the retrieval instead of the answer: the share of an item's gold in the first
+// TopK documents, or of its evidence in the first TopK passages. It uses no network.
 type Retrieval struct {
 	// TopK is at least 1.
 	TopK int
-	// Evidence is set to score by evidence. A run does so if any of its questions has evidence: the
-	// scores of one run are by one kind of gold.
+	// Evidence selects scoring by evidence. A run uses it if any question has evidence, so that all
+	// its scores use the same kind of gold.
 	Evidence bool
 }
 
 // Name is "retrieval".
 func (Retrieval) Name() string { return "retrieval" }
 
-// Check returns ErrNoGold for an item without gold, or without evidence if that counts. It rejects gold without a path and gold whose
-// gain is not a finite number above 0.
+// Check returns ErrNoGold for an item without gold, or without evidence if Evidence is set. It
+// rejects gold without a path or with a gain that is not finite and above 0.
 func (s Retrieval) Check(item Item) error {
 	switch {
 	case s.Evidence && len(item.Evidence) == 0:
@@ -44,7 +44,7 @@ func (s Retrieval) Check(item Item) error {
 	return nil
 }
 
-// Score fails only for an item that Check does not accept.
+// Score fails only for an item rejected by Check.
 func (s Retrieval) Score(_ context.Context, item Item) (Verdict, error) {
 	if err := s.Check(item); err != nil {
 		return Verdict{}, err

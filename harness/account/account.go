@@ -1,6 +1,6 @@
-// Package account is the money of one command: what all models together may cost, what they have
-// cost, and the bill. It joins the ledger, in which evalctl's own requests are, with the gateways
-// through which daemons call their models that were started.
+// Package account manages the money of one command: a cap on the cost of all models together, the
+// cost so far, and the bill. It combines the ledger of evalctl's own requests with the gateways
+// through which started daemons call their models.
 package account
 
 import (
@@ -18,23 +18,23 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Config says what is counted.
+// Config configures Open.
 type Config struct {
-	// The ledger is in Dir, with a name of Name, which is what is measured, and of Started, when the
-	// command began that created it.
+	// The ledger is stored in Dir. Its name consists of Name and Started, the start of the command
+	// that created it.
 	Dir, Name string
 	Started   time.Time
-	// Limit is how much all models together may cost, nil for any amount.
+	// Limit caps the cost of all models together, nil for no cap.
 	Limit  *llm.USD
 	Prices llm.Prices
 	// Paid is set if evalctl's own requests may cost money.
 	Paid bool
-	// Daemons are the models that started daemons call, by the name of what is measured.
+	// Daemons are the models called by started daemons, by the name of the target.
 	Daemons map[string]gateway.Models
 }
 
-// Account is the money of a command. A nil *Account is that of one which calls no model that may
-// cost something. Its methods may be called concurrently, but for Close and Remove.
+// Account has the money of a command. A nil *Account belongs to a command that calls no model with
+// a cost. Its methods are safe for concurrent use, except Close and Remove.
 type Account struct {
 	books  *ledger.Ledger
 	gates  map[string]*gateway.Gates
@@ -42,9 +42,8 @@ type Account struct {
 	closed bool
 }
 
-// Open returns the account of a command that begins, or one that is resumed with the ledger that it
-// left behind. before is what it had spent on a judge if it has no ledger. The caller must call
-// Close.
+// Open returns the account of a new command, or of a resumed one with its ledger. before is the
+// earlier spending on a judge if a resumed command has no ledger. The caller must call Close.
 func Open(c Config, resume bool, before llm.USD) (_ *Account, err error) {
 	a := &Account{name: c.Name, gates: map[string]*gateway.Gates{}}
 	for name, m := range c.Daemons {
@@ -94,7 +93,7 @@ func (c Config) open(resume bool, before llm.USD) (*ledger.Ledger, error) {
 	return l, err
 }
 
-// Environment returns the variables that have a daemon use its gateways, NAME=VALUE.
+// Environment returns the variables NAME=VALUE that make a daemon use its gateways.
 func (a *Account) Environment(name string) []string {
 	if a == nil || a.gates[name] == nil {
 		return nil
@@ -102,7 +101,7 @@ func (a *Account) Environment(name string) []string {
 	return a.gates[name].Environment()
 }
 
-// Judge returns the account of requests to judges.
+// Judge returns the account for requests to judges.
 func (a *Account) Judge() llm.Account {
 	if a == nil {
 		return llm.NewAccount(nil)
@@ -110,9 +109,10 @@ func (a *Account) Judge() llm.Account {
 	return a.books.Account(ledger.Judge, a.name)
 }
 
-// Enter says what a daemon calls its models for until the caller leaves: ledger.Actor while it is
-// asked, ledger.Ingest while it is given documents or sessions. It waits until the daemon does
-// nothing of the other phase, so that each of its requests is counted for the right one.
+// Enter sets the phase of a daemon's model requests until the caller calls leave: ledger.Actor
+// while it answers questions, ledger.Ingest while it is given documents or sessions. Enter waits
+// until the daemon does nothing of the other phase, so that each request is counted in the right
+// one.
 func (a *Account) Enter(name string, p ledger.Phase) (leave func()) {
 	if a == nil || a.gates[name] == nil {
 		return func() {}
@@ -120,8 +120,8 @@ func (a *Account) Enter(name string, p ledger.Phase) (leave func()) {
 	return a.gates[name].Enter(p)
 }
 
-// Watch returns a context that ends when a request of a daemon was rejected that would have cost
-// too much, or whose cost is not known. The reason is its cause.
+// Watch returns a context that ends when a daemon's request is rejected because it would cost too
+// much or its cost is unknown. The reason is the cause of the context.
 func (a *Account) Watch(ctx context.Context) (_ context.Context, stop func()) {
 	stop = func() {}
 	if a == nil {
@@ -136,7 +136,7 @@ func (a *Account) Watch(ctx context.Context) (_ context.Context, stop func()) {
 	return ctx, stop
 }
 
-// Spent returns what was spent so far, what may have been charged included.
+// Spent returns the spending so far, including possible charges.
 func (a *Account) Spent() llm.USD {
 	if a == nil {
 		return 0
@@ -144,11 +144,11 @@ func (a *Account) Spent() llm.USD {
 	return a.books.Spent()
 }
 
-// Write writes a run that has ended, with its cost, and returns the path of the result. The ledger
-// of one that can be resumed is kept.
+// Write writes an ended run with its cost, and returns the path of the result. It keeps the ledger
+// of a run that can be resumed.
 //
-// answers is set if the daemon is configured with a model for its answers. If it has asked none, it
-// has another model, or one whose cost is not counted, and the result says so.
+// answers is set if the daemon is configured with a model for its answers. If it never called the
+// model, it uses another one, or one whose cost is not counted, and the result says so.
 func (a *Account) Write(ctx context.Context, e *harness.EndedRun, answers bool) (path string, err error) {
 	if err := a.Fill(context.WithoutCancel(ctx), &e.Result.Cost.Spending, e.OwnPath()); err != nil {
 		return "", errors.Join(e.Stopped, err)
@@ -163,7 +163,7 @@ func (a *Account) Write(ctx context.Context, e *harness.EndedRun, answers bool) 
 	return path, err
 }
 
-// Fill sets the total of a cost, its parts and its bill, which is written beside the result file
+// Fill sets the total of a cost, its parts and its bill, which it writes next to the result file
 // own. The daemon must have been stopped.
 func (a *Account) Fill(ctx context.Context, c *result.Spending, own string) error {
 	if a == nil {
@@ -205,8 +205,8 @@ func (a *Account) Close() error {
 	return errors.Join(a.closeGates(), a.books.Close())
 }
 
-// Remove closes the account and deletes the ledger. It is called once nothing is left to resume:
-// the bill has what the ledger had.
+// Remove closes the account and deletes the ledger. Call it once nothing is left to resume: the
+// bill replaces the ledger.
 func (a *Account) Remove() error {
 	if a == nil || a.closed {
 		return nil

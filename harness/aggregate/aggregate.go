@@ -1,6 +1,6 @@
 // Package aggregate computes the figures and the verdict of a run from the records of its
-// questions. A Sum adds up records one at a time, and Fill sets everything in a result that follows
-// from them. The order of the records does not matter, so that workers may finish in any order.
+// questions. A Sum adds up records one at a time, in any order, and Fill sets every figure in a
+// result that depends on them.
 package aggregate
 
 import (
@@ -14,28 +14,28 @@ import (
 	"evalctl/scorer"
 )
 
-// Sum adds up records. It needs a few bytes for each question. It is not safe for concurrent use.
+// Sum adds up records. It uses a few bytes per question. It is not safe for concurrent use.
 type Sum struct {
 	counts result.Counts
-	// goldMissed is the number of answered questions with gold documents of which none was
-	// retrieved, grounded the number of passed ones of each grounding.
+	// goldMissed is the number of answered questions with gold documents, none of them retrieved.
+	// grounded is the number of passed questions by grounding.
 	goldMissed int
-	// goldAsked is the number of answered questions with gold documents, goldLost the number of those
-	// in goldMissed that did not pass either.
+	// goldAsked is the number of answered questions with gold documents, and goldLost how many of
+	// goldMissed also did not pass.
 	goldAsked, goldLost int
 	grounded            [result.GroundedByQuote + 1]int
-	// loss attributes the questions that did not pass, as in a scenario with a reader.
+	// loss attributes the failed questions as in a scenario with a reader.
 	loss    result.Loss
 	retried int
 	leaks   result.LeakFigures
-	// first counts the first tries; again of them were not the last.
+	// first counts the first tries; again of them were repeated.
 	first  struct{ passed, total, again int }
 	tags   map[string]*result.TagFigures
 	checks map[string]*checkSum // by label
 	panel  panelSum
 	votes  voteSum
-	// both counts the questions that have two tags, the second of which may name a cluster. The first
-	// is empty for all questions.
+	// both counts the questions by pairs of tags; the second may name a cluster. The first is empty
+	// for all questions.
 	both  map[string]map[string]*attempts
 	modes map[string]int
 	// modesUnknown is the number of answers without a mode.
@@ -44,10 +44,10 @@ type Sum struct {
 	models       map[string]int
 	prompts      map[string]int
 	reader       result.TokenSums
-	// readers has the tokens of reader by model, which prices, if set, price.
+	// readers has the reader tokens by model, priced by prices if set.
 	readers map[string]result.TokenSums
 	prices  *result.ReaderPrices
-	// cost is what judging the records cost.
+	// cost is the cost of judging the records.
 	cost result.Cost
 
 	versus *versus // nil without a baseline
@@ -62,7 +62,7 @@ type Sum struct {
 	text      []float64 // the times to the first text of the streamed ones
 }
 
-// New returns an empty Sum of records of answers with this top-k, at least 1.
+// New returns an empty Sum for records of answers with this top-k, at least 1.
 func New(topK int) *Sum {
 	return &Sum{
 		tags: map[string]*result.TagFigures{}, both: map[string]map[string]*attempts{}, modes: map[string]int{},
@@ -72,13 +72,13 @@ func New(topK int) *Sum {
 	}
 }
 
-// PriceReaders lets Fill price the tokens that the daemon reported for its readers.
+// PriceReaders makes Fill price the reader tokens reported by the daemon.
 func (s *Sum) PriceReaders(p result.ReaderPrices) { s.prices = &p }
 
-// Finished returns the number of records that were added.
+// Finished returns the number of added records.
 func (s *Sum) Finished() int { return s.counts.Finished() }
 
-// Add counts one finished record.
+// Add adds one finished record.
 func (s *Sum) Add(r result.Record) {
 	s.counts.Add(r)
 	s.versus.add(r)
@@ -140,7 +140,7 @@ func (s *Sum) addFirst(r result.Record) {
 	}
 }
 
-// firstTryRate returns the pass rate of the first tries, nil if they were the only ones.
+// firstTryRate returns the pass rate of the first tries, nil if nothing was tried again.
 func (s *Sum) firstTryRate() *result.FirstTryRate {
 	f := s.first
 	if f.again == 0 {
@@ -151,7 +151,7 @@ func (s *Sum) firstTryRate() *result.FirstTryRate {
 	}
 }
 
-// addBoth counts a record for a tag and each of its tags that may name a cluster.
+// addBoth counts a record for a tag together with each of its tags that may name a cluster.
 func (s *Sum) addBoth(tag string, clusters []string, passed bool) {
 	for _, other := range clusters {
 		if other == tag {
@@ -164,9 +164,9 @@ func (s *Sum) addBoth(tag string, clusters []string, passed bool) {
 	}
 }
 
-// clusterTags returns the tags of a record that may name a cluster, and its brain as such a tag. There
-// are none if it does not count, or has more of them than the question of a dataset may have: each is
-// counted for each of its tags.
+// clusterTags returns the tags of a record that may name a cluster, including its brain as a tag.
+// It returns none if the record does not count, or has more such tags than a question in a dataset
+// may have, since each is counted for each of its tags.
 func clusterTags(r result.Record) []string {
 	if !r.Outcome.Counts() {
 		return nil
@@ -186,7 +186,7 @@ func clusterTags(r result.Record) []string {
 	return out
 }
 
-// clusterTag returns the tag that names the clusters of a result, empty for none.
+// clusterTag returns the tag that names a result's clusters, empty for none.
 func clusterTag(res *result.Result) string {
 	if tag := res.Settings.ClusterTag; tag != result.NoClusters {
 		return tag
@@ -194,7 +194,7 @@ func clusterTag(res *result.Result) string {
 	return ""
 }
 
-// addAnswer counts what only the record of an answer contains.
+// addAnswer counts what only records of answers contain.
 func (s *Sum) addAnswer(r result.Record) {
 	if took := r.Took(); took != nil {
 		s.addTime(&r, *took)
@@ -231,7 +231,7 @@ func (s *Sum) addTime(r *result.Record, took float64) {
 	}
 }
 
-// addReader adds what a reader used for an answer, unless no model was called.
+// addReader adds a reader's usage for an answer, unless no model was called.
 func addReader(readers map[string]result.TokenSums, model string, u *protocol.Usage) {
 	if u == nil || u.InputTokens+u.OutputTokens == 0 {
 		return
@@ -241,9 +241,9 @@ func addReader(readers map[string]result.TokenSums, model string, u *protocol.Us
 	readers[model] = sums
 }
 
-// Fill sets the figures of res to those of the records. The cluster tag in res.Settings, the
-// repeats in res.Identity, OwnQuestions and what of the judge's cost is in no record must be set.
-// The maps of res belong to s: no record may be added after Fill while res is in use.
+// Fill sets the figures of res. The cluster tag in res.Settings, the repeats in res.Identity,
+// OwnQuestions and any judging cost outside the records must be set already. res shares maps with
+// s, so no record may be added while res is in use.
 func (s *Sum) Fill(res *result.Result) {
 	n := s.counts
 	res.Total, res.Passed, res.Counts = n.Total, n.Passed, n
@@ -293,7 +293,7 @@ func (s *Sum) Fill(res *result.Result) {
 	}
 }
 
-// goldOf returns the kind of gold that scores retrieval.
+// goldOf returns the kind of gold for scoring retrieval.
 func goldOf(res *result.Result) result.GoldKind {
 	byDocument := res.Identity.Scorer == scorer.Retrieval{}.Name() && !res.Identity.Scenario.ScoresEvidence(res.Mapped != nil)
 	switch {
@@ -305,7 +305,7 @@ func goldOf(res *result.Result) result.GoldKind {
 	return ""
 }
 
-// withOwn returns the tokens of the readers, those for evalctl's own questions included.
+// withOwn returns the reader tokens including evalctl's own questions.
 func (s *Sum) withOwn(questions []result.OwnQuestion) map[string]result.TokenSums {
 	all := maps.Clone(s.readers)
 	for _, q := range questions {
@@ -314,8 +314,8 @@ func (s *Sum) withOwn(questions []result.OwnQuestion) map[string]result.TokenSum
 	return all
 }
 
-// costOf returns the cost of the records and of the requests in given.Unassigned, with the cap and
-// the unpriced model of given.
+// costOf returns the cost of the records and of given.Unassigned, with the cap and the unpriced
+// model of given.
 func (s *Sum) costOf(given result.Cost) result.Cost {
 	c := s.cost
 	c.Spending, c.UnpricedModel, c.Unassigned = given.Spending, given.UnpricedModel, given.Unassigned
@@ -324,7 +324,7 @@ func (s *Sum) costOf(given result.Cost) result.Cost {
 	return c
 }
 
-// PassInterval returns the Wilson interval of a pass rate, nil if there is none.
+// PassInterval returns the Wilson interval of a pass rate, nil without questions.
 func PassInterval(n result.Counts) *result.Interval {
 	if n.Total == 0 {
 		return nil
@@ -333,16 +333,15 @@ func PassInterval(n result.Counts) *result.Interval {
 	return &result.Interval{Method: "wilson", Confidence: confidence, Low: lo, High: hi}
 }
 
-// Judge sets the gate of res to the verdict on a run that has a floor. Fill must have been called,
-// and Stopped, Planned, Clustered, Settings and the identity's scenario, on which the verdict
-// depends, be set.
+// Judge sets the gate of res to the verdict on the run. Call Fill first, and set Stopped, Planned,
+// Clustered, Settings and the identity's scenario, on which the verdict depends.
 func (s *Sum) Judge(res *result.Result) {
 	res.Gate = newGate(res, s.loss, s.tagGates(res), s.versus.gate(clusterTag(res)))
 }
 
-// JudgeGiven is Judge with a comparison that was made before, whose baseline is not at hand: its
-// lists of questions, its margin and the pairs on which the runs agree are those of base, and the
-// rest follows from them. base does not change.
+// JudgeGiven is Judge with an earlier comparison whose baseline file is not available. The lists of
+// questions, the margin and the pairs on which both runs agree are taken from base, which is not
+// modified; the rest is computed.
 func (s *Sum) JudgeGiven(res *result.Result, base *result.BaselineGate) {
 	g := *base
 	g.OnlyRun, g.OnlyBaseline = len(g.Fixed), len(g.Broke)

@@ -9,9 +9,10 @@ import (
 	"evalctl/internal/stats"
 )
 
-// The bootstrap of retrieval measures draws at most mostDraws questions or clusters for a measure,
-// between leastResamples and mostResamples times. Below fewestUnits it is too narrow, above
-// mostUnits it takes long and its interval is that of the t distribution: there it is the latter.
+// The bootstrap of retrieval measures draws at most mostDraws questions or clusters per measure, in
+// leastResamples to mostResamples resamples. Outside fewestUnits to mostUnits, the t interval is
+// used: with fewer units the bootstrap is too narrow, and with more it is slow and agrees with the
+// t interval.
 const (
 	fewestUnits    = 5
 	mostUnits      = 10_000
@@ -24,8 +25,9 @@ const (
 // primaries is the number of primary metrics.
 const primaries = 5
 
-// unit is what the bootstrap draws: a question, or a cluster of questions. It has their number, and
-// the sums of their primary metrics in units of 1e-9, so that the order of adding does not matter.
+// unit is a question or a cluster of questions, drawn as a whole by the bootstrap. It has the
+// number of questions and the sums of their primary metrics in units of 1e-9, so that the order of
+// adding does not matter.
 type unit struct {
 	size int64
 	sums [primaries]int64
@@ -38,8 +40,8 @@ func (u *unit) add(values [primaries]int64) {
 	}
 }
 
-// unitSum keeps the units of records, as far as they do not follow from the figures by tag: 48
-// bytes for each brain, each repeated question, and each other question up to mostUnits.
+// unitSum keeps the units that cannot be derived from the figures by tag: 48 bytes for each brain,
+// each repeated question, and each other question up to mostUnits.
 type unitSum struct {
 	brains, repeated map[string]*unit
 	single           []unit // of questions that are asked once
@@ -70,9 +72,9 @@ func (s *unitSum) add(r result.Record, values [primaries]int64) {
 	s.single = append(s.single, unit{1, values})
 }
 
-// unitsOf returns the units of the questions with gold, with the name of the clusters that they
-// are, empty if they are single questions. They are nil if there are too many questions to keep. ok
-// is false if a question is in no cluster, or in several.
+// unitsOf returns the units of the questions with gold. cluster is the name of the clusters, empty
+// for single questions. units is nil if there are too many questions to keep. ok is false if a
+// question is in no cluster or in several.
 func (m *retrievalSum) unitsOf(res *result.Result) (cluster string, units []unit, ok bool) {
 	clusters := map[string]*unit{}
 	switch tag := res.Settings.ClusterTag; {
@@ -101,7 +103,7 @@ func (m *retrievalSum) unitsOf(res *result.Result) (cluster string, units []unit
 	return cluster, units, size == int64(m.all.n)
 }
 
-// unitOf returns the questions of f as one cluster.
+// unitOf returns the questions of f as a cluster.
 func (m *retrievalSum) unitOf(f *accumulator) *unit {
 	u := &unit{size: int64(f.n)}
 	for i, at := range m.primary {
@@ -112,13 +114,13 @@ func (m *retrievalSum) unitOf(f *accumulator) *unit {
 	return u
 }
 
-// intervalKey is what the intervals of a sum depend on.
+// intervalKey has everything that the intervals of a sum depend on.
 type intervalKey struct {
 	cluster   string
 	questions int
 }
 
-// intervals sets the intervals of the primary metrics. It computes them once for the same records.
+// intervals sets the intervals of the primary metrics. It caches them for unchanged records.
 func (m *retrievalSum) intervals(r *result.Retrieval, res *result.Result) {
 	key := intervalKey{res.Settings.ClusterTag, m.all.n}
 	if m.known == nil || m.knownFor != key {
@@ -164,10 +166,10 @@ func (m *retrievalSum) computeIntervals(r *result.Retrieval, res *result.Result)
 	}
 }
 
-// unitInterval returns the interval of primary metric i over units, with the method that b implies;
-// ok is false if the units do not differ in it.
+// unitInterval returns the interval of primary metric i over units by the method in b; ok is false
+// if all units are equal.
 func unitInterval(units []unit, i int, b *result.IntervalBasis) (_ result.Interval, ok bool) {
-	// Sorted, so that the resamples do not depend on the order of the records.
+	// Sorted so that the resamples do not depend on the order of the records.
 	slices.SortFunc(units, func(x, y unit) int {
 		return cmp.Or(cmp.Compare(x.sums[i], y.sums[i]), cmp.Compare(x.size, y.size))
 	})
@@ -183,8 +185,7 @@ func unitInterval(units []unit, i int, b *result.IntervalBasis) (_ result.Interv
 		d := sums[k] - sizes[k]*mean
 		squares += d * d
 	}
-	// The squared standard error, with the correction for few clusters. Rounding alone can cause as
-	// much as the limit.
+	// The squared standard error, corrected for few clusters. The limit allows for rounding errors.
 	c := float64(len(units))
 	variance := squares / float64(n) / float64(n) * c / (c - 1)
 	if len(units) < 2 || variance*float64(n) < 1e-7 {

@@ -5,11 +5,11 @@ import (
 	"evalctl/scorer"
 )
 
-// checkSum adds up the questions that have checks of one label. Each counts once, however many of
-// these checks it has, so that the outcomes are as independent as those of the run.
+// checkSum adds up the questions with checks of one label. Each question counts once, however many
+// such checks it has, so that the outcomes are as independent as the run's.
 type checkSum struct {
 	figures result.TagFigures
-	// clusters has the outcomes by the tags that may name a cluster, repeats those by question, if
+	// clusters has the outcomes by tags that may name a cluster, and repeats by question if
 	// questions are asked several times.
 	clusters, repeats map[string]*attempts
 }
@@ -42,7 +42,7 @@ func count(by map[string]*attempts, key string, passed bool) {
 	by[key].add(passed)
 }
 
-// checkFigures returns the figures by check, nil unless the scorer applied checks.
+// checkFigures returns the figures by check, nil for another scorer.
 func (s *Sum) checkFigures(res *result.Result) map[string]*result.TagFigures {
 	if res.ScorerName != (scorer.Checks{}).Name() || len(s.checks) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (s *Sum) checkFigures(res *result.Result) map[string]*result.TagFigures {
 	return out
 }
 
-// interval returns the interval of the rate, as Sum.tagInterval does for a tag.
+// interval returns the interval of the rate, like Sum.tagInterval.
 func (c *checkSum) interval(res *result.Result) *result.Interval {
 	cluster := clusterTag(res)
 	by := inClusters(c.clusters, cluster)

@@ -10,9 +10,9 @@ import (
 	"evalctl/internal/stats"
 )
 
-// clustered returns the uncertainty of the pass rate of res by clusters: those of its cluster tag,
-// or else its questions, if they are asked several times. It is nil without clusters, for fewer
-// than two records, and if a record is not in exactly one cluster.
+// clustered returns the uncertainty of the pass rate of res over clusters: by its cluster tag, or
+// else by question if questions are repeated. It is nil without clusters, for fewer than two
+// records, and if a record is not in exactly one cluster.
 func (s *Sum) clustered(res *result.Result) *result.ClusteredRate {
 	tag := clusterTag(res)
 	var clusters map[string]attempts
@@ -27,7 +27,7 @@ func (s *Sum) clustered(res *result.Result) *result.ClusteredRate {
 	return clusteredBy(tag, clusters, s.counts.Total)
 }
 
-// inClusters returns those of counts that are of clusters of a tag.
+// inClusters returns the entries of counts whose tags name a cluster of this kind.
 func inClusters(counts map[string]*attempts, cluster string) map[string]attempts {
 	out := map[string]attempts{}
 	for tag, n := range counts {
@@ -44,9 +44,9 @@ func inCluster(tag, cluster string) bool {
 	return cluster != "" && strings.HasPrefix(tag, cluster+":")
 }
 
-// tagClusters returns the clusters of the questions with a tag, and the tag that names them, nil if
-// the questions are independent. So are those of one cluster, asked once: they are alike in what
-// the tag says.
+// tagClusters returns the clusters of the questions with a tag, and the tag that names the
+// clusters. It returns nil if the questions are independent. Questions of a single cluster also
+// count as independent if they are asked once.
 func (s *Sum) tagClusters(res *result.Result, tag string) (string, map[string]attempts) {
 	cluster := clusterTag(res)
 	if cluster != "" && !inCluster(tag, cluster) {
@@ -58,7 +58,7 @@ func (s *Sum) tagClusters(res *result.Result, tag string) (string, map[string]at
 	return "", nil
 }
 
-// clusteredTag is clustered for the questions with a tag.
+// clusteredTag is clustered for questions with a tag.
 func (s *Sum) clusteredTag(res *result.Result, tag string) *result.ClusteredRate {
 	name, clusters := s.tagClusters(res, tag)
 	if clusters == nil || s.tags[tag] == nil {
@@ -67,8 +67,8 @@ func (s *Sum) clusteredTag(res *result.Result, tag string) *result.ClusteredRate
 	return clusteredBy(name, clusters, s.tags[tag].Total)
 }
 
-// clusteredBy returns the uncertainty of the pass rate over clusters of a tag with total records,
-// nil for fewer than two of them and if the clusters have others.
+// clusteredBy returns the uncertainty of the pass rate of total records over clusters of a tag. It
+// is nil for fewer than two records, or if the clusters do not contain exactly total.
 func clusteredBy(tag string, clusters map[string]attempts, total int) *result.ClusteredRate {
 	m, n := meanOf(clusters)
 	if n < 2 || n != total {
@@ -81,9 +81,9 @@ func clusteredBy(tag string, clusters map[string]attempts, total int) *result.Cl
 	return out
 }
 
-// meanOf returns the pass rate over clusters, and the number of attempts in them.
+// meanOf returns the pass rate over clusters and their number of attempts.
 func meanOf(clusters map[string]attempts) (m stats.ClusteredMean, n int) {
-	// In order, so that the sums do not depend on that of the records.
+	// Sorted so that the sums do not depend on the order of the records.
 	var values []float64
 	var labels []int
 	for i, name := range slices.Sorted(maps.Keys(clusters)) {
@@ -94,8 +94,8 @@ func meanOf(clusters map[string]attempts) (m stats.ClusteredMean, n int) {
 	return stats.Clustered(values, labels, confidence), len(values)
 }
 
-// tagInterval returns the interval of the pass rate of a tag: over clusters, if the questions have
-// any, else Wilson's. It is nil if the clusters say nothing, such as a single one.
+// tagInterval returns the interval of a tag's pass rate: over clusters if the questions have any,
+// else Wilson's. It is nil if there is only a single cluster, for example.
 func (s *Sum) tagInterval(res *result.Result, tag string, n result.Counts) *result.Interval {
 	_, clusters := s.tagClusters(res, tag)
 	if clusters == nil || n.Total < 2 {
@@ -105,8 +105,9 @@ func (s *Sum) tagInterval(res *result.Result, tag string, n result.Counts) *resu
 	return clusterInterval(m)
 }
 
-// clusterInterval returns the interval of a pass rate. If all questions passed, or none did, the t
-// interval has no width however few they are; then it is Wilson's with a question for each cluster.
+// clusterInterval returns the interval of a pass rate over clusters. If all questions passed or
+// none did, the t interval has no width however few there are; Wilson's interval is then used with
+// one question per cluster.
 func clusterInterval(m stats.ClusteredMean) *result.Interval {
 	switch {
 	case m.SE > 0:

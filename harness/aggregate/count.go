@@ -13,7 +13,7 @@ func addTokens(sums *result.TokenSums, u *protocol.Usage) {
 	}
 }
 
-// addLoss counts a question that was lost at stage; an empty stage counts nothing.
+// addLoss counts a question lost at a stage; an empty stage counts nothing.
 func addLoss(l *result.Loss, stage result.Stage) {
 	switch stage {
 	case result.StageRetrieval:
@@ -29,8 +29,8 @@ func addLoss(l *result.Loss, stage result.Stage) {
 	}
 }
 
-// lossIn returns the counts of a scenario, as LostAt attributes them, from those of a scenario with
-// a reader.
+// lossIn converts the loss counts of a scenario with a reader to another scenario, as LostAt
+// attributes them.
 func lossIn(scenario result.Scenario, l result.Loss) result.Loss {
 	if !scenario.Reads() {
 		l.Unknown, l.Reader = l.Unknown+l.Reader, 0

@@ -8,14 +8,14 @@ import (
 	"evalctl/internal/stats"
 )
 
-// newGate judges res by its counts, clusters, Stopped, Planned, Settings and the scenario in its
-// identity. loss counts its questions as in a scenario with a reader. tags are the verdicts by the
-// floors of tags. base is the comparison with the baseline, nil without one.
+// newGate judges res by its counts, clusters, Stopped, Planned, Settings and scenario. loss counts
+// its questions as in a scenario with a reader. tags are the verdicts on tag floors. base is the
+// comparison with the baseline, nil without one.
 //
-// The first rule that does not hold decides: the scorer is trusted, the run finished, questions
-// count and were answered, errors and unscored questions are within their allowances, nothing
-// deleted or foreign came back, the floor is met, those of tags are, and the run is shown to be not
-// worse than its baseline. A run that has none of these three is measured.
+// The first violated rule decides: the scorer is trusted, the run finished, questions count and
+// were answered, errors and unscored questions are within their allowances, nothing deleted or
+// foreign came back, the floor is met, the tag floors are met, and the run is shown not to be worse
+// than its baseline. A run without any of the last three is only measured.
 func newGate(res *result.Result, loss result.Loss, tags []result.TagGate, base *result.BaselineGate) *result.Gate {
 	n, set := res.Counts, res.Settings
 	g := &result.Gate{
@@ -65,7 +65,7 @@ func use(max result.Allowance, count, total int) result.AllowanceUse {
 	return result.AllowanceUse{Max: max, Allowed: max.Of(total), Count: count}
 }
 
-// quality judges a run with enough scores by its floors and its baseline.
+// quality judges a run with enough scores by its floors and baseline.
 func quality(g *result.Gate) (result.Verdict, result.Reason) {
 	floor := g.FloorFrom != result.FloorNone
 	switch {
@@ -85,7 +85,7 @@ func quality(g *result.Gate) (result.Verdict, result.Reason) {
 	return result.Measured, result.ReasonNoFloor
 }
 
-// tagGates judges the tags that have a floor of their own, in the mode of the run's.
+// tagGates judges the tags with floors, in the run's floor mode.
 func (s *Sum) tagGates(res *result.Result) []result.TagGate {
 	var out []result.TagGate
 	for _, tag := range slices.Sorted(maps.Keys(res.Settings.TagFloors)) {
@@ -107,8 +107,8 @@ func (s *Sum) tagGates(res *result.Result) []result.TagGate {
 	return out
 }
 
-// required returns the fewest passes among total that meet floor in a mode. A bound over clusters
-// depends on more than the passes.
+// required returns the minimum number of passes among total that meets floor in a mode. A bound
+// over clusters depends on more than the number of passes.
 func required(mode result.FloorMode, total int, floor float64, clusters *result.ClusteredRate) int {
 	switch {
 	case clusters != nil || total == 0:
@@ -120,7 +120,7 @@ func required(mode result.FloorMode, total int, floor float64, clusters *result.
 	return stats.Required(total, floor)
 }
 
-// readerErrors returns the number of questions of a replay on which the model that answers failed.
+// readerErrors returns the number of replay questions on which the answering model failed.
 func readerErrors(res *result.Result) int {
 	if res.Replay == nil {
 		return 0

@@ -9,31 +9,30 @@ import (
 	"evalctl/internal/stats"
 )
 
-// baselineConfidence is that of the two-sided interval of a comparison with a baseline.
+// baselineConfidence is the level of the two-sided interval in a comparison with a baseline.
 const baselineConfidence = 0.95
 
-// settlePairs is the largest number of pairs of BaselineGate.Settles.
+// settlePairs limits BaselineGate.Settles.
 const settlePairs = 1_000_000
 
-// Baseline is the result with which a run is compared.
+// Baseline is the result that a run is compared with.
 type Baseline struct {
 	Path   string
 	SHA256 string
 	SDK    string
-	// Differs are the keys of the identity in which the runs differ, in order.
+	// Differs are the identity keys in which the runs differ, in order.
 	Differs []string
-	// Accepted says in what else they do not agree, which was accepted by name.
+	// Accepted describes other differences that were accepted by name.
 	Accepted string
-	// Margin is the largest loss of pass rate that is accepted, from 0 to 1.
+	// Margin is the largest accepted loss of pass rate, from 0 to 1.
 	Margin float64
-	// Passed has the questions that count, by id, and whether they passed. Unscored has the ids of
-	// those on which the scorer gave no verdict. No id is in both.
+	// Passed maps the ids of counted questions to whether they passed. Unscored has the ids of
+	// questions without a verdict. The two are disjoint.
 	Passed   map[string]bool
 	Unscored map[string]bool
 }
 
-// ReadBaseline reads the questions of a result file, each of which was asked once. The caller sets
-// Differs.
+// ReadBaseline reads the questions of a result file, each asked once. The caller sets Differs.
 func ReadBaseline(r *result.Reader, path string, margin float64) (*Baseline, error) {
 	b := &Baseline{
 		Path: path, SDK: r.Result().SDK, Margin: margin, Passed: map[string]bool{}, Unscored: map[string]bool{},
@@ -49,7 +48,7 @@ func ReadBaseline(r *result.Reader, path string, margin float64) (*Baseline, err
 	return b, err
 }
 
-// Add adds a record of the baseline. The ids of all records must differ.
+// Add adds a record of the baseline. Ids must be distinct.
 func (b *Baseline) Add(r result.Record) {
 	switch r.Outcome {
 	case result.NoGold, result.NotMeasurable, result.Unjudged:
@@ -60,7 +59,7 @@ func (b *Baseline) Add(r result.Record) {
 	}
 }
 
-// discordance is a question that only one of two runs passed.
+// discordance is a question that only one of the runs passed.
 type discordance struct {
 	line int
 	id   string
@@ -70,21 +69,20 @@ type discordance struct {
 type versus struct {
 	base  *Baseline
 	pairs stats.Pairs // the first is the run
-	// run counts the records that count, unscored those without a verdict in one of the results.
+	// run counts the counted records, and unscored those without a verdict in either result.
 	run, unscored int
 	broke, fixed  []discordance
 	all           []pair
 }
 
-// pair is a question with a verdict in both.
+// pair is a question with a verdict in both runs.
 type pair struct {
 	id         string
 	tags       []string // that may name a cluster
 	difference float64
 }
 
-// Compare has the records that will be added compared with b. Their ids must differ from each
-// other.
+// Compare compares the records added from now on with b. Their ids must be distinct.
 func (s *Sum) Compare(b *Baseline) { s.versus = &versus{base: b} }
 
 func (v *versus) add(r result.Record) {
@@ -123,9 +121,9 @@ func (v *versus) add(r result.Record) {
 }
 
 // gate tests whether the run is not worse than its baseline by the margin or more (statistics.md
-// B.11): its difference in pass rate, with the interval of method 10 of Newcombe 1998, is above
-// -margin. If tag names clusters, the sign flips of clusters must show it too, as in a comparison.
-// It is nil without a baseline.
+// B.11). The lower end of the interval of the difference, by method 10 of Newcombe 1998, must be
+// above -margin. If tag names clusters, cluster sign flips must show it too, as in a comparison. It
+// is nil without a baseline.
 func (v *versus) gate(tag string) *result.BaselineGate {
 	if v == nil {
 		return nil
@@ -135,7 +133,7 @@ func (v *versus) gate(tag string) *result.BaselineGate {
 	g := &result.BaselineGate{
 		Path: b.Path, SHA256: b.SHA256, SDK: b.SDK, Differs: append([]string{}, b.Differs...), Accepted: b.Accepted, Margin: b.Margin,
 		Both: p.Both, OnlyRun: p.First, OnlyBaseline: p.Second, Neither: p.Neither,
-		// A question that both have counts twice.
+		// Questions in both runs are counted twice.
 		Unpaired: questions - 2*p.N() - v.unscored, Unscored: v.unscored,
 		Broke: ids(v.broke), Fixed: ids(v.fixed),
 	}
@@ -153,15 +151,15 @@ func (v *versus) gate(tag string) *result.BaselineGate {
 	return g
 }
 
-// How signs are flipped, as in a comparison.
+// Settings of the sign flips, as in a comparison.
 const (
 	baselineResamples = 10_000
 	baselineSeed      = 1
 )
 
-// clustered returns the differences of the pairs with their clusters by a cluster tag, and how signs
-// are flipped. A pair without a cluster is one of its own. Clusters are in the order of their names:
-// random signs must not depend on the order of records.
+// clustered returns the differences of the pairs, their clusters by tag, and the settings of the
+// sign flips. A pair without a cluster forms its own. Clusters are sorted by name, so that random
+// signs do not depend on the order of records.
 func (v *versus) clustered(tag string) (differences []float64, labels []int, resamples int, seed uint64) {
 	names := make([]string, len(v.all))
 	for i, p := range v.all {
@@ -179,8 +177,8 @@ func (v *versus) clustered(tag string) (differences []float64, labels []int, res
 	return differences, labels, baselineResamples, baselineSeed
 }
 
-// judgeBaseline sets what follows from the margin and the numbers of pairs of g, and from the sign
-// flips of clusters unless these are nil.
+// judgeBaseline computes the figures that depend on g's margin and pairs and, unless flips is nil,
+// on the sign flips of clusters.
 func judgeBaseline(g *result.BaselineGate, flips *stats.ClusterFlips) {
 	p := stats.Pairs{Both: g.Both, First: g.OnlyRun, Second: g.OnlyBaseline, Neither: g.Neither}
 	g.P, g.Verdict = stats.McNemarExact(p.First, p.Second), result.Unknown
@@ -217,15 +215,15 @@ func judgeBaseline(g *result.BaselineGate, flips *stats.ClusterFlips) {
 	}
 }
 
-// settledBefore reports whether n is what earlier versions say settles a comparison: the least whole
-// multiple of its pairs that does.
+// settledBefore reports whether n is the value that earlier versions computed for Settles: the
+// smallest whole multiple of the number of pairs that settles the comparison.
 func settledBefore(g *result.BaselineGate, n int) bool {
 	p := stats.Pairs{Both: g.Both, First: g.OnlyRun, Second: g.OnlyBaseline, Neither: g.Neither}
 	shows := func(n int) bool { lo, _ := p.Scaled(n).Newcombe(baselineConfidence); return lo > -g.Margin }
 	return n%p.N() == 0 && shows(n) && !shows(n-p.N())
 }
 
-// ids returns the ids in the order of the dataset.
+// ids returns the ids in dataset order.
 func ids(list []discordance) []string {
 	slices.SortFunc(list, func(a, b discordance) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.id, b.id)) })
 	out := make([]string, len(list))

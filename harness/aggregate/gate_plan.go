@@ -8,18 +8,18 @@ import (
 	"evalctl/internal/stats"
 )
 
-// Operating says how a floor judges runs of N independent questions, before any is asked.
+// Operating describes how a floor judges runs of N independent questions, before any is asked.
 type Operating struct {
 	N     int              `json:"n"`
 	Floor float64          `json:"floor"`
 	Mode  result.FloorMode `json:"floor_mode"`
-	// Required is the fewest passes that pass, N+1 if no number does.
+	// Required is the minimum number of passes to meet the floor, N+1 if impossible.
 	Required int `json:"required"`
-	// Proves is the fewest passes that prove the floor, nil if none do. Refutes is the most passes
-	// that refute it, nil if none do.
+	// Proves is the minimum number of passes that prove the floor, and Refutes the maximum that
+	// refute it, nil if impossible.
 	Proves  *int `json:"proves"`
 	Refutes *int `json:"refutes"`
-	// Passes has the probability that a run passes, by true pass rate, for rates around the floor.
+	// Passes has the probability of passing at true pass rates around the floor.
 	Passes []RatePasses `json:"passes"`
 }
 
@@ -51,24 +51,24 @@ func Operate(n int, floor float64, mode result.FloorMode) Operating {
 	return o
 }
 
-// shifted returns floor + by, between 0 and 1, without the noise of the addition.
+// shifted returns floor + by, clamped to 0 to 1 and without floating-point noise.
 func shifted(floor, by float64) float64 {
 	return math.Round(min(1, max(0, floor+by))*1e9) / 1e9
 }
 
-// What Separates asks for: the most often that a rate worseBy below the floor may pass, and the
-// least often that one as much above it should.
+// The conditions of Separates: how often a rate worseBy below the floor may pass at most, and how
+// often a rate worseBy above it should pass at least.
 const (
 	MostWorse   = 0.05
 	LeastBetter = 0.80
 )
 
-// separateMost is the largest size that Separates considers.
+// separateMost is the largest size that Separates tries.
 const separateMost = 20_000
 
-// Separates returns how a floor judges runs of the smallest size at which a true rate 0.05 below it
-// passes less often than MostWorse, and one 0.05 above it more often than LeastBetter. worse and
-// better are those rates. ok is false if no size up to 20,000 does that, such as for a floor of 0.
+// Separates returns the smallest size at which a true rate 0.05 below the floor passes less often
+// than MostWorse and one 0.05 above it more often than LeastBetter, with these two rates. ok is
+// false if no size up to 20,000 does, for example for a floor of 0.
 func Separates(floor float64, mode result.FloorMode) (n int, worse, better RatePasses, ok bool) {
 	worse.Rate, better.Rate = shifted(floor, -worseBy), shifted(floor, worseBy)
 	for n := 1; n <= separateMost; n++ {

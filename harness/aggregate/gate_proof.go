@@ -7,18 +7,17 @@ import (
 	"evalctl/internal/stats"
 )
 
-// proofConfidence is the confidence of the one-sided bounds of a Proof, settlePower the probability
-// of Proof.Questions.
+// proofConfidence is the confidence of a Proof's one-sided bounds, and settlePower the power behind
+// Proof.Questions.
 const (
 	proofConfidence = 0.95
 	settlePower     = 0.8
 )
 
-// worseBy is how far below the floor the example of a Proof is.
+// worseBy is the distance of a Proof's example below the floor.
 const worseBy = 0.05
 
-// newProof judges passed of total questions, which must be at least 1. clusters is nil if they are
-// independent.
+// newProof judges passed of total questions, at least 1. clusters is nil if they are independent.
 func newProof(mode result.FloorMode, passed, total int, floor float64, clusters *result.ClusteredRate) *result.Proof {
 	worse := math.Round(max(0, floor-worseBy)*1e9) / 1e9 // without the noise of the subtraction
 	p := result.Proof{
@@ -46,11 +45,11 @@ func newProof(mode result.FloorMode, passed, total int, floor float64, clusters 
 	return &p
 }
 
-// clusteredBounds returns the one-sided t bounds of a pass rate over clusters, or lo and hi, which
-// take the questions as independent, where those are wider.
+// clusteredBounds returns one-sided t bounds of a pass rate over clusters, widened to lo and hi,
+// the bounds for independent questions.
 //
-// Clusters with one and the same rate, such as questions that passed each time, have a standard
-// error of 0, which says nothing: each cluster then counts as one question.
+// If all clusters have the same rate, such as questions that always passed, the standard error of 0
+// is meaningless: each cluster then counts as one question.
 func clusteredBounds(passed, total int, c *result.ClusteredRate, lo, hi float64) (float64, float64) {
 	rate, n := float64(passed)/float64(total), float64(c.Clusters)
 	switch {
@@ -60,7 +59,7 @@ func clusteredBounds(passed, total int, c *result.ClusteredRate, lo, hi float64)
 		return stats.ExactLower(int(rate*n+1e-9), c.Clusters, proofConfidence),
 			stats.ExactUpper(int(math.Ceil(rate*n-1e-9)), c.Clusters, proofConfidence)
 	}
-	// The two-sided interval at 90% has the one-sided bounds at 95% as its ends.
+	// The ends of a two-sided 90% interval are one-sided 95% bounds.
 	low, high := stats.MeanCI(c.Clusters, rate, *c.SE**c.SE*n, 2*proofConfidence-1)
 	return max(0, min(lo, low)), min(1, max(hi, high))
 }

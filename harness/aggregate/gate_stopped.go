@@ -6,8 +6,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// unreachable reports whether a run that was stopped by its failures cannot meet its floor any
-// more, even if all questions that are left pass.
+// unreachable reports whether a run stopped by failures could no longer meet its floor even if all
+// remaining questions passed.
 func unreachable(res *result.Result) bool {
 	set := res.Settings
 	if res.Stopped != result.StopMaxFailures || set.FloorMode == result.FloorNotRefuted && res.Clustered != nil {
@@ -17,7 +17,7 @@ func unreachable(res *result.Result) bool {
 	return passed < required(set.FloorMode, total, set.Floor, res.Clustered)
 }
 
-// atBest returns the counts of a stopped run if all questions that are left pass.
+// atBest returns the counts of a stopped run if all remaining questions pass.
 func atBest(res *result.Result) (passed, total int) {
 	left := res.Planned - res.Counts.Finished()
 	return res.Counts.Passed + left, res.Counts.Total + left

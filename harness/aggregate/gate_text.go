@@ -8,7 +8,7 @@ import (
 	"evalctl/internal/figure"
 )
 
-// sentence returns the text of the verdict g on res.
+// sentence phrases the verdict g on res.
 func sentence(g *result.Gate, res *result.Result) string {
 	switch g.Reason {
 	case result.ReasonFloor:
@@ -56,7 +56,7 @@ func sentence(g *result.Gate, res *result.Result) string {
 	return s
 }
 
-// suspectSentence says why a low rate is not a score.
+// suspectSentence says why a low rate may not be a real score.
 func suspectSentence(res *result.Result) string {
 	var reasons []string
 	for _, s := range res.Suspect {
@@ -66,8 +66,8 @@ func suspectSentence(res *result.Result) string {
 		"evalctl target check says what it does", res.Passed, questions(res.Total), strings.Join(reasons, "; "))
 }
 
-// lostSentence says which questions have no score. A failure of the model that answers is not the
-// daemon's.
+// lostSentence says which questions have no score. Failures of the answering model are not blamed
+// on the daemon.
 func lostSentence(g *result.Gate, res *result.Result) string {
 	errors, unscored, unread := g.MaxErrors, g.MaxUnscored, readerErrors(res)
 	var reader string

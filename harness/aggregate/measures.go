@@ -14,14 +14,14 @@ type measure struct {
 	of   func(scorer.Ranking) float64
 }
 
-// depths returns the depths at which a run with this top-k is measured.
+// depths returns the depths to measure for this top-k.
 func depths(topK int) []int {
 	ks := slices.DeleteFunc([]int{1, 3, 5, 10}, func(k int) bool { return k >= topK })
 	return append(ks, topK)
 }
 
-// measuresOfEvidence returns the metrics that hold where several pieces of evidence have one rank: of
-// the others, some would not be between 0 and 1.
+// measuresOfEvidence returns the metrics that remain valid if several pieces of evidence share a
+// rank. Some of the others would not be between 0 and 1.
 func measuresOfEvidence(ks []int) []measure {
 	return slices.DeleteFunc(measuresAt(ks), func(m measure) bool {
 		name, _, _ := strings.Cut(m.name, "@")
@@ -29,7 +29,7 @@ func measuresOfEvidence(ks []int) []measure {
 	})
 }
 
-// measuresAt returns the metrics of a ranking at these depths, and those that have no depth.
+// measuresAt returns the ranking metrics at these depths, and the metrics without a depth.
 func measuresAt(ks []int) []measure {
 	var out []measure
 	for _, k := range ks {

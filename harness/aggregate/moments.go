@@ -22,8 +22,7 @@ func (s *moments) add(share float64) {
 
 func (s moments) mean(n int) float64 { return float64(s.values) / 1e9 / float64(n) }
 
-// interval returns the confidence interval of the mean of n shares; ok is false if all are the
-// same.
+// interval returns the confidence interval of the mean of n shares; ok is false if all are equal.
 func (s moments) interval(n int) (i result.Interval, ok bool) {
 	mean := s.mean(n)
 	variance := (float64(s.squares)/1e9 - float64(n)*mean*mean) / float64(n-1)
@@ -69,8 +68,8 @@ func Quantiles(values []float64) result.Quantiles {
 	return q
 }
 
-// quantile returns the quantile p of sorted values with its interval, nil if they are too few for
-// one.
+// quantile returns the quantile p of sorted values with its interval, nil if there are too few
+// values.
 func quantile(sorted []float64, p float64) (*float64, *result.Interval) {
 	lo, hi, _ := stats.QuantileCI(len(sorted), p, confidence)
 	if lo == 0 {

@@ -12,16 +12,16 @@ import (
 	"evalctl/internal/stats"
 )
 
-// panelSum adds up the verdicts of recipes.
+// panelSum adds up the verdicts of a panel's recipes.
 type panelSum struct {
-	// patterns counts the answers by their verdicts: for each recipe passed, failed or unjudged.
-	// clusters has those of each pattern by the tags that may name a cluster.
+	// patterns counts the answers by pattern, a string of each recipe's verdict: passed, failed or
+	// unjudged. clusters counts them by pattern and by the tags that may name a cluster.
 	patterns map[string]int
 	clusters map[string]map[string]*attempts
 	disputed []dispute
 }
 
-// dispute is an answer on which recipes disagree, with its pattern.
+// dispute is an answer on which recipes disagree.
 type dispute struct {
 	id      string
 	repeat  int
@@ -66,8 +66,8 @@ func (s *panelSum) add(r *result.Record) {
 	}
 }
 
-// figures returns the figures of the recipes of res, nil without a panel. whole is the counts of the
-// run, of which answers without any verdict are unscored by every recipe.
+// figures returns the figures of res's recipes, nil without a panel. Answers that whole counts and
+// no recipe judged are unscored for every recipe.
 func (s *panelSum) figures(res *result.Result, whole result.Counts) *result.Panel {
 	recipes, cluster := res.Identity.Panel, clusterTag(res)
 	if len(recipes) < 2 {
@@ -77,7 +77,7 @@ func (s *panelSum) figures(res *result.Result, whole result.Counts) *result.Pane
 	for i, r := range recipes {
 		n := s.counts(i, whole)
 		f := result.RecipeFigures{Recipe: r.Name, Counts: n}
-		if n.Scored > 0 { // a recipe that judged nothing has no rate
+		if n.Scored > 0 { // without verdicts there is no rate
 			f.PassRate, f.Interval = n.PassRate(), PassInterval(n)
 		}
 		p.Recipes = append(p.Recipes, f)
@@ -102,7 +102,7 @@ func (s *panelSum) figures(res *result.Result, whole result.Counts) *result.Pane
 	return p
 }
 
-// at returns the verdict of a recipe in a pattern.
+// at returns a recipe's verdict in a pattern.
 func at(pattern string, recipe int) byte {
 	if recipe < len(pattern) {
 		return pattern[recipe]
@@ -127,7 +127,8 @@ func (s *panelSum) counts(recipe int, whole result.Counts) result.Counts {
 	return n
 }
 
-// pair returns how two recipes agree, with intervals over the clusters of a tag, empty for none.
+// pair returns how far two recipes agree, with intervals over the clusters of a tag, empty for
+// none.
 func (s *panelSum) pair(recipes []result.Recipe, i, j int, cluster string) result.RecipePair {
 	verdicts := map[string][]string{} // the patterns by the two verdicts
 	for _, pattern := range slices.Sorted(maps.Keys(s.patterns)) {
@@ -155,8 +156,8 @@ func (s *panelSum) pair(recipes []result.Recipe, i, j int, cluster string) resul
 }
 
 // ratings returns the answers that all recipes judged, as counts of failed and passed, and their
-// clusters by a tag, nil for an empty one. Their order does not depend on that of the records, so
-// that figures do not either.
+// clusters by a tag, nil for an empty tag. They are sorted, so that figures do not depend on the
+// order of records.
 func (s *panelSum) ratings(recipes int, cluster string) (out stats.Ratings, of []int) {
 	labels := newClusterLabels(cluster)
 	for _, pattern := range slices.Sorted(maps.Keys(s.patterns)) {
@@ -172,7 +173,8 @@ func (s *panelSum) ratings(recipes int, cluster string) (out stats.Ratings, of [
 	return out, labels.labels
 }
 
-// clusterLabels numbers the clusters of answers by a tag. labels stays nil without one.
+// clusterLabels assigns numbers to the clusters of answers by a tag. labels stays nil without a
+// tag.
 type clusterLabels struct {
 	tag     string
 	labels  []int
@@ -183,8 +185,8 @@ func newClusterLabels(tag string) *clusterLabels {
 	return &clusterLabels{tag: tag, numbers: map[string]int{}}
 }
 
-// add adds the labels of n answers, of which counts has those of each cluster. Answers in none are
-// each a cluster of its own.
+// add adds labels for n answers. counts has the number of answers in each cluster; the rest form a
+// cluster each.
 func (l *clusterLabels) add(n int, counts map[string]*attempts) {
 	if l.tag == "" {
 		return
@@ -210,20 +212,20 @@ func (l *clusterLabels) number(name string) int {
 	return i
 }
 
-// ordered returns the disputed answers, the most evenly split first, then by id.
+// ordered returns the disputed answers, most evenly split first, then by id.
 func (s *panelSum) ordered() []dispute {
 	return slices.SortedFunc(slices.Values(s.disputed), func(a, b dispute) int {
 		return cmp.Or(a.split()-b.split(), cmp.Compare(a.id, b.id), a.repeat-b.repeat)
 	})
 }
 
-// split is how far the verdicts are from an even split.
+// split is the distance from an even split.
 func (d dispute) split() int {
 	yes, no := verdicts(d.pattern)
 	return max(yes-no, no-yes)
 }
 
-// verdicts counts the recipes that passed and that failed an answer.
+// verdicts counts the recipes that passed and failed an answer.
 func verdicts(pattern string) (yes, no int) {
 	return strings.Count(pattern, string(passed)), strings.Count(pattern, string(failed))
 }
@@ -241,8 +243,7 @@ func (d dispute) dispute(recipes []result.Recipe) result.Dispute {
 	return out
 }
 
-// coefficient returns a coefficient as results have it. of are the clusters of its answers, nil for
-// none.
+// coefficient converts a coefficient for results. of are the clusters of its answers, nil for none.
 func coefficient(c stats.Coefficient, of []int) result.Coefficient {
 	var out result.Coefficient
 	if !math.IsNaN(c.Value) {

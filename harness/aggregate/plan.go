@@ -8,7 +8,7 @@ import (
 	"evalctl/internal/stats"
 )
 
-// GatePlan says how a gate judges before anything is asked.
+// GatePlan describes how a gate judges, before anything is asked.
 type GatePlan struct {
 	Operating
 	// Separating is nil if no size separates the rates.
@@ -17,37 +17,38 @@ type GatePlan struct {
 	Margin     MarginDesign `json:"margin"`
 }
 
-// MarginDesign is how often an unchanged daemon passes the gate of a baseline with a margin.
+// MarginDesign describes how often an unchanged daemon passes a baseline gate with a margin.
 type MarginDesign struct {
 	Margin float64 `json:"margin"`
-	// Rate is the pass rate of both, Power how often the gate is to pass.
+	// Rate is the pass rate of both runs, and Power the desired probability of passing.
 	Rate  float64         `json:"rate"`
 	Power float64         `json:"power"`
 	Rows  []MarginPassing `json:"rows"`
 }
 
-// MarginPassing is what follows from the share of questions whose outcome changes between two runs of
-// the same daemon.
+// MarginPassing is the outcome for one share of questions that change between two runs of the same
+// daemon.
 type MarginPassing struct {
 	Discordant float64 `json:"discordant"`
-	// Passes is the probability with N questions, Questions the fewest that pass with the power, nil if
-	// none up to 100,000 do.
+	// Passes is the probability of passing with N questions. Questions is the smallest number that
+	// passes with the desired power, nil if none up to 100,000 does.
 	Passes    float64 `json:"passes"`
 	Questions *int    `json:"questions"`
 }
 
-// unchangedPower is how often the gate of a baseline is to pass an unchanged daemon.
+// unchangedPower is how often a baseline gate should pass an unchanged daemon.
 const unchangedPower = 0.95
 
-// marginMost is the most questions that a margin is planned for.
+// marginMost is the largest number of questions considered for a margin.
 const marginMost = 100_000
 
-// unchanged are the shares of questions that change between two runs of one daemon: none of one that
-// repeats itself.
+// unchanged are assumed shares of questions that change between two runs of one daemon, 0 for a
+// deterministic daemon.
 var unchanged = []float64{0, 0.02, 0.05, 0.10}
 
-// PlanMargin returns how a margin judges n questions of an unchanged daemon whose pass rate is rate.
-// discordant is the share of questions that change between two of its runs, nil for several.
+// PlanMargin returns how a margin judges n questions of an unchanged daemon with pass rate rate.
+// discordant is the share of questions that change between its runs, nil for several typical
+// shares.
 func PlanMargin(n int, margin, rate float64, discordant *float64) MarginDesign {
 	d := MarginDesign{Margin: margin, Rate: rate, Power: unchangedPower, Rows: []MarginPassing{}}
 	shares := unchanged
@@ -68,7 +69,7 @@ func PlanMargin(n int, margin, rate float64, discordant *float64) MarginDesign {
 	return d
 }
 
-// Separating is the smallest size at which a rate below the floor seldom passes, and one above it
+// Separating is the smallest size at which a rate below the floor seldom passes and one above it
 // nearly always does.
 type Separating struct {
 	N      int        `json:"n"`
@@ -76,27 +77,27 @@ type Separating struct {
 	Better RatePasses `json:"better"`
 }
 
-// PairedDesign is the size of a comparison question by question.
+// PairedDesign is the size of a paired comparison.
 type PairedDesign struct {
 	Difference float64 `json:"difference"`
 	Discordant float64 `json:"discordant"`
 	Alpha      float64 `json:"alpha"`
 	Power      float64 `json:"power"`
-	// Questions show the difference. Detectable is the smallest difference that n questions show, nil
-	// if not even one in a single direction is shown.
+	// Questions is the number needed to show Difference. Detectable is the smallest difference that
+	// n questions show, nil if they cannot show any.
 	Questions  int      `json:"questions"`
 	Detectable *float64 `json:"detectable"`
 }
 
-// planAlpha is the level of the two-sided test of a comparison.
+// planAlpha is the level of a comparison's two-sided test.
 const planAlpha = 0.05
 
-// defaultDiscordant is the share of discordant questions if nothing is known.
+// defaultDiscordant is the assumed share of discordant questions.
 const defaultDiscordant = 0.10
 
-// ParseDiscordant returns the share of questions that only one of two sides passes: the given one, else
-// that of independent answers, one side of which passes at the baseline's rate and the other at one
-// that is lower by difference, else a usual one. Both texts may be empty.
+// ParseDiscordant returns the share of questions that only one side passes: the given share; else
+// the share for independent answers at the baseline's rate and a rate lower by difference; else a
+// typical share. Both texts may be empty.
 func ParseDiscordant(given, baseline string, difference float64) (share float64, err error) {
 	share = max(defaultDiscordant, difference)
 	rate := 0.0
@@ -126,8 +127,8 @@ func ParseDiscordant(given, baseline string, difference float64) (share float64,
 	return share, nil
 }
 
-// PlanGate returns how a gate with n questions judges, and what a comparison question by question
-// shows. discordant is the share of questions that only one of the two passes.
+// PlanGate returns how a gate with n questions judges, and which differences a paired comparison
+// shows. discordant is the share of questions that only one side passes.
 func PlanGate(n int, floor float64, mode result.FloorMode, difference, discordant, power float64) GatePlan {
 	plan := GatePlan{Operating: Operate(n, floor, mode), Paired: PairedDesign{
 		Difference: difference, Discordant: math.Round(discordant*1e9) / 1e9, Alpha: planAlpha, Power: power,

@@ -9,11 +9,10 @@ import (
 	"evalctl/internal/stats"
 )
 
-// attempts counts how often a question was asked, a cluster had questions or a pass had, and how
-// many of them passed.
+// attempts counts the questions asked and passed, by question, by cluster or by repeat.
 type attempts struct{ asked, passed int }
 
-// questionAttempts are the attempts of a question with its tags.
+// questionAttempts has the attempts and tags of a question.
 type questionAttempts struct {
 	attempts
 	tags []string
@@ -26,12 +25,12 @@ func (a *attempts) add(passed bool) {
 	}
 }
 
-// repeatSum adds up the records of questions that are asked several times.
+// repeatSum adds up the records of repeated questions.
 type repeatSum struct {
 	questions map[string]*questionAttempts // by id
 	passes    []attempts                   // by repeat, from 1
-	// byTag are the attempts by tag and id, with all under the empty tag. It is nil until it is
-	// needed.
+	// byTag has the attempts by tag and id, with all questions under the empty tag. It is built on
+	// demand.
 	byTag map[string]map[string]attempts
 }
 
@@ -53,7 +52,7 @@ func (s *repeatSum) add(r result.Record) {
 	s.passes[r.Repeat-1].add(r.Passed)
 }
 
-// figures returns the figures of a run that asks each question k times, nil if it asks once.
+// figures returns the figures of a run that asks each question k times, nil if k is 1.
 func (s *repeatSum) figures(k int) *result.Repeats {
 	if k <= 1 {
 		return nil
@@ -91,8 +90,8 @@ func (s *repeatSum) figures(k int) *result.Repeats {
 	return out
 }
 
-// clustersOf returns the attempts of each question that has a tag, by id. An empty tag means
-// all questions.
+// clustersOf returns the attempts by id of questions with a tag, or of all questions for an empty
+// tag.
 func (s *repeatSum) clustersOf(tag string) map[string]attempts {
 	if s.byTag == nil {
 		s.byTag = map[string]map[string]attempts{"": {}}
@@ -121,7 +120,8 @@ func repeatsAt(questions []attempts, k, n int) result.RepeatsAt {
 	return at
 }
 
-// variances returns those of the questions and of their repeats, nil for fewer than two questions.
+// variances returns the variance between questions and the variance between repeats, nil for fewer
+// than two questions.
 func variances(questions []attempts) (question, run *float64) {
 	outcomes := make([][]float64, len(questions))
 	for i, q := range questions {
@@ -134,7 +134,7 @@ func variances(questions []attempts) (question, run *float64) {
 	return &v, &w
 }
 
-// outcomes returns 1 for each attempt that passed, then 0 for each other one.
+// outcomes returns 1 for each passed attempt, then 0 for each failed one.
 func (a attempts) outcomes() []float64 {
 	out := make([]float64, a.asked)
 	for i := range a.passed {

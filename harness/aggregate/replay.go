@@ -10,32 +10,32 @@ import (
 	"evalctl/internal/stats"
 )
 
-// confidence is that of all intervals.
+// confidence is the level of all intervals.
 const confidence = 0.95
 
-// typeTag begins the tag that has the type of a question.
+// typeTag is the prefix of the tag with the question's type.
 const typeTag = "type:"
 
-// ReplaySum adds up what a replay reports besides the figures of a run. It needs a few bytes for
-// each question. It is not safe for concurrent use.
+// ReplaySum adds up the figures of a replay beyond a run's. It uses a few bytes per question. It is
+// not safe for concurrent use.
 type ReplaySum struct {
 	strata   map[string]*stratumSum
 	verdicts map[result.JudgeVerdict]int
 	losses   map[result.Cause]int
 	saved    llm.USD
-	// original counts the questions by their gold before errata.
+	// original counts the outcomes by the gold before errata.
 	original result.Counts
-	// first counts the questions that were answered by their first attempt.
+	// first counts the questions answered by the first attempt.
 	first, firstPassed int
-	// context is what full-context gave to its model.
+	// context is the context given to the full-context model.
 	context result.ContextUse
-	// daemon has how long the daemon took for a question that was answered, in milliseconds, by id.
+	// daemon has the daemon's time for each answered question, in milliseconds, by id.
 	daemon map[string]float64
 }
 
 type stratumSum struct {
 	counts result.Counts
-	// clusters has the outcomes by the tags that may name a cluster.
+	// clusters has the outcomes by tags that may name a cluster.
 	clusters map[string]*attempts
 	latency  []float64
 }
@@ -48,7 +48,7 @@ func NewReplay() *ReplaySum {
 	}
 }
 
-// Add counts a finished record.
+// Add adds a finished record.
 func (t *ReplaySum) Add(r result.Record) {
 	s := t.strata[r.Type]
 	if s == nil {
@@ -92,10 +92,10 @@ func (t *ReplaySum) Add(r result.Record) {
 	t.original.Add(originalRecord(r))
 }
 
-// Saved returns what cached replies of models would have cost that belong to the questions.
+// Saved returns the original cost of the cached replies used for the questions.
 func (t *ReplaySum) Saved() llm.USD { return t.saved }
 
-// originalRecord returns a record with the outcome that it has by the original gold.
+// originalRecord returns a record with its outcome by the original gold.
 func originalRecord(r result.Record) result.Record {
 	o := r.Original
 	if o == nil {
@@ -115,8 +115,8 @@ func originalRecord(r result.Record) result.Record {
 	return r
 }
 
-// Fill sets the figures of the replay in res, whose sample and retrieval must be set, and what was
-// asked alone.
+// Fill sets the figures of the replay in res. Its sample, its retrieval and the questions asked
+// alone must be set already.
 func (t *ReplaySum) Fill(res *result.Result) {
 	r := res.Replay
 	r.Verdicts, r.Losses = t.verdicts, t.losses
@@ -137,7 +137,7 @@ func (t *ReplaySum) Fill(res *result.Result) {
 	}
 }
 
-// fillAlone sets the figures of what was asked alone.
+// fillAlone sets the figures of the questions asked alone.
 func (t *ReplaySum) fillAlone(a *result.Alone) {
 	var alone, shared []float64
 	for i := range a.Asked {
@@ -153,7 +153,7 @@ func (t *ReplaySum) fillAlone(a *result.Alone) {
 	a.Latency, a.Shared = Quantiles(alone), Quantiles(shared)
 }
 
-// figures returns the strata in order of their names.
+// figures returns the strata sorted by name.
 func (t *ReplaySum) figures(res *result.Result) []result.Stratum {
 	out := []result.Stratum{}
 	for _, name := range slices.Sorted(maps.Keys(t.strata)) {
@@ -172,7 +172,8 @@ func (t *ReplaySum) figures(res *result.Result) []result.Stratum {
 	return out
 }
 
-// interval returns that of the pass rate, over the clusters of a tag if all questions have one.
+// interval returns the interval of the pass rate, over the clusters of a tag if all questions have
+// one.
 func (s *stratumSum) interval(cluster string) *result.Interval {
 	m, n := meanOf(inClusters(s.clusters, cluster))
 	if cluster == "" || n != s.counts.Total || m.Clusters == n {
@@ -182,8 +183,8 @@ func (s *stratumSum) interval(cluster string) *result.Interval {
 }
 
 // weighted estimates the pass rate of the whole benchmark, with an interval over the clusters of a
-// tag, if it is not empty and all questions have one. It returns nil if a stratum of it has no
-// finished question.
+// tag if it is not empty and all questions have one. It returns nil if a stratum has no finished
+// question.
 func weighted(sample result.Sample, strata map[string]*stratumSum, cluster string) *result.Estimate {
 	var cells []stats.Cell
 	var parts []stats.ClusteredCell
@@ -196,8 +197,8 @@ func weighted(sample result.Sample, strata map[string]*stratumSum, cluster strin
 		if s == nil || s.counts.Total == 0 {
 			return nil
 		}
-		// Questions that do not count are no part of the population either. Their share is that in the
-		// sample.
+		// Questions that do not count are excluded from the population too, in the same share as in
+		// the sample.
 		share := float64(s.counts.Total) / float64(s.counts.Finished())
 		population := max(int(math.Round(float64(d.Population)*share)), s.counts.Total)
 		in := inClusters(s.clusters, cluster)
@@ -229,7 +230,7 @@ func weighted(sample result.Sample, strata map[string]*stratumSum, cluster strin
 	return out
 }
 
-// macro returns the mean of the pass rates, nil if no stratum has one.
+// macro returns the mean of the strata's pass rates, nil if none has one.
 func macro(strata []result.Stratum) *float64 {
 	sum, n := 0.0, 0
 	for _, s := range strata {
@@ -244,8 +245,8 @@ func macro(strata []result.Stratum) *float64 {
 	return new(sum / float64(n))
 }
 
-// PerCorrect sets what each correct answer cost by the list cost, with an interval from that of the
-// pass rate. Where the list cost was not recorded, it is by what was spent.
+// PerCorrect sets the cost per correct answer, with an interval derived from the pass rate's. It
+// uses the list cost if recorded, else the amount spent.
 func PerCorrect(c *result.CostAccounting, n result.Counts) {
 	cost := &c.TotalUSD
 	if c.List != nil {

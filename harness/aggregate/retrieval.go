@@ -8,13 +8,13 @@ import (
 	"evalctl/scorer"
 )
 
-// pooledCounts are the numbers of documents that were retrieved for several questions at one depth,
-// and of the gold among them.
+// pooledCounts are the documents retrieved for several questions at one depth, and the gold among
+// them.
 type pooledCounts struct {
 	found, documents int64
 }
 
-// size is how much text was returned for several questions.
+// size is the amount of text returned for several questions.
 type size struct{ questions, words, tokens int64 }
 
 func (s *size) add(one *result.TextSize) {
@@ -33,8 +33,7 @@ type accumulator struct {
 	pools []pooledCounts // for each of ks
 }
 
-// retrievalSum adds up the retrieval of records, one at a time: by their documents, or by their
-// evidence.
+// retrievalSum adds up the retrieval of records by documents or by evidence.
 type retrievalSum struct {
 	evidence bool
 	returned size
@@ -112,8 +111,8 @@ func (m *retrievalSum) add(r result.Record) {
 	}
 }
 
-// goldOf returns the gold of a record with the ranks that it has among documents, or among chunks if
-// it is evidence. listed is false if no list of chunks came.
+// goldOf returns the gold of a record with its ranks among documents, or among chunks for evidence.
+// listed is false if the answer had no list of chunks.
 func (m *retrievalSum) goldOf(r *result.Record) (gold scorer.Ranking, documents int, listed bool) {
 	switch {
 	case m.evidence && len(r.ExpectedEvidence) == 0, !m.evidence && len(r.ExpectedPaths) == 0:
@@ -141,7 +140,7 @@ func (f *accumulator) plus(other *accumulator) {
 	}
 }
 
-// macro returns the means over the questions of f.
+// macro returns the means over the questions in f.
 func (m *retrievalSum) macro(f *accumulator) result.Metrics {
 	out := result.Metrics{}
 	for i, measure := range m.measures {
@@ -150,7 +149,7 @@ func (m *retrievalSum) macro(f *accumulator) result.Metrics {
 	return out
 }
 
-// micro returns the pooled metrics of the questions of f.
+// micro returns the pooled metrics of the questions in f.
 func (m *retrievalSum) micro(f *accumulator) result.Metrics {
 	out := result.Metrics{}
 	for i, k := range m.ks {
@@ -164,8 +163,7 @@ func (m *retrievalSum) micro(f *accumulator) result.Metrics {
 	return out
 }
 
-// figures returns the figures of a run with the settings and the identity of res, nil if no
-// question had gold.
+// figures returns the retrieval figures for res, nil if no question had gold.
 func (m *retrievalSum) figures(res *result.Result) *result.Retrieval {
 	if m.all.n == 0 || res.Mapped.Unretrieved() {
 		return nil
@@ -189,7 +187,7 @@ func (m *retrievalSum) figures(res *result.Result) *result.Retrieval {
 	return r
 }
 
-// sizes returns how much text came back, nil if no record says it.
+// sizes returns the amount of text returned, nil if no record has it.
 func (m *retrievalSum) sizes() *result.ReturnedSize {
 	n := float64(m.returned.questions)
 	if n == 0 {
@@ -203,7 +201,7 @@ func (m *retrievalSum) sizes() *result.ReturnedSize {
 	return r
 }
 
-// evidenceWarnings returns those about evidence. Those about documents say the rest.
+// evidenceWarnings returns the warnings about evidence that the ones about documents do not cover.
 func (m *retrievalSum) evidenceWarnings() []result.Warning {
 	if m.returned.questions == 0 || m.returned.words > 0 || m.chunks.spread().Max == 0 {
 		return []result.Warning{}
@@ -215,7 +213,7 @@ func (m *retrievalSum) evidenceWarnings() []result.Warning {
 	}}
 }
 
-// warnings returns the warnings that only the answers cause.
+// warnings returns the warnings that depend on the answers.
 func (m *retrievalSum) warnings() []result.Warning {
 	if m.evidence {
 		return m.evidenceWarnings()

@@ -7,7 +7,7 @@ import (
 	"evalctl/scorer"
 )
 
-// voteUnit is the unit in which shares are added up, so that the order of adding does not matter.
+// voteUnit is the unit for adding shares, so that the order of adding does not matter.
 const voteUnit = 1e-9
 
 // voteSum adds up the judgements of imported answers.
@@ -15,7 +15,7 @@ type voteSum struct {
 	judged, several, split int
 	mean                   int64 // in units of voteUnit
 	majority, first        int64
-	// passed and asked count the judgements by their place, from 0.
+	// passed and asked count the judgements by position, from 0.
 	passed, asked []int
 }
 
@@ -53,7 +53,7 @@ func (s *voteSum) add(r *result.Record) {
 	}
 }
 
-// figures returns the figures by a rule, nil without an answer that was judged several times.
+// figures returns the figures under a voting rule, nil if no answer was judged several times.
 func (s *voteSum) figures(rule result.VoteRule) *result.VoteFigures {
 	if s.several == 0 {
 		return nil

@@ -1,6 +1,6 @@
-// Package audit asks ten questions that the field argues about of result files: whether a judge passes
-// wrong answers, whether a rate hangs on the prompt, the key or one category, whether a memory was
-// needed at all. It answers what the files allow, without a model, and says what they do not allow.
+// Package audit answers ten disputed questions about result files, such as whether a judge passes
+// wrong answers, whether a rate depends on the prompt, the key or one category, or whether a memory
+// was needed at all. It uses no model, and says which questions the files cannot answer.
 package audit
 
 import (
@@ -13,10 +13,10 @@ import (
 	"evalctl/internal/stats"
 )
 
-// confidence is that of all intervals.
+// confidence is the confidence of all intervals.
 const confidence = 0.95
 
-// Answer is what the files say about a claim.
+// Answer is the answer of the files to a claim.
 type Answer string
 
 // The answers.
@@ -26,24 +26,25 @@ const (
 	Unknown  Answer = "unknown"   // the files do not allow an answer
 )
 
-// Finding is one claim with its evidence. Its texts may have data of the files.
+// Finding is one claim with its evidence. Its texts may contain data of the files.
 type Finding struct {
-	// Number is that of the claim, from 1. Name is stable, for programs.
+	// Number is the number of the claim, from 1. Name is its permanent name, for programs.
 	Number int    `json:"number"`
 	Name   string `json:"name"`
 	Claim  string `json:"claim"`
-	// Says is the strongest answer for any of the files.
+	// Says is the strongest answer of any file.
 	Says     Answer   `json:"says"`
 	Evidence []string `json:"evidence"`
 	// Header and Rows are a table, empty for none.
 	Header []string   `json:"header,omitempty"`
 	Rows   [][]string `json:"rows,omitempty"`
-	// Command shows the same, or what is missing. Cannot is what the evidence does not say.
+	// Command shows the same, or produces missing evidence. Cannot names the limits of the
+	// evidence.
 	Command string `json:"command"`
 	Cannot  string `json:"cannot_say"`
 }
 
-// found adds a sentence about a file, with what it shows.
+// found adds a sentence about a file, with its answer.
 func (f *Finding) found(says Answer, format string, args ...any) {
 	if f.Says == "" || f.Says == Unknown || says == Shown {
 		f.Says = says
@@ -51,7 +52,7 @@ func (f *Finding) found(says Answer, format string, args ...any) {
 	f.Evidence = append(f.Evidence, fmt.Sprintf(format, args...))
 }
 
-// Subject is a result file that is audited.
+// Subject is an audited result file.
 type Subject struct {
 	Name    string
 	Path    string
@@ -59,29 +60,29 @@ type Subject struct {
 	Records []result.Record
 }
 
-// Spec says what is audited.
+// Spec selects the files and claims of an audit.
 type Spec struct {
-	// Files are results.
+	// Files are result files.
 	Files []string
-	// Wrong is a result of answers that are wrong on purpose, by the judge of the files, empty for none.
+	// Wrong is a result of deliberately wrong answers, judged like the files, empty for none.
 	Wrong string
-	// Public are the ids of the questions that the authors could see when they tuned, empty if not known.
+	// Public are the ids of questions that the authors could see during tuning, empty if unknown.
 	Public dataset.IDs
-	// Claims are the names of those that are answered, empty for all.
+	// Claims are the names of the claims to answer, empty for all.
 	Claims []string
 }
 
-// Audit is what was found.
+// Audit has the findings.
 type Audit struct {
 	Subjects []Subject `json:"-"`
 	Findings []Finding `json:"findings"`
 
 	wrong *Subject
-	// public are the ids of Spec.Public, nil if they are not known.
+	// public are the ids of Spec.Public, nil if unknown.
 	public map[string]bool
 }
 
-// Run reads the files and answers what they allow.
+// Run reads the files and answers the claims.
 func Run(s Spec) (*Audit, error) {
 	a := &Audit{}
 	for _, id := range s.Public.List {
@@ -133,13 +134,13 @@ func Run(s Spec) (*Audit, error) {
 	return a, nil
 }
 
-// claim is something that the field argues about.
+// claim is a disputed claim.
 type claim struct {
 	name, text string
 	ask        func(*Audit) Finding
 }
 
-// claims are in the order of reports.
+// claims are all claims in the order of reports.
 var claims = []claim{
 	{"judge-passes-wrong-answers", "The judge passes wrong answers", (*Audit).lenient},
 	{"rate-hangs-on-the-prompt", "The same answers have another rate by another rule", (*Audit).prompts},
@@ -179,8 +180,8 @@ func Open(path string) (*Subject, error) {
 	return s, nil
 }
 
-// split returns the shares of the records that count which passed, of those that are in a group and of
-// the others.
+// split returns the shares of passed records, among the records that count: one for the group given
+// by in, and one for the others.
 func (s *Subject) split(counts, in func(result.Record) bool) (group, others share) {
 	for _, r := range s.Records {
 		switch {
@@ -204,12 +205,12 @@ func (s *share) add(hit bool) {
 	}
 }
 
-// plus is the share of both.
+// plus returns the pooled share.
 func (s share) plus(o share) share { return share{s.hits + o.hits, s.n + o.n} }
 
 func (s share) rate() float64 { return float64(s.hits) / float64(s.n) }
 
-// String is "23/28 0.821 [0.644 0.921]".
+// String formats a share like "23/28 0.821 [0.644 0.921]".
 func (s share) String() string {
 	if s.n == 0 {
 		return "none"
@@ -218,8 +219,8 @@ func (s share) String() string {
 	return fmt.Sprintf("%d/%d %.3f [%.3f %.3f]", s.hits, s.n, s.rate(), lo, hi)
 }
 
-// less returns the difference of two independent shares with its interval. It is not known without
-// items.
+// less returns the difference of two independent shares with its interval. It is unknown if either
+// share has no items.
 func (s share) less(o share) (d difference, ok bool) {
 	if s.n == 0 || o.n == 0 {
 		return d, false
@@ -228,13 +229,13 @@ func (s share) less(o share) (d difference, ok bool) {
 	return difference{s.rate() - o.rate(), lo, hi}, true
 }
 
-// difference is one of two shares with its 95% interval.
+// difference is the difference of two shares with its 95% interval.
 type difference struct{ value, low, high float64 }
 
 // shown reports whether the interval excludes 0.
 func (d difference) shown() bool { return d.low > 0 || d.high < 0 }
 
-// String is in percentage points.
+// String formats a difference in percentage points.
 func (d difference) String() string {
 	return fmt.Sprintf("%s pp [%s %s]", figure.Points(d.value), figure.Points(d.low), figure.Points(d.high))
 }

@@ -6,7 +6,7 @@ import (
 	"evalctl/internal/figure"
 )
 
-// claims: tokens and latencies that are published can be seen in the files.
+// claims answers whether the files show published tokens and latencies.
 func (a *Audit) claims() Finding {
 	f := Finding{
 		Header:  []string{"file", "answers with a latency", "p50", "p95", "answers with tokens", "input tokens, mean"},

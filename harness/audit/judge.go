@@ -15,7 +15,7 @@ import (
 	"evalctl/scorer"
 )
 
-// lenient: the judge passes wrong answers.
+// lenient answers whether the judge passes wrong answers.
 func (a *Audit) lenient() Finding {
 	f := Finding{
 		Command: "evalctl judge check --result FILE --wrong WRONG",
@@ -54,7 +54,7 @@ func (a *Audit) lenient() Finding {
 	return f
 }
 
-// prompts: the same answers score otherwise by another prompt.
+// prompts answers whether the same answers get another score with another prompt.
 func (a *Audit) prompts() Finding {
 	f := Finding{
 		Header:  []string{"file", "as stored", "contains the gold", "token F1 of 0.5", "mean token F1", "panel"},
@@ -103,10 +103,10 @@ func (a *Audit) prompts() Finding {
 	return f
 }
 
-// stratum is answers whose overlap with the gold is alike.
+// stratum has answers with a similar overlap with the gold.
 type stratum struct{ long, short share }
 
-// length: long answers please the judge.
+// length answers whether the judge prefers long answers.
 func (a *Audit) length() Finding {
 	f := Finding{
 		Header:  []string{"file", "words, median", "passed when longer", "passed when not", "difference at equal truth"},
@@ -165,8 +165,8 @@ func (a *Audit) length() Finding {
 	return f
 }
 
-// adjusted returns the difference of long and short answers over strata, weighted as by Mantel and
-// Haenszel.
+// adjusted returns the difference between long and short answers over strata, with Mantel-Haenszel
+// weights.
 func adjusted(strata map[int]*stratum) (d difference, ok bool) {
 	weight, variance := 0.0, 0.0
 	for of := range 3 {

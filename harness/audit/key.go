@@ -10,7 +10,7 @@ import (
 	"evalctl/internal/visible"
 )
 
-// key: the key is wrong.
+// key answers whether the key is wrong.
 func (a *Audit) key() Finding {
 	f := Finding{
 		Command: "evalctl import ANSWERS --as NAME --dataset BENCHMARK --errata ERRATA",
@@ -54,7 +54,7 @@ func (a *Audit) key() Finding {
 	return f
 }
 
-// adversarial: category 5 counts or not.
+// adversarial answers whether it matters if category 5 counts.
 func (a *Audit) adversarial() Finding {
 	f := Finding{
 		Header:  []string{"file", "adversarial questions", "with them", "without them"},

@@ -11,10 +11,10 @@ import (
 	"evalctl/internal/visible"
 )
 
-// margin is the gain of a memory that is too small to matter, as in a gate against a baseline.
+// margin is the largest negligible gain of a memory, as in a gate against a baseline.
 const margin = 0.03
 
-// context: the full context does as well as the memory.
+// context answers whether the full context does as well as the memory.
 func (a *Audit) context() Finding {
 	f := Finding{
 		Command: "evalctl replay --dataset BENCHMARK --sdk NAME --without-memory full-context --model MODEL --judge MODEL",
@@ -60,7 +60,7 @@ func (a *Audit) of(scenario result.Scenario) (out []Subject) {
 	return out
 }
 
-// paired counts the questions that both have a verdict on. The first is s.
+// paired counts the questions with a verdict in both results. The first is s.
 func paired(s, base Subject) (p stats.Pairs) {
 	passed := map[string]bool{}
 	known := func(r result.Record) bool { return r.Outcome == result.Scored && r.Repeat <= 1 }
@@ -86,7 +86,7 @@ func paired(s, base Subject) (p stats.Pairs) {
 	return p
 }
 
-// recall: a rate of retrieval is sold as one of answers.
+// recall answers whether a retrieval rate is presented as an answer rate.
 func (a *Audit) recall() Finding {
 	f := Finding{
 		Header:  []string{"file", "questions with gold found", "answers that passed", "found and failed", "passed without gold"},
@@ -129,7 +129,7 @@ func (a *Audit) recall() Finding {
 	return f
 }
 
-// trivial: the benchmark needs no memory.
+// trivial answers whether the benchmark needs no memory.
 func (a *Audit) trivial() Finding {
 	f := Finding{
 		Header:  []string{"file", "gold stands in the question", "gold is yes or no"},
@@ -173,7 +173,7 @@ func (a *Audit) trivial() Finding {
 	return f
 }
 
-// tuned: the key was in the memory, or the system was tuned on the questions.
+// tuned answers whether the key was in the memory, or the system was tuned on the questions.
 func (a *Audit) tuned() Finding {
 	f := Finding{
 		Header:  []string{"file", "answers that are the gold, word for word", "of them longer than 4 words", "passages that have question and gold"},

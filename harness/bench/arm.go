@@ -20,7 +20,7 @@ import (
 	"evalctl/harness/target"
 )
 
-// arm is a target that is measured.
+// arm is a measured target.
 type arm struct {
 	bench    *Bench
 	index    int // in record.File.Targets
@@ -34,7 +34,7 @@ type arm struct {
 	requests map[int]*work.Requests // by size
 }
 
-// open starts or reaches all targets.
+// open starts or connects to all targets.
 func (b *Bench) open(ctx context.Context) error {
 	var services []target.Service
 	for _, t := range b.Targets {
@@ -49,7 +49,7 @@ func (b *Bench) open(ctx context.Context) error {
 		}
 		services = append(services, a.session.Service())
 	}
-	// All targets get the same requests, so that none has an operation that another lacks.
+	// All targets get the same requests, so operations that any of them lacks are dropped.
 	common := slices.Clone(b.Plan.Mix)
 	for _, a := range b.arms {
 		common = slices.DeleteFunc(common, func(s record.Share) bool { return !slices.Contains(a.mix, s) })
@@ -64,7 +64,7 @@ func (b *Bench) open(ctx context.Context) error {
 	return nil
 }
 
-// lacks returns what the targets lack of the mix.
+// lacks returns the operations of the mix that targets lack.
 func (b *Bench) lacks() (all []string) {
 	for _, t := range b.file.Targets {
 		for _, why := range t.Lacks {
@@ -78,7 +78,7 @@ func (a *arm) open(ctx context.Context) (err error) {
 	c := a.target.Session
 	c.Concurrency = max(a.bench.Plan.Concurrency, min(a.bench.Plan.MaxInFlight, 1024))
 	if c.Endpoint == "" {
-		// The home is this bench's own, so that its size can be measured.
+		// The bench's own home, so that its size can be measured.
 		if a.temp, err = os.MkdirTemp("", "evalctl-bench-*"); err != nil {
 			return fmt.Errorf("%w: %w", harness.ErrHome, err)
 		}
@@ -108,7 +108,7 @@ func (a *arm) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// close removes the brains that were created, and ends what was started.
+// close removes the created brains and ends the started daemons.
 func (b *Bench) close() error {
 	b.Observer.Doing("removing what was written", nil)
 	var errs []error
@@ -140,12 +140,12 @@ func (a *arm) removeBrains() error {
 	return errors.Join(errs...)
 }
 
-// brainName returns the name of a brain of a size. Targets may be the same daemon.
+// brainName returns the name of a brain. Several targets may be the same daemon.
 func (a *arm) brainName(size, i int) string {
 	return fmt.Sprintf("bench-%x-%d-%d-%d", a.bench.start.UnixNano()&0xffffff, a.index, size, i)
 }
 
-// fill creates the brains of a size, or finds the one that exists, and makes its requests.
+// fill creates the brains of a size, or finds the existing one, and prepares its requests.
 func (a *arm) fill(ctx context.Context, size int) error {
 	b := a.bench
 	if b.Filling != nil {
@@ -181,7 +181,7 @@ func (a *arm) fill(ctx context.Context, size int) error {
 	return nil
 }
 
-// writers is the number of requests at a time that write documents.
+// writers is the number of concurrent requests that write documents.
 const writers = 4
 
 // brain creates and fills one brain.
@@ -206,8 +206,8 @@ func (a *arm) brain(ctx context.Context, size, i int, docs []dataset.Doc) error 
 	return brain.Seed(ctx, docs, writers)
 }
 
-// warm sends requests until a target is warm. They are those of the largest size, and no others of
-// the bench are the same.
+// warm sends requests until a target is warm. It uses the largest size, and requests that do not
+// occur in the rest of the bench.
 func (a *arm) warm(ctx context.Context) error {
 	b := a.bench
 	if b.WarmUp == 0 {
@@ -236,7 +236,7 @@ func (a *arm) warm(ctx context.Context) error {
 	return nil
 }
 
-// run is load on one target.
+// run is a load on one target.
 type run struct {
 	span               load.Span
 	profile            load.Profile
@@ -247,7 +247,7 @@ type run struct {
 	probe              bool      // it is a rate of a search, which is kept as a whole
 }
 
-// blocks measures blocks of a size. While it does, those that are over are kept.
+// blocks measures blocks of a size. Finished blocks are saved meanwhile.
 func (a *arm) blocks(ctx context.Context, r run) ([]record.Block, error) {
 	var live load.Live
 	a.bench.Observer.Doing(r.what, &live)
@@ -282,7 +282,7 @@ func (a *arm) blocks(ctx context.Context, r run) ([]record.Block, error) {
 	return found, err
 }
 
-// placed sets of which target, stage, size and round blocks are, and when they began.
+// placed sets the target, stage, size, round and start of blocks.
 func (a *arm) placed(found []record.Block, r run, at float64) []record.Block {
 	for i := range found {
 		found[i].Target, found[i].Stage, found[i].Size, found[i].Round = a.index, r.stage, r.size, r.round+i
@@ -292,7 +292,7 @@ func (a *arm) placed(found []record.Block, r run, at float64) []record.Block {
 }
 
 // keep saves the bench with the blocks so far from time to time, until ctx ends. Nothing else may
-// change the file meanwhile.
+// modify the file meanwhile.
 func (a *arm) keep(ctx context.Context, blocks func() []record.Block) {
 	tick := time.NewTicker(saveEvery)
 	defer tick.Stop()
@@ -305,7 +305,7 @@ func (a *arm) keep(ctx context.Context, blocks func() []record.Block) {
 		if found := blocks(); len(found) > 0 {
 			f := *a.bench.file
 			f.Blocks = append(slices.Clip(f.Blocks), found...)
-			_ = a.bench.save(&f) // what is not kept now is reported at the end
+			_ = a.bench.save(&f) // errors are reported at the end
 		}
 	}
 }

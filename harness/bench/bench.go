@@ -1,6 +1,6 @@
-// Package bench measures memory services under load: one, or several that take turns. It starts or
-// reaches them, fills brains, sends requests in blocks, and records what became of them. Everything
-// that is said about the blocks is computed in record.
+// Package bench measures one memory service under load, or several in turns. It starts or connects
+// to them, fills brains, sends requests in blocks, and records the outcomes. Package record
+// computes all figures.
 package bench
 
 import (
@@ -21,32 +21,32 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Target is what is measured.
+// Target is a service to measure.
 type Target struct {
 	Name    string
 	Session harness.SessionConfig
 	Dialect result.Dialect
-	Mode    string // a retrieval mode, empty for that of the plan
+	Mode    string // a retrieval mode, empty for the plan's
 	Null    bool
 }
 
-// Config says what is measured, and how.
+// Config says what to measure, and how.
 type Config struct {
 	Plan    record.Plan
 	Tool    result.ToolID
 	Targets []Target
-	// Brain is a brain that exists and is used as it is. If it is empty, brains are created and filled
-	// with Documents, and removed at the end.
+	// Brain is an existing brain, used as it is. If empty, brains are created and filled with
+	// Documents, and removed at the end.
 	Brain     string
 	Documents work.Documents
 	Queries   []string
 	Prices    llm.Prices
-	// Filling and Answering are called with the name of a target when its brains are filled, and when
-	// it gets load, until the functions that they return are called. They may be nil.
+	// Filling and Answering are called with a target's name when its brains are filled and when it
+	// is under load. The returned function ends the phase. Both may be nil.
 	Filling, Answering func(name string) (end func())
-	// WarmUp is how long a target may warm up, 0 for not at all.
+	// WarmUp is the maximum time for warming up a target, 0 to skip it.
 	WarmUp time.Duration
-	// Step is how long a rate is tried for in the search for the highest.
+	// Step is how long each rate is tried in the search for the highest.
 	Step time.Duration
 	// Baseline is an earlier bench to compare with, nil for none.
 	Baseline     *record.File
@@ -54,11 +54,11 @@ type Config struct {
 	Observer     Observer
 }
 
-// Observer sees how far a bench is. Its methods are not called concurrently.
+// Observer follows the progress of a bench. Its methods are not called concurrently.
 type Observer interface {
-	// Doing is called when something begins, such as the filling of a brain. live is nil without load.
+	// Doing is called when something begins, such as filling a brain. live is nil without load.
 	Doing(what string, live *load.Live)
-	// Save is called with what was measured so far.
+	// Save is called with the measurements so far.
 	Save(*record.File) error
 }
 
@@ -70,13 +70,13 @@ type Bench struct {
 	arms   []*arm
 	random *rand.Rand // of the order of blocks
 	saved  time.Time  // when the file was written last
-	// slow is the longest latency of the last requests of a warm-up, up to longestLead. A block of an
-	// open model begins so long after its load does, that of each target alike.
+	// slow is the longest latency of the last warm-up requests, up to longestLead. In an open
+	// model, blocks begin this long after the load, for all targets alike.
 	slow time.Duration
 }
 
-// Run measures. If it is stopped, it returns what was measured until then with the error. The
-// targets that it started have ended when it returns.
+// Run runs a bench. If it is stopped, it returns the measurements so far with the error. All
+// started targets have ended when it returns.
 func Run(ctx context.Context, c Config) (file *record.File, err error) {
 	b := &Bench{Config: c, start: time.Now(), random: rand.New(rand.NewPCG(c.Plan.Seed, 0xb10c))}
 	b.file = &record.File{
@@ -118,7 +118,7 @@ func Run(ctx context.Context, c Config) (file *record.File, err error) {
 	return b.file, b.measure(ctx)
 }
 
-// measure fills the brains of all sizes and then does what the plan says.
+// measure fills the brains of all sizes and carries out the plan.
 func (b *Bench) measure(ctx context.Context) error {
 	for _, size := range b.Plan.Sizes {
 		for _, a := range b.arms {
@@ -149,8 +149,8 @@ func (b *Bench) measure(ctx context.Context) error {
 	return nil
 }
 
-// stage measures one stage. Several targets or sizes take turns, in random order in each round; a
-// single one has all its blocks without a pause, and the null daemon afterwards.
+// stage measures one stage. Several targets or sizes take turns, in random order in each round. A
+// single one runs all its blocks without a pause, followed by the null daemon.
 func (b *Bench) stage(ctx context.Context, stage int) error {
 	type turn struct {
 		arm  *arm
@@ -160,7 +160,7 @@ func (b *Bench) stage(ctx context.Context, stage int) error {
 	var alone *arm
 	for _, a := range b.arms {
 		for i, size := range b.Plan.Sizes {
-			// The size makes no difference to a daemon that does nothing.
+			// The size makes no difference to the null daemon.
 			if !a.target.Null || i == 0 {
 				turns = append(turns, turn{a, size})
 			}
@@ -203,11 +203,11 @@ func (b *Bench) stage(ctx context.Context, stage int) error {
 	return nil
 }
 
-// saveEvery is how often a bench is kept that goes on. Its figures are computed each time.
+// saveEvery is the interval for saving a running bench. Its figures are computed each time.
 const saveEvery = 15 * time.Second
 
-// save keeps what was measured so far, unless it did a while ago. If the process is killed, the
-// file says that the bench was interrupted.
+// save saves the measurements so far, unless they were saved recently. If the process is killed,
+// the file marks the bench as interrupted.
 func (b *Bench) save(f *record.File) error {
 	if time.Since(b.saved) < saveEvery {
 		return nil
@@ -219,7 +219,7 @@ func (b *Bench) save(f *record.File) error {
 	return b.Observer.Save(&kept)
 }
 
-// restart starts all started daemons again, and warms them up.
+// restart restarts all started daemons and warms them up.
 func (b *Bench) restart(ctx context.Context) error {
 	for _, a := range b.arms {
 		if a.session.Process() == nil {
@@ -243,13 +243,13 @@ func (b *Bench) restart(ctx context.Context) error {
 	return nil
 }
 
-// longestLead limits what blocks leave out for slow requests.
+// longestLead limits how much of a block is discarded for slow requests.
 const longestLead = 5 * time.Second
 
-// nullBlock is the longest block of the null daemon, whose requests all take the same time.
+// nullBlock limits the blocks of the null daemon, whose requests all take the same time.
 const nullBlock = time.Second
 
-// run measures some blocks of one target, from a round on, without a pause.
+// run measures consecutive blocks of one target, starting at a round.
 func (b *Bench) run(ctx context.Context, a *arm, stage, size, round, blocks int) error {
 	span := load.Span{Lead: seconds(b.Plan.LeadSeconds), Block: seconds(b.Plan.BlockSeconds), Blocks: blocks}
 	if a.target.Null {
@@ -274,12 +274,13 @@ func (b *Bench) profile(stage, round int) load.Profile {
 	return load.Profile{
 		Arrival: b.Plan.Arrival, Concurrency: b.Plan.Concurrency, MaxInFlight: b.Plan.MaxInFlight,
 		Stage: b.Plan.Stages[stage], Timeout: seconds(b.Plan.TimeoutSeconds),
-		// Every target of a round gets the same arrivals.
+		// All targets of a round get the same arrivals.
 		Seed: b.Plan.Seed + uint64(stage)<<32 + uint64(round),
 	}
 }
 
-// number returns the number of the first request of a round: every target of it gets the same ones.
+// number returns the number of a round's first request. All targets of the round get the same
+// requests.
 func number(stage, round int) uint64 { return uint64(stage+1)<<48 + uint64(round)<<28 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

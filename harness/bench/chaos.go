@@ -14,15 +14,14 @@ import (
 	"evalctl/harness/bench/work"
 )
 
-// How faults are caused.
+// How faults are injected.
 const (
 	frozenFor   = time.Second
 	heldStreams = 32
-	readers     = 8 // of what was written
+	readers     = 8 // of the written documents
 )
 
-// chaos measures one target while something happens to it, after a third of the time, and the null
-// daemon afterwards.
+// chaos measures one target with a fault injected after a third of the time, then the null daemon.
 func (b *Bench) chaos(ctx context.Context) error {
 	a := b.arms[0]
 	size := b.Plan.Sizes[0]
@@ -61,7 +60,7 @@ func (b *Bench) chaos(ctx context.Context) error {
 	return err
 }
 
-// fault is one that is caused under load, and what is seen of it.
+// fault is a fault injected under load, with its observed effects.
 type fault struct {
 	arm      *arm
 	requests *work.Requests
@@ -101,7 +100,7 @@ func (f *fault) request(number uint64) load.Request {
 	return r
 }
 
-// cause waits, and then causes the fault. A held stream is held for a while.
+// cause waits and then injects the fault. A held stream is held for a while.
 func (f *fault) cause(ctx context.Context, wait, while time.Duration) error {
 	select {
 	case <-time.After(wait):
@@ -153,7 +152,7 @@ func (f *fault) begun() {
 	f.at = time.Now()
 }
 
-// check reads the writes that were acknowledged.
+// check reads the acknowledged writes.
 func (f *fault) check(ctx context.Context) (record.Fault, error) {
 	found := record.Fault{
 		Kind: f.kind, LastedSeconds: f.lasted.Seconds(), RecoverySeconds: f.recovered, Acknowledged: int64(len(f.writes)),

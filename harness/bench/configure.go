@@ -15,20 +15,20 @@ import (
 	"evalctl/harness/result"
 )
 
-// Inputs names what a bench reads and measures.
+// Inputs names the input and the targets of a bench.
 type Inputs struct {
 	Targets []string // as on a command line; null.Name always is one
 	Dialect result.Dialect
-	// Corpus, Dataset and Baseline are files, empty for none. With a dataset and no corpus, it is the
-	// one next to the dataset, if there is one.
+	// Corpus, Dataset and Baseline are files, empty for none. Corpus defaults to the corpus beside
+	// the dataset, if there is one.
 	Corpus, Dataset, Baseline string
-	// Sizes are the documents of the brains, empty for all of the corpus or 1k synthetic ones.
+	// Sizes are the numbers of documents per brain, by default the whole corpus or 1k synthetic
+	// documents.
 	Sizes string
 }
 
-// Configure adds to c the plan, documents, queries and targets, and the earlier bench to compare with. find
-// returns a target that is not null. The error of a baseline with another plan is
-// key.ErrIncomparable.
+// Configure adds the plan, documents, queries, targets and baseline to c. find returns a target
+// other than null. If the baseline has a different plan, the error is key.ErrIncomparable.
 func (c *Config) Configure(w Settings, in Inputs, find func(given string) (Target, error)) (err error) {
 	w.Queries, w.CorpusName, w.Baseline = "words of the documents", "synthetic", in.Baseline != ""
 	c.Documents = work.Synthetic(w.Seed)
@@ -76,7 +76,7 @@ func (c *Config) Configure(w Settings, in Inputs, find func(given string) (Targe
 	return nil
 }
 
-// sameWork returns an error unless a bench does the same work as the baseline.
+// sameWork returns an error unless the bench does the same work as its baseline.
 func (c *Config) sameWork(f *record.File) error {
 	_, err := key.Check(key.Bench, []*key.File{
 		{Name: c.BaselinePath, Leaves: c.Baseline.Settings()}, {Name: "this bench", Leaves: f.Settings()},
@@ -114,7 +114,7 @@ func (c *Config) findTargets(in Inputs, find func(given string) (Target, error))
 	return nil
 }
 
-// queriesOf returns the texts of the questions of a dataset, each once, and its digest.
+// queriesOf returns the distinct texts of a dataset's questions, and its digest.
 func queriesOf(path string) (queries []string, digest string, err error) {
 	found := map[string]bool{}
 	data, err := dataset.Open(path, dataset.Options{
@@ -130,13 +130,13 @@ func queriesOf(path string) (queries []string, digest string, err error) {
 // ErrNoAnswers means that no request to a target succeeded.
 var ErrNoAnswers = errors.New("no request succeeded")
 
-// FailedError lists what was required and does not hold.
+// FailedError lists the violated requirements.
 type FailedError struct{ message string }
 
 func (e *FailedError) Error() string { return e.message }
 
-// Verdict returns nil if all that is required holds. Otherwise it returns ErrNoAnswers,
-// key.ErrIncomparable for what could not be judged, or a *FailedError.
+// Verdict returns nil if all requirements hold. Otherwise it returns ErrNoAnswers,
+// key.ErrIncomparable for requirements that could not be judged, or a *FailedError.
 func Verdict(f *record.File) error {
 	if !slices.ContainsFunc(f.Summaries, func(s record.Summary) bool {
 		return (!f.Targets[s.Target].Null || len(f.Targets) == 1) && slices.ContainsFunc(s.Ops, func(o record.OpFigures) bool { return o.OK > 0 })

@@ -8,8 +8,8 @@ import (
 	"evalctl/harness/bench/work"
 )
 
-// idle says when flags have no effect, and why. One that is given then is refused, since the user
-// expects something of it.
+// idle says when flags have no effect, and why. Such a flag is refused, because its user expects an
+// effect.
 var idle = []struct {
 	flags []string
 	when  func(w Settings, p record.Plan) bool
@@ -53,7 +53,7 @@ var idle = []struct {
 	},
 }
 
-// checkEffect returns an error for a flag that is given and has no effect.
+// checkEffect returns an error for a given flag without effect.
 func (w Settings) checkEffect(p record.Plan) error {
 	for _, rule := range idle {
 		for _, flag := range rule.flags {
@@ -69,7 +69,7 @@ func has(mix []record.Share, ops ...string) bool {
 	return slices.ContainsFunc(mix, func(s record.Share) bool { return slices.Contains(ops, s.Op) })
 }
 
-// checkTargets returns an error for a target with which the plan cannot be carried out.
+// checkTargets returns an error for a target that does not allow the plan.
 func (c *Config) checkTargets() error {
 	for _, t := range c.Targets {
 		started := t.Session.Endpoint == "" && !t.Session.Mapped() && !t.Null

@@ -12,7 +12,7 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// holdings are what a daemon holds, nil where it is not known.
+// holdings are the sizes of a daemon's memory, disk and index, nil if unknown.
 type holdings struct{ rss, disk, index *int64 }
 
 func (a *arm) held(ctx context.Context) (h holdings) {
@@ -55,7 +55,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// filled returns what the writing of documents took and left behind.
+// filled returns the time and space taken by writing documents.
 func (a *arm) filled(ctx context.Context, size int, docs []dataset.Doc, took time.Duration, before holdings) record.Fill {
 	n := a.bench.Plan.Brains
 	f := record.Fill{Target: a.index, Size: size, Documents: len(docs) * n, Seconds: took.Seconds()}

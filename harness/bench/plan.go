@@ -14,7 +14,7 @@ import (
 	"evalctl/internal/decimal"
 )
 
-// Chaos are the faults that can be caused under load.
+// Chaos are the faults that can be injected under load.
 var Chaos = []string{Kill, Stop, SlowClient}
 
 // Faults under load.
@@ -24,7 +24,7 @@ const (
 	SlowClient = "slow-client"
 )
 
-// Settings is what a command line asks for, as text where it has a notation.
+// Settings are the settings from the command line, as text if they have a notation.
 type Settings struct {
 	Mix, Rate                   string
 	Poisson                     bool
@@ -49,11 +49,11 @@ type Settings struct {
 	CorpusName, Queries         string
 	CorpusSHA256, QueriesSHA256 string
 	Baseline                    bool
-	// Given reports whether the command line has a flag. It may be nil.
+	// Given reports whether a flag was given. It may be nil.
 	Given func(flag string) bool
 }
 
-// NewPlan returns the plan of what is wanted. The error names the flag that is wrong.
+// NewPlan returns the plan for the settings. The error names the wrong flag.
 func NewPlan(w Settings) (p record.Plan, err error) {
 	p = record.Plan{
 		Arrival: record.Closed, Concurrency: w.Concurrency, Rounds: w.Rounds, TimeoutSeconds: w.Timeout.Seconds(), Seed: w.Seed,
@@ -92,7 +92,8 @@ func NewPlan(w Settings) (p record.Plan, err error) {
 	}
 	p.BlockSeconds = w.Duration.Seconds() / float64(w.Rounds)
 	if w.Targets > 1 || len(p.Sizes) > 1 || w.Restart {
-		// What a target did not do while others had their turn is not measured: connections, caches.
+		// Discard the beginning, because a target that was idle during other turns starts with cold
+		// connections and caches.
 		p.LeadSeconds = min(0.5, p.BlockSeconds/5)
 	}
 	if err := w.check(p); err != nil {
@@ -101,7 +102,7 @@ func NewPlan(w Settings) (p record.Plan, err error) {
 	return p, w.checkEffect(p)
 }
 
-// check returns an error for what cannot be together, or is too large or too small.
+// check returns an error for settings that conflict or are out of range.
 func (w Settings) check(p record.Plan) error {
 	switch {
 	case w.Rounds < 1 || w.Rounds > 10_000:
@@ -153,7 +154,7 @@ func (w Settings) check(p record.Plan) error {
 	return nil
 }
 
-// checkObjectives returns an error if the objectives cannot be read, or if one is for an operation
+// checkObjectives returns an error for invalid objectives, and for an objective on an operation
 // that is not in the mix, which would only be noticed after the measurement.
 func checkObjectives(text string, mix []record.Share) error {
 	if text == "" {
@@ -175,7 +176,7 @@ func checkObjectives(text string, mix []record.Share) error {
 	return nil
 }
 
-// The largest of what can be asked for.
+// The maximum rate and size.
 const (
 	maxRate = 1e6
 	maxSize = 10_000_000
@@ -183,10 +184,10 @@ const (
 
 var rateForm = regexp.MustCompile(`^([0-9.]+)(?:/s)?(?:\.\.([0-9.]+)(?:/s)?)?$`)
 
-// startRate is where the search for the highest rate begins.
+// startRate is the first rate in the search for the highest.
 const startRate = "50/s"
 
-// parseRates reads 200/s, steps 100/s,200/s and ramps 100/s..500/s.
+// parseRates parses 200/s, steps 100/s,200/s and ramps 100/s..500/s.
 func parseRates(text string) ([]record.Stage, error) {
 	var stages []record.Stage
 	for part := range strings.SplitSeq(text, ",") {
@@ -214,7 +215,7 @@ func notRate(text string) error {
 	return fmt.Errorf("%q: write a rate 200/s, steps 100/s,200/s,400/s or a ramp 100/s..500/s", text)
 }
 
-// parseSizes reads 1k,10k,100k in ascending order.
+// parseSizes parses 1k,10k,100k in ascending order.
 func parseSizes(text string) ([]int, error) {
 	var sizes []int
 	flag := "--documents"
@@ -241,7 +242,7 @@ func parseSizes(text string) ([]int, error) {
 	return sizes, nil
 }
 
-// parseShare reads 10% or 0.1.
+// parseShare parses 10% or 0.1.
 func parseShare(text string) (float64, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	v, err := decimal.Parse(digits)

@@ -8,11 +8,11 @@ import (
 	"evalctl/harness/bench/record"
 )
 
-// sampleEvery is how often a started daemon is looked at.
+// sampleEvery is the interval for sampling a started daemon's resource use.
 const sampleEvery = 200 * time.Millisecond
 
-// sample looks at a started daemon during blocks that begin now. The function that it returns waits
-// for the end and returns what each block used, nil where that is not known.
+// sample samples a started daemon during blocks that begin now. The returned function waits for
+// their end and returns the use of each block, nil if unknown.
 func (a *arm) sample(ctx context.Context, span load.Span) func() []*record.Usage {
 	p := a.session.Process()
 	if p == nil {

@@ -11,8 +11,8 @@ import (
 	"evalctl/harness/bench/record"
 )
 
-// search looks for the highest rate of each target. Then it tries the null daemon at these rates
-// and at twice these, which shows whether they are those of the generator.
+// search looks for the highest rate of each target. It then tries the null daemon at these rates
+// and at twice these, which shows whether the generator is the limit.
 func (b *Bench) search(ctx context.Context) error {
 	objectives, err := record.ParseObjectives(b.Plan.Search)
 	if err != nil {
@@ -49,7 +49,7 @@ func (b *Bench) search(ctx context.Context) error {
 	return nil
 }
 
-// finder returns what looks for the highest rate of a target. What it tries is kept.
+// finder returns a finder for a target, which records its tries.
 func (a *arm) finder(objectives []record.Objective) *finder {
 	b, tried := a.bench, 0
 	return &finder{
@@ -91,30 +91,31 @@ type finder struct {
 func (f *finder) need() float64 { return float64(record.Need(f.objectives)) * 1.05 }
 
 const (
-	// close is how much the rate that is not kept may be above the one that is.
+	// closeEnough is the maximum ratio of the lost rate to the kept rate.
 	closeEnough = 1.02
-	// lower is what a rate is divided by that was not kept each time again, at most times.
+	// lower divides a rate that could not be confirmed, at most times times.
 	lower, times = 1.03, 12
-	// lowest is the lowest rate that is tried. If a figure needs many requests, it is the one at
-	// which they take longest.
+	// lowest is the lowest rate that is tried. If a figure needs many requests, the lowest rate is
+	// the one at which they take longest.
 	lowest = 0.1
-	// longest is the longest time that a rate is tried for.
+	// longest limits the time for trying a rate.
 	longest = time.Minute
-	// looks is how often the backlog is counted in the time of a step.
+	// looks is how many times per step the backlog is counted.
 	looks = 20
-	// dead is the number of rates in a row without any success after which the target is given up.
+	// dead is the number of consecutive rates without any success after which the search is
+	// abandoned.
 	dead = 3
 )
 
-// errDead reports a target that answers nothing at any rate.
+// errDead means that a target answers nothing at any rate.
 var errDead = fmt.Errorf("%w at %d rates in a row: see that the target answers, and that its brain can be searched", ErrNoAnswers, dead)
 
-// bounds are the highest rate that is kept and the lowest one that is not.
+// bounds are the highest kept and the lowest lost rate.
 type bounds struct{ kept, lost float64 }
 
-// find looks for bounds that are close, and tries both again: what was slow for a while, such as a
-// cold cache, may be why the upper one was lost. If it is kept now, the search goes on from there. If
-// the lower one is not kept each time, a lower one is looked for.
+// find looks for close bounds, and then tries both again, because the upper one may have been lost
+// to a temporary slowdown such as a cold cache. If it is kept now, the search continues from there.
+// If the lower one is not confirmed, a lower rate is tried.
 func (f *finder) find(ctx context.Context) error {
 	b, rate := bounds{0, math.Inf(1)}, f.start
 	for range times {
@@ -146,7 +147,7 @@ func (f *finder) find(ctx context.Context) error {
 	return nil
 }
 
-// widen doubles a rate until it is not kept, or halves it until it is.
+// widen doubles a rate until it is lost, or halves it until it is kept.
 func (f *finder) widen(ctx context.Context, b *bounds, rate float64) error {
 	least := max(lowest, f.need()/longest.Seconds())
 	for rate <= maxRate && rate >= least && (b.kept == 0 || math.IsInf(b.lost, 1)) {
@@ -182,8 +183,8 @@ func (f *finder) narrow(ctx context.Context, b *bounds) error {
 	return nil
 }
 
-// confirm tries a rate until it was kept so often in a row that it is confirmed. As in probe, it may
-// be lost once.
+// confirm tries a rate until it is kept often enough in a row. As in probe, one loss by chance is
+// forgiven.
 func (f *finder) confirm(ctx context.Context, rate float64) (bool, error) {
 	for kept, again := 0, true; kept < record.Confirmations; kept++ {
 		p, err := f.once(ctx, rate, true)
@@ -197,7 +198,7 @@ func (f *finder) confirm(ctx context.Context, rate float64) (bool, error) {
 	return true, nil
 }
 
-// probe tries a rate, and once again if it is lost by what may have been chance.
+// probe tries a rate, and once more if it may have been lost by chance.
 func (f *finder) probe(ctx context.Context, rate float64) (bool, error) {
 	p, err := f.once(ctx, rate, false)
 	if err == nil && !p.Kept && chance(p.Block) {
@@ -206,11 +207,11 @@ func (f *finder) probe(ctx context.Context, rate float64) (bool, error) {
 	return p.Kept, err
 }
 
-// chance reports whether the machine, or what the target still did for the rate before, may be why a
-// block does not keep objectives: neither makes a queue grow to the end.
+// chance reports whether a block may have been lost because of the machine or leftover work from
+// the previous rate. Neither makes a queue grow to the end.
 func chance(b record.Block) bool { return b.Succeeded() && !b.Grows() }
 
-// once tries a rate, for as long as it takes to know the figures and whether the queue grows.
+// once tries a rate for as long as needed to know the figures and whether the queue grows.
 func (f *finder) once(ctx context.Context, rate float64, confirm bool) (p record.Probe, err error) {
 	length := f.step
 	if need := f.need() / rate; need > length.Seconds() {

@@ -12,13 +12,13 @@ import (
 	"evalctl/harness/journal"
 )
 
-// Suffix ends the name of the files of benches: go.bench.json.
+// Suffix ends the base name of bench files: go.bench.json.
 const Suffix = ".bench"
 
-// File is the file of one bench, <dir>/<name>.bench.json with a name of its own.
+// File is the file of one bench, <dir>/<name>.bench.json, which also has a permanent name.
 type File struct{ out journal.Output }
 
-// NewFile returns the file of a bench that began at started. Nothing is written yet.
+// NewFile returns the file of a bench started at this time. It writes nothing.
 func NewFile(dir, name string, started time.Time) *File {
 	return &File{journal.NewOutput(dir, name+Suffix, started)}
 }
@@ -26,10 +26,10 @@ func NewFile(dir, name string, started time.Time) *File {
 // Path returns the path of <name>.bench.json.
 func (f *File) Path() string { return f.out.Latest() }
 
-// OwnPath returns the path that the file has besides.
+// OwnPath returns the permanent path of the file.
 func (f *File) OwnPath() string { return f.out.Own() }
 
-// Save replaces the file by what was measured so far.
+// Save replaces the file with the measurements so far.
 func (f *File) Save(r *record.File) error {
 	err := os.MkdirAll(filepath.Dir(f.Path()), 0o755)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package board ranks the results of a folder: those that are comparable with each other, by the pass
-// rate, with what the paired tests show about their order.
+// Package board ranks comparable results of a folder by pass rate, with the evidence of paired
+// tests about their order.
 package board
 
 import (
@@ -14,36 +14,37 @@ import (
 	"evalctl/harness/result"
 )
 
-// Board is the results of a folder. Its strings come from files and must be escaped in every output.
+// Board ranks the results of a folder. Its strings come from files and must be escaped in every
+// output.
 type Board struct {
 	Root string `json:"root"`
-	// Groups are those with several results first, then by the time of their newest result.
+	// Groups are ordered: those with several results first, then by their newest result.
 	Groups []Group `json:"groups"`
 	// LeftOut are results that are not ranked.
 	LeftOut []LeftOut `json:"left_out"`
 }
 
-// LeftOut is a result that is not ranked, and why.
+// LeftOut is a result that is not ranked, with the reason.
 type LeftOut struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
 
-// Group is results that are comparable with each other.
+// Group is a set of comparable results.
 type Group struct {
-	// Common is what they have in common, as far as it matters.
+	// Common are the relevant values that all results share.
 	Common []Common `json:"common"`
-	// Rows are in order of the pass rate, the highest first.
+	// Rows are ordered by pass rate, highest first.
 	Rows []Row `json:"rows"`
-	// Questions is the number of questions that were compared, Tests that of the paired tests, over
-	// which p-values are adjusted (Holm). Tests is 0 for one row.
+	// Questions is the number of compared questions. Tests is the number of paired tests for which
+	// p-values are adjusted (Holm), 0 for one row.
 	Questions int `json:"questions"`
 	Tests     int `json:"tests"`
-	// Accepted says in what the results do not agree and was accepted, empty for nothing.
+	// Accepted lists accepted differences between the results, empty for none.
 	Accepted string `json:"accepted,omitempty"`
 }
 
-// Common is a value that all results of a group have.
+// Common is a value shared by all results of a group.
 type Common struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
@@ -53,23 +54,23 @@ type Common struct {
 type Row struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
-	// Best and Worst are the places that the result may have, from 1: one more than the number of
-	// results that are better, and the number of those that are not worse.
+	// Best and Worst are the range of the result's places, from 1: one more than the number of
+	// results shown to be better, and the number of results not shown to be worse.
 	Best  int `json:"best"`
 	Worst int `json:"worst"`
-	// Letters has a letter for each set of results that are not shown to differ and that this one
-	// belongs to: two results share a letter if, and only if, no difference between them is shown.
+	// Letters is the compact letter display: two results share a letter if, and only if, no
+	// difference between them is shown.
 	Letters string `json:"letters"`
 
 	Passed   int              `json:"passed"`
 	Total    int              `json:"total"`
 	PassRate *float64         `json:"pass_rate"`
 	Interval *result.Interval `json:"pass_rate_interval"`
-	// NotMeasurable is how many questions the target could not be asked.
+	// NotMeasurable is the number of questions that the target could not be asked.
 	NotMeasurable int `json:"not_measurable,omitempty"`
-	// Latency is of the complete answers.
+	// Latency is the latency of complete answers.
 	Latency result.Quantiles `json:"latency"`
-	// Cost says what the run cost, as far as that is known.
+	// Cost is the known cost of the run.
 	Cost string `json:"cost"`
 
 	Entry *history.Entry `json:"-"`
@@ -81,8 +82,8 @@ type member struct {
 	run   *compare.Run
 }
 
-// New ranks the results of a folder. Of several results of one target, only the newest is ranked with
-// the others. Results may differ in the settings with the names of accept, or not record them.
+// New ranks the results of a folder. Of several results of one target, only the newest is ranked.
+// Results may differ in, or not record, the settings named in accept.
 func New(f *history.Folder, accept []string) (*Board, error) {
 	b := &Board{Root: f.Root, Groups: []Group{}, LeftOut: []LeftOut{}}
 	opts := compare.Options{For: key.Board, Accept: accept, Primary: []string{"pass_rate"}}
@@ -113,7 +114,7 @@ func New(f *history.Folder, accept []string) (*Board, error) {
 	return b, nil
 }
 
-// open opens the result of an entry, or says why it is not ranked.
+// open opens the result of an entry, or returns the reason why it is not ranked.
 func open(e *history.Entry, accept []string) (m member, reason string) {
 	missing := slices.DeleteFunc(key.Missing(key.Board, &key.File{Result: e.Result}), func(name string) bool { return slices.Contains(accept, name) })
 	switch {
@@ -135,8 +136,7 @@ func open(e *history.Entry, accept []string) (m member, reason string) {
 	return member{e, run}, ""
 }
 
-// place adds a result to the group with which it is comparable, or begins one. Entries are the newest
-// first.
+// place adds a result to its group, or begins a new one. Entries must be ordered newest first.
 func place(groups [][]member, m member, opts compare.Options) (_ [][]member, reason string) {
 	for i, g := range groups {
 		if compare.Comparable(append(runsOf(g), m.run), opts) != nil {
@@ -223,12 +223,12 @@ func rowOf(e *history.Entry) Row {
 	return r
 }
 
-// shownKeys are the keys by which a reader knows what a group measured, in order.
+// shownKeys are the keys shown to describe a group, in order.
 var shownKeys = []string{
 	"dataset", "questions", "scenario", "mode", "top_k", "scorer", "judge", "reader", "corpus", "isolated",
 }
 
-// common returns what the runs of a comparison have in common.
+// common returns the values shared by the runs of a comparison.
 func common(c *compare.Comparison) []Common {
 	out := []Common{}
 	for _, name := range shownKeys {
@@ -239,13 +239,13 @@ func common(c *compare.Comparison) []Common {
 	return out
 }
 
-// alone returns the same for a result that is comparable with no other.
+// alone returns the same values for a single result.
 func alone(e *history.Entry) []Common {
 	out := []Common{{"dataset", e.DatasetSHA256}, {"scenario", string(e.Scenario)}, {"scorer", e.Scorer}}
 	return slices.DeleteFunc(out, func(c Common) bool { return c.Value == "" })
 }
 
-// Title returns what a group is about: the questions and how many results there are.
+// Title describes a group by its questions and the number of results.
 func (g *Group) Title() string {
 	e := g.Rows[0].Entry
 	what := filepath.Base(e.Dataset)
@@ -255,7 +255,7 @@ func (g *Group) Title() string {
 	return strings.TrimSpace(fmt.Sprintf("%s  %s  %s", what, e.Scenario, e.Scorer))
 }
 
-// Places returns the places that a row may have, such as 1 or 1–3.
+// Places formats the places of a row, such as 1 or 1–3.
 func (r *Row) Places() string {
 	if r.Best == r.Worst {
 		return fmt.Sprint(r.Best)

@@ -2,9 +2,9 @@ package board
 
 import "slices"
 
-// Letters returns a compact letter display: for each item its letters, such that two items share one
-// if, and only if, they are not marked as different. It inserts and absorbs columns (Piepho 2004,
-// doi:10.1198/1061860043515). The first items get the first letters. After z come z1, z2 and so on.
+// Letters returns a compact letter display: two items share a letter if, and only if, they are not
+// marked as different. It inserts and absorbs columns (Piepho 2004, doi:10.1198/1061860043515). The
+// first items get the first letters. After z come z1, z2 and so on.
 func Letters(differ [][]bool) []string {
 	n := len(differ)
 	all := make([]bool, n)
@@ -31,7 +31,7 @@ func Letters(differ [][]bool) []string {
 	return letters
 }
 
-// split replaces each column that has both i and j by one without i and one without j.
+// split replaces each column that has both i and j with one without i and one without j.
 func split(columns [][]bool, i, j int) (out [][]bool) {
 	for _, c := range columns {
 		if !c[i] || !c[j] {
@@ -47,7 +47,7 @@ func split(columns [][]bool, i, j int) (out [][]bool) {
 	return out
 }
 
-// absorbed leaves out the columns that are part of another one.
+// absorbed removes the columns contained in another one.
 func absorbed(columns [][]bool) (out [][]bool) {
 	for k, c := range columns {
 		part := slices.ContainsFunc(columns, func(o []bool) bool { return within(c, o) && !within(o, c) }) ||

@@ -12,20 +12,19 @@ import (
 	"evalctl/harness/result"
 )
 
-// alignment are the questions of several runs side by side.
+// alignment pairs the questions of several runs.
 type alignment struct {
-	// rows are the questions that all runs have, in order of the id; common is their number. A row
-	// has the question of each run.
+	// rows has the common questions in order of the id, each with the question of every run.
 	rows   [][]*question
 	common int
-	// ids are those of each run, in the order of its file, and leftOut those of them that some other
-	// run does not have. Questions that were not asked for lack of gold are not among them.
+	// ids has the question ids of each run in file order, and leftOut those missing from another
+	// run. Questions without gold, which were not asked, are excluded.
 	ids, leftOut [][]string
 	withoutGold  int
 }
 
 // align pairs the questions of runs by id. Two questions with the same id and different texts are
-// an error: nothing that is said about such a pair means anything.
+// an error, because comparing them would be meaningless.
 func align(runs []*Run, names []string) (*alignment, error) {
 	a := &alignment{ids: make([][]string, len(runs)), leftOut: make([][]string, len(runs))}
 	excluded := map[string]bool{}
@@ -62,7 +61,7 @@ func align(runs []*Run, names []string) (*alignment, error) {
 	return a, nil
 }
 
-// rowOf returns the question with this id of each run, nil if a run has none.
+// rowOf returns the question with this id in each run, or nil if a run lacks it.
 func rowOf(runs []*Run, id string) []*question {
 	row := make([]*question, len(runs))
 	for i, r := range runs {
@@ -91,7 +90,7 @@ func sameText(row []*question, names []string) error {
 	return nil
 }
 
-// leavesOut reports whether some run has questions that another does not have.
+// leavesOut reports whether any run has a question that another lacks.
 func (a *alignment) leavesOut() bool {
 	return slices.ContainsFunc(a.leftOut, func(ids []string) bool { return len(ids) > 0 })
 }
@@ -118,7 +117,7 @@ func tagsOf(row []*question) []string {
 	return nil
 }
 
-// dates returns a text that differs between runs if the dates of common questions do.
+// dates returns a digest of the dates of the run's common questions.
 func (a *alignment) dates(run int) string {
 	h, n := sha256.New(), 0
 	for _, row := range a.rows {
@@ -133,7 +132,7 @@ func (a *alignment) dates(run int) string {
 	return fmt.Sprintf("%d, sha256 %s", n, hex.EncodeToString(h.Sum(nil)))
 }
 
-// gold returns a text that differs between runs if what of returns for common questions does.
+// gold returns a digest of the values of the run's common questions.
 func (a *alignment) gold(run int, of func(*question) [sha256.Size]byte) string {
 	h := sha256.New()
 	for _, row := range a.rows {
@@ -143,7 +142,7 @@ func (a *alignment) gold(run int, of func(*question) [sha256.Size]byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// clusterOf returns the cluster of each row by the tag, nil if tag is empty.
+// clusterOf returns the cluster of each row by tag, or nil if tag is empty.
 func (a *alignment) clusterOf(tag string) []int {
 	if tag == "" {
 		return nil
@@ -152,8 +151,8 @@ func (a *alignment) clusterOf(tag string) []int {
 	return of
 }
 
-// clusterTag returns the tag of the clusters: the one that was asked for, else the one with which all
-// runs were made, else the one that result.ClusterFinder finds. It is empty for none.
+// clusterTag returns the requested cluster tag, else the one all runs were made with, else the one
+// that result.ClusterFinder finds. It is empty if there is none.
 func (a *alignment) clusterTag(asked string, runs []*Run) string {
 	switch tag := cmp.Or(asked, recordedTag(runs)); tag {
 	case "":
@@ -169,7 +168,7 @@ func (a *alignment) clusterTag(asked string, runs []*Run) string {
 	}
 }
 
-// recordedTag returns the cluster tag with which all runs were made, empty if they differ.
+// recordedTag returns the cluster tag all runs were made with, or "" if they differ.
 func recordedTag(runs []*Run) string {
 	var tags []string
 	for _, r := range filesOf(runs) {
@@ -183,7 +182,7 @@ func recordedTag(runs []*Run) string {
 	return ""
 }
 
-// brainOf returns the brain of a question in the first run that has one. Baselines have none.
+// brainOf returns the question's brain from the first run that has one. Baselines have none.
 func brainOf(row []*question) string {
 	for _, q := range row {
 		if q.brain != "" {
@@ -193,8 +192,8 @@ func brainOf(row []*question) string {
 	return ""
 }
 
-// clusters returns the cluster of each row by the tag, and how many clusters there are. A question
-// without such a tag is a cluster of its own; alone counts those.
+// clusters returns the cluster of each row by tag and the number of clusters. A question without
+// the tag forms its own cluster; alone counts these.
 func (a *alignment) clusters(tag string) (of []int, n, alone int) {
 	numbers := map[string]int{}
 	of = make([]int, len(a.rows))

@@ -7,32 +7,32 @@ import (
 	"evalctl/harness/key"
 )
 
-// Arm is one of the things that a replay measured.
+// Arm is one arm of a replay.
 type Arm struct {
 	Name string
-	// Path is that of the result file, empty if the arm has none.
+	// Path is the result file, empty if the arm has none.
 	Path string
 }
 
-// Arms are the arms of one replay against each other. Comparison and Refused are nil if fewer than
-// two arms finished. Its strings come from results and datasets: renderers must escape them.
+// Arms compares the arms of one replay. Comparison and Refused are nil if fewer than two arms
+// finished. Its strings come from results and datasets: renderers must escape them.
 type Arms struct {
-	// Names are those of the arms in the order given, which is that of the values of Facts.
+	// Names are the arms in the order given, which is also the order of Fact.Values.
 	Names []string `json:"arms"`
-	// Comparison is that of the arms that finished.
+	// Comparison compares the arms that finished.
 	Comparison *Comparison `json:"comparison"`
-	// Refused has the differences that matter and were not accepted: then the arms have no order, and
-	// nothing is said about which is better.
+	// Refused lists the differences that matter and were not accepted. If it is set, the arms are
+	// not ranked.
 	Refused *key.IncomparableError `json:"incomparable"`
 	// NotCompared says which arms are not compared and why, one sentence each.
 	NotCompared []string `json:"not_compared"`
-	// Facts are what was recorded of the arms besides their results.
+	// Facts were recorded for each arm besides its results.
 	Facts []Fact `json:"facts"`
 }
 
-// OfArms compares the arms that finished, as Compare does with these options. An arm that stopped
-// has not asked all of its questions: it is left out, and NotCompared says so. Results that cannot
-// be read or compared are named there too.
+// OfArms compares the arms that finished, as Compare does with the same options. NotCompared names
+// each arm that is left out, with the reason: it stopped early, or its result cannot be read or
+// compared.
 func OfArms(arms []Arm, opts Options) *Arms {
 	c := &Arms{NotCompared: []string{}}
 	var runs, finished []*Run
@@ -83,9 +83,8 @@ func (a Arm) open() (*Run, error) {
 	return run, err
 }
 
-// Sentences say what a reader must know first: whether the arms are comparable, what memory adds
-// over baselines, who differs from whom, by how much and how certain that is, and in what the arms
-// differ besides their results.
+// Sentences returns the main findings: whether the arms are comparable, what memory adds over the
+// baselines, which arms differ and by how much, and which recorded facts differ.
 func (c *Arms) Sentences() []string { return append(c.Lead(), c.Others()...) }
 
 // Lead has the first of Sentences, what memory adds over baselines, with the differences that were
@@ -126,7 +125,7 @@ func (c *Arms) accepted() []string {
 	return nil
 }
 
-// Accepted says in what the runs do not agree and was accepted, empty for nothing.
+// Accepted describes the accepted differences between the runs, empty if there are none.
 func (c *Comparison) Accepted() string { return key.Accepted(c.names(), c.Keys) }
 
 func (c *Comparison) names() []string {

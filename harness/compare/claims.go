@@ -9,7 +9,7 @@ import (
 	"evalctl/internal/figure"
 )
 
-// Claim is what is said of a figure of a pair that has a test.
+// Claim is a statement about one tested figure of a pair.
 type Claim struct {
 	// Measure is one of Measures.
 	Measure string
@@ -22,7 +22,7 @@ type Claim struct {
 // Shown reports whether the claim is that the runs differ.
 func (k Claim) Shown() bool { return k.Verdict == Better || k.Verdict == Worse }
 
-// Words returns the verdict as people read it.
+// Words returns the verdict in words.
 func (k Claim) Words() string {
 	if slices.Contains(measureNames[measureTotal:], k.Measure) {
 		return k.Verdict.Speed()
@@ -30,8 +30,8 @@ func (k Claim) Words() string {
 	return k.Verdict.Words()
 }
 
-// MeasureName returns the name of a measure for people. ok is false for one that is not known,
-// whose name it is then: content of a file.
+// MeasureName returns the display name of a measure. For an unknown measure ok is false and name is
+// the measure as read from the file, which must be escaped.
 func MeasureName(measure string) (name string, ok bool) {
 	switch latency, isLatency := LatencyName(measure); {
 	case isLatency:
@@ -42,8 +42,7 @@ func MeasureName(measure string) (name string, ok bool) {
 	return measure, false
 }
 
-// Claims returns what is said of the tested figures of a pair over all questions: first of the
-// primary ones.
+// Claims returns the claims about a pair over all questions, primary measures first.
 func (c *Comparison) Claims(p *Pair) []Claim {
 	var out []Claim
 	add := func(measure string, v Verdict, text string) {
@@ -72,7 +71,7 @@ func (c *Comparison) Claims(p *Pair) []Claim {
 	return out
 }
 
-// PrimaryClaims are those of Claims that are of primary measures.
+// PrimaryClaims returns the Claims about primary measures.
 func (c *Comparison) PrimaryClaims(p *Pair) []Claim {
 	return slices.DeleteFunc(c.Claims(p), func(k Claim) bool { return !k.Primary })
 }
@@ -90,7 +89,7 @@ func signed(v float64) string { return fmt.Sprintf("%+.3f", v) }
 
 func times(v float64) string { return fmt.Sprintf("×%.2f", v) }
 
-// figures has a difference, with how certain it is.
+// figures formats a difference with its interval and adjusted p-value.
 func figures(difference string, within *result.Interval, end func(float64) string, adjusted *float64) string {
 	if within != nil {
 		difference += fmt.Sprintf(" (%s interval %s to %s)", within.Level(), end(within.Low), end(within.High))
@@ -101,8 +100,8 @@ func figures(difference string, within *result.Interval, end func(float64) strin
 	return difference
 }
 
-// Regression returns an error that names the runs that are worse than the baseline, nil if none is:
-// by a primary measure, or by more than the margin.
+// Regression returns an error that names the runs that are worse than the baseline by a primary
+// measure or by more than the margin, nil if there are none.
 func (c *Comparison) Regression() error {
 	var worse []string
 	for i := range c.Pairs {

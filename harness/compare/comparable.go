@@ -1,7 +1,6 @@
 package compare
 
-// Comparable returns nil if Compare would compare these runs with these options, and else its error. It
-// computes no figures.
+// Comparable returns the error that Compare would return, without computing any figures.
 func Comparable(runs []*Run, opts Options) error {
 	names, _, err := check(runs, &opts)
 	if err != nil {

@@ -11,46 +11,49 @@ import (
 	"evalctl/harness/result"
 )
 
-// Options say how to compare. The zero value compares every run with every other.
+// Options configure Compare. The zero value compares every run with every other.
 type Options struct {
-	// Baseline is the name, or the path of a file, of the side that the others are compared with,
-	// empty for none.
+	// Baseline is the name or file path of the side that the others are compared with, empty for
+	// none.
 	Baseline string
-	// Primary are the measures that are tested first, of Measures; empty is recall for runs that are
-	// scored by what they retrieve, else the pass rate.
+	// Primary are the Measures that are tested first. If empty, it is recall for runs scored by
+	// retrieval, else the pass rate.
 	Primary []string
-	// Tag selects the questions that have it, ClusterTag names their clusters: X for a tag
-	// ClusterTag:X, or for result.ByBrain the brain. Empty is as the results say, result.NoClusters none.
+	// Tag restricts the comparison to questions with this tag. ClusterTag names the clusters: X for
+	// tags ClusterTag:X, or result.ByBrain for the brain. If empty, the results determine it;
+	// result.NoClusters disables clustering.
 	Tag        string
 	ClusterTag string
-	// Margin is the largest loss of pass rate against the baseline that is accepted, between 0 and 1,
-	// nil for no test of it. It needs a baseline.
+	// Margin is the largest accepted loss of pass rate against the baseline, between 0 and 1; nil
+	// disables the test. It requires a Baseline.
 	Margin *float64
-	// For is what the comparison is for, evalctl compare if it is zero. It decides what must agree.
+	// For is the purpose of the comparison, which decides what must agree. Zero means evalctl
+	// compare.
 	For key.Purpose
-	// Intersect compares only the questions that all runs have, and accepts runs that stopped. Accept
-	// has the names of other keys in which the runs may differ.
+	// Intersect compares only the common questions, and accepts runs that stopped. Accept names
+	// other keys in which the runs may differ.
 	Intersect bool
 	Accept    []string
-	// Resamples is the number of resamples of intervals and tests, 0 for DefaultResamples.
+	// Resamples is the number of resamples for intervals and tests, 0 for DefaultResamples.
 	Resamples int
 }
 
-// DefaultResamples is the number of resamples of sign-flip tests and their intervals.
+// DefaultResamples is the default number of resamples for sign-flip tests and their intervals.
 const DefaultResamples = 10_000
 
-// seed is that of all resamples. It is fixed, so that a comparison can be repeated.
+// seed seeds all resampling. It is fixed so that a comparison can be repeated.
 const seed = 1
 
 // ErrOptions is wrapped by the error of Compare for Options that do not fit the runs.
 var ErrOptions = errors.New("cannot compare")
 
-// Compare compares two runs or more, or sides of several runs each. Questions are paired by id;
-// those that are in some runs only are listed, and refused without Options.Intersect. Errors count
-// as not passed, and a pair with an unscored question is left out and counted.
+// Compare compares two or more runs, or sides of several runs each. It pairs questions by id.
+// Questions that some runs lack are listed, and refused without Options.Intersect. Errors count as
+// not passed; pairs with an unscored question are left out and counted.
 //
-// Runs that did not measure the same thing are a key.IncomparableError, which has the differences.
-// key.ErrIncomparable also is two questions with one id. Otherwise the error is ErrOptions.
+// If the runs did not measure the same thing, Compare returns a key.IncomparableError with the
+// differences. If two questions share an id, it returns key.ErrIncomparable. Any other error wraps
+// ErrOptions.
 func Compare(runs []*Run, opts Options) (*Comparison, error) {
 	names, base, err := check(runs, &opts)
 	if err != nil {
@@ -115,7 +118,7 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 }
 
 // check rejects runs and options that do not fit together, and fills in defaults. base is the index
-// of the baseline, -1 for none.
+// of the baseline, or -1.
 func check(runs []*Run, opts *Options) (names []string, base int, err error) {
 	if len(runs) < 2 {
 		return nil, 0, fmt.Errorf("%w: %d result given, and it takes two", ErrOptions, len(runs))
@@ -142,7 +145,7 @@ func check(runs []*Run, opts *Options) (names []string, base int, err error) {
 	return names, base, err
 }
 
-// NamesOf returns the names that Compare gives to runs, in their order.
+// NamesOf returns the names that Compare gives to runs, in order.
 func NamesOf(runs []*Run) []string {
 	names := make([]string, len(runs))
 	var paths, sdks []string
@@ -183,7 +186,7 @@ func baseline(runs []*Run, names []string, wanted string) (int, error) {
 	return 0, fmt.Errorf("%w: no run is called %q, and it is not one of their files; the runs are %s", ErrOptions, wanted, strings.Join(names, ", "))
 }
 
-// checkQuestions rejects options by which nothing would be compared.
+// checkQuestions rejects options that leave nothing to compare.
 func checkQuestions(a *alignment, opts Options) error {
 	switch {
 	case a.common == 0:
@@ -199,7 +202,7 @@ func checkQuestions(a *alignment, opts Options) error {
 	return nil
 }
 
-// displayOrder returns the indexes of the runs: the baseline, then by pass rate.
+// displayOrder returns the run indexes in display order: the baseline, then by pass rate.
 func displayOrder(a *alignment, runs, base int, opts Options) []int {
 	if opts.Tag != "" {
 		a = a.withTag(opts.Tag)

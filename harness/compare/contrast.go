@@ -7,37 +7,37 @@ import (
 	"evalctl/internal/stats"
 )
 
-// design says how the questions of a comparison are alike.
+// design says which questions of a comparison are dependent.
 type design struct {
-	// cluster is that of each row, nil if questions are independent.
+	// cluster is the cluster of each row, nil if questions are independent.
 	cluster []int
 	// repeated is set if questions have several attempts.
 	repeated  bool
 	resamples int
-	// byDocument is set unless the runs found out the documents of passages in several ways, so that
-	// their measures of documents are not comparable.
+	// byDocument is unset if the runs determined the documents of passages in different ways, so
+	// that their document measures are not comparable.
 	byDocument bool
 }
 
-// contrast is the difference of the means of a measure between a run and its reference, over the
-// questions that both have, with its test.
+// contrast is the difference in the mean of a measure between a run and its reference, over the
+// questions both have, with its test.
 type contrast struct {
-	// run and reference have the mean of each question.
+	// run and reference hold the mean of each question.
 	run, reference []float64
 	ids            []string
 	cluster        []int
-	// verdicts is set if each question has one verdict, pass or fail, on each side.
+	// verdicts is set if each question has exactly one verdict on each side.
 	verdicts bool
-	// left is the number of questions that one of them does not have.
+	// left is the number of questions that either side lacks.
 	left int
-	// flips is the test by signs, nil if the exact McNemar test is that. crossed has the variance
-	// between runs, nil if both sides have one run.
+	// flips is the sign-flip test, nil if the exact McNemar test is used. crossed includes the
+	// variance between runs, nil if both sides have one run.
 	flips   *stats.ClusterFlips
 	crossed *stats.CrossedMean
 }
 
-// contrast pairs two sides by what value returns for a question in one run, NaN for nothing.
-// verdicts is set if values are 0 and 1 for each attempt.
+// contrast pairs two sides by value, which returns NaN for a question without one. verdicts is set
+// if value is 0 or 1 for each attempt.
 func (d design) contrast(rows [][]*question, reference, run int, verdicts bool, value func(*question) float64) contrast {
 	c := contrast{verdicts: verdicts && !d.repeated}
 	x, y := make([][]float64, len(rows[0][run].each(value))), make([][]float64, len(rows[0][reference].each(value)))
@@ -74,7 +74,7 @@ func (d design) contrast(rows [][]*question, reference, run int, verdicts bool, 
 	return c
 }
 
-// meanKnown returns the mean of the values that are numbers, NaN if none is.
+// meanKnown returns the mean of the values that are not NaN, NaN if there are none.
 func meanKnown(values []float64) float64 {
 	var known []float64
 	for _, v := range values {
@@ -83,7 +83,7 @@ func meanKnown(values []float64) float64 {
 	return stats.Mean(known)
 }
 
-// differences returns the mean of the run less that of the reference for each question.
+// differences returns run minus reference for each question.
 func (c contrast) differences() []float64 {
 	d := make([]float64, len(c.run))
 	for i := range d {
@@ -92,7 +92,7 @@ func (c contrast) differences() []float64 {
 	return d
 }
 
-// pairs counts the questions by the two verdicts, if each is 0 or 1.
+// pairs counts the questions by their two verdicts. Each mean must be 0 or 1.
 func (c contrast) pairs() stats.Pairs {
 	t := c.counts()
 	return stats.Pairs{Both: t.Both, First: t.OnlyRun, Second: t.OnlyReference, Neither: t.Neither}
@@ -145,9 +145,9 @@ func (c contrast) method() string {
 	return "sign_flip_clusters_crossed"
 }
 
-// p returns the two-sided p-value of a true difference m, NaN if there is no test. With several runs
-// it is the larger one of the sign flips, which know the questions, and of the crossed test, which
-// knows the runs.
+// p returns the two-sided p-value of a true difference m, NaN without a test. With several runs, it
+// is the larger of two: the sign-flip test covers variance between questions, the crossed test
+// variance between runs.
 func (c contrast) p(m float64) float64 {
 	if c.flips == nil {
 		t := c.counts()
@@ -162,9 +162,9 @@ func (c contrast) p(m float64) float64 {
 	return p
 }
 
-// interval returns the differences that the test does not reject at the level 1-conf, nil if it
-// cannot tell. That of the exact McNemar test is Newcombe's, extended to 0 or shortened before it
-// where the two do not agree.
+// interval returns the differences that the test does not reject at level 1-conf, nil if
+// undetermined. For the exact McNemar test it is Newcombe's interval, extended to 0 or cut off
+// before 0 where the two disagree.
 func (c contrast) interval(conf float64) *result.Interval {
 	if c.flips == nil {
 		lo, hi := c.pairs().Newcombe(conf)
@@ -187,7 +187,7 @@ func (c contrast) interval(conf float64) *result.Interval {
 	return interval(c.method(), conf, lo, hi, -1, 1)
 }
 
-// ends returns the ends of the interval, NaN if there is none.
+// ends returns the ends of the interval, or NaN without one.
 func (c contrast) ends(conf float64) (lo, hi float64) {
 	if i := c.interval(conf); i != nil {
 		return i.Low, i.High
@@ -206,8 +206,8 @@ func (c contrast) se() float64 {
 	return c.pairs().SE()
 }
 
-// independent returns the interval by its confidence that takes the questions as independent, and
-// runs as alike.
+// independent returns a function that computes the interval at a confidence level as if questions
+// were independent and runs did not vary.
 func (c contrast) independent() (ends func(conf float64) (lo, hi float64)) {
 	if c.verdicts {
 		return c.pairs().Newcombe
@@ -218,9 +218,9 @@ func (c contrast) independent() (ends func(conf float64) (lo, hi float64)) {
 	}
 }
 
-// margin tests whether the run is not worse by a margin or more. With sign flips both their test and
-// the one that takes the questions as independent must show it: if few questions differ, the flips
-// look more certain than they are (docs/statistics.md, Clusters).
+// margin tests whether the run is not worse by a margin or more. With sign flips, the test that
+// treats questions as independent must show it too: if few questions differ, sign flips are
+// overconfident (docs/statistics.md, Clusters).
 func (c contrast) margin(margin float64) *MarginTest {
 	const oneSided = alpha / 2
 	difference := stats.Mean(c.differences())

@@ -12,28 +12,29 @@ import (
 	"evalctl/internal/figure"
 )
 
-// Fact is something that was recorded of each arm besides its result.
+// Fact is a property recorded for each arm besides its result.
 type Fact struct {
 	Name string `json:"name"`
-	// Values has the text of each arm's value: "not recorded" for an arm of which it is not known.
+	// Values has one text per arm, "not recorded" if unknown.
 	Values []string `json:"values"`
-	// Measured is set for a figure of a single run, which another run would not repeat.
+	// Measured is set for a figure that varies from run to run.
 	Measured bool `json:"measured,omitempty"`
 }
 
-// unrecorded is the value of what an arm does not record. Nothing that is unknown is shown as 0.
+// unrecorded is the value for an arm that did not record the fact. Unknown values are never shown
+// as 0.
 const unrecorded = "not recorded"
 
 // noResult is the value of an arm without a result.
 const noResult = "no result"
 
-// factEmbeddings is the name of the fact that is a plural, and takes no article in a sentence.
+// factEmbeddings is a plural name, which takes no article in a sentence.
 const factEmbeddings = "embedding calls"
 
-// facts are how the values of the facts are read from the result of a daemon. Empty is unrecorded.
+// facts define how each fact is read from a daemon's result. An empty string means unrecorded.
 var facts = []struct {
 	name string
-	// measured is set for what varies from run to run: it is listed, and nothing is claimed of it.
+	// measured is set for facts that vary from run to run: they are listed, but no claim is made.
 	measured bool
 	value    func(*result.Result) string
 }{
@@ -56,7 +57,7 @@ var facts = []struct {
 	}},
 }
 
-// factsOf returns the facts of arms, nil for an arm without a result.
+// factsOf returns the facts of arms. A run is nil for an arm without a result.
 func factsOf(runs []*Run) []Fact {
 	var out []Fact
 	for _, f := range facts {
@@ -104,7 +105,7 @@ func (f Fact) difference(names []string) string {
 	return fmt.Sprintf("They differ in %s: %s.", what, strings.Join(parts, ", "))
 }
 
-// seen returns what was seen of the daemon of a replay.
+// seen returns the observations of a replay's daemon.
 func seen(r *result.Result) result.DaemonSeen {
 	if r.Replay == nil || r.Replay.Daemon == nil {
 		return result.DaemonSeen{}
@@ -120,8 +121,8 @@ func embeddingCalls(r *result.Result) string {
 	return fmt.Sprintf("%d (%d failed)", e.Made, e.Failed)
 }
 
-// ingestTime is how long filling the brains took, and of how many: those that an earlier replay has
-// filled took none.
+// ingestTime says how long filling the brains took, and how many were filled. Brains filled by an
+// earlier replay took no time.
 func ingestTime(r *result.Result) string {
 	if r.Replay == nil || r.Replay.Ingest == nil {
 		return ""

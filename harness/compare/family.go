@@ -12,21 +12,21 @@ import (
 // passRate is the name of the pass rate among the measures.
 const passRate = "pass_rate"
 
-// Measures returns the names of what can be primary, in the order in which they are shown.
+// Measures returns the names that may be primary, in display order.
 func Measures() []string { return append([]string{passRate}, measureNames[:]...) }
 
-// strictAlpha is the level of other tests for pairs of which no primary measure shows a difference.
+// strictAlpha is the level of other tests for pairs where no primary measure shows a difference.
 const strictAlpha = alpha / 10
 
-// families are the tests of a comparison: those of the primary measures, and all others. Holm's
-// method adjusts each family by itself. The others are tested at alpha for pairs of which a primary
-// measure shows a difference (a serial gatekeeper, Westfall and Krishen 2001), and at strictAlpha for
-// pairs of which none does, so that a comparison of equal systems has any verdict with a probability
-// of at most alpha + strictAlpha.
+// families holds the tests of a comparison in two families, the primary measures and all others.
+// Holm's method adjusts each family separately. Other tests use alpha for pairs where a primary
+// measure shows a difference (a serial gatekeeper, Westfall and Krishen 2001) and strictAlpha for
+// the rest. A comparison of equal systems thus has any verdict with a probability of at most alpha
+// + strictAlpha.
 type families struct {
 	measures       []string
 	primary, other []familyTest
-	// shown are the pairs with a difference of a primary measure.
+	// shown are the pairs where a primary measure shows a difference.
 	shown map[*Pair]bool
 }
 
@@ -37,15 +37,14 @@ type familyTest struct {
 	set  func(judgement)
 }
 
-// judgement is what a family makes of a test.
+// judgement is the adjusted outcome of a test.
 type judgement struct {
 	adjusted, alpha float64
-	// level is that of the test by itself: the adjusted p-value is at most alpha exactly if p is at
-	// most level.
+	// level is the unadjusted level: adjusted is at most alpha exactly if p is at most level.
 	level float64
 }
 
-// verdict returns the verdict on a difference that is better if it is above 0.
+// verdict returns the verdict on a difference, where positive is better.
 func (j judgement) verdict(difference float64) Verdict {
 	switch {
 	case !(j.adjusted < j.alpha):
@@ -56,7 +55,7 @@ func (j judgement) verdict(difference float64) Verdict {
 	return Worse
 }
 
-// add adds the test of a measure of a pair over all questions. p is nil if there is none.
+// add adds a pair's test of a measure over all questions. A nil p is ignored.
 func (f *families) add(pair *Pair, measure string, p *float64, set func(judgement)) {
 	if p != nil && slices.Contains(f.measures, measure) {
 		f.primary = append(f.primary, familyTest{pair, *p, set})
@@ -65,7 +64,7 @@ func (f *families) add(pair *Pair, measure string, p *float64, set func(judgemen
 	f.addOther(pair, p, set)
 }
 
-// addOther adds a test of which the measure is not primary, such as one of a tag.
+// addOther adds a test that is never primary, such as a test by tag.
 func (f *families) addOther(pair *Pair, p *float64, set func(judgement)) {
 	if p != nil {
 		f.other = append(f.other, familyTest{pair, *p, set})
@@ -84,8 +83,8 @@ func (f *families) judge() {
 	}, func(familyTest) {})
 }
 
-// judgeEach adjusts the p-values of a family, sets what follows from them at the level that alphaOf
-// returns, and calls shown for each test that shows a difference.
+// judgeEach adjusts the p-values of a family and judges each test at the level from alphaOf. It
+// calls shown for each test that shows a difference.
 func judgeEach(family []familyTest, alphaOf func(familyTest) float64, shown func(familyTest)) {
 	ps := make([]float64, len(family))
 	for i, t := range family {
@@ -113,8 +112,8 @@ func (c *Comparison) judge(f *families) {
 	}
 }
 
-// primaryOf returns the primary measures: those that are named, else recall, by evidence where that
-// scores, if all runs were scored by what they retrieved, else the pass rate.
+// primaryOf returns the primary measures: the named ones, else recall (by evidence where that
+// scores) if all runs were scored by retrieval, else the pass rate.
 func primaryOf(named []string, runs []*Run) ([]string, error) {
 	for _, name := range named {
 		if !slices.Contains(Measures(), name) {
@@ -133,7 +132,7 @@ func primaryOf(named []string, runs []*Run) ([]string, error) {
 	return []string{passRate}, nil
 }
 
-// checkPrimary returns an error if a measure that is named primary cannot be tested in any pair.
+// checkPrimary returns an error if a named primary measure cannot be tested in any pair.
 func (c *Comparison) checkPrimary(named []string) error {
 	for _, name := range named {
 		if slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.tests(name) }) {
@@ -148,15 +147,15 @@ func (c *Comparison) checkPrimary(named []string) error {
 	return nil
 }
 
-// tests reports whether the pair has a test of a measure.
+// tests reports whether the pair has a test of the measure.
 func (p *Pair) tests(measure string) bool {
 	return measure == passRate && p.P != nil ||
 		slices.ContainsFunc(p.Measures, func(m MeasureDifference) bool { return m.Name == measure }) ||
 		slices.ContainsFunc(p.Latencies, func(l LatencyRatio) bool { return l.Name == measure && l.P != nil })
 }
 
-// documentsAlike reports whether all runs found out the documents of passages in one way. What a run
-// in JSON lines has is not known.
+// documentsAlike reports whether all runs determined the documents of passages in the same way.
+// JSON lines do not record the way and are skipped.
 func documentsAlike(runs []*Run) bool {
 	var first result.GoldKind
 	for _, r := range filesOf(runs) {
@@ -172,8 +171,8 @@ func documentsAlike(runs []*Run) bool {
 	return true
 }
 
-// byEvidence reports whether what a run retrieved was scored by evidence.
+// byEvidence reports whether retrieval was scored by evidence.
 func (r *Run) byEvidence() bool { return r.res != nil && r.res.GoldBy() == result.ByEvidence }
 
-// byRetrieval reports whether a run was scored by what it retrieved.
+// byRetrieval reports whether the run was scored by retrieval.
 func (r *Run) byRetrieval() bool { return r.res != nil && r.res.Identity.Scorer == "retrieval" }

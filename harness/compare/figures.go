@@ -8,7 +8,7 @@ import (
 	"evalctl/internal/stats"
 )
 
-// figuresOf returns the figures of one run over the rows of a, without its name.
+// figuresOf returns the figures of one run over the rows of a. The caller sets the name.
 func figuresOf(r *Run, a *alignment, run int, clusterTag string, repeated bool) RunFigures {
 	f := RunFigures{Path: r.path, Format: r.format, SHA256: r.sha256, Counts: a.counts(run)}
 	for _, file := range r.files() {
@@ -50,8 +50,8 @@ func figuresOf(r *Run, a *alignment, run int, clusterTag string, repeated bool) 
 	return f
 }
 
-// clustered returns the uncertainty of a pass rate whose questions are in clusters: those of the
-// tag, or the repeats of each question if tag is empty. That of several runs has their variance.
+// clustered returns the uncertainty of a pass rate with clustered questions. Clusters are given by
+// tag or, if tag is empty, are the repeats of each question. Several runs add their variance.
 func (a *alignment) clustered(run int, tag string) *result.ClusteredRate {
 	of := make([]int, len(a.rows))
 	for i := range of {
@@ -108,7 +108,7 @@ func quantiles(values []float64) result.Quantiles {
 	return q
 }
 
-// wilson returns the interval of a pass rate, nil if there is none.
+// wilson returns the Wilson interval of a pass rate, nil without questions.
 func wilson(n result.Counts) *result.Interval {
 	if n.Total == 0 {
 		return nil
@@ -117,8 +117,7 @@ func wilson(n result.Counts) *result.Interval {
 	return interval("wilson", Confidence, lo, hi, 0, 1)
 }
 
-// interval returns an interval at a confidence, of values between least and most, nil if it is not
-// defined.
+// interval returns an interval clipped to least and most, nil if an end is NaN.
 func interval(method string, conf, lo, hi, least, most float64) *result.Interval {
 	if math.IsNaN(lo) || math.IsNaN(hi) {
 		return nil
@@ -126,7 +125,7 @@ func interval(method string, conf, lo, hi, least, most float64) *result.Interval
 	return &result.Interval{Method: method, Confidence: conf, Low: max(least, lo), High: min(most, hi)}
 }
 
-// known returns v, nil if it is not a number that JSON has.
+// known returns a pointer to v, nil if JSON cannot represent v.
 func known(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil

@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// Files are the result files of one side of a comparison. A file without a name is a side of its
-// own.
+// Files are the result files of one side of a comparison. Files without a name form a side each.
 type Files struct {
 	Name  string
 	Paths []string
 }
 
-// ParseFiles returns the sides of arguments, each FILE or NAME=FILE[,FILE…]. A NAME that is
-// given again adds files to its side. An argument, or what follows NAME=, that is a file as it
-// stands is that file.
+// ParseFiles parses arguments of the form FILE or NAME=FILE[,FILE…]. A repeated NAME adds files to
+// its side. If a whole argument, or everything after NAME=, is an existing file, it is taken as
+// that file.
 func ParseFiles(args []string) ([]Files, error) {
 	var sides []Files
 	for _, arg := range args {
@@ -59,7 +58,7 @@ func PathsOf(sides []Files) []string {
 	return paths
 }
 
-// OpenSides reads the results of each side, and the baseline if it is a file that is not among
+// OpenSides reads the results of each side, and the baseline if it names a file that is not among
 // them.
 func OpenSides(given []Files, baseline string) ([]*Run, error) {
 	files, err := OpenAll(PathsOf(given))
@@ -92,8 +91,8 @@ func OpenSides(given []Files, baseline string) ([]*Run, error) {
 	return sides, nil
 }
 
-// isOtherFile reports whether the baseline is neither the name of a side nor one of the files, but
-// a file.
+// isOtherFile reports whether the baseline is a file that is neither a side's name nor one of the
+// files.
 func isOtherFile(baseline string, sides, files []*Run) bool {
 	info, err := os.Stat(baseline)
 	if baseline == "" || err != nil || slices.Contains(NamesOf(sides), baseline) {

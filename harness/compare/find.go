@@ -18,16 +18,14 @@ type FoundQuestion struct {
 	Format Format
 	// Result is nil for a run in JSON lines.
 	Result *result.Result
-	// Records are the question's, one for each time that it was asked, and empty if the file does not
-	// have it. The latency of a record is NaN if the file does not say.
+	// Records has one record for each time the question was asked, and is empty if the file lacks
+	// it. A record's latency is NaN if unrecorded.
 	Records []result.Record
-	// Near are ids of the file that are spelled similarly, the most similar first, if Records is
-	// empty.
+	// Near lists ids with a similar spelling, the most similar first, if Records is empty.
 	Near []string
 }
 
-// Find reads one question of a file that Open can read. It reads to the end of the file, which it
-// checks as Open does.
+// Find reads one question of a file. Like Open, it reads and checks the whole file.
 func Find(path, id string) (*FoundQuestion, error) {
 	src, err := openSource(path)
 	if err != nil {
@@ -52,10 +50,10 @@ func Find(path, id string) (*FoundQuestion, error) {
 	return found, nil
 }
 
-// nearShown is the largest number of similar ids.
+// nearShown is the maximum number of similar ids.
 const nearShown = 3
 
-// FindAll reads the question of each file, like Find. It is an error if none has it.
+// FindAll finds the question in each file, like Find. It returns an error if no file has it.
 func FindAll(paths []string, id string) ([]*FoundQuestion, error) {
 	found, errs := make([]*FoundQuestion, len(paths)), make([]error, len(paths))
 	var wait sync.WaitGroup
@@ -84,7 +82,7 @@ func FindAll(paths []string, id string) ([]*FoundQuestion, error) {
 	return nil, err
 }
 
-// near returns the ids that differ from id in a few characters, or contain it.
+// near returns the ids that contain id or differ from it in a few characters.
 func near(ids []string, id string) []string {
 	type candidate struct {
 		id       string

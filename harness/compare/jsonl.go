@@ -14,11 +14,11 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// maxLine is the longest line of a run in JSON lines, in bytes.
+// maxLine is the maximum length of a JSON line, in bytes.
 const maxLine = 8 << 20
 
-// readLines yields a record for each line that is not blank, and counts the keys that it does not
-// read in ignored. Every error names file and line, ends it, and comes with a zero Record.
+// readLines yields a record for each non-blank line and counts unknown keys in ignored. The
+// sequence ends at the first error, which names file and line and comes with a zero Record.
 func readLines(r io.Reader, path string, ignored map[string]int) iter.Seq2[result.Record, error] {
 	return func(yield func(result.Record, error) bool) {
 		sc := bufio.NewScanner(r)
@@ -55,8 +55,8 @@ func readLines(r io.Reader, path string, ignored map[string]int) iter.Seq2[resul
 	}
 }
 
-// parseLine reads one question. A question without a score was scored all the same: passed says
-// how.
+// parseLine parses one question. A question without a score still counts as scored, by its passed
+// value.
 func parseLine(text []byte, ignored map[string]int) (result.Record, error) {
 	if !utf8.Valid(text) {
 		return result.Record{}, errors.New("the line is not valid UTF-8; save the file as UTF-8")

@@ -9,8 +9,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// keys compares what the runs measured. The questions are those of a. Runs that do not agree in what
-// matters and was not accepted are a key.IncomparableError.
+// keys checks whether the runs measured the same thing over the questions of a. It returns a
+// key.IncomparableError for differences that matter and were not accepted.
 func keys(runs []*Run, names []string, a *alignment, opts Options) ([]key.Agreement, error) {
 	files := make([]*key.File, len(runs))
 	for i, r := range runs {

@@ -11,15 +11,14 @@ import (
 	"evalctl/internal/stats"
 )
 
-// judgedRuns is the smallest number of runs of each side of which the latencies are tested. How
-// much runs of one daemon differ must be estimated from the runs themselves; the questions do not
-// know.
+// judgedRuns is the minimum number of runs per side for a latency test. Variation between runs can
+// only be estimated from the runs themselves.
 const judgedRuns = 3
 
-// LatencyRatio compares the latencies of the questions that all runs of both sides answered.
+// LatencyRatio compares latencies over the questions that all runs of both sides answered.
 type LatencyRatio struct {
-	// Name is total or first_token, which are of the answering attempts, or felt: total with the
-	// failed attempts and the waits before, if a question of either side had any.
+	// Name is total or first_token for the answering attempts, or felt: total plus failed attempts
+	// and waits, present if a question of either side had any.
 	Name string `json:"name"`
 	N    int    `json:"n"`
 	// ReferenceRuns and RunRuns are the numbers of runs.
@@ -29,17 +28,17 @@ type LatencyRatio struct {
 	// several runs has the geometric mean of its latencies.
 	ReferenceP50 float64 `json:"reference_p50_ms"`
 	RunP50       float64 `json:"run_p50_ms"`
-	// Ratio is the geometric mean of run by reference; over 1 the run is slower.
+	// Ratio is the geometric mean of run divided by reference; above 1 the run is slower.
 	Ratio float64 `json:"ratio"`
-	// Questions are the quartiles of the ratios of single questions, nil for fewer than two. They say
-	// nothing about how much runs differ.
+	// Questions are the quartiles of the per-question ratios, nil for fewer than two questions.
+	// They do not include variation between runs.
 	Questions *Spread `json:"over_questions"`
-	// Runs are the least and the greatest ratio of a run of one side to a run of the other, nil for
-	// one run a side.
+	// Runs are the smallest and largest ratio of any run of one side to any run of the other, nil
+	// for one run per side.
 	Runs *Spread `json:"over_runs"`
-	// Interval (student_t_welch_log), P and Adjusted are of Welch's t test (Test: welch_t_log) of the
-	// mean logarithms of the runs, with each run as one value. They are nil with fewer than three runs
-	// of a side. Adjusted is as in MeasureDifference. Better is faster.
+	// Interval (student_t_welch_log), P and Adjusted come from Welch's t test (Test: welch_t_log)
+	// on the mean logarithm of each run. They are nil if a side has fewer than three runs. Adjusted
+	// is as in MeasureDifference. A better verdict means faster.
 	Interval *result.Interval `json:"interval"`
 	Test     string           `json:"test,omitempty"`
 	P        *float64         `json:"p"`
@@ -48,13 +47,13 @@ type LatencyRatio struct {
 	Verdict Verdict `json:"verdict"`
 }
 
-// Spread are two ends of several ratios.
+// Spread is the range of several ratios.
 type Spread struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// Within says how far the ratio varies as people read it, and over what.
+// Within describes how far the ratio varies, and over what.
 func (l *LatencyRatio) Within() string {
 	switch {
 	case l.Interval != nil:
@@ -67,11 +66,11 @@ func (l *LatencyRatio) Within() string {
 	return "one question"
 }
 
-// latencyNames are the latencies for people, by LatencyRatio.Name.
+// latencyNames are display names by LatencyRatio.Name.
 var latencyNames = map[string]string{"total": "done", "first_token": "first token", "felt": "done, with waits"}
 
-// LatencyName returns the name of a latency for people. ok is false for one that is not known,
-// whose name it is then: content of a file.
+// LatencyName returns the display name of a latency. For an unknown latency ok is false and name is
+// the latency as read from the file, which must be escaped.
 func LatencyName(latency string) (name string, ok bool) {
 	if name, ok = latencyNames[latency]; ok {
 		return name, true
@@ -79,7 +78,7 @@ func LatencyName(latency string) (name string, ok bool) {
 	return latency, false
 }
 
-// Speed returns a verdict on a latency as people read it.
+// Speed returns a verdict on a latency in words.
 func (v Verdict) Speed() string {
 	switch v {
 	case Better:
@@ -109,7 +108,7 @@ func (p *Pair) compareLatencies(rows [][]*question, f *families) {
 	}
 }
 
-// waited reports whether a caller of a run felt more than the time of the answering attempt.
+// waited reports whether any question of a run took its caller longer than the answering attempt.
 func waited(rows [][]*question, run int) bool {
 	return slices.ContainsFunc(rows, func(row []*question) bool {
 		return slices.ContainsFunc(row[run].attempts, func(a attempt) bool {
@@ -118,11 +117,11 @@ func waited(rows [][]*question, run int) bool {
 	})
 }
 
-// latencies are those of one side: the mean of each question over the runs, in milliseconds, and
-// the mean logarithm of each run over the questions.
+// latencies holds one side's latencies: the mean in milliseconds of each question over the runs,
+// and the mean logarithm of each run over the questions.
 type latencies struct{ questions, runs []float64 }
 
-// latenciesOf returns those of two sides over the questions that all of their runs answered.
+// latenciesOf returns the latencies of two sides over the questions that all their runs answered.
 func latenciesOf(rows [][]*question, measure, reference, run int) (x, y latencies) {
 	for _, row := range rows {
 		of := func(q *question) float64 { return q.mean(measure) }
@@ -140,7 +139,7 @@ func latenciesOf(rows [][]*question, measure, reference, run int) (x, y latencie
 	return x, y
 }
 
-// add adds a question with its latency in each run. runs are sums until all are added.
+// add adds a question with its latency in each run. runs holds sums until all questions are added.
 func (l *latencies) add(times []float64) {
 	if l.runs == nil {
 		l.runs = make([]float64, len(times))
@@ -184,13 +183,14 @@ func ratio(name string, run, reference latencies) LatencyRatio {
 	return l
 }
 
-// interval returns that of the ratio, nil if the runs do not determine one.
+// interval returns the interval of the ratio, nil if undefined.
 func (l *LatencyRatio) interval(run, reference latencies, conf float64) *result.Interval {
 	w := stats.Welch(run.runs, reference.runs, conf)
 	return interval("student_t_welch_log", conf, math.Exp(w.Lo), math.Exp(w.Hi), 0, math.Inf(1))
 }
 
-// latencies says why latencies are not judged, and what else than the daemon may have changed them.
+// latencies notes why latencies are not judged, and which other causes than the daemon may have
+// changed them.
 func (n *noteList) latencies(c *Comparison, runs []*Run) {
 	few := map[int]bool{}
 	for _, p := range c.Pairs {
@@ -226,7 +226,7 @@ func (n *noteList) latencies(c *Comparison, runs []*Run) {
 	}
 }
 
-// before reports whether all runs of a side are known to have begun before those of another.
+// before reports whether all runs of side a are known to have started before all runs of side b.
 func before(a, b *Run) bool {
 	for _, x := range a.files() {
 		for _, y := range b.files() {

@@ -29,7 +29,7 @@ func (p *Pair) compareMeasures(rows [][]*question, d design, f *families) {
 	}
 }
 
-// binary reports whether the scores say no more than the verdicts.
+// binary reports whether all scores are 0 or 1, so that they repeat the verdicts.
 func binary(values []float64) bool {
 	return !slices.ContainsFunc(values, func(v float64) bool { return v != 0 && v != 1 })
 }

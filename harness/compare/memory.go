@@ -9,29 +9,29 @@ import (
 	"evalctl/internal/figure"
 )
 
-// MemoryEffect compares a run that has a memory with a baseline that has none.
+// MemoryEffect compares a run that has a memory with a baseline without one.
 type MemoryEffect struct {
-	// Run and Reference are indexes of Comparison.Runs: that of the memory, and that of the baseline.
+	// Run (the memory) and Reference (the baseline) are indexes of Comparison.Runs.
 	Run       int             `json:"run"`
 	Reference int             `json:"reference"`
 	Baseline  result.Scenario `json:"baseline"`
-	// Context is how much the baseline full-context gave to its model, nil for others.
+	// Context is how much of the context a full-context baseline gave to its model, nil for others.
 	Context *result.ContextUse `json:"context,omitempty"`
-	// Difference is what memory adds: its pass rate less that of the baseline. For the oracle it is
-	// what memory leaves: the pass rate of the oracle less that of the memory. It is nil if no question
-	// has a verdict in both. Verdict is Better for a difference above 0.
+	// Difference is the pass rate of the memory minus the baseline's. For the oracle it is the pass
+	// rate of the oracle minus the memory's. It is nil if no question has a verdict in both.
+	// Verdict is Better for a difference above 0.
 	Difference *float64         `json:"difference"`
 	Interval   *result.Interval `json:"interval"`
 	Verdict    Verdict          `json:"verdict"`
-	// N, Clusters and the p-values are those of the pair.
+	// N, Clusters and the p-values are the pair's.
 	N        int      `json:"n"`
 	Clusters int      `json:"clusters,omitempty"`
 	P        *float64 `json:"p"`
 	Adjusted *float64 `json:"p_adjusted"`
 }
 
-// baselineOf returns which baseline a run is, empty for one with a memory. known is false for a run
-// that does not record it.
+// baselineOf returns which baseline a run is, empty for a run with a memory. known is false if the
+// run does not record it.
 func (r *Run) baselineOf() (s result.Scenario, known bool) {
 	res := r.files()[0].res
 	if res == nil || res.Identity.Scenario == result.ImportedAnswers {
@@ -43,7 +43,7 @@ func (r *Run) baselineOf() (s result.Scenario, known bool) {
 	return s, true
 }
 
-// memoryEffects returns what the pairs say about memories and baselines, in the order of
+// memoryEffects returns the effects of all pairs of a memory and a baseline, in the order of
 // result.Baselines.
 func (c *Comparison) memoryEffects(runs []*Run) []MemoryEffect {
 	out := []MemoryEffect{}
@@ -64,8 +64,7 @@ func (c *Comparison) memoryEffects(runs []*Run) []MemoryEffect {
 	return out
 }
 
-// effectOf returns the effect of a pair. same is set if its difference is that of the pair, and not
-// the opposite.
+// effectOf returns the effect of a pair. If same is false, its sign is reversed.
 func effectOf(p *Pair, run, reference int, baseline result.Scenario, same bool) MemoryEffect {
 	e := MemoryEffect{
 		Run: run, Reference: reference, Baseline: baseline, Difference: p.Difference, Interval: p.Interval,
@@ -89,7 +88,7 @@ func effectOf(p *Pair, run, reference int, baseline result.Scenario, same bool) 
 	return e
 }
 
-// given returns the effect with what its baseline gave to the model.
+// given returns the effect with the baseline's Context.
 func (e MemoryEffect) given(runs []*Run) MemoryEffect {
 	if res := runs[e.Reference].files()[0].res; res != nil && res.Replay != nil {
 		e.Context = res.Replay.Context
@@ -97,7 +96,7 @@ func (e MemoryEffect) given(runs []*Run) MemoryEffect {
 	return e
 }
 
-// name says what the difference is.
+// name describes the difference.
 func (e *MemoryEffect) name() string {
 	if c := e.Context; c != nil && c.LeftOut > 0 {
 		return fmt.Sprintf("What memory adds over %s (%d of %s left out)", c.Name(), c.LeftOut, figure.Count(c.Sessions, "session"))
@@ -105,7 +104,7 @@ func (e *MemoryEffect) name() string {
 	return effectNames[e.Baseline]
 }
 
-// effectNames are what the difference to a baseline says.
+// effectNames describe the difference to each baseline.
 var effectNames = map[result.Scenario]string{
 	result.NoMemory:      "What memory adds over no memory",
 	result.RandomSession: "What memory adds over sessions drawn at random",
@@ -113,13 +112,13 @@ var effectNames = map[result.Scenario]string{
 	result.Oracle:        "What is left to the oracle",
 }
 
-// effectWords are what a test says about a difference.
+// effectWords phrase the verdict on a difference.
 var effectWords = map[Verdict]string{
 	Better: "shown to be above 0", Worse: "shown to be below 0", NotSeen: "not shown to differ from 0", NotJudged: "not judged",
 }
 
-// MemorySentences say what memory adds over baselines, and what is left to the oracle: one sentence
-// for each baseline, about all runs that have a memory.
+// MemorySentences say what memory adds over each baseline, or falls short of the oracle. Each
+// sentence is about one baseline and all runs that have a memory.
 func (c *Comparison) MemorySentences() []string {
 	var out []string
 	for _, baseline := range result.Baselines {
@@ -144,7 +143,7 @@ func (c *Comparison) MemorySentences() []string {
 	return out
 }
 
-// aboutMemory reports whether MemorySentences has a pair.
+// aboutMemory reports whether MemorySentences covers a pair.
 func (c *Comparison) aboutMemory(p *Pair) bool {
 	for _, e := range c.Memory {
 		if e.Run == p.Run && e.Reference == p.Reference || e.Run == p.Reference && e.Reference == p.Run {
@@ -154,8 +153,8 @@ func (c *Comparison) aboutMemory(p *Pair) bool {
 	return false
 }
 
-// Headlined reports whether the pair is tested, and counts in a headline. One of two baselines says
-// nothing about a memory, if some run has one.
+// Headlined reports whether the pair is tested and counts in a headline. A pair of two baselines
+// does not count if some run has a memory.
 func (c *Comparison) Headlined(p *Pair) bool {
 	memory := func(r RunFigures) bool { return r.WithoutMemory == "" }
 	return memory(c.Runs[p.Run]) || memory(c.Runs[p.Reference]) || !slices.ContainsFunc(c.Runs, memory)

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Names returns a short name for each of several results, which are all different. They are the
-// SDKs if each result has its own, else the ends of the paths: without what all of them end with,
-// and with as many folders as make them different. sdks has an empty string for a result
-// without one. The paths must differ.
+// Names returns a short, distinct name for each result: the SDKs if they are distinct, else the
+// ends of the paths, without their common suffix and with as many folders as needed. sdks has an
+// empty string for a result without one. The paths must differ.
 func Names(paths, sdks []string) []string {
 	if !slices.Contains(sdks, "") && distinct(sdks) {
 		return slices.Clone(sdks)
@@ -38,7 +37,7 @@ func Names(paths, sdks []string) []string {
 	return slices.Clone(paths) // they differ in their extensions
 }
 
-// sameEnd reports whether all of several paths have the same last part, and another one before it.
+// sameEnd reports whether all paths share their last part and have another part before it.
 func sameEnd(parts [][]string) bool {
 	return len(parts) > 1 && !slices.ContainsFunc(parts, func(p []string) bool {
 		return len(p) < 2 || p[len(p)-2] == "" || p[len(p)-1] != parts[0][len(parts[0])-1]

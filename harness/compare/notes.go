@@ -10,10 +10,10 @@ import (
 	"evalctl/internal/figure"
 )
 
-// fewClusters is the number below which clustered standard errors are too small.
+// fewClusters is the number of clusters below which clustered standard errors are too small.
 const fewClusters = 20
 
-// notes says what a reader must know to not misread the figures of c.
+// notes returns the caveats for reading the figures of c.
 func notes(c *Comparison, runs []*Run, a *alignment) []string {
 	n := &noteList{list: []string{}}
 	n.questions(c)
@@ -61,7 +61,7 @@ func (n *noteList) add(format string, args ...any) {
 	n.list = append(n.list, fmt.Sprintf(format, args...))
 }
 
-// single says of what a difference between single runs is shown.
+// single notes that a difference between single runs may be due to the runs.
 func (n *noteList) single(c *Comparison, runs []*Run) {
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
@@ -99,7 +99,7 @@ func (n *noteList) questions(c *Comparison) {
 	}
 }
 
-// unrecorded says which runs cannot be checked.
+// unrecorded notes which runs cannot be checked.
 func (n *noteList) unrecorded(c *Comparison) {
 	var names []string
 	for _, r := range c.Runs {

@@ -16,8 +16,8 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// Run is what a comparison needs of a result: for each question its text, tags and gold, and what
-// became of it. Its methods and Compare only read it.
+// Run holds a result as a comparison needs it: the text, tags, gold and outcome of each question.
+// Its methods and Compare do not modify it.
 type Run struct {
 	name   string // of a side, empty for one that is named after its file
 	parts  []*Run // nil unless a side has several
@@ -29,7 +29,7 @@ type Run struct {
 	res       *result.Result
 	questions []question
 	index     map[string]int // of an id in questions
-	// ignored counts the lines of a run in JSON lines that have a key that is not read.
+	// ignored counts, by key, the JSON lines with an unknown key.
 	ignored map[string]int
 }
 
@@ -39,12 +39,12 @@ func (r *Run) Path() string { return r.path }
 // Result returns the result, nil for a run in JSON lines.
 func (r *Run) Result() *result.Result { return r.res }
 
-// Open reads a result file, or a run in JSON lines: one object for each question, with the keys id
-// and passed and optionally question, answer, score, tags, latency_ms and first_delta_ms. Other
-// keys are ignored and counted. What a file is follows from its contents.
+// Open reads a result file or a run in JSON lines. JSON lines have one object for each question,
+// with the keys id and passed and optionally question, answer, score, tags, latency_ms and
+// first_delta_ms; other keys are ignored and counted. The format is detected from the contents.
 //
-// The error names the file and the line or offset of what is wrong. Two lines with the same id are
-// an error, and so is a file of evalctl that is no result, such as a journal.
+// Errors name the file and the line or offset. Two lines with the same id are an error, as is any
+// other file that evalctl writes, such as a journal.
 func Open(path string) (*Run, error) {
 	src, err := openSource(path)
 	if err != nil {
@@ -87,7 +87,8 @@ func Open(path string) (*Run, error) {
 	return run, nil
 }
 
-// OpenAll opens several files, concurrently. The error has those of all files that cannot be read.
+// OpenAll opens several files concurrently. The error joins the errors of all files that cannot be
+// read.
 func OpenAll(paths []string) ([]*Run, error) {
 	runs, errs := make([]*Run, len(paths)), make([]error, len(paths))
 	var wait sync.WaitGroup
@@ -98,7 +99,7 @@ func OpenAll(paths []string) ([]*Run, error) {
 	return runs, errors.Join(errs...)
 }
 
-// source is an opened file with the records of its questions.
+// source is an open file with the records of its questions.
 type source struct {
 	info    os.FileInfo
 	format  Format
@@ -140,11 +141,11 @@ func openSource(path string) (*source, error) {
 	}, nil
 }
 
-// sniffed is how much of a file decides what it is.
+// sniffed is the number of bytes read to detect the format.
 const sniffed = 1 << 20
 
-// hasLines reports whether the first line that is not blank is a question, or looks like an object
-// that is damaged. f is then at its beginning.
+// hasLines reports whether the first non-blank line is a question or looks like a damaged object.
+// It rewinds f.
 func hasLines(f *os.File) (bool, error) {
 	head, err := io.ReadAll(io.LimitReader(f, sniffed))
 	if err != nil {

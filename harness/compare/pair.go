@@ -6,13 +6,13 @@ import (
 	"evalctl/internal/stats"
 )
 
-// The level and the power that a comparison is planned with.
+// The level and the power for planning a comparison.
 const (
 	alpha = 1 - Confidence
 	power = 0.8
 )
 
-// comparePairs fills in Pairs, and adds their tests to the families.
+// comparePairs fills in Pairs and adds their tests to the families.
 func (c *Comparison) comparePairs(runs []*Run, a *alignment, opts Options, f *families) {
 	for reference := range c.Runs {
 		if c.Baseline != "" && reference > 0 {
@@ -64,7 +64,7 @@ func (p *Pair) compareRates(rows [][]*question, d design, opts Options, f *famil
 	}
 }
 
-// table counts the pairs and tests their difference. Adjusted and Verdict are for judge to set.
+// table counts the pairs and tests their difference. judge sets Adjusted and Verdict later.
 func (c contrast) table() Table {
 	t := c.counts()
 	if t.Test = c.test(); c.cluster != nil {
@@ -78,7 +78,8 @@ func (c contrast) table() Table {
 	return t
 }
 
-// judge returns what sets the adjusted p-value, the interval at its level, and the verdict.
+// judge returns a function that sets the adjusted p-value, the interval at its level, and the
+// verdict.
 func (t *Table) judge(c contrast) func(judgement) {
 	return func(j judgement) {
 		t.Adjusted, t.Interval = &j.adjusted, c.interval(1-j.level)
@@ -86,7 +87,7 @@ func (t *Table) judge(c contrast) func(judgement) {
 	}
 }
 
-// powerOf says what McNemar's test could see with so many pairs and so much disagreement.
+// powerOf returns the power of McNemar's test for this number of pairs and this disagreement.
 func powerOf(t Table) *Power {
 	p := &Power{Alpha: 0.05, Power: power, Disagreement: float64(t.OnlyRun+t.OnlyReference) / float64(t.N)}
 	p.Detectable = known(stats.MinDetectable(t.N, p.Disagreement, alpha, power))

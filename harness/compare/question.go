@@ -9,25 +9,27 @@ import (
 	"evalctl/harness/result"
 )
 
-// question is one question of a run, with what became of it each time that it was asked.
+// question is one question of a run with all attempts to answer it.
 type question struct {
 	id, text, date string
 	tags           []string
 	brain          string // or the haystack that it is about
-	// gold identifies what the answer was compared with, and documents what was to be retrieved. Each
-	// is zero if that is not recorded.
+	// gold identifies the expected answer and documents the expected retrieval. Each is zero if
+	// unrecorded.
 	gold, documents [sha256.Size]byte
 	attempts        []attempt
-	// runs has the question in each run of a side, nil if that is one run. attempts has all of theirs.
+	// runs has the question in each run of a side, nil for a single run. attempts then has the
+	// attempts of all runs.
 	runs []*question
 }
 
-// attempt is what became of a question that was asked once.
+// attempt is the outcome of asking a question once.
 type attempt struct {
 	outcome result.Outcome
 	passed  bool
 	values  [measureCount]float64 // NaN for what it does not have
-	// recipes has whether it passed by each recipe that judged it, by digest; nil without a panel.
+	// recipes says whether the answer passed by each judging recipe, keyed by digest; nil without a
+	// panel.
 	recipes map[string]bool
 }
 
@@ -78,8 +80,8 @@ func digestOf(texts ...any) [sha256.Size]byte {
 	return sha256.Sum256(data)
 }
 
-// attemptOf returns what a record says about one attempt. A daemon that returned no usable answer
-// retrieved nothing, so that questions with gold have measures of 0.
+// attemptOf returns the attempt of a record. If the daemon returned no usable answer, it retrieved
+// nothing, so measures of questions with gold are 0.
 func attemptOf(r *result.Record) attempt {
 	a := attempt{outcome: r.Outcome, passed: r.Passed}
 	for i := range a.values {
@@ -114,18 +116,18 @@ func attemptOf(r *result.Record) attempt {
 	return a
 }
 
-// without removes measures that are not measurable.
+// without clears measures that cannot be measured.
 func (a *attempt) without(measures ...int) {
 	for _, i := range measures {
 		a.values[i] = math.NaN()
 	}
 }
 
-// withoutGold reports whether the question was left out: for lack of gold, or because the target
-// lacks an operation.
+// withoutGold reports whether the question was left out, either for lack of gold or because the
+// target lacks an operation.
 func (q *question) withoutGold() bool { return !q.attempts[0].outcome.Counts() }
 
-// passes counts the attempts that have a verdict, and those that passed. An error is a verdict.
+// passes counts the attempts with a verdict, and the passed ones. An error is a verdict.
 func (q *question) passes() (passed, judged int) {
 	for _, a := range q.attempts {
 		if a.outcome == result.Unscored {
@@ -139,12 +141,12 @@ func (q *question) passes() (passed, judged int) {
 	return passed, judged
 }
 
-// passRate returns the share of the attempts with a verdict that passed, NaN without any.
+// passRate returns the share of judged attempts that passed, NaN without any.
 func (q *question) passRate() float64 { return rate(q.passes()) }
 
 func rate(passed, judged int) float64 { return float64(passed) / float64(judged) }
 
-// each returns what value returns for the question in each run of a side.
+// each calls value for the question in each run of a side.
 func (q *question) each(value func(*question) float64) []float64 {
 	if q.runs == nil {
 		return []float64{value(q)}
@@ -156,8 +158,8 @@ func (q *question) each(value func(*question) float64) []float64 {
 	return values
 }
 
-// mean returns the mean of a measure over the attempts that have it, NaN if none does. Times have a
-// geometric mean, because they are compared as ratios.
+// mean returns the mean of a measure over the attempts that have it, NaN if none do. Times use the
+// geometric mean because they are compared as ratios.
 func (q *question) mean(measure int) float64 {
 	if len(q.attempts) == 1 {
 		return q.attempts[0].values[measure]

@@ -9,16 +9,16 @@ import (
 	"evalctl/internal/stats"
 )
 
-// RecipeDifference is the difference between two runs by one recipe that judged both.
+// RecipeDifference is the difference between two runs under one recipe that judged both.
 type RecipeDifference struct {
-	// Recipe is the name of the recipe in the reference, SHA256 its digest, which both have.
+	// Recipe is the recipe's name in the reference; SHA256 is its digest, the same in both runs.
 	Recipe string `json:"recipe"`
 	SHA256 string `json:"sha256"`
 	// N is the number of questions with a verdict of the recipe in both runs.
 	N             int      `json:"n"`
 	ReferenceRate *float64 `json:"reference_rate"`
 	RunRate       *float64 `json:"run_rate"`
-	// Difference, its Interval and P are as in Table, and not adjusted for the number of recipes.
+	// Difference, Interval and P are as in Table, but not adjusted for the number of recipes.
 	Difference *float64         `json:"difference"`
 	Interval   *result.Interval `json:"interval"`
 	P          *float64         `json:"p"`
@@ -70,7 +70,7 @@ func (p *Pair) compareRecipes(recipes []result.Recipe, rows [][]*question, d des
 	}
 }
 
-// sameSign reports whether the difference has the same sign under every recipe, and is not 0.
+// sameSign reports whether the difference has the same nonzero sign under every recipe.
 func (p *Pair) sameSign() bool {
 	signs := 0
 	for _, r := range p.Recipes {
@@ -83,7 +83,7 @@ func (p *Pair) sameSign() bool {
 	return max(signs, -signs) == len(p.Recipes)
 }
 
-// passesBy is passes by one recipe.
+// passesBy is passes for one recipe.
 func (q *question) passesBy(sha256 string) (passed, judged int) {
 	for _, a := range q.attempts {
 		if a.outcome == result.Errored {
@@ -100,7 +100,7 @@ func (q *question) passesBy(sha256 string) (passed, judged int) {
 	return passed, judged
 }
 
-// verdictsBy returns whether an answer passed by each recipe that judged it, by digest.
+// verdictsBy returns whether an answer passed by each judging recipe, keyed by digest.
 func verdictsBy(r *result.Record, recipes []result.Recipe) map[string]bool {
 	if len(r.Panel) == 0 {
 		return nil
@@ -114,8 +114,8 @@ func verdictsBy(r *result.Record, recipes []result.Recipe) map[string]bool {
 	return out
 }
 
-// RecipesText says whether the difference of a pair has the same sign under every recipe, and how
-// large it is under each. It is empty unless two recipes or more judged both runs.
+// RecipesText says whether the difference has the same sign under every recipe and lists its size
+// under each. It is empty if fewer than two recipes judged both runs.
 func (p *Pair) RecipesText() string {
 	if p.Robust == nil {
 		return ""

@@ -7,9 +7,8 @@ import (
 	"evalctl/internal/figure"
 )
 
-// sentences say which runs differ from which in the primary measures, by how much and how certain
-// that is, then in what else. Pairs of which nothing is shown are together in one sentence. Those of
-// MemorySentences are left out.
+// sentences say which runs differ in the primary measures and by how much, then in which others.
+// Pairs without a shown difference share one sentence. Pairs in MemorySentences are left out.
 func (c *Comparison) sentences() []string {
 	var out, same, others []string
 	for i := range c.Pairs {
@@ -49,12 +48,12 @@ func (c *Comparison) inOf(k Claim) string {
 	return name + " " + k.Text
 }
 
-// over says over how many tests and questions the pass rates of a pair are compared.
+// over names the number of tests and questions behind a pair's pass rates.
 func (c *Comparison) over(p *Pair) string {
 	return fmt.Sprintf(" over %s, over %s", figure.Count(c.Tests, "test"), figure.Count(p.N, "question"))
 }
 
-// differs says how a run differs from the one whose name follows.
+// differs phrases how a run differs from the one named next.
 func differs(k Claim) string {
 	if k.Measure == passRate {
 		return map[Verdict]string{Better: "passes more questions than", Worse: "passes fewer questions than"}[k.Verdict]
@@ -85,8 +84,8 @@ func (c *Comparison) rest(p *Pair) string {
 	return fmt.Sprintf("%s against %s: %s.", c.Runs[p.Run].Name, c.Runs[p.Reference].Name, strings.Join(parts, "; "))
 }
 
-// PowerText says what a comparison of this size could see, empty if a difference is shown, and
-// without Power.
+// PowerText says what a comparison of this size can detect. It is empty without Power or if a
+// difference is shown.
 func (p *Pair) PowerText() string {
 	w := p.Power
 	if w == nil || p.Verdict != NotSeen {

@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// Side returns runs of the same thing as one run with a name, so that Compare knows how much runs
-// differ. runs has at least one. The runs of a side must be comparable with each other as those of
-// different sides must. What each of them did with a question counts as a repeat of it; for
-// latencies, each run is one value.
+// Side combines runs of the same thing into one named run, so that Compare can estimate the
+// variation between runs. It requires at least one run. The runs must be comparable with each
+// other. Their answers to a question count as repeats; for latencies, each run is one value.
 func Side(name string, runs []*Run) *Run {
 	side := *runs[0]
 	side.name = name
@@ -36,8 +35,8 @@ func filesOf(sides []*Run) []*Run {
 	return files
 }
 
-// fileNames returns the names of the runs of all sides. A side of one run has its own name, unless
-// a run of another side is called the same.
+// fileNames returns the names of the runs of all sides. A side of one run keeps its name unless a
+// run of another side has the same.
 func fileNames(sides []*Run, names []string) []string {
 	files := filesOf(sides)
 	if len(files) == len(sides) {
@@ -60,9 +59,9 @@ func fileNames(sides []*Run, names []string) []string {
 	return all
 }
 
-// checkFiles returns an error if a file is given twice, or if two files of a side are of one run:
-// that would say that runs do not differ. Files that do not say when their run began are runs of
-// their own, also with the same contents, as those of a system that repeats itself.
+// checkFiles returns an error if a file is given twice, or if two files of a side come from the
+// same run, which would hide the variation between runs. Files without a start time count as
+// separate runs even with equal contents, because a deterministic system repeats itself.
 func checkFiles(sides []*Run) error {
 	files := filesOf(sides)
 	for i, a := range files {
@@ -85,13 +84,14 @@ func checkFiles(sides []*Run) error {
 	return nil
 }
 
-// sameRun reports whether two results are of one run, such as one that was scored again.
+// sameRun reports whether two results come from the same run, such as a result and its rescored
+// copy.
 func sameRun(a, b *Run) bool {
 	return a.res != nil && b.res != nil && a.res.SDK == b.res.SDK &&
 		!a.res.StartedAt.IsZero() && a.res.StartedAt.Equal(b.res.StartedAt)
 }
 
-// joined returns a, whose rows have a question for each run, with a question for each side.
+// joined returns a copy of a with one question per side in each row instead of one per run.
 func (a *alignment) joined(sides []*Run) *alignment {
 	b := *a
 	b.rows = make([][]*question, len(a.rows))
@@ -118,7 +118,7 @@ func (a *alignment) joined(sides []*Run) *alignment {
 	return &b
 }
 
-// joinEach returns what join makes of the values of each side's runs.
+// joinEach applies join to the values of each side's runs.
 func joinEach[T any](sides []*Run, values []T, join func([]T) T) []T {
 	out := make([]T, len(sides))
 	for i, side := range sides {
@@ -133,7 +133,7 @@ func joinEach[T any](sides []*Run, values []T, join func([]T) T) []T {
 	return out
 }
 
-// joinQuestions returns a question that several runs of a side asked.
+// joinQuestions merges a question that several runs of a side asked.
 func joinQuestions(runs []*question) *question {
 	q := *runs[0]
 	q.runs, q.attempts = runs, nil

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Testable is the smallest number of questions, or of clusters, on which a test can find a
-// difference at all: if all of six differ one way, p is 1/32 (docs/statistics.md).
+// Testable is the smallest number of questions or clusters for which a test can show a difference:
+// if all six differ in one direction, p is 1/32 (docs/statistics.md).
 const Testable = 6
 
-// compareTags fills in Tags. Tags that select the same questions are one, which is tested once. A
-// tag of fewer than Testable questions, or clusters if there are any, has figures and no test, so
-// that it does not weaken the tests of others.
+// compareTags fills in Tags. Tags that select the same questions are merged and tested once. A tag
+// with fewer than Testable questions (or clusters, if there are any) is not tested, so that it does
+// not weaken other tests.
 func (c *Comparison) compareTags(a *alignment, f *families) {
 	rows := map[string][]int{}
 	for i, row := range a.rows {
@@ -41,7 +41,7 @@ func (c *Comparison) compareTags(a *alignment, f *families) {
 	slices.SortFunc(c.Tags, func(x, y TagComparison) int { return strings.Compare(x.Tag, y.Tag) })
 }
 
-// typeFirst orders tags of the same questions: the type of question says most of what they are.
+// typeFirst sorts question types before other tags, because they are the most descriptive.
 func typeFirst(x, y string) int {
 	isType := func(tag string) int {
 		if strings.HasPrefix(tag, "type:") {
@@ -52,7 +52,7 @@ func typeFirst(x, y string) int {
 	return cmp.Or(isType(x)-isType(y), strings.Compare(x, y))
 }
 
-// Title returns the tag with the others that select the same questions, for people.
+// Title returns the tag and its Same tags for display.
 func (t *TagComparison) Title() string {
 	return strings.Join(append([]string{t.Tag}, t.Same...), " = ")
 }
@@ -79,7 +79,7 @@ func (c *Comparison) compareTag(tag string, a *alignment, f *families) TagCompar
 	return t
 }
 
-// differing returns the questions on which runs that have a verdict disagree.
+// differing returns the questions on which runs with a verdict disagree.
 func differing(a *alignment) []DifferingQuestion {
 	out := []DifferingQuestion{}
 	for _, row := range a.rows {

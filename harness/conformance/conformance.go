@@ -1,6 +1,6 @@
-// Package conformance checks a daemon against protocol v1.0: black-box checks over real sockets,
-// each of one requirement. Run creates a brain for every check and deletes it afterwards, so it can
-// run against a daemon that holds other data. The checks themselves are in package requirements.
+// Package conformance checks a daemon against protocol v1.0 with black-box checks over real
+// sockets, each of one requirement. Run creates a brain for every check and deletes it afterwards,
+// so it can run against a daemon with other data. Package requirements has the checks themselves.
 package conformance
 
 import (
@@ -14,13 +14,13 @@ import (
 	"evalctl/harness/conformance/requirements"
 )
 
-// Report is the outcome of a run, in catalog order. It is partial if the run was stopped before
-// each of the planned checks had a result.
+// Report is the outcome of a run, in catalog order. It is partial if the run stopped before all
+// planned checks had a result.
 type Report struct {
 	Endpoint string `json:"endpoint"`
-	// Profile is empty in a report that was written before there were profiles.
+	// Profile is empty in reports from before there were profiles.
 	Profile Profile `json:"profile,omitempty"`
-	// MCPVersion is the version of MCP that the server of tools agreed to, empty if none was asked.
+	// MCPVersion is the MCP version agreed with the server of tools, empty if none was asked.
 	MCPVersion string    `json:"mcp_version,omitempty"`
 	StartedAt  time.Time `json:"started_at"`
 	DurationMS float64   `json:"duration_ms"`
@@ -29,17 +29,17 @@ type Report struct {
 	Results    []Result  `json:"results"`
 	// Findings are the causes of the broken checks: MUST first, then by the number of checks.
 	Findings []Finding `json:"findings"`
-	// Normalised says which deviations were found once and then removed from the responses that the
-	// other checks see.
+	// Normalised lists deviations that were found once and then removed from the responses to other
+	// checks.
 	Normalised []string `json:"normalised,omitempty"`
-	// Deaths are the times at which the daemon stopped answering.
+	// Deaths are the times when the daemon stopped answering.
 	Deaths []Death `json:"deaths,omitempty"`
 	// BrainsLeft are the brains that the run created and could not delete.
 	BrainsLeft []string `json:"brains_left,omitempty"`
 }
 
-// Count returns the number of results with a level and a verdict in one group, or in all groups if
-// group is empty.
+// Count returns the number of results with a level and a verdict in one group, or in all if group
+// is empty.
 func (r Report) Count(group string, l Level, v Verdict) int {
 	n := 0
 	for _, res := range r.Results {
@@ -51,7 +51,7 @@ func (r Report) Count(group string, l Level, v Verdict) int {
 }
 
 // Of names the profile for the end of a sentence, as in " of the profile evaluable". It is empty
-// for all checks, and for a report without a profile or with one that does not exist.
+// for the full profile, and for a missing or unknown one.
 func (r Report) Of() string { return r.Profile.of() }
 
 func (p Profile) of() string {
@@ -61,13 +61,13 @@ func (p Profile) of() string {
 	return " of the profile " + string(p)
 }
 
-// NotJudged returns the number of checks without a verdict in one group, or in all groups if group
-// is empty.
+// NotJudged returns the number of checks without a verdict in one group, or in all if group is
+// empty.
 func (r Report) NotJudged(group string) int {
 	return r.Count(group, Must, NotJudged) + r.Count(group, Should, NotJudged)
 }
 
-// Groups returns the groups that have results, in catalog order.
+// Groups returns the groups with results, in catalog order.
 func (r Report) Groups() []string {
 	var groups []string
 	for _, res := range r.Results {
@@ -78,19 +78,19 @@ func (r Report) Groups() []string {
 	return groups
 }
 
-// Profile names what a daemon is checked for.
+// Profile names a set of checks.
 type Profile string
 
 // The profiles. Full has all checks. Evaluable has what an evaluation needs to measure a daemon,
-// and tolerates what it tolerates. Documents has the documents protocol with the semantics of a
-// store and its events, without retrieval, sessions and tools.
+// and is equally tolerant. Documents has the documents protocol with the semantics of a store and
+// its events, without retrieval, sessions and tools.
 const (
 	Full      Profile = "full"
 	Evaluable Profile = "evaluable"
 	Documents Profile = "documents"
 )
 
-// profiles are the selectors of the checks that a profile has, and of those that it has not.
+// profiles maps each profile to selectors of its checks, and of excluded ones.
 var profiles = map[Profile]struct{ with, without []string }{
 	Full:      {with: []string{"*"}},
 	Evaluable: {with: []string{"evaluable"}},
@@ -100,13 +100,12 @@ var profiles = map[Profile]struct{ with, without []string }{
 	},
 }
 
-// errNoCheck reports that a selector matches no check.
+// errNoCheck means that a selector matches no check.
 var errNoCheck = errors.New("no such check or group")
 
-// Checks returns the checks of a profile that match at least one selector, in catalog order. A
-// selector is an id, a group, or a glob over ids. Without selectors Checks returns all checks of
-// the profile. A profile that does not exist, and a selector that matches no check of it, are
-// errors.
+// Checks returns the profile's checks that match any selector, in catalog order. A selector is an
+// id, a group, or a glob over ids. Without selectors, Checks returns all checks of the profile. An
+// unknown profile, and a selector that matches none of its checks, are errors.
 func Checks(p Profile, only []string) ([]Check, error) {
 	of, ok := profiles[p]
 	if !ok {
@@ -132,8 +131,8 @@ func Checks(p Profile, only []string) ([]Check, error) {
 // isSelected reports whether at least one selector matches a check.
 func isSelected(c Check, selectors []string) bool { return slices.ContainsFunc(selectors, c.Matches) }
 
-// WithFindings returns the report with a finding for each broken check if it has none: it was
-// written before there were findings.
+// WithFindings returns a report from before there were findings with a finding for each broken
+// check. Other reports are returned unchanged.
 func (r Report) WithFindings() Report {
 	if r.Findings != nil {
 		return r
@@ -150,7 +149,7 @@ func (r Report) WithFindings() Report {
 	return r
 }
 
-// Group is a number of checks that are not judged for the same cause.
+// Group is a group of checks that are not judged for the same cause.
 type Group struct {
 	Reason  Reason
 	Cause   string

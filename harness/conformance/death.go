@@ -10,38 +10,38 @@ import (
 	"evalctl/harness/conformance/requirements"
 )
 
-// ErrDied reports that the daemon stopped answering during a run.
+// ErrDied means that the daemon stopped answering during a run.
 var ErrDied = requirements.ErrDied
 
-// pulse is how long no check may end before the daemon is asked whether it is healthy.
+// pulse is how long no check may end before the daemon's health is checked.
 const pulse = 5 * time.Second
 
-// Process is the process of a daemon that was started for the run.
+// Process is the process of a daemon started for the run.
 type Process interface {
 	// Done is closed when the process has ended.
 	Done() <-chan struct{}
-	// Err says how the process ended, with the last lines of its log. It is called after Done.
+	// Err says how the process ended, with the end of its log. It is called after Done.
 	Err() error
 }
 
-// Death says when a daemon stopped answering, and which check caused it if that is known.
+// Death says when a daemon stopped answering, and which check caused it, if known.
 type Death struct {
-	// After is the check that was the first to get no answer. It is empty if no check was running.
+	// After is the first check without an answer, empty if no check was running.
 	After string `json:"after"`
 	// Probing is set if the daemon died before the checks, during the first requests of the run.
 	Probing bool `json:"probing,omitempty"`
-	// Running are the other checks that were running then.
+	// Running are the other checks running at the time.
 	Running []string `json:"running,omitempty"`
-	// Killer is the check during which the restarted daemon died again although no other check was
-	// running. It is empty if the daemon was not restarted, or if no check alone makes it die.
+	// Killer is the check during which the restarted daemon died again while no other check was
+	// running. It is empty if the daemon was not restarted, or if no single check makes it die.
 	Killer string `json:"killer,omitempty"`
 	// Request is the last request of Killer, or else of After. Before the checks it is the first
-	// request that got no answer.
+	// request without an answer.
 	Request string `json:"request,omitempty"`
-	// Cause is what the daemon's health check, or its process, said. It may contain lines of the
+	// Cause is the output of the daemon's health check or process. It may contain lines of the
 	// daemon's log.
 	Cause string `json:"cause"`
-	// Restarted is set if the daemon was started again and the run went on.
+	// Restarted is set if the daemon was restarted and the run continued.
 	Restarted bool `json:"restarted"`
 }
 
@@ -76,7 +76,7 @@ func (d Death) place() string {
 	return method + " " + path.Base(p)
 }
 
-// suspects returns the checks of which one may have caused the death.
+// suspects returns the checks that may have caused the death.
 func (d Death) suspects() []string {
 	if d.Killer != "" {
 		return []string{d.Killer}
@@ -85,7 +85,7 @@ func (d Death) suspects() []string {
 }
 
 // deathFindings returns a finding for each check that makes the daemon die, and one for all deaths
-// whose cause is not known. The latter has no section and no sentence: no requirement is to blame.
+// of unknown cause. The latter has no section and no sentence, because no requirement is to blame.
 func deathFindings(deaths []Death, checks []Check, withoutResult int) []Finding {
 	var found []Finding
 	var unknown *Finding

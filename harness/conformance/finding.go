@@ -10,17 +10,17 @@ import (
 )
 
 // Finding is one cause of broken checks, with the evidence of one of them. The texts may contain
-// text from the daemon. The run's tokens are removed from them.
+// text from the daemon, without the run's tokens.
 type Finding struct {
 	// Cause is one line, such as "PUT /documents returned 500".
 	Cause string `json:"cause"`
 	// Level is the highest level of the checks.
 	Level Level `json:"level"`
-	// Checks are the ids of the broken checks: MUST first, then in catalog order. The first one is
-	// the evidence. The finding of a daemon's death names the check that caused it, and that of
-	// requests that failed now and then those that sent them. Neither has a sentence.
+	// Checks are the ids of the broken checks: MUST first, then in catalog order. The first one
+	// provides the evidence. For a daemon's death it is the check that caused it, and for
+	// occasionally failing requests the checks that sent them; these findings have no sentence.
 	Checks []string `json:"checks"`
-	// NotJudged is the number of checks that have no verdict because of the same cause.
+	// NotJudged is the number of checks left not judged by the same cause.
 	NotJudged int `json:"not_judged,omitempty"`
 
 	Section  string `json:"section"`
@@ -30,8 +30,8 @@ type Finding struct {
 	Detail   string `json:"detail,omitempty"`
 }
 
-// findings groups the broken checks by cause. It gives all results of a cause the same text.
-// statuses returns how often a route returned each status.
+// findings groups the broken checks by cause, and gives all results of a cause the same text.
+// statuses counts the statuses returned by a route.
 func findings(results []Result, statuses func(route string) map[int]int) []Finding {
 	for i := range results {
 		c := settled(results[i].found.Cause, statuses)
@@ -91,7 +91,7 @@ func (f Finding) Summary(most int) string {
 	return text
 }
 
-// add adds a broken check. The first one is the evidence.
+// add adds a broken check. The first one provides the evidence.
 func (f *Finding) add(res Result) {
 	f.Checks = append(f.Checks, res.ID)
 	if len(f.Checks) == 1 {
@@ -100,7 +100,7 @@ func (f *Finding) add(res Result) {
 	}
 }
 
-// causeTexts returns the text of each cause that was seen on several endpoints or tools.
+// causeTexts returns the text of each cause seen on several endpoints or tools.
 func causeTexts(results []Result) map[string]string {
 	routes := map[string][]string{}
 	for _, res := range results {
@@ -117,11 +117,11 @@ func causeTexts(results []Result) map[string]string {
 	return texts
 }
 
-// several is how often a route must return the same error to be said to return it always.
+// several is how often a route must return the same error before it is said to return it always.
 const several = 3
 
-// settled returns the cause of a route that returned the same error to all of several requests:
-// then it does not matter what was wanted.
+// settled simplifies the cause on a route that returned the same error to all of several requests:
+// the expected answer then does not matter.
 func settled(c requirements.Cause, statuses func(route string) map[int]int) requirements.Cause {
 	if c.Status >= 400 && isConstant(c.Status, statuses(c.Route)) {
 		return requirements.Cause{Route: c.Route, What: fmt.Sprintf("returned %d", c.Status), Status: c.Status}
@@ -129,5 +129,5 @@ func settled(c requirements.Cause, statuses func(route string) map[int]int) requ
 	return c
 }
 
-// isConstant reports whether a route returned one status, and no other, several times.
+// isConstant reports whether a route returned only this status, several times.
 func isConstant(status int, seen map[int]int) bool { return len(seen) == 1 && seen[status] >= several }

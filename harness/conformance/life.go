@@ -10,14 +10,14 @@ import (
 	"evalctl/harness/conformance/requirements"
 )
 
-// processGrace is how long the checks have to report what happened after the process has ended, and
-// how long a process may take to end after its daemon stopped answering.
+// processGrace is how long the checks may take to report after the process has ended, and how long
+// a process may take to end after its daemon stopped answering.
 const processGrace = time.Second
 
-// settling is how long a daemon has to die after a check that ran alone has ended.
+// settling is how long a daemon may take to die after a check that ran alone.
 const settling = 100 * time.Millisecond
 
-// life is the part of a run between a start of the daemon and its death, or the end of the run. Its
+// life is the part of a run between a start of the daemon and its death or the end of the run. Its
 // context ends with it.
 type life struct {
 	ctx     context.Context
@@ -38,7 +38,7 @@ type life struct {
 	requests map[string]string // the last request of each check
 }
 
-// live calls work with a new life, watches the daemon meanwhile, and returns the life at its end.
+// live calls work with a new life, watches the daemon meanwhile, and returns the ended life.
 // process and log may be nil.
 func live(ctx context.Context, target *requirements.Target, process Process, log func() string, work func(*life)) *life {
 	l := &life{target: target, process: process, log: log, lastEnd: time.Now(), cut: map[string]Result{}, requests: map[string]string{}}
@@ -74,8 +74,8 @@ func (l *life) watchProcess() {
 	}
 }
 
-// watchHealth ends the life if the daemon says that it is not healthy, or refuses connections,
-// while no check ends. That it does not answer in time does not count here: it may be busy.
+// watchHealth ends the life if the daemon reports that it is unhealthy or refuses connections while
+// no check ends. A timeout does not count here, since the daemon may be busy.
 func (l *life) watchHealth() {
 	for wait := pulse; ; {
 		select {
@@ -100,7 +100,7 @@ func (l *life) begin(id string) {
 	l.running = append(l.running, id)
 }
 
-// answered keeps the last request of a check.
+// answered records the last request of a check.
 func (l *life) answered(res Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,8 +116,8 @@ func (l *life) end(id string, remembered int) {
 	l.lastEnd = time.Now()
 }
 
-// keep keeps the result of a check that the death cut short. It returns false if that is not the
-// case.
+// keep records the result of a check that was cut short by the death, and returns false for any
+// other result.
 func (l *life) keep(res Result) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +128,7 @@ func (l *life) keep(res Result) bool {
 	return true
 }
 
-// suspect ends the life if the daemon is not alive after a check.
+// suspect ends the life if the daemon is dead after a check.
 func (l *life) suspect(id string) {
 	l.suspectUnless(id, func(error) bool { return false })
 }
@@ -154,7 +154,7 @@ func (l *life) suspectUnless(id string, excused func(error) bool) {
 	l.die(id, l.explain(err))
 }
 
-// explain adds how the process ended, or the log of one that lives, to the error of a health check.
+// explain adds how the process ended, or the log of a live one, to a health check's error.
 func (l *life) explain(err error) error {
 	if l.process == nil {
 		return err

@@ -19,53 +19,53 @@ const (
 
 // Options configures Run. Only Endpoint or MCP is required.
 type Options struct {
-	// Endpoint is the daemon's base URL, http or https. If it is empty, only the checks of the group
-	// mcp run.
+	// Endpoint is the daemon's base URL, http or https. If empty, only the group mcp runs.
 	Endpoint string
-	// MCP is the server of the tools: the URL of streamable HTTP, or "stdio:" and a command with its
-	// arguments. If it is empty, the checks of the group mcp are not judged. The tools cannot delete
-	// brains: without Endpoint, the brains that the checks create remain.
+	// MCP is the server of the tools: a streamable HTTP URL, or "stdio:" and a command with its
+	// arguments. If empty, the group mcp is not judged. The tools cannot delete brains: without
+	// Endpoint, the brains created by the checks remain.
 	MCP string
 	// Token is sent with every request. ReadOnlyToken belongs to the same tenant and may only read
-	// its documents. OtherTenantToken belongs to another tenant. Checks that need a token that is
-	// empty are not judged.
+	// its documents. OtherTenantToken belongs to another tenant. Checks that need an empty token
+	// are not judged.
 	Token, ReadOnlyToken, OtherTenantToken string
-	// Secrets and the tokens are replaced in the report.
+	// Secrets and the tokens are redacted in the report.
 	Secrets []redact.Secret
-	// MCPEnv is the environment of a command of MCP, NAME=VALUE, besides what every program gets.
+	// MCPEnv is the environment of an MCP command as NAME=VALUE, besides the variables that every
+	// program receives.
 	MCPEnv []string
 	// Profile and Only select checks; see Checks. An empty profile is Full.
 	Profile Profile
 	Only    []string
 	// Parallel is the number of concurrent checks; 0 means 4.
 	Parallel int
-	// Timeout is how long a check waits for each response to begin; 0 means 30 seconds. A daemon that
-	// answers slowly gets as much time as all its answers need.
+	// Timeout is how long a check waits for each response to begin; 0 means 30 seconds. A slow
+	// daemon gets as much time as all its answers need.
 	Timeout time.Duration
-	// Reference includes the checks about what the reference daemon decided where the specification
+	// Reference includes the checks for decisions of the reference daemon where the specification
 	// leaves the matter open; see Check.Own.
 	Reference bool
-	// Slow includes the checks that wait for something that a daemon does every 25 seconds.
+	// Slow includes the checks that wait for events that occur every 25 seconds.
 	Slow bool
 	// Agent is the User-Agent header of every request.
 	Agent string
-	// Process is the daemon's process if it was started for the run, else nil.
+	// Process is the process of a daemon started for the run, else nil.
 	Process Process
-	// Restart starts the daemon again after it died, and stops what is left of it before. It
-	// returns the daemon's base URL, which may be another one, and its process. The daemon need not
-	// have the brains that it had. Restart is called at most three times. If it is nil, the death
-	// of the daemon ends the run. MCP follows the daemon if it begins with Endpoint.
+	// Restart restarts the daemon after it died, stopping any remains first. It returns the base
+	// URL, which may differ, and the process. The daemon may have lost its brains. Restart is
+	// called at most three times. If nil, the daemon's death ends the run. MCP follows the daemon
+	// if it begins with Endpoint.
 	Restart func(context.Context) (endpoint string, p Process, err error)
-	// Log returns the last lines of the log of a daemon whose process is running. It may be nil.
+	// Log returns the end of the log of a daemon whose process is running. It may be nil.
 	Log func() string
-	// within is how long a daemon may take to index a document, to ingest a file, to send a frame that
-	// is due and to reject a body that does not come. 0 means each one's own limit. Tests set it.
+	// within limits how long a daemon may take to index a document, to ingest a file, to send a due
+	// frame and to reject a body that does not come. 0 means individual limits. Tests set it.
 	within time.Duration
 	// Done is called with each result as soon as it is available. Calls are not concurrent.
 	Done func(Result)
 }
 
-// Planned returns the number of checks that Run would run, and the error of an invalid selection.
+// Planned returns the number of checks to run, and the error of an invalid selection.
 func (o Options) Planned() (int, error) {
 	checks, err := o.checks()
 	return len(checks), err
@@ -86,10 +86,10 @@ func (o Options) checks() ([]Check, error) {
 	return checks, nil
 }
 
-// errOnlyOwn reports a selection of which nothing runs.
+// errOnlyOwn means that all selected checks are for the reference daemon only.
 var errOnlyOwn = errors.New("the selected checks are about choices of the reference daemon that the specification " +
 	"leaves open, and run only against that daemon")
 
-// ErrUnusable reports that no check could run: the daemon does not respond, does not create brains,
+// ErrUnusable means that no check could run: the daemon does not respond, does not create brains,
 // or does not allow deleting them.
 var ErrUnusable = errors.New("the daemon cannot be checked")

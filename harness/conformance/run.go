@@ -12,9 +12,9 @@ import (
 )
 
 // Run runs the selected checks. It returns an error for an invalid selection or endpoint, if the
-// daemon is unusable (ErrUnusable), if it stops answering (ErrDied), and if ctx ends early: then
-// the error is ctx's cause. In the latter two cases the report contains the checks that were
-// finished. That is all of them if the daemon could be restarted: then the report is not partial.
+// daemon is unusable (ErrUnusable) or stops answering (ErrDied), and if ctx ends early: the error
+// is then its cause. In the latter two cases the report has the finished checks. If the daemon
+// could be restarted, these are all checks, and the report is not partial.
 func Run(ctx context.Context, o Options) (Report, error) {
 	o.Profile = cmp.Or(o.Profile, Full)
 	checks, err := o.checks()

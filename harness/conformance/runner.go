@@ -11,8 +11,8 @@ import (
 	"evalctl/harness/conformance/requirements"
 )
 
-// maxAlone is the number of checks in a row that may time out again when they run alone. The rest
-// of those that timed out are not run again.
+// maxAlone is how many checks in a row may time out again when run alone. After that, the remaining
+// timed-out checks are not rerun.
 const maxAlone = 3
 
 // runner runs the checks of one run.
@@ -31,10 +31,9 @@ type runner struct {
 // runAll runs the checks and returns one result for each. A check that did not finish before ctx
 // ended, or before the daemon died for good, has no verdict.
 //
-// After the first death, the daemon is restarted if that is possible, and the checks that may have
-// caused it run again, one after another. If one of them makes the daemon die again, it is not run
-// a third time, and there is a second restart for the rest of the checks. Any other death ends the
-// run.
+// After the first death, the daemon is restarted if possible, and the checks that may have caused
+// it run again, one after another. If one of them makes the daemon die again, it is not run a third
+// time, and after a second restart the remaining checks run. Any other death ends the run.
 func (r *runner) runAll(ctx context.Context) []Result {
 	r.results = make([]Result, len(r.checks))
 	first := r.live(ctx, r.runRest)
@@ -55,7 +54,7 @@ func (r *runner) live(ctx context.Context, work func(*life)) *life {
 	return live(ctx, r.target, r.process, r.options.Log, work)
 }
 
-// probe probes the daemon, and restarts it once if it dies meanwhile.
+// probe probes the daemon, and restarts it once if it dies in the process.
 func (r *runner) probe(ctx context.Context) error {
 	for {
 		var err error
@@ -82,8 +81,8 @@ func (r *runner) probe(ctx context.Context) error {
 	}
 }
 
-// survived reports whether the run is over after the first life: the daemon did not die, or was not
-// restarted.
+// survived reports whether the run is over after the first life, because the daemon did not die or
+// was not restarted.
 func (r *runner) survived(ctx context.Context, l *life) bool {
 	if l.death == nil {
 		return true
@@ -108,8 +107,8 @@ func (r *runner) addDeath(l *life) {
 	r.deaths = append(r.deaths, d)
 }
 
-// confirm records which check made the daemon die again although it was the only one that was
-// running. It returns false if no check was running.
+// confirm records which check made the daemon die again while running alone. It returns false if no
+// check was running.
 func (r *runner) confirm(ctx context.Context, l *life) bool {
 	first, killer := &r.deaths[len(r.deaths)-1], l.death.After
 	if killer == "" {
@@ -121,7 +120,7 @@ func (r *runner) confirm(ctx context.Context, l *life) bool {
 	return true
 }
 
-// reportCut reports the checks that a death cut short. how says when it happened.
+// reportCut reports the checks cut short by a death. how says when it happened.
 func (r *runner) reportCut(ctx context.Context, l *life, how string) {
 	if ctx.Err() != nil {
 		return
@@ -137,7 +136,7 @@ func (r *runner) reportCut(ctx context.Context, l *life, how string) {
 	}
 }
 
-// restart starts the daemon again, and reports whether that was possible.
+// restart restarts the daemon and reports whether that was possible.
 func (r *runner) restart(ctx context.Context) bool {
 	if r.options.Restart == nil || ctx.Err() != nil {
 		return false
@@ -156,21 +155,21 @@ func (r *runner) restart(ctx context.Context) bool {
 	return true
 }
 
-// first is the outcome of a check beside others, after which it must run again, alone.
+// first is a check's outcome while others ran, after which it must run again alone.
 type first struct {
 	index int
 	Result
 }
 
-// runRest runs the checks that have no result yet. Those that timed out, or during which requests
-// failed, run again, alone.
+// runRest runs the checks without a result. Checks that timed out or had failed requests run again
+// alone.
 func (r *runner) runRest(l *life) {
 	again := r.runParallel(l)
 	slices.SortFunc(again, func(a, b first) int { return cmp.Compare(a.index, b.index) })
 	r.runAlone(l, again)
 }
 
-// runParallel returns the checks that must run again, alone.
+// runParallel returns the checks that must run again alone.
 func (r *runner) runParallel(l *life) (again []first) {
 	next := make(chan int)
 	var mu sync.Mutex
@@ -207,7 +206,7 @@ feed:
 	return again
 }
 
-// runAlone runs checks again, one after another. Only now does it count that nothing came in time.
+// runAlone runs checks again, one after another. Only now do timeouts count.
 func (r *runner) runAlone(l *life, again []first) {
 	late := 0
 	for _, f := range again {
@@ -236,7 +235,7 @@ func (r *runner) runAlone(l *life, again []first) {
 }
 
 // runSuspects runs the checks that may have made the daemon die, one after another, until it dies
-// again. The results of those that had ended before are not replaced.
+// again. It does not replace results of checks that had ended before.
 func (r *runner) runSuspects(l *life, suspects []string) {
 	for _, id := range suspects {
 		i := slices.IndexFunc(r.checks, func(c Check) bool { return c.ID == id })
@@ -253,7 +252,7 @@ func (r *runner) runSuspects(l *life, suspects []string) {
 	}
 }
 
-// runSuspect runs one check that may make the daemon die, maybe a moment after its last response.
+// runSuspect runs one check that may make the daemon die, perhaps a moment after its last response.
 func (r *runner) runSuspect(l *life, i int) Result {
 	id := r.checks[i].ID
 	l.begin(id)
@@ -268,7 +267,7 @@ func (r *runner) runSuspect(l *life, i int) Result {
 	return o
 }
 
-// run runs one check. If it got no answer, run finds out whether the daemon is alive.
+// run runs one check. Without an answer, it checks whether the daemon is alive.
 func (r *runner) run(l *life, i int) Result {
 	id := r.checks[i].ID
 	l.begin(id)
@@ -290,8 +289,8 @@ func (r *runner) judged(l *life, i int) Result {
 	return res
 }
 
-// settle reports a result, unless the check was cut short by the end of the run or by the death of
-// the daemon.
+// settle reports a result, unless the check was cut short by the end of the run or the daemon's
+// death.
 func (r *runner) settle(l *life, i int, res Result) {
 	if l.keep(res) || l.ctx.Err() != nil && res.Verdict != Kept {
 		return

@@ -9,10 +9,10 @@ import (
 	"evalctl/harness/conformance/requirements"
 )
 
-// maxRuns is how often a check runs at most if requests of it fail with a status of 5xx. A request
-// that fails each time fails for good, and the verdict on the check holds. Any other failure is
-// stray: it contradicts no requirement, because the request succeeds when it is sent again, and is
-// a finding of its own.
+// maxRuns is how many times a check runs at most if its requests fail with a status of 5xx. A
+// request that fails each time fails for good, and the check's verdict holds. Any other failure is
+// stray: it contradicts no requirement, because the repeated request succeeds, and is reported as
+// its own finding.
 const maxRuns = 4
 
 // strays are the stray failures of a run.
@@ -21,22 +21,22 @@ type strays struct {
 	kinds  []strayKind
 }
 
-// strayKind are the stray failures of a route with a status. The first one is the evidence.
+// strayKind has the stray failures of a route with a status. The first one is the evidence.
 type strayKind struct {
 	requirements.FailedRequest
 	checks []string
 	count  int
 }
 
-// isFailing reports whether there may have been stray failures during a check: not all routes that
-// failed always do.
+// isFailing reports whether a check may have had stray failures: not all of its failed routes
+// always fail.
 func (s *strays) isFailing(res Result) bool {
 	return slices.ContainsFunc(res.found.Failed, func(x requirements.FailedRequest) bool {
 		return !isConstant(x.Status, s.target.Statuses(x.Route))
 	})
 }
 
-// steady runs a check again until no request fails, or only those that always do.
+// steady reruns a check until no request fails, or only those that always fail.
 func (s *strays) steady(ctx context.Context, first Result, run func() Result) Result {
 	res, always := first, first.found.Failed
 	var seen []requirements.FailedRequest
@@ -60,12 +60,12 @@ func (s *strays) steady(ctx context.Context, first Result, run func() Result) Re
 	return res
 }
 
-// isAmong reports whether the same request is among those that failed.
+// isAmong reports whether the same request is among the failed ones.
 func isAmong(x requirements.FailedRequest, failed []requirements.FailedRequest) bool {
 	return slices.ContainsFunc(failed, func(y requirements.FailedRequest) bool { return x.Same == y.Same })
 }
 
-// add counts a stray failure during a check, or outside of checks if it is empty.
+// add counts a stray failure during a check, or outside of checks if check is empty.
 func (s *strays) add(check string, x requirements.FailedRequest) {
 	i := slices.IndexFunc(s.kinds, func(k strayKind) bool { return k.Route == x.Route && k.Status == x.Status })
 	if i < 0 {
@@ -79,8 +79,8 @@ func (s *strays) add(check string, x requirements.FailedRequest) {
 	}
 }
 
-// findings returns a finding for each route that failed now and then, at the end of the run.
-// The level is SHOULD: no requirement says how often a daemon may fail.
+// findings returns a finding for each route that failed occasionally, at the end of the run. The
+// level is SHOULD, because no requirement says how often a daemon may fail.
 func (s *strays) findings() []Finding {
 	for _, x := range s.target.Strays() {
 		s.add("", x)

@@ -11,11 +11,10 @@ import (
 	"evalctl/harness/conformance/requirements"
 )
 
-// unsettledShare is the part of the requirements, one in so many, that may remain not judged in a
-// run that is a verdict.
+// unsettledShare is the share of requirements, as one in this many, that may remain not judged.
 const unsettledShare = 10
 
-// unanswered are the reasons that say that a daemon, or something before it, did not answer.
+// unanswered are the reasons that mean that a daemon, or something before it, did not answer.
 var unanswered = []Reason{ReasonTransport, ReasonTimeout, ReasonRateLimit, ReasonServerError}
 
 // advice says what to do about checks that are not judged.
@@ -28,13 +27,13 @@ var advice = map[Reason]string{
 	ReasonObserve:     "see what requests that read back returned",
 }
 
-// applies reports whether the requirement of a check is one that the run could have judged.
+// applies reports whether the run could have judged the check's requirement.
 func (res Result) applies() bool {
 	return res.Level == Must && (res.Verdict != NotJudged || res.Reason != ReasonNeed && res.Reason != ReasonOptional)
 }
 
-// Unsettled returns why the report is no verdict that a daemon keeps the requirements, or "" if it
-// may be one: more than a tenth of the requirements of level MUST that apply are not judged, or all
+// Unsettled returns why the report is not sufficient to say that a daemon keeps the requirements,
+// or "". It is not if more than a tenth of the applicable MUST requirements are not judged, or all
 // of a group because the daemon did not answer.
 func (r Report) Unsettled() string {
 	open, all := 0, 0
@@ -77,12 +76,12 @@ func mostFrequent(reasons map[Reason]int) string {
 	return strings.Join(parts, ", ") + "; " + advice[list[0]]
 }
 
-// BrokenError reports a daemon that violates requirements of level MUST.
+// BrokenError means that a daemon violates requirements of level MUST.
 type BrokenError struct{ message string }
 
 func (e *BrokenError) Error() string { return e.message }
 
-// Err returns why the report of a finished run is no pass: a *BrokenError, or an error about what
+// Err returns why a finished run did not pass: a *BrokenError, or an error about requirements that
 // could not be judged.
 func (r Report) Err() error {
 	broken, unsettled := r.Count("", Must, Broken), r.Unsettled()
@@ -105,8 +104,8 @@ func (r Report) Err() error {
 	return nil
 }
 
-// toolsUnreachable returns why there was no connection to the MCP server, or "" if there was one:
-// without its checks, the others say nothing about what was asked for.
+// toolsUnreachable returns why there was no connection to the MCP server, or "" if there was one.
+// Without its checks, the others do not answer what was asked.
 func (r Report) toolsUnreachable() (detail string) {
 	for _, res := range r.Results {
 		switch {

@@ -32,7 +32,7 @@ const (
 )
 
 // Verdict is the outcome of a check. A check is broken only if an answer of the daemon contradicts
-// its requirement. Everything else that keeps a check from its end, such as a refused connection, a
+// its requirement. Anything else that prevents its completion, such as a refused connection, a
 // timeout or a document that could not be created, leaves it not judged.
 type Verdict string
 
@@ -44,10 +44,10 @@ const (
 )
 
 // Result is the outcome of one check. Reason is set if the check is not judged. Detail explains why
-// it is not kept, and Cause is what it has in common with others that are not kept. Request and
-// Response are the evidence. These four may contain text from the daemon. The run's tokens are
-// removed from them. Alone is set if the check was run again alone, because it timed out or
-// requests failed beside others.
+// it is not kept, and Cause is what it shares with other checks that are not kept. Request and
+// Response are the evidence. These four may contain text from the daemon, without the run's tokens.
+// Alone is set if the check was rerun alone, because it timed out or had failed requests while
+// others ran.
 type Result struct {
 	Check
 	Verdict    Verdict `json:"verdict"`
@@ -62,7 +62,7 @@ type Result struct {
 	found requirements.Outcome // what the verdict is based on
 }
 
-// judge sets the verdict on a check, and what it is based on.
+// judge sets the verdict on a check and its evidence.
 func (res *Result) judge(o requirements.Outcome) {
 	res.Verdict, res.Reason = Kept, o.Reason
 	switch {
@@ -80,7 +80,7 @@ func (res *Result) isSuspicious() bool {
 	return res.found.Again || res.Reason == ReasonTransport || res.Verdict != Kept && res.found.ServerError
 }
 
-// accuse breaks the check about a deviation, if it ran and did not see the deviation itself.
+// accuse breaks the check for a deviation, if it ran and did not see the deviation itself.
 func accuse(results []Result, d requirements.Deviation) {
 	i := slices.IndexFunc(results, func(r Result) bool { return r.ID == d.Check })
 	if i >= 0 && results[i].Verdict != Broken {
@@ -88,7 +88,7 @@ func accuse(results []Result, d requirements.Deviation) {
 	}
 }
 
-// blame breaks the checks whose requirement the answers to other checks contradict.
+// blame breaks the checks whose requirements are contradicted by answers to other checks.
 func blame(results []Result) {
 	for _, res := range results {
 		i := slices.IndexFunc(results, func(r Result) bool { return r.ID == res.found.Blames })

@@ -1,5 +1,5 @@
-// Package daemontest provides daemons under a test's control: HTTP servers, on a socket or in
-// memory, that answer as the test says.
+// Package daemontest provides daemons controlled by a test: HTTP servers, on a socket or in memory,
+// with answers given by the test.
 package daemontest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Call is one request that a Daemon has received.
+// Call is one request received by a Daemon.
 type Call struct {
 	Method, Path string
 	Header       http.Header

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// InMemory starts a daemon at http://memory that is reached without a socket, so that it can be
-// used in a bubble of package synctest. It ends with the test.
+// InMemory starts a daemon at http://memory without a socket, so that it can be used in a bubble of
+// package synctest. It ends with the test.
 //
-// Until then http.DefaultTransport leads to it, and so do clients that begin with a clone of that.
-// A test that uses InMemory must not be parallel.
+// Until then http.DefaultTransport and its clones connect to it. A test that uses InMemory must not
+// be parallel.
 func InMemory(tb testing.TB, answer http.HandlerFunc) {
 	tb.Helper()
 	p := pipes{make(chan net.Conn), make(chan struct{})}
@@ -25,7 +25,7 @@ func InMemory(tb testing.TB, answer http.HandlerFunc) {
 	})
 }
 
-// pipes is a listener whose connections are in memory.
+// pipes is a listener with in-memory connections.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}

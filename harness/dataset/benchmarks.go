@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// The formats in which benchmarks of memory are published.
+// The formats in which memory benchmarks are published.
 const (
 	LongMemEval Format = "longmemeval"
 	LoCoMo      Format = "locomo"
@@ -25,7 +25,7 @@ const (
 	LifeBench        Format = "lifebench"
 )
 
-// Shape is what a file of a benchmark is.
+// Shape is the structure of a benchmark file.
 type Shape string
 
 // The shapes of files.
@@ -37,13 +37,13 @@ const (
 	FolderFile Shape = "JSON lines in a folder with others"
 )
 
-// Benchmark is a format in which a benchmark is published.
+// Benchmark is the format of a published benchmark.
 type Benchmark struct {
 	Format Format
-	// Title is the name of the benchmark, for people.
+	// Title is the display name of the benchmark.
 	Title string
-	// Keys are keys of the first object of such a file, or columns of its table, and of no other
-	// format's. Messages name the first one.
+	// Keys identify the format: keys of a file's first object, or columns of its table, that no
+	// other format has. Messages name the first one.
 	Keys  []string
 	Shape Shape
 }
@@ -70,8 +70,7 @@ var benchmarks = []Benchmark{
 // Benchmarks returns the formats of benchmarks.
 func Benchmarks() []Benchmark { return slices.Clone(benchmarks) }
 
-// BenchmarkOf returns the format whose files have the key in their first object and no other
-// format's do, or an empty format.
+// BenchmarkOf returns the only format with this key in the first object of its files, or "".
 func BenchmarkOf(key string) Format {
 	for _, b := range benchmarks {
 		if b.Shape != FolderFile && slices.Contains(b.Keys, key) {
@@ -81,8 +80,8 @@ func BenchmarkOf(key string) Format {
 	return ""
 }
 
-// isQueries reports whether an object with these keys is a query of BEIR. A document of BEIR has a title
-// as well, and objects of others with an _id have other keys.
+// isQueries reports whether an object with these keys is a BEIR query. BEIR documents have a title
+// too, and other objects with an _id have other keys.
 func isQueries(keys []string) bool {
 	for _, key := range keys {
 		if key != "_id" && key != "text" && key != "metadata" {
@@ -92,7 +91,7 @@ func isQueries(keys []string) bool {
 	return slices.Contains(keys, "_id") && slices.Contains(keys, "text")
 }
 
-// benchmarkOf returns the format of a shape that has one of the keys, or an empty format.
+// benchmarkOf returns the format of this shape with one of the keys, or "".
 func benchmarkOf(shape Shape, keys ...string) Format {
 	for _, b := range benchmarks {
 		if b.Shape == shape && slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(b.Keys, k) }) {
@@ -105,7 +104,7 @@ func benchmarkOf(shape Shape, keys ...string) Format {
 // agentRow matches the beginning of rows of MemoryAgentBench.
 var agentRow = regexp.MustCompile(`^\[?\s*\{\s*"(context|questions|answers|metadata)"\s*:`)
 
-// isAgentBench reports whether a text begins as a file of MemoryAgentBench does. Its context may be
+// isAgentBench reports whether a text begins like a MemoryAgentBench file. Its context may be
 // longer than the head of the file. Tables of other questions about a context have the key
 // question.
 func isAgentBench(text []byte) bool {
@@ -119,7 +118,7 @@ func (f Format) IsBenchmark() bool {
 	return slices.ContainsFunc(benchmarks, func(b Benchmark) bool { return b.Format == f })
 }
 
-// title returns the format as messages name it.
+// title names the format in messages.
 func (f Format) title() string {
 	for _, b := range benchmarks {
 		if b.Format == f {

@@ -10,29 +10,28 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// BrainNaming determines in which brain a question is asked and to which brain a document belongs.
-// Names are ids by the slug rule of spec 2, except Default, which is not checked.
+// BrainNaming assigns questions and documents to brains. Names are ids by the slug rule of spec 2,
+// except Default, which is not checked.
 type BrainNaming struct {
-	// Default is the brain of questions and documents that name none.
+	// Default is the brain of questions and documents without one.
 	Default string
-	// Tag, if set, names the brain of a question by its tag Tag:X: the brain is the slug of X.
-	// Documents with X among the segments of their path belong to it. Nothing else may then name a
-	// brain.
+	// Tag, if set, assigns questions by the tag Tag:X to the brain named by the slug of X. It then
+	// also contains the documents with X as a segment of their path. Nothing else may name a brain.
 	Tag string
 }
 
-// Brain is one brain of a run. Name is the run's name for it.
+// Brain is one brain of a run. Name is the run's own name for it.
 type Brain struct {
 	Name string
-	// Docs is what the brain is seeded with, nil to evaluate it as it is.
+	// Docs are the documents to seed the brain with, nil to evaluate it as it is.
 	Docs []Doc
 	// Changes is set if operations change the brain while questions are asked. Docs is then not nil.
 	Changes bool
-	// Questions is the number of questions that are asked in it.
+	// Questions is the number of questions asked in the brain.
 	Questions int
 }
 
-// brainQuestions summarises the questions that a dataset has for one brain.
+// brainQuestions summarises a dataset's questions for one brain.
 type brainQuestions struct {
 	x        string // the tag's X, empty without a tag
 	line     int    // of the first question
@@ -81,7 +80,7 @@ func checkBrain(id string) error {
 		"and begin with a letter or digit", id, protocol.MaxBrainSlug)
 }
 
-// assign notes the brain of a question. Two tags that yield the same brain are an error.
+// assign records a question's brain. Two tags that yield the same brain are an error.
 func (d *Dataset) assign(q Question) error {
 	name, x, err := d.naming.of(q)
 	if err != nil {
@@ -99,17 +98,16 @@ func (d *Dataset) assign(q Question) error {
 	return nil
 }
 
-// addToBrain counts a selected question, which has been assigned, for its brain.
+// addToBrain counts a selected question after assign.
 func (d *Dataset) addToBrain(q Question) {
 	name, _, _ := d.naming.of(q) // assign has returned the error
 	d.brains[name].selected++
 }
 
-// Brains assigns the documents of c to the brains in which questions are asked, and returns those
-// brains in order of their names. It is an error if a brain has no documents or a document belongs
-// to no brain of any question. A brain without selected questions is left out, unless operations
-// change it. If c is nil, no brain has documents. An operation on a document that nobody has written
-// is an error too.
+// Brains assigns the documents of c to the brains with questions, and returns these brains sorted
+// by name. A brain without documents, a document of a brain without questions, and an operation on
+// a document that does not exist are errors. Brains without selected questions are left out unless
+// operations change them. If c is nil, no brain has documents.
 func (d Dataset) Brains(c *Corpus) ([]Brain, error) {
 	docs := map[string][]Doc{}
 	if c != nil {
@@ -159,7 +157,7 @@ func (d Dataset) assignDocuments(c Corpus, docs map[string][]Doc) error {
 	return JoinLines(bad)
 }
 
-// brainOf returns the brain of a document; named has the brains by the X of their tags.
+// brainOf returns the brain of a document; named maps the X of tags to brains.
 func (d Dataset) brainOf(doc Doc, named map[string]string) (string, error) {
 	if d.naming.Tag == "" {
 		name := doc.Brain
@@ -195,7 +193,7 @@ func (d Dataset) brainOf(doc Doc, named map[string]string) (string, error) {
 	return found, nil
 }
 
-// at adds the file, and the line if there is one, of a document to an error.
+// at adds a document's file, and its line if any, to an error.
 func (c Corpus) at(doc Doc, err error) error {
 	if doc.Line > 0 {
 		return &LineError{File: c.Path, Line: doc.Line, Err: err}
@@ -203,11 +201,11 @@ func (c Corpus) at(doc Doc, err error) error {
 	return fmt.Errorf("%s: %w", filepath.Join(c.Path, filepath.FromSlash(doc.Path)), err)
 }
 
-// manyBrains is the brain of a result whose run has several brains and not the default one.
+// manyBrains stands for several brains in a result, without the default one.
 const manyBrains = "*"
 
-// BrainName returns what a result calls the brains of a run: the name of the only brain, or of the
-// default one if it is among them, or manyBrains.
+// BrainName returns the name in results for a run's brains: the only brain's, the default one's if
+// it is among them, or manyBrains.
 func BrainName(brains []Brain, byDefault string) string {
 	switch {
 	case len(brains) == 1:

@@ -9,14 +9,14 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// cell is a value with its key: text for a cell of a table, and else JSON.
+// cell is a value with its key: text in a table, otherwise JSON.
 type cell struct {
 	key  string
 	text string
 	json json.RawMessage
 }
 
-// column is a field of a line of JSONL.
+// column is a field of a JSONL line.
 type column struct {
 	key  string
 	list bool
@@ -42,7 +42,7 @@ func encodeMembers(members []jsonobj.Member) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// quoteJSON returns text as a JSON string, with < and > as they are.
+// quoteJSON returns text as a JSON string without escaping < and >.
 func quoteJSON(text string) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -51,7 +51,7 @@ func quoteJSON(text string) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// raw returns the value of a cell as it is, nil for an empty one of a table.
+// raw returns the cell's value unchanged, nil for an empty table cell.
 func (c cell) raw() json.RawMessage {
 	if c.json != nil {
 		return c.json
@@ -62,7 +62,7 @@ func (c cell) raw() json.RawMessage {
 	return quoteJSON(c.text)
 }
 
-// value returns the value of a cell as its column needs it, nil for none.
+// value returns the cell's value in the form its column requires, nil for none.
 func (k column) value(c cell) (json.RawMessage, error) {
 	switch {
 	case k.key == "checks":
@@ -118,8 +118,7 @@ func scalars(c cell) (json.RawMessage, error) {
 	return joinList(list), nil
 }
 
-// listOf returns the list in a cell of a table: a JSON array, or texts with semicolons between
-// them.
+// listOf returns the list in a table cell: a JSON array, or texts separated by semicolons.
 func listOf(c cell) (json.RawMessage, error) {
 	text := strings.TrimSpace(c.text)
 	if strings.HasPrefix(text, "[") {

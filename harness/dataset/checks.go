@@ -12,9 +12,9 @@ import (
 	"evalctl/scorer"
 )
 
-// parseChecks parses the value of the key checks: a list of objects, each with one kind of check and
-// perhaps a name and a weight. Unlike a line, a check has no other keys: one that is ignored would
-// pass for one that holds.
+// parseChecks parses the value of the key checks: a list of objects, each with one kind of check
+// and optionally a name and a weight. Unlike in a line, unknown keys are an error, because an
+// ignored check would count as passed.
 func parseChecks(value json.RawMessage) ([]scorer.Check, error) {
 	if len(value) == 0 || string(value) == "null" {
 		return nil, nil
@@ -63,7 +63,7 @@ func parseCheck(value json.RawMessage) (c scorer.Check, err error) {
 	return c, nil
 }
 
-// setCheck sets the field of a check that has this key.
+// setCheck sets the field of a check with this key.
 func setCheck(c *scorer.Check, key string, value json.RawMessage) error {
 	texts := map[string]*string{
 		"contains": &c.Contains, "not_contains": &c.NotContains, "regex": &c.Regex, "cites": &c.Cites,
@@ -96,8 +96,7 @@ func setCheck(c *scorer.Check, key string, value json.RawMessage) error {
 	return fmt.Errorf("unknown kind of check %.40q: it must be one of %s", key, strings.Join(scorer.CheckKinds(), ", "))
 }
 
-// checksCell returns the value of a cell of checks: the list of an object, or the JSON of one in a
-// table.
+// checksCell returns the checks in a cell: a list, or JSON text in a table.
 func checksCell(c cell) (json.RawMessage, error) {
 	value := c.json
 	if value == nil && c.text != "" {

@@ -11,30 +11,30 @@ import (
 	"evalctl/internal/visible"
 )
 
-// Contents is what brains contain once operations have been applied, as far as a dataset determines
-// it. It is not safe for concurrent use.
+// Contents tracks what brains contain after operations, as far as a dataset determines it. It is
+// not safe for concurrent use.
 type Contents struct {
 	brains map[string]*shelf
-	// assume, if set, is called for a document that no operation has written: it may be one of the
+	// assume, if set, is called for a document that no operation has written and that may be in the
 	// corpus.
 	assume func(brain, path string)
 }
 
-// shelf is what one brain contains.
+// shelf is the content of one brain.
 type shelf struct {
 	docs map[string]string // by path
-	// said are messages, and what was remembered without a path.
+	// said are messages, and texts remembered without a path.
 	said []saying
-	// gone are the texts of deleted documents and sessions, replaced the earlier texts of
-	// documents, left the paths that deleted and renamed ones had.
+	// gone has the texts of deleted documents and sessions, replaced the earlier texts of
+	// documents, and left the former paths of deleted and renamed documents.
 	gone, replaced []string
 	left           map[string]Op
-	// ended has the sessions, and whether they have ended; forgotten are those that were deleted.
+	// ended maps sessions to whether they have ended; forgotten are the deleted ones.
 	ended     map[string]bool
 	forgotten []string
 }
 
-// saying is a message of a session, or without one what was remembered.
+// saying is a message of a session or, without a session, a remembered text.
 type saying struct{ session, text string }
 
 // NewContents returns the contents of empty brains.
@@ -56,8 +56,8 @@ func (c *Contents) AddDocs(brain string, docs []Doc) {
 	}
 }
 
-// Apply applies an operation on a brain. It returns an error for one that no memory could apply: the
-// document or session was never there, or is gone.
+// Apply applies an operation to a brain. It returns an error if the operation is impossible because
+// the document or session does not exist.
 func (c *Contents) Apply(brain string, o Operation) error {
 	s := c.shelf(brain)
 	switch o.Op {
@@ -101,7 +101,7 @@ func (c *Contents) Apply(brain string, o Operation) error {
 	return nil
 }
 
-// write writes a document, of which the text before is replaced.
+// write writes a document and records its former text.
 func (s *shelf) write(path, text string) {
 	if old, there := s.docs[path]; there {
 		s.replaced = append(s.replaced, old)
@@ -121,7 +121,7 @@ func (s *shelf) forget(session string) {
 	s.forgotten = append(s.forgotten, session)
 }
 
-// take removes the document at the path of an operation and returns its text.
+// take removes an operation's document and returns its text.
 func (c *Contents) take(brain string, o Operation) (text string, err error) {
 	s := c.shelf(brain)
 	text, there := s.docs[o.Path]
@@ -144,13 +144,13 @@ func (c *Contents) take(brain string, o Operation) (text string, err error) {
 var errNeverPut = fmt.Errorf("no operation before it and no document of the corpus has that path; " +
 	"put the document first, or correct the path")
 
-// Overwrites reports whether an operation on a brain replaces the text of a document.
+// Overwrites reports whether an operation replaces the text of a document.
 func (c *Contents) Overwrites(brain string, o Operation) bool {
 	_, there := c.shelf(brain).docs[o.Path]
 	return there && (o.Op == OpPut || o.Op == OpRemember)
 }
 
-// Docs returns the documents of a brain by path, without those that were remembered without one.
+// Docs returns a brain's documents sorted by path, without texts remembered without a path.
 func (c *Contents) Docs(brain string) []Doc {
 	docs := []Doc{}
 	s := c.shelf(brain)
@@ -160,8 +160,8 @@ func (c *Contents) Docs(brain string) []Doc {
 	return docs
 }
 
-// Holds returns where a brain contains a text, as messages name it, and "" if it does not. Texts are
-// compared as visible.Words has them.
+// Holds returns the place in a brain that contains a text, for messages, or "". Texts are compared
+// by visible.Words.
 func (c *Contents) Holds(brain, text string) string {
 	s, want := c.shelf(brain), visible.Words(text)
 	for _, p := range slices.Sorted(maps.Keys(s.docs)) {
@@ -175,12 +175,12 @@ func (c *Contents) Holds(brain, text string) string {
 	return ""
 }
 
-// minGone is the shortest sentence of a deleted document that must not come back. A shorter one may
-// be part of anything.
+// minGone is the minimum length of a sentence checked after its deletion. A shorter one may occur
+// anywhere.
 const minGone = 12
 
-// Gone returns the sentences of the deleted documents of a brain that nothing in it contains any
-// more, nor the question.
+// Gone returns the sentences of deleted documents that occur neither in the brain any more nor in
+// the question.
 func (c *Contents) Gone(brain, question string) []string {
 	var out []string
 	for _, text := range c.shelf(brain).gone {
@@ -194,7 +194,7 @@ func (c *Contents) Gone(brain, question string) []string {
 	return out
 }
 
-// Origin returns where a text that must not come back to a question of a brain is from.
+// Origin returns where a text that must not come back originated.
 func (c *Contents) Origin(brain, text string) result.Origin {
 	s, want := c.shelf(brain), visible.Words(text)
 	has := func(t string) bool { return strings.Contains(visible.Words(t), want) }
@@ -212,14 +212,14 @@ func (c *Contents) Origin(brain, text string) result.Origin {
 	return ""
 }
 
-// Deleted returns the paths of the documents of a brain that were deleted and not written again,
-// and Renamed those that documents had before.
+// Deleted returns the paths of documents that were deleted and not written again, and Renamed the
+// former paths of renamed documents.
 func (c *Contents) Deleted(brain string) []string { return c.shelf(brain).without(OpDelete) }
 
 // Renamed is described at Deleted.
 func (c *Contents) Renamed(brain string) []string { return c.shelf(brain).without(OpRename) }
 
-// without returns the paths that an operation has left without a document.
+// without returns the paths left without a document by an operation.
 func (s *shelf) without(op Op) (paths []string) {
 	for _, p := range slices.Sorted(maps.Keys(s.left)) {
 		if _, there := s.docs[p]; !there && s.left[p] == op {
@@ -229,7 +229,7 @@ func (s *shelf) without(op Op) (paths []string) {
 	return paths
 }
 
-// Sessions returns the sessions that a brain has or had, in order.
+// Sessions returns the sorted sessions that a brain has or had.
 func (c *Contents) Sessions(brain string) []string {
 	s := c.shelf(brain)
 	all := append(slices.Collect(maps.Keys(s.ended)), s.forgotten...)

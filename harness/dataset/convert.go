@@ -14,28 +14,28 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// Conversion is what Convert makes of a file.
+// Conversion is the result of Convert.
 type Conversion struct {
-	// Lines has one question or document per line, in the order of the file.
+	// Lines has one question or document per line, in file order.
 	Lines []byte
-	// Documents is set if the file has documents and not questions.
+	// Documents is set if the file has documents instead of questions.
 	Documents bool
 	Count     int
-	// Renamed has the keys of the file that mean a known one, with that one.
+	// Renamed maps renamed keys of the file to the known keys.
 	Renamed map[string]string
-	// Numbered is set if the file has no ids, and the questions got q1, q2 and so on.
+	// Numbered is set if the file has no ids, so that the questions were named q1, q2 and so on.
 	Numbered bool
 }
 
-// record is one question or document of a file, in any format.
+// record is one question or document of a file in any format.
 type record struct {
 	line  int
 	cells []cell
 }
 
-// Convert converts a file of questions or documents to JSONL. The format is JSONArray, CSV, TSV or
-// YAML. The keys of objects, or the header of a table, name the fields; other spellings and usual
-// synonyms of them are renamed. Errors are *LineErrors with the line of the file, up to ten.
+// Convert converts a file of questions or documents from JSONArray, CSV, TSV or YAML to JSONL.
+// Fields are named by the keys of objects or the header of a table; other spellings and common
+// synonyms are renamed. Errors are up to ten *LineErrors with the line of the file.
 func Convert(name string, data []byte, format Format) (Conversion, error) {
 	data = inputfile.Text(data)
 	if err := checkText(name, data); err != nil {
@@ -62,7 +62,7 @@ func Convert(name string, data []byte, format Format) (Conversion, error) {
 	return convertRecords(name, records)
 }
 
-// checkText returns an error for text in another encoding than UTF-8.
+// checkText returns an error for text that is not UTF-8.
 func checkText(name string, data []byte) error {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return fmt.Errorf("%s is in UTF-16; save it as UTF-8", name)
@@ -94,7 +94,8 @@ type converter struct {
 	out     *Conversion
 }
 
-// known returns the column that a key means, -1 for none. Exactly means that the key is its name.
+// known returns the column that a key means, -1 for none. exactly is set if the key is the column's
+// own name.
 func (c *converter) known(key string) (i int, exactly bool) {
 	i = slices.IndexFunc(c.columns, func(k column) bool { return k.key == key })
 	if i >= 0 {
@@ -106,7 +107,8 @@ func (c *converter) known(key string) (i int, exactly bool) {
 	}), false
 }
 
-// converterFor returns the converter for questions, or for documents if the keys are theirs.
+// converterFor returns a converter for questions, or else for documents, by the keys of the first
+// record.
 func converterFor(name string, first record, out *Conversion) (*converter, error) {
 	questions := &converter{questionColumns, questionKeys(), out}
 	documents := &converter{documentColumns, documentKeys(), out}
@@ -132,7 +134,7 @@ func converterFor(name string, first record, out *Conversion) (*converter, error
 		"a question needs id and question, a document path and text", strings.Join(keys, ", "))}
 }
 
-// convertRecords writes a line for each record.
+// convertRecords converts each record to a line.
 func convertRecords(name string, records []record) (Conversion, error) {
 	out := Conversion{Count: len(records), Renamed: map[string]string{}}
 	c, err := converterFor(name, records[0], &out)
@@ -180,7 +182,7 @@ func convertRecords(name string, records []record) (Conversion, error) {
 	return out, nil
 }
 
-// check checks a line as its reader does, and returns what must be unique in the file.
+// check checks a line like its reader, and returns the value that must be unique in the file.
 func (c *converter) check(line []byte) (id string, err error) {
 	if len(line) > maxLine {
 		return "", fmt.Errorf("it is longer than %d MiB; split it", maxLine>>20)
@@ -200,7 +202,7 @@ func prefixedBrain(brain string) string {
 	return "in brain " + brain + " "
 }
 
-// line returns the JSON of a record: the known fields in their order, then the others.
+// line returns a record as JSON: the known fields in order, then the others.
 func (c *converter) line(r record) ([]byte, error) {
 	values := make([]json.RawMessage, len(c.columns))
 	from := make([]string, len(c.columns))
@@ -240,7 +242,7 @@ func (c *converter) line(r record) ([]byte, error) {
 	return encodeMembers(members)
 }
 
-// Renames returns what was renamed, as "from → to", in order.
+// Renames returns the renamed keys as "from → to", in order.
 func (c Conversion) Renames() []string {
 	var out []string
 	for _, from := range slices.Sorted(maps.Keys(c.Renamed)) {

@@ -7,8 +7,8 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// CopyLines writes the lines of the questions that are wanted, as they are in the file. The error
-// of a file that has changed is like that of Questions.
+// CopyLines writes the lines of the wanted questions unchanged. A changed file is an error as for
+// Questions.
 func (d Dataset) CopyLines(w io.Writer, wanted func(Question) bool) error {
 	lines := map[int]bool{}
 	for q, err := range d.Questions() {
@@ -22,7 +22,7 @@ func (d Dataset) CopyLines(w io.Writer, wanted func(Question) bool) error {
 	return copyLines(w, d.Path, func(line textLine) (bool, error) { return lines[line.number], nil })
 }
 
-// CopyDocuments writes the lines of a corpus whose brains are wanted, as they are in the file.
+// CopyDocuments writes the lines of the wanted brains in a corpus unchanged.
 func CopyDocuments(w io.Writer, corpus string, wanted func(brain string) bool) error {
 	names := documentKeys()
 	return copyLines(w, corpus, func(line textLine) (bool, error) {

@@ -20,8 +20,8 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// Doc is one corpus document as it is written to a brain. Path is relative to the corpus. Brain is
-// the brain that its line names, if any. Line is the line number, counted from 1, and 0 for a file.
+// Doc is one corpus document as written to a brain. Path is relative to the corpus. Brain is the
+// brain named in its line, if any. Line is the line number, counted from 1, or 0 for a file.
 type Doc struct {
 	Path  string
 	Brain string
@@ -29,20 +29,19 @@ type Doc struct {
 	Line  int
 }
 
-// Corpus is the documents that brains are seeded with, in ascending order of path and brain.
+// Corpus has the documents to seed brains with, sorted by path and brain.
 type Corpus struct {
 	Path   string
 	SHA256 string
 	Docs   []Doc
-	// LeftOut are the paths of a folder's files and links that are not documents, ascending:
-	// documents are regular files whose names end in .md.
+	// LeftOut are the sorted paths of a folder's files and links that are not documents. Documents
+	// are regular files whose names end in .md.
 	LeftOut []string
-	// Unknown has the number of lines by key, for keys that a document does not have. Their values
-	// are ignored.
+	// Unknown counts the lines with each unknown key. Their values are ignored.
 	Unknown map[string]int
 }
 
-// CorpusFor returns the path of a dataset's corpus by convention: next to smoke.jsonl, the folder
+// CorpusFor returns the conventional path of a dataset's corpus: beside smoke.jsonl, the folder
 // smoke.corpus or the file smoke.corpus.jsonl. It is empty if neither exists.
 func CorpusFor(dataset string) string {
 	base := strings.TrimSuffix(dataset, filepath.Ext(dataset)) + ".corpus"
@@ -54,11 +53,11 @@ func CorpusFor(dataset string) string {
 	return ""
 }
 
-// LoadCorpus reads a folder of markdown files or a JSONL file of {path, title, text, date?, brain?}
-// lines. It checks every document and returns an error, with the file and line, for an empty
-// corpus, an unknown key that probably means a missing one, a document above 8 MiB, a path outside
-// the brain, a file name that begins with _ (generated and hidden, spec 2) and a path that occurs
-// twice in one brain. For a file in another format it is a *FormatError.
+// LoadCorpus reads a folder of Markdown files or a JSONL file of {path, title, text, date?, brain?}
+// lines. It checks every document. It returns an error, with file and line, for an empty corpus, an
+// unknown key that probably stands for a missing one, a document above 8 MiB, a path outside the
+// brain, a file name beginning with _ (generated and hidden, spec 2) and a path that occurs twice
+// in a brain. For a file in another format it returns a *FormatError.
 func LoadCorpus(p string) (Corpus, error) {
 	info, err := os.Stat(p)
 	if err != nil {
@@ -176,8 +175,8 @@ func loadLines(file string) (docs []Doc, unknown map[string]int, err error) {
 	return docs, unknown, nil
 }
 
-// parseDoc converts a corpus line to markdown that every daemon can read: the date becomes front
-// matter, the title the first heading. It returns the line's other keys, too.
+// parseDoc converts a corpus line to Markdown that every daemon can read, with the date as front
+// matter and the title as the first heading. It also returns the unknown keys.
 func parseDoc(line []byte, names *keyNames) (doc Doc, unknown []string, err error) {
 	var p, title, date, brain string
 	var text *string
@@ -191,7 +190,7 @@ func parseDoc(line []byte, names *keyNames) (doc Doc, unknown []string, err erro
 	if err := CheckDocPath(p); err != nil {
 		return Doc{}, nil, err
 	}
-	// Some published corpora contain empty documents. A document without the key is a mistake.
+	// Some published corpora contain empty documents, but a document without the key is a mistake.
 	if text == nil && title == "" {
 		return Doc{}, nil, fmt.Errorf(`document %q has neither "title" nor "text"; `+
 			`give it "text": "" if it is empty`, p)
@@ -210,7 +209,7 @@ func parseDoc(line []byte, names *keyNames) (doc Doc, unknown []string, err erro
 	return Doc{Path: p, Brain: brain, Data: data}, unknown, checkDocSize(p, data)
 }
 
-// markdownOf returns a document: the date becomes front matter, the title the first heading.
+// markdownOf returns a document with the date as front matter and the title as the first heading.
 func markdownOf(title, date string, text *string) []byte {
 	var b strings.Builder
 	if date != "" {
@@ -227,7 +226,7 @@ func markdownOf(title, date string, text *string) []byte {
 	return []byte(b.String())
 }
 
-// checkDocSize returns an error for a document that is too large for any request (spec 8).
+// checkDocSize returns an error for a document too large for any request (spec 8).
 func checkDocSize(p string, data []byte) error {
 	if len(data) > protocol.MaxBatchBytes {
 		return fmt.Errorf("document %q has %d bytes and the protocol's limit is %d; split it",
@@ -236,7 +235,7 @@ func checkDocSize(p string, data []byte) error {
 	return nil
 }
 
-// CheckDocPath returns why a path cannot be the path of a document in a corpus.
+// CheckDocPath returns an error for a path that a document in a corpus cannot have.
 func CheckDocPath(p string) error {
 	if p == "" {
 		return errors.New(`"path" is missing`)

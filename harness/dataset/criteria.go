@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Criteria are a Selection as a user writes it, with files of ids that are not read yet.
+// Criteria are a Selection as written by a user, with id files not yet read.
 type Criteria struct {
 	Tags []string
-	// IDs select questions by their ids. @FILE is those in a file, one on each line, and @@ begins an
-	// id that begins with @.
+	// IDs select questions by id. @FILE stands for the ids in a file, one per line, and @@ escapes
+	// an id that begins with @.
 	IDs  []string
 	Grep *regexp.Regexp
 	// FailedOf is a result file, empty for none. It selects the questions that did not pass in it.
@@ -45,8 +45,8 @@ func (c Criteria) Read() (Selection, error) {
 	return out, nil
 }
 
-// Fixed returns the ids that a selection allows because of files, as values of Criteria.IDs, or nil
-// if no file selects any. The files may be gone or changed when a run is resumed.
+// Fixed returns the ids selected by files, as values for Criteria.IDs, or nil if no file selects
+// any. The files may have changed or disappeared when a run is resumed.
 func (s Selection) Fixed() []string {
 	if s.IDsOf == "" && s.FailedOf == "" {
 		return nil

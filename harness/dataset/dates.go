@@ -8,14 +8,14 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// maxFrontMatter is how much of a document is read to find its date, in bytes.
+// maxFrontMatter limits how much of a document is searched for its date, in bytes.
 const maxFrontMatter = 64 << 10
 
-// Date returns the date of the document as its front matter has it: date, or else created_at. It is
-// empty if there is none.
+// Date returns the date in the document's front matter, from date or else created_at, or "" if
+// there is none.
 func (d Doc) Date() string { return frontDate(d.Data) }
 
-// frontDate returns the date in the front matter of a Markdown document, as it is written.
+// frontDate returns the date in a Markdown document's front matter unchanged.
 func frontDate(data []byte) string {
 	data = data[:min(len(data), maxFrontMatter)]
 	first, rest, _ := bytes.Cut(inputfile.Text(data), []byte("\n"))

@@ -27,7 +27,7 @@ type Description struct {
 	Brains    int                 `json:"brains"`
 }
 
-// Documents has figures about a corpus.
+// Documents has the figures of a corpus.
 type Documents struct {
 	Path      string  `json:"path"`
 	SHA256    string  `json:"sha256"`
@@ -35,7 +35,7 @@ type Documents struct {
 	Bytes     int     `json:"bytes"`
 	Length    *Spread `json:"document_characters"`
 	PerBrain  *Spread `json:"documents_per_brain"`
-	// Gold is the number of documents that some question expects.
+	// Gold is the number of documents expected by some question.
 	Gold int `json:"gold"`
 }
 
@@ -48,7 +48,7 @@ type Spread struct {
 	Mean   float64 `json:"mean"`
 }
 
-// spreadOf returns the summary of values, which it sorts.
+// spreadOf summarises values, which it sorts.
 func spreadOf(values []float64) *Spread {
 	if len(values) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func (in Input) Describe() (Description, error) {
 	return s, nil
 }
 
-// addDate counts the date of a question, if it has one. Days are compared as the dataset has them.
+// addDate counts the date of a question, if any. Days are compared as written in the dataset.
 func (s *Description) addDate(date string) {
 	if date == "" {
 		return

@@ -21,7 +21,7 @@ import (
 // Format is the format of a file with questions or documents.
 type Format string
 
-// The formats that Detect tells apart. JSONArray includes other files of JSON values that are not
+// The formats that Detect distinguishes. JSONArray includes other files of JSON values that are not
 // one per line.
 const (
 	JSONL     Format = "jsonl"
@@ -31,16 +31,16 @@ const (
 	YAML      Format = "yaml"
 )
 
-// formatNames are the formats other than benchmarks as they are named in messages.
+// formatNames names formats other than benchmarks in messages.
 var formatNames = map[Format]string{
 	JSONL: "JSONL", JSONArray: "JSON over several lines", CSV: "CSV", TSV: "TSV", YAML: "YAML",
 }
 
-// FormatError is a dataset or corpus in another format than JSONL.
+// FormatError means that a dataset or corpus is not in JSONL.
 type FormatError struct {
 	Path   string
 	Format Format
-	// Output is the name of a file in JSONL that the error suggests.
+	// Output is the suggested name of the converted file.
 	Output string
 }
 
@@ -55,17 +55,17 @@ func (e *FormatError) Error() string {
 		shellquote.Join("evalctl", "dataset", "convert", e.Path, "--output", e.Output), measure)
 }
 
-// headBytes is the size of the beginning of a file from which its format is determined.
+// headBytes is how much of a file is read to detect its format.
 const headBytes = 64 << 10
 
-// readHead returns the beginning of what r reads, and a reader of everything.
+// readHead returns the beginning of r, and a reader of everything.
 func readHead(r io.Reader) ([]byte, io.Reader) {
 	b := bufio.NewReaderSize(r, headBytes)
 	head, _ := b.Peek(headBytes) // an error is returned by the next read, too
 	return head, b
 }
 
-// checkFormat returns a *FormatError if the beginning of a file shows that it is not JSONL.
+// checkFormat returns a *FormatError if the head of a file is not JSONL.
 func checkFormat(path, output string, head []byte) error {
 	if f := Detect(head); f != JSONL && f != "" {
 		return &FormatError{Path: path, Format: f, Output: output}
@@ -73,7 +73,7 @@ func checkFormat(path, output string, head []byte) error {
 	return nil
 }
 
-// convertedName is the suggested name of a dataset in JSONL made from a file.
+// convertedName suggests a name for a converted dataset.
 func convertedName(path string) string {
 	name := strings.TrimSuffix(path, filepath.Ext(path)) + ".jsonl"
 	switch {
@@ -85,7 +85,7 @@ func convertedName(path string) string {
 	return "questions.jsonl"
 }
 
-// convertedCorpus is the suggested name of a corpus in JSONL made from a file.
+// convertedCorpus suggests a name for a converted corpus.
 func convertedCorpus(path string) string {
 	name := strings.TrimSuffix(strings.TrimSuffix(path, filepath.Ext(path)), ".corpus") + ".corpus.jsonl"
 	if name == path {
@@ -94,8 +94,7 @@ func convertedCorpus(path string) string {
 	return name
 }
 
-// Detect determines the format of a file from its beginning, of which 64 KiB are enough. It is ""
-// if the beginning shows no format.
+// Detect detects the format of a file from its first 64 KiB, or "" if it is unknown.
 func Detect(head []byte) Format {
 	text := bytes.TrimSpace(inputfile.Text(head))
 	bare := text
@@ -118,8 +117,8 @@ func Detect(head []byte) Format {
 	return detectText(text, bare)
 }
 
-// detectObject determines the format of a text that begins with an object. One that is not complete
-// on its first line, and is valid as far as it goes, is not JSONL.
+// detectObject detects the format of a text that begins with an object. A valid object that
+// continues after its first line is not JSONL.
 func detectObject(text []byte) Format {
 	keys, _ := FirstKeys(text)
 	if f := benchmarkOf(ObjectFile, keys[:min(1, len(keys))]...); f != "" {
@@ -142,8 +141,8 @@ func detectObject(text []byte) Format {
 	return JSONL
 }
 
-// FirstKeys returns the keys of the object that a text begins with, and those before an error, such
-// as the end of a text that is cut off.
+// FirstKeys returns the keys of the object at the start of a text. With an error, such as for a
+// text that is cut off, it returns the keys before it.
 func FirstKeys(text []byte) (keys []string, err error) {
 	r := jsonstream.New(bytes.NewReader(text), 0)
 	err = r.Members(func(key string) error {
@@ -153,7 +152,7 @@ func FirstKeys(text []byte) (keys []string, err error) {
 	return keys, err
 }
 
-// detectArray determines the format of an array from the keys of its first element.
+// detectArray detects the format of an array from the keys of its first element.
 func detectArray(text []byte) Format {
 	keys, _ := FirstKeys(text[1:])
 	for _, key := range keys {
@@ -164,11 +163,10 @@ func detectArray(text []byte) Format {
 	return JSONArray
 }
 
-// yamlStart matches the first line of a file in YAML.
+// yamlStart matches the first line of a YAML file.
 var yamlStart = regexp.MustCompile(`^(---|%YAML |- *[\w"'{]|["']?\w[\w -]*["']?:( |\r?$))`)
 
-// detectText determines the format of a text that is not JSON. text begins with the comments, bare
-// after them.
+// detectText detects the format of a text that is not JSON. bare is text without leading comments.
 func detectText(text, bare []byte) Format {
 	line, _, _ := bytes.Cut(bare, []byte("\n"))
 	if !bytes.Contains(text, []byte("\x00")) && yamlStart.Match(line) {
@@ -190,7 +188,8 @@ func detectText(text, bare []byte) Format {
 	return ""
 }
 
-// isHeader reports whether two or more columns include one that a question or document must have.
+// isHeader reports whether there are at least two columns, one of them required for questions or
+// documents.
 func isHeader(columns []string) bool {
 	if len(columns) < 2 {
 		return false
@@ -205,7 +204,7 @@ func isHeader(columns []string) bool {
 	})
 }
 
-// DetectIn is Detect of the beginning of what r reads.
+// DetectIn is Detect for the beginning of r.
 func DetectIn(r io.Reader) Format {
 	head, _ := readHead(r)
 	return Detect(head)

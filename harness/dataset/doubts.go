@@ -16,17 +16,16 @@ import (
 	"evalctl/scorer"
 )
 
-// doubt is a kind of value that a scorer accepts and that scores something else than it says.
+// doubt is a kind of value that is valid but probably does not score what its author meant.
 type doubt struct {
 	kind string
-	// in says whether a text that an answer must have is one. others are all such texts of the
-	// question.
+	// in reports whether a required text is doubtful. others are all such texts of the question.
 	in func(text string, others []string) bool
-	// message has places for the number of questions and the first value.
+	// message has verbs for the number of questions and the first value.
 	message string
 }
 
-// doubts are the kinds of texts that match too much, or that nothing is likely to match.
+// doubts are the kinds of texts that match too much or probably nothing.
 var doubts = []doubt{
 	{"short_text", isShort, "in %s an expected text is a bare number, or one or two letters, such as %q, which longer numbers and words " +
 		"contain as well: write more of the answer, or check it with a regex such as \\b5\\b"},
@@ -38,9 +37,9 @@ var doubts = []doubt{
 		"with these does not match: write the usual ones"},
 }
 
-// Doubts reads the selected questions of d again and returns warnings about values that score
-// something else than they say: texts that match too much, and texts, expressions and paths that
-// will never match. need is what the scorer needs, empty for any scorer.
+// Doubts reads the selected questions of d again and returns warnings about values that probably do
+// not score what their author meant: texts that match too much, and texts, expressions and paths
+// that will never match. need is the scorer's need, empty for any scorer.
 func Doubts(d Dataset, brains []Brain, need scorer.Need) ([]result.Warning, error) {
 	found := newDoubtful()
 	known := map[string]*Paths{}
@@ -79,7 +78,7 @@ func Doubts(d Dataset, brains []Brain, need scorer.Need) ([]result.Warning, erro
 	return found.warnings(), nil
 }
 
-// wantedTexts returns the texts that an answer to a question must have, or must not.
+// wantedTexts returns the texts that an answer must or must not contain.
 func wantedTexts(q Question, need scorer.Need) (texts []string) {
 	if need == "" || need == scorer.NeedExpected {
 		texts = append(texts, q.ExpectedSubstrings...)
@@ -94,7 +93,7 @@ func wantedTexts(q Question, need scorer.Need) (texts []string) {
 	return texts
 }
 
-// doubtful collects warnings in the order in which their kinds are found.
+// doubtful collects warnings in order of first occurrence.
 type doubtful struct {
 	list     []*result.Warning
 	formats  map[*result.Warning]string
@@ -108,7 +107,7 @@ func newDoubtful() *doubtful {
 	}
 }
 
-// add counts a question for a warning, once.
+// add counts a question once for a warning.
 func (d *doubtful) add(kind, format, id, example string) {
 	i := slices.IndexFunc(d.list, func(w *result.Warning) bool { return w.Kind == kind })
 	if i < 0 {
@@ -123,7 +122,7 @@ func (d *doubtful) add(kind, format, id, example string) {
 	}
 }
 
-// addPath warns of a path that is not among the known documents.
+// addPath warns about an unknown path.
 func (d *doubtful) addPath(known *Paths, id, path string) {
 	if path == "" || known == nil || known.Has(known.Gold(path)) {
 		return
@@ -148,11 +147,11 @@ func shortened(text string) string {
 	return text
 }
 
-// bareNumber is a number without anything beside it.
+// bareNumber matches a number alone.
 var bareNumber = regexp.MustCompile(`^[-+]?\p{Nd}[\p{Nd}.,' ]*%?$`)
 
-// isShort reports whether a text is a bare number, or one or two letters of a script that has
-// spaces between words.
+// isShort reports whether a text is a bare number, or one or two letters of a script with spaces
+// between words.
 func isShort(text string, _ []string) bool {
 	text = strings.TrimSpace(visible.Text(text))
 	if bareNumber.MatchString(text) {
@@ -164,12 +163,13 @@ func isShort(text string, _ []string) bool {
 		})
 }
 
-// dates are the notations of a day: 2025-03-14, also with a time, 14.3.2025, 3/14/2025, 14 March
-// 2025 and March 14, 2025.
+// dates matches a day: 2025-03-14, also with a time, 14.3.2025, 3/14/2025, 14 March 2025 and March
+// 14, 2025.
 var dates = regexp.MustCompile(`(?i)^(?:\d{4}([-/.])\d{1,2}([-/.])\d{1,2}(?:[T ]\d{2}:\d{2}.*)?|\d{1,2}[-/. ]{1,2}\d{1,2}[-/. ]{1,2}\d{4}|` +
 	`\d{1,2}(?:st|nd|rd|th|\.)? \pL{3,}\.?,? \d{4}|\pL{3,}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})$`)
 
-// isDateAlone reports whether a text is a day, and all texts of the question have one form.
+// isDateAlone reports whether a text is a day and all of the question's texts have the same
+// notation.
 func isDateAlone(text string, others []string) bool {
 	text = strings.TrimSpace(visible.Text(text))
 	if !dates.MatchString(text) {
@@ -189,20 +189,20 @@ func isDateAlone(text string, others []string) bool {
 	return !slices.ContainsFunc(others, func(s string) bool { return form(s) != form(text) })
 }
 
-// hasOddSpaces reports whether a text has spaces that a reader hardly sees.
+// hasOddSpaces reports whether a text contains spaces that are easily overlooked.
 func hasOddSpaces(text string, _ []string) bool {
 	text = visible.Text(text)
 	return strings.TrimSpace(text) != text || strings.Contains(text, "  ") || strings.ContainsAny(text, "\t\n\v\f")
 }
 
-// isCompatibility reports whether a text has characters that stand for others, such as ligatures
-// and wide letters.
+// isCompatibility reports whether a text contains compatibility characters, such as ligatures and
+// full-width letters.
 func isCompatibility(text string, _ []string) bool {
 	text = visible.Text(text)
 	return norm.NFKC.String(text) != text
 }
 
-// undatedBrains returns the brains of which all documents are known and none has a date.
+// undatedBrains returns the brains whose documents are all known and undated.
 func undatedBrains(brains []Brain) map[string]bool {
 	out := map[string]bool{}
 	for _, b := range brains {

@@ -32,7 +32,7 @@ func (q Question) checkGrades() error {
 	return nil
 }
 
-// CheckEvidence returns an error with file:line for evidence that the documents do not have. It reads
+// CheckEvidence returns an error with file:line for evidence missing from the documents. It reads
 // the selected questions of d.
 func CheckEvidence(d Dataset, brains []Brain) error {
 	quotes, paths := newQuotations(d, brains), PathsByBrain(brains)
@@ -48,7 +48,7 @@ func CheckEvidence(d Dataset, brains []Brain) error {
 	return JoinLines(bad)
 }
 
-// quotations finds evidence in what brains contain at any time.
+// quotations looks for evidence in everything that brains ever contain.
 type quotations struct {
 	dataset Dataset
 	docs    map[string][]Doc // of the corpus, by brain
@@ -63,9 +63,9 @@ func newQuotations(d Dataset, brains []Brain) *quotations {
 	return k
 }
 
-// check returns an error for evidence that no expected document of a question has. Of a question
-// without expected paths, any text of its brain may have it. known are the paths of the brain, nil if
-// its documents are not known.
+// check returns an error for evidence that is in none of a question's expected documents or,
+// without expected paths, in no text of its brain. known are the brain's paths, nil if its
+// documents are unknown.
 func (k *quotations) check(q Question, known *Paths) error {
 	if known == nil || len(q.ExpectedEvidence) == 0 {
 		return nil
@@ -87,7 +87,7 @@ func (k *quotations) check(q Question, known *Paths) error {
 	return nil
 }
 
-// in returns the documents of a brain at any time, and what was said in it as documents without a
+// in returns all documents that a brain ever contains, and its messages as documents without a
 // path.
 func (k *quotations) in(brain string) []Doc {
 	texts, ok := k.texts[brain]

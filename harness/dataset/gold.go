@@ -14,19 +14,19 @@ import (
 	"evalctl/scorer"
 )
 
-// GoldReport says how many of a dataset's selected questions have expected paths or evidence, and
-// which of them make metrics of retrieval doubtful.
+// GoldReport says how many selected questions have gold, and which of them make retrieval metrics
+// doubtful.
 type GoldReport struct {
-	// WithGold is the number of questions with expected paths or evidence, WithEvidence that of those
-	// with evidence.
+	// WithGold is the number of questions with expected paths or evidence, and WithEvidence the
+	// number with evidence.
 	WithGold, WithEvidence int
-	// Warnings are those that do not depend on answers.
+	// Warnings are the warnings that do not depend on answers.
 	Warnings []result.Warning
 }
 
 // CheckGold reads the selected questions of d. It returns an error with file:line for an expected
-// path that is empty or not among the documents of the question's brain, and for evidence that they
-// do not have. If the documents are not known, all is accepted.
+// path that is empty or not a document of the question's brain, and for evidence missing from the
+// documents. If the documents are unknown, everything is accepted.
 func CheckGold(d Dataset, brains []Brain, topK int) (GoldReport, error) {
 	s := GoldReport{}
 	paths := PathsByBrain(brains)
@@ -92,10 +92,10 @@ func CheckGold(d Dataset, brains []Brain, topK int) (GoldReport, error) {
 	return s, nil
 }
 
-// goldUse is a gold document of one brain.
+// goldUse is a gold document in one brain.
 type goldUse struct{ brain, path string }
 
-// coverage returns the message of the warning about brains that are not larger than topK.
+// coverage returns the warning for brains with at most topK documents.
 func coverage(brains []Brain, questions, topK int) string {
 	what := fmt.Sprintf("brains of %d questions", questions)
 	if len(brains) == 1 {
@@ -105,7 +105,7 @@ func coverage(brains []Brain, questions, topK int) string {
 		"recall at top-k; lower --top-k, or use a larger corpus", topK, what)
 }
 
-// addWarnings adds the warnings about the whole
+// addWarnings adds the warnings about the whole dataset.
 func (s *GoldReport) addWarnings(uses map[goldUse]int, inQuestion result.Warning) {
 	if path, n := mostUsed(uses); n > 1 && 2*n > s.WithGold {
 		s.Warnings = append(s.Warnings, result.Warning{
@@ -121,7 +121,7 @@ func (s *GoldReport) addWarnings(uses map[goldUse]int, inQuestion result.Warning
 	}
 }
 
-// mostUsed returns the path with the highest count; of several, the first in order.
+// mostUsed returns the path with the highest count, the first in order for ties.
 func mostUsed(uses map[goldUse]int) (path string, n int) {
 	for g, u := range uses {
 		if u > n || u == n && g.path < path {
@@ -131,8 +131,8 @@ func mostUsed(uses map[goldUse]int) (path string, n int) {
 	return path, n
 }
 
-// answeredByItself reports whether the question's text contains an expected substring, or the
-// reference answer as whole words.
+// answeredByItself reports whether the question contains an expected substring, or the reference
+// answer as whole words.
 func answeredByItself(q Question) bool {
 	question := visible.Folded(q.Question)
 	inside := func(s string) bool {
@@ -143,7 +143,7 @@ func answeredByItself(q Question) bool {
 		answer != "" && hasWords(question, answer)
 }
 
-// hasWords reports whether text contains words with no letter or digit next to them.
+// hasWords reports whether text contains words without an adjacent letter or digit.
 func hasWords(text, words string) bool {
 	_, step := utf8.DecodeRuneInString(words)
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }

@@ -8,7 +8,7 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// IDs are the ids of questions in a file. The zero value is no file.
+// IDs are question ids read from a file. The zero value means no file.
 type IDs struct {
 	Path string
 	// List is nil without a file.
@@ -16,8 +16,8 @@ type IDs struct {
 	lines []int // of the ids, from 1
 }
 
-// ReadIDs reads a file with an id on each line. Empty lines, those that begin with "#", and a byte
-// order mark are ignored. An empty path is no file.
+// ReadIDs reads a file with one id per line. Empty lines, lines beginning with "#" and a byte order
+// mark are ignored. An empty path means no file.
 func ReadIDs(path string) (IDs, error) {
 	l := IDs{Path: path}
 	if path == "" {
@@ -51,8 +51,8 @@ func ReadIDs(path string) (IDs, error) {
 	return l, nil
 }
 
-// Check returns an error, with file and line, for an id that is not known. of names what the ids are
-// looked up in.
+// Check returns an error, with file and line, for an unknown id. of names the place where the ids
+// were expected.
 func (l IDs) Check(known map[string]bool, of string) error {
 	for i, id := range l.List {
 		if !known[id] {

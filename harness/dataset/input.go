@@ -10,19 +10,20 @@ import (
 	"evalctl/scorer"
 )
 
-// NoCorpus is the value of Spec.Corpus for no documents.
+// NoCorpus is the value of Spec.Corpus for no corpus.
 const NoCorpus = "none"
 
-// Spec says which questions are asked, and of which documents.
+// Spec says which questions to ask about which documents.
 type Spec struct {
 	Path string
-	// Corpus is a folder or a file of documents, empty for that of CorpusFor, or NoCorpus.
+	// Corpus is a folder or a file of documents. If empty, CorpusFor determines it; NoCorpus means
+	// none.
 	Corpus string
-	// Options are those of Open. Check may be nil.
+	// Options are the options for Open. Check may be nil.
 	Options
 }
 
-// Input is the questions and documents of a run. What could be read is in it also after an error.
+// Input is the questions and documents of a run. After an error it has what could be read.
 type Input struct {
 	Dataset Dataset
 	Corpus  *Corpus // nil for none
@@ -31,11 +32,11 @@ type Input struct {
 	Gold GoldReport
 	// Doubts are set by Validate.
 	Doubts []result.Warning
-	// Needs are of the selected questions.
+	// Needs count the selected questions.
 	Needs Needs
 }
 
-// Load reads a dataset and its corpus. A question that check does not accept is an error.
+// Load reads a dataset and its corpus. A question rejected by s.Check is an error.
 func Load(s Spec) (Input, error) {
 	var in Input
 	check := s.Check
@@ -73,14 +74,14 @@ func (s Spec) OpenCorpus() (*Corpus, error) {
 	return &corpus, nil
 }
 
-// CheckGold sets Gold for a ranking of topK passages. See the function CheckGold.
+// CheckGold sets Gold for a ranking of topK passages; see the function CheckGold.
 func (in *Input) CheckGold(topK int) (err error) {
 	in.Gold, err = CheckGold(in.Dataset, in.Brains, topK)
 	return err
 }
 
-// CheckFile returns an error for a dataset that cannot be read twice. Opening a file that does not
-// exist is an error later.
+// CheckFile returns an error for a dataset that cannot be read twice. A missing file is reported
+// when it is opened.
 func CheckFile(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -90,9 +91,9 @@ func CheckFile(path string) error {
 	return nil
 }
 
-// LoadFor is Load for answers that a scorer of a kind scores. scores is its Check. Questions
-// without gold are accepted, since they are left out of the score. The error says which other
-// scorer suits the dataset better.
+// LoadFor is Load for answers to be scored by a kind of scorer, whose Check is scores. Questions
+// without gold are accepted, since they are left out of the score. The error suggests a scorer that
+// suits the dataset better.
 func LoadFor(s Spec, kind scorer.Kind, scores func(scorer.Item) error) (Input, error) {
 	check := s.Check
 	s.Check = func(q Question) error {
@@ -115,7 +116,8 @@ func IgnoreNoGold(err error) error {
 	return err
 }
 
-// CheckGoldFor is CheckGold for a scorer of a kind. If it needs gold, some question must have it.
+// CheckGoldFor is CheckGold for a kind of scorer. If it needs gold, at least one question must have
+// it.
 func (in *Input) CheckGoldFor(kind scorer.Kind, topK int) error {
 	if err := in.CheckGold(topK); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// readJSON reads the objects of an array, also one within an object, or of a text with several
-// objects, which may have commas after them.
+// readJSON reads the objects of an array, also of one inside an object, or several objects in
+// sequence, optionally separated by commas.
 func readJSON(name string, data []byte) ([]record, error) {
 	var records []record
 	dec, begin := json.NewDecoder(bytes.NewReader(data)), int64(0) // dec reads from begin on
@@ -34,7 +34,7 @@ func readJSON(name string, data []byte) ([]record, error) {
 		end := begin + dec.InputOffset()
 		start, from := end-int64(len(value)), 0
 		found, err := objectsOf(name, value, func(part json.RawMessage) int {
-			// Parts are slices of value, in order.
+			// Parts are subslices of value in order.
 			at := from + max(bytes.Index(value[from:], part), 0)
 			from = min(at+1, len(value))
 			return counter.at(start + int64(at))
@@ -50,7 +50,8 @@ func readJSON(name string, data []byte) ([]record, error) {
 	}
 }
 
-// objectsOf returns the objects of a value: its elements, those of its only list, or itself.
+// objectsOf returns the objects in a value: its elements, its only list's elements, or the value
+// itself.
 func objectsOf(name string, value json.RawMessage, line func(json.RawMessage) int) ([]record, error) {
 	if value[0] == '[' {
 		var records []record
@@ -82,7 +83,7 @@ func objectsOf(name string, value json.RawMessage, line func(json.RawMessage) in
 	return []record{r}, err
 }
 
-// isObjects reports whether value is a list of objects, and not an empty one.
+// isObjects reports whether value is a non-empty list of objects.
 func isObjects(value json.RawMessage) bool {
 	for element := range jsonobj.Elements(value) {
 		return element[0] == '{'
@@ -103,7 +104,7 @@ func recordOf(value json.RawMessage, line int) (record, error) {
 	return r, nil
 }
 
-// lineCounter finds the lines of offsets, which should ascend.
+// lineCounter converts ascending offsets to line numbers.
 type lineCounter struct {
 	data   []byte
 	offset int64

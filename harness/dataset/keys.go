@@ -10,7 +10,7 @@ import (
 	"evalctl/internal/spelling"
 )
 
-// questionSynonyms are the spellings of other names by which datasets call the keys of a question.
+// questionSynonyms map other names for a question's keys, normalized by letters, to the known keys.
 var questionSynonyms = map[string]string{
 	"questionid": "id", "qid": "id",
 	"query": "question", "prompt": "question",
@@ -29,15 +29,15 @@ var questionSynonyms = map[string]string{
 	"operations": "before", "forbid": "forbidden", "asofdate": "as_of",
 }
 
-// documentSynonyms are the spellings of other names by which corpora call the keys of a document.
+// documentSynonyms map other names for a document's keys, normalized by letters, to the known keys.
 var documentSynonyms = map[string]string{
 	"file": "path", "filename": "path", "filepath": "path", "docid": "path", "documentid": "path",
 	"id": "path", "heading": "title", "content": "text", "contents": "text", "body": "text",
 	"markdown": "text", "documentdate": "date", "brainid": "brain",
 }
 
-// letters returns a key in lower case without anything but letters and digits, so that
-// questionDate and "Question Date" equal question_date.
+// letters normalizes a key to lower-case letters and digits, so that questionDate and "Question
+// Date" equal question_date.
 func letters(key string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
@@ -47,11 +47,10 @@ func letters(key string) string {
 	}, key)
 }
 
-// keyNames says what the unknown keys of the lines of one file may mean. It is not safe for
-// concurrent use.
+// keyNames suggests meanings for unknown keys in one file. It is not safe for concurrent use.
 type keyNames struct {
 	synonyms map[string]string
-	// meanings has the known keys that an unknown one may mean, of those seen before.
+	// meanings caches the known keys that an unknown one may mean.
 	meanings map[string][]string
 }
 
@@ -64,13 +63,13 @@ func questionKeys() *keyNames { return newKeyNames(questionSynonyms) }
 func documentKeys() *keyNames { return newKeyNames(documentSynonyms) }
 
 const (
-	// longestKey is the longest key that is compared with the known ones.
+	// longestKey limits the length of a key that is compared with known ones.
 	longestKey = 64
-	// keptMeanings is the number of unknown keys that are compared only once.
+	// keptMeanings limits the size of the cache.
 	keptMeanings = 1000
 )
 
-// meant returns which of the fields an unknown key may mean, the most probable first.
+// meant returns the fields that an unknown key may mean, most probable first.
 func (n *keyNames) meant(unknown string, fields []field) []string {
 	if len(unknown) > longestKey {
 		return nil
@@ -94,12 +93,12 @@ func (n *keyNames) meant(unknown string, fields []field) []string {
 	return keys
 }
 
-// shortKey is the length up to which another letter makes another word: data is not date, and train
-// is not brain.
+// shortKey is the length up to which a changed letter makes another word: data is not date, and
+// train is not brain.
 const shortKey = 5
 
-// misspelt reports whether s is a likely misspelling of the known key. In a key of up to two
-// letters only its case may differ.
+// misspelt reports whether s is a likely misspelling of a known key. Keys of up to two letters may
+// differ only in case.
 func misspelt(s, known string) bool {
 	switch n := len(known); {
 	case s == known:
@@ -113,7 +112,7 @@ func misspelt(s, known string) bool {
 	}
 }
 
-// swapped reports whether two adjacent letters are exchanged, and nothing else.
+// swapped reports whether a and b differ only in two adjacent exchanged letters.
 func swapped(a, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -126,8 +125,7 @@ func swapped(a, b string) bool {
 	return false
 }
 
-// meant returns a question that suggests a name that a given one may be a misspelling of, empty
-// without one.
+// meant returns a question that suggests the name that given may be misspelt from, or "".
 func meant(given string, names iter.Seq[string]) string {
 	if len(given) > longestKey {
 		return ""
@@ -144,8 +142,8 @@ func meant(given string, names iter.Seq[string]) string {
 	return fmt.Sprintf("; did you mean %q?", slices.Min(found))
 }
 
-// check returns an error for the first of the unknown keys that probably means a field that the
-// line does not have. If the line has that field, the key is an extra one.
+// check returns an error for the first unknown key that probably means a field missing from the
+// line.
 func (n *keyNames) check(unknown []string, fields []field) error {
 	for _, u := range unknown {
 		for _, k := range n.meant(u, fields) {
@@ -157,7 +155,7 @@ func (n *keyNames) check(unknown []string, fields []field) error {
 	return nil
 }
 
-// countKeys adds the unknown keys of a line to those of a file.
+// countKeys adds a line's unknown keys to the file's counts.
 func countKeys(counts *map[string]int, unknown []string) {
 	if *counts == nil && len(unknown) > 0 {
 		*counts = map[string]int{}

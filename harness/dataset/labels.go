@@ -12,8 +12,7 @@ import (
 	"evalctl/scorer"
 )
 
-// Label is an answer that a person has found right or wrong: one line of a file that checks a
-// judge.
+// Label is a person's verdict on an answer: one line of a file for checking a judge.
 type Label struct {
 	// Item is the question, its reference and the answer.
 	Item scorer.Item
@@ -21,7 +20,7 @@ type Label struct {
 	Right bool
 }
 
-// labelSynonyms are the spellings of other names by which files call the keys of a label.
+// labelSynonyms map other names for a label's keys, normalized by letters, to the known keys.
 var labelSynonyms = map[string]string{
 	"questionid": "id", "qid": "id",
 	"query": "question", "prompt": "question",
@@ -33,11 +32,11 @@ var labelSynonyms = map[string]string{
 	"judgetype": "type", "date": "question_date", "askedat": "question_date",
 }
 
-// ReadLabels reads a JSONL file of labels, whose lines have id, question, reference_answer, answer
-// and label, which is true, false, "correct" or "incorrect". They may have type, one of
-// scorer.Types, and question_date. Lines with "skipped": true, about which the labeller could not
-// decide, are left out. It returns an error for a bad line, a repeated id, and a label
-// that check rejects. The error lists up to ten lines, each a *LineError.
+// ReadLabels reads a JSONL file of labels. Lines have id, question, reference_answer, answer and
+// label, which is true, false, "correct" or "incorrect", and optionally type, one of scorer.Types,
+// and question_date. Lines with "skipped": true, which the labeller could not decide, are left out.
+// It returns an error for a bad line, a repeated id, and a label that check rejects. The error
+// lists up to ten lines, each a *LineError.
 func ReadLabels(path string, check func(scorer.Item) error) ([]Label, error) {
 	if err := result.Unexpected(path, "labels, one a line in JSON, as evalctl judge label writes them"); err != nil {
 		return nil, err

@@ -10,29 +10,28 @@ import (
 	"evalctl/internal/visible"
 )
 
-// Step is what happens in brains before one question. Brain is the question's, and that of the
-// operations that name none.
+// Step has the operations before one question. Brain is the question's brain, and the default for
+// its operations.
 type Step struct {
 	Line   int
 	Brain  string
 	Before []Operation
 }
 
-// lifecycle has what happens to the brains of a dataset, and in which order.
+// lifecycle has the operations on a dataset's brains in order.
 type lifecycle struct {
 	isolated bool
-	// parent joins the brains that questions share: two brains with the same root must change
-	// together.
+	// parent links brains that share questions: brains with the same root must change together.
 	parent map[string]string
 	steps  []Step
-	// contents is that of shared brains after the steps.
+	// contents is the state of shared brains after all steps.
 	contents *Contents
 	wants    []want
-	// forbids is set if a question has forbidden texts.
+	// forbids is set if any question has forbidden texts.
 	forbids bool
 }
 
-// want is a document that an operation needs and no other has written.
+// want is a document that an operation requires and no other operation has written.
 type want struct {
 	brain, path, id string
 	line            int
@@ -42,8 +41,8 @@ func newLifecycle(isolated bool) *lifecycle {
 	return &lifecycle{isolated: isolated, parent: map[string]string{}, contents: NewContents()}
 }
 
-// root returns the brain that represents all that change together with a brain, "" if it does not
-// change.
+// root returns the representative of the brains that change together with a brain, "" if it does
+// not change.
 func (l *lifecycle) root(brain string) string {
 	for l.parent[brain] != brain && l.parent[brain] != "" {
 		brain = l.parent[brain]
@@ -51,7 +50,7 @@ func (l *lifecycle) root(brain string) string {
 	return l.parent[brain]
 }
 
-// add notes what happens before a question that is asked in brain, and checks it.
+// add records and checks the operations before a question asked in brain.
 func (l *lifecycle) add(q Question, brain string) error {
 	l.forbids = l.forbids || len(q.Forbidden) > 0
 	if len(q.Before) == 0 && !l.isolated {
@@ -86,8 +85,8 @@ func (l *lifecycle) join(a, b string) {
 	l.parent[l.root(b)] = l.root(a)
 }
 
-// checkForbidden returns an error for a forbidden text that the brain still contains: every memory
-// that works would return it.
+// checkForbidden returns an error for a forbidden text that the brain still contains, which any
+// working memory would return.
 func (l *lifecycle) checkForbidden(q Question, brain string, contents *Contents) error {
 	for i, text := range q.Forbidden {
 		if where := contents.Holds(brain, text); where != "" {
@@ -98,7 +97,7 @@ func (l *lifecycle) checkForbidden(q Question, brain string, contents *Contents)
 	return nil
 }
 
-// In returns the brain that the operation changes, before a question of brain.
+// In returns the brain changed by the operation before a question asked in brain.
 func (o Operation) In(brain string) string {
 	if o.Brain != "" {
 		return o.Brain
@@ -106,8 +105,8 @@ func (o Operation) In(brain string) string {
 	return brain
 }
 
-// Changes reports whether operations change a brain while questions are asked. With Isolated they
-// change all brains.
+// Changes reports whether operations change a brain while questions are asked. With Isolated, all
+// brains change.
 func (d Dataset) Changes(brain string) bool {
 	return d.lifecycle != nil && (d.lifecycle.isolated || d.lifecycle.root(brain) != "")
 }
@@ -119,11 +118,11 @@ func (d Dataset) Lifecycle() bool {
 	return l != nil && (l.isolated || l.forbids || len(l.parent) > 0)
 }
 
-// Isolated reports whether each question is asked in a brain of its own.
+// Isolated reports whether each question has a brain of its own.
 func (d Dataset) Isolated() bool { return d.lifecycle != nil && d.lifecycle.isolated }
 
-// Together returns the brains that change together with a brain for which Changes is true, itself
-// included, in order.
+// Together returns the sorted brains that change together with a brain, itself included. Changes
+// must be true for it.
 func (d Dataset) Together(brain string) []string {
 	root := d.lifecycle.root(brain)
 	if root == "" {
@@ -139,8 +138,8 @@ func (d Dataset) Together(brain string) []string {
 	return all
 }
 
-// Steps returns what happens in the brains that change together with a brain before the questions of
-// the file on lines after one and before another, selected or not.
+// Steps returns the steps in brains that change together with a brain, for questions on lines
+// between after and before, selected or not.
 func (d Dataset) Steps(brain string, after, before int) []Step {
 	root := d.lifecycle.root(brain)
 	var steps []Step
@@ -152,9 +151,8 @@ func (d Dataset) Steps(brain string, after, before int) []Step {
 	return steps
 }
 
-// Versions returns what a brain contains at any time whose corpus has docs: these, and each document
-// that an operation writes or renames, as it is afterwards. It is nil if docs is and nothing is
-// written.
+// Versions returns everything that a brain ever contains: docs from the corpus, and each document
+// as written or renamed by an operation. It is nil if docs is nil and nothing is written.
 func (d Dataset) Versions(brain string, docs []Doc) []Doc {
 	versions := slices.Clip(docs)
 	contents := corpusOf(brain, docs)
@@ -179,8 +177,8 @@ func (d Dataset) Versions(brain string, docs []Doc) []Doc {
 	return versions
 }
 
-// DocumentAt returns the document at a path of a question's brain as it is when the question is asked.
-// The brain's corpus has docs. ok is false if there is none.
+// DocumentAt returns the document at a path of the question's brain at the time of the question.
+// docs are the brain's documents in the corpus. ok is false if there is none.
 func (d Dataset) DocumentAt(q Question, docs []Doc, path string) (data []byte, ok bool) {
 	contents := corpusOf(q.Brain, docs)
 	steps := []Step{{Brain: q.Brain, Before: q.Before}}
@@ -204,8 +202,8 @@ func (d Dataset) DocumentAt(q Question, docs []Doc, path string) (data []byte, o
 	return []byte(text), ok
 }
 
-// corpusOf returns a brain that contains the documents of the corpus. Any other document that an
-// operation needs is assumed to be there, because the corpus may not be known.
+// corpusOf returns a brain with the documents of the corpus. Any other document that an operation
+// requires is assumed to exist, because the corpus may be unknown.
 func corpusOf(brain string, docs []Doc) *Contents {
 	c := NewContents()
 	c.assume = func(string, string) {}
@@ -213,7 +211,8 @@ func corpusOf(brain string, docs []Doc) *Contents {
 	return c
 }
 
-// checkWants returns errors for operations on documents that neither an operation nor the corpus has.
+// checkWants returns errors for operations on documents that exist neither in the corpus nor by an
+// operation.
 func (d Dataset) checkWants(docs map[string][]Doc) error {
 	if d.lifecycle == nil {
 		return nil
@@ -237,7 +236,7 @@ func (d Dataset) checkWants(docs map[string][]Doc) error {
 	return JoinLines(bad)
 }
 
-// addChanging adds the brains that operations change to those that documents may belong to.
+// addChanging adds the brains changed by operations to the brains that may have documents.
 func (d *Dataset) addChanging() {
 	for _, name := range slices.Sorted(maps.Keys(d.lifecycle.parent)) {
 		if d.brains[name] == nil {
@@ -249,7 +248,7 @@ func (d *Dataset) addChanging() {
 // maxForbidden limits the forbidden texts of one question.
 const maxForbidden = 1000
 
-// checkForbidden checks what a line says that must not come back, and what must be cited.
+// checkForbidden checks a line's forbidden texts and required citations.
 func (q Question) checkForbidden() error {
 	if len(q.Forbidden) == 0 {
 		return q.checkCited()

@@ -15,14 +15,13 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// maxLine is the longest dataset or corpus line, in bytes.
+// maxLine limits the length of a dataset or corpus line, in bytes.
 const maxLine = 8 << 20
 
-// maxReported is the number of bad lines that one error lists.
+// maxReported limits the bad lines listed in an error.
 const maxReported = 10
 
-// LineError is a line that cannot be used, of a dataset, corpus or journal. Its text is
-// file:line: reason.
+// LineError is an unusable line of a dataset, corpus or journal. Its text is file:line: reason.
 type LineError struct {
 	File string
 	Line int
@@ -37,8 +36,8 @@ func (e *LineError) Unwrap() error { return e.Err }
 // JoinLines joins the errors of bad lines like JoinErrors. It returns nil for none.
 func JoinLines(bad []error) error { return JoinErrors(bad, "bad lines") }
 
-// JoinErrors joins the first ten errors and the number of the others. what says what the errors are
-// about, in the plural, such as "brains". It returns nil for no errors.
+// JoinErrors joins the first ten errors and the number of the rest, nil for none. what names the
+// subject in the plural, such as "brains".
 func JoinErrors(bad []error, what string) error {
 	if len(bad) <= maxReported {
 		return errors.Join(bad...)
@@ -49,19 +48,19 @@ func JoinErrors(bad []error, what string) error {
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// textLine is a line without the blanks around it. at is the offset of its text.
+// textLine is a line without surrounding blanks. at is the offset of its text.
 type textLine struct {
 	number int
 	at     int64
 	text   []byte
 }
 
-// readLines yields the lines that are neither blank nor comments. The text is valid until the next
+// readLines yields the lines that are neither blank nor comments. A text is valid until the next
 // line.
 func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 	return func(yield func(textLine, error) bool) {
 		sc := bufio.NewScanner(r)
-		// There is room for a byte order mark, CRLF and one byte that a scanner keeps free.
+		// Leave room for a byte order mark, CRLF and one byte that the scanner keeps free.
 		sc.Buffer(make([]byte, 0, 64<<10), maxLine+len(byteOrderMark)+len("\r\n")+1)
 		n, at, next := 0, int64(0), int64(0) // the offsets of this line and of the next
 		sc.Split(func(data []byte, atEOF bool) (int, []byte, error) {
@@ -102,7 +101,8 @@ func readLines(r io.Reader, name string) iter.Seq2[textLine, error] {
 	}
 }
 
-// scanLine is bufio.ScanLines for lines that may end with CR alone. JSON has no CR within a text.
+// scanLine is bufio.ScanLines, but also accepts lines that end in a lone CR. JSON text contains no
+// raw CR.
 func scanLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	advance, token, err = bufio.ScanLines(data, atEOF)
 	line := data[:max(advance, len(token))]
@@ -119,16 +119,16 @@ func scanLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	return at + 1, data[:at], nil
 }
 
-// field is a key of an object and what its value is decoded into: a *string, **string or *[]string.
+// field is an object's key and its destination: a *string, **string or *[]string.
 type field struct {
 	key   string
 	into  any
 	given bool
 }
 
-// decodeObject decodes a JSON object into the fields and returns its other keys. Unlike
-// encoding/json it matches keys exactly and rejects repeated ones. A key that probably means a
-// missing field is an error.
+// decodeObject decodes a JSON object into fields and returns its other keys. Unlike encoding/json
+// it matches keys exactly and rejects repeated ones. A key that probably means a missing field is
+// an error.
 func decodeObject(line []byte, names *keyNames, fields ...field) (unknown []string, err error) {
 	if !utf8.Valid(line) {
 		return nil, errors.New("the line is not valid UTF-8; save the file as UTF-8")
@@ -161,7 +161,7 @@ func decodeObject(line []byte, names *keyNames, fields ...field) (unknown []stri
 	return unknown, names.check(unknown, fields)
 }
 
-// badJSON returns an error that names the likely cause.
+// badJSON returns an error with the likely cause.
 func badJSON(line []byte, err *json.SyntaxError) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	switch got := dec.Decode(new(json.RawMessage)); {
@@ -197,7 +197,8 @@ func decodeField(key string, raw json.RawMessage, target any) error {
 	return fmt.Errorf("field %q must be %s, not %s", key, want, jsonKind(raw))
 }
 
-// stringsOf returns the strings of a list; ok is false for anything else, null in the list too.
+// stringsOf returns the strings of a list; ok is false for anything else, including a list with
+// null.
 func stringsOf(raw json.RawMessage) (list []string, ok bool) {
 	if raw[0] != '[' {
 		return nil, false

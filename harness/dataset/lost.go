@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// lostParts are keys of published benchmarks for what a table of questions cannot keep.
+// lostParts maps keys of published benchmarks to parts that a table of questions cannot keep.
 var lostParts = map[string]string{
 	"options": "options", "all_options": "options", "choices": "options", "incorrect_answers": "options",
 	"classification_task_options": "options",
@@ -16,8 +16,8 @@ var lostParts = map[string]string{
 	"explanation": "a preference to follow", "supporting_fact_indices": "facts",
 }
 
-// checkLost returns an error for a record that looks like a question of a benchmark of which only a
-// part would be converted: its text, and not what it needs to be answered or judged.
+// checkLost returns an error for a record from a benchmark that would lose parts needed to answer
+// or judge its question.
 func checkLost(name string, r record) error {
 	has := func(key string) bool {
 		for _, c := range r.cells {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// FromQuestions returns a dataset of these questions, which were read from a file of another format
-// at path with this SHA-256. Each must have a brain and an id of its own. All are selected.
+// FromQuestions returns a dataset of questions read from a file in another format, at path and with
+// this SHA-256. Each must have a brain and a unique id. All are selected.
 func FromQuestions(path, sha256 string, questions []Question) (Dataset, error) {
 	d := Dataset{
 		Path: path, SHA256: sha256, Total: len(questions), Selected: len(questions),

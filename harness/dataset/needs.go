@@ -9,7 +9,7 @@ import (
 	"evalctl/scorer"
 )
 
-// Needs counts how many questions have what each scorer needs. Its zero value has no questions.
+// Needs counts the questions that satisfy each scorer's need.
 type Needs struct {
 	Total int
 	Has   map[scorer.Need]int
@@ -33,8 +33,8 @@ func (n *Needs) Add(item scorer.Item) {
 	}
 }
 
-// Others returns a phrase that names the scorers for which more questions have what they need than
-// for the scorer used, "" if there are none.
+// Others names the scorers whose need more questions satisfy than the used scorer's, "" if there
+// are none.
 func (n *Needs) Others(used scorer.Kind) string {
 	var out []string
 	for _, k := range scorer.ByNeed() {
@@ -49,7 +49,7 @@ func (n *Needs) Others(used scorer.Kind) string {
 	return strings.Join(out, ", or ")
 }
 
-// Explain adds to the error of the dataset at path which other scorer suits it better.
+// Explain adds a suggestion of a better suited scorer to an error about the dataset at path.
 func (n *Needs) Explain(path string, used scorer.Kind, err error) error {
 	others := n.Others(used)
 	if err == nil || others == "" {

@@ -17,7 +17,7 @@ import (
 // Op is a kind of operation.
 type Op string
 
-// What can happen to a brain before a question is asked.
+// The operations on a brain before a question is asked.
 const (
 	OpPut         Op = "put"         // a document is written, or replaced
 	OpAppend      Op = "append"      // text is added to a document, which need not exist
@@ -26,32 +26,29 @@ const (
 	OpRemember    Op = "remember"    // a document is written whose path the service may choose
 	OpMessage     Op = "message"     // a message is added to a session
 	OpReflect     Op = "reflect"     // a session ends
-	OpForget      Op = "forget"      // a session is deleted, with what was made from it
+	OpForget      Op = "forget"      // a session is deleted, together with everything derived from it
 	OpConsolidate Op = "consolidate" // the brain is tidied
 	OpRestart     Op = "restart"     // the daemon is restarted
 )
 
-// Operation is one step of what happens before a question is asked. Only the fields that its Op has
-// are set.
+// Operation is one step before a question is asked. Only the fields of its Op are set.
 type Operation struct {
 	Op Op
-	// Brain is the brain that changes, empty for the question's.
+	// Brain is the brain to change, empty for the question's.
 	Brain string
-	// Path is relative to the corpus, and so is To, the new path of OpRename.
+	// Path and To, the new path of OpRename, are relative to the corpus.
 	Path, To string
-	// Text is the content of a document, what is appended, or a message.
+	// Text is a document's content, the text to append, or a message.
 	Text string
-	// Title and Date, which may be empty, are those of a document. Date is also when a message was
-	// written.
+	// Title and Date, which may be empty, belong to a document. Date is also the time of a message.
 	Title, Date string
-	// Session is the session of a message or reflection. Role and Speaker are those of a message.
+	// Session is the session of a message or reflection. Role and Speaker belong to a message.
 	Session, Role, Speaker string
-	// Source, if it is protocol.SourceExtract, has the service extract facts from what is
-	// remembered.
+	// Source is protocol.SourceExtract to make the service extract facts from the remembered text.
 	Source string
 }
 
-// opFields are the fields of the operations besides op: those that are required, and others.
+// opFields are the required and optional fields of each operation besides op.
 var opFields = map[Op]struct{ required, optional []string }{
 	OpPut:         {[]string{"path", "text"}, []string{"title", "date", "brain"}},
 	OpAppend:      {[]string{"path", "text"}, []string{"brain"}},
@@ -65,16 +62,16 @@ var opFields = map[Op]struct{ required, optional []string }{
 	OpRestart:     {},
 }
 
-// ops are all operations, in the order of messages.
+// ops are all operations, in the order used in messages.
 var ops = []Op{
 	OpPut, OpAppend, OpDelete, OpRename, OpRemember, OpMessage, OpReflect, OpForget, OpConsolidate,
 	OpRestart,
 }
 
-// maxOperations is the largest number of operations before one question.
+// maxOperations limits the operations before one question.
 const maxOperations = 1000
 
-// String returns the operation as a message names it.
+// String returns the operation for messages.
 func (o Operation) String() string {
 	switch {
 	case o.To != "":
@@ -87,8 +84,8 @@ func (o Operation) String() string {
 	return string(o.Op)
 }
 
-// Document returns the document that a put or remember writes: like a line of a corpus, the date
-// becomes front matter and the title the first heading.
+// Document returns the document written by a put or remember, with the date as front matter and the
+// title as the first heading, like a corpus line.
 func (o Operation) Document() []byte {
 	return markdownOf(o.Title, o.Date, &o.Text)
 }
@@ -164,8 +161,8 @@ func unknownKey(key string, known map[string]*string) error {
 		"date, session, role, speaker and source", key)
 }
 
-// checkFields returns an error for an unknown operation, and for a field that is missing or that
-// belongs to another one.
+// checkFields returns an error for an unknown operation, a missing field, or a field of another
+// operation.
 func (o Operation) checkFields(given []string) error {
 	fields, known := opFields[o.Op]
 	switch {
@@ -240,7 +237,7 @@ func (o Operation) check() error {
 
 var messageRoles = []string{protocol.RoleUser, protocol.RoleAssistant, protocol.RoleSystem, protocol.RoleTool}
 
-// parseAsOf returns the day of the key as_of, which is the date on which a question is asked.
+// parseAsOf returns the day in as_of, which sets the date of the question.
 func parseAsOf(day, questionDate string) (string, error) {
 	if day == "" {
 		return questionDate, nil

@@ -16,9 +16,9 @@ import (
 	"evalctl/scorer"
 )
 
-// Paths are the documents of a brain by their path in the corpus. They translate the paths that a
-// daemon reports, which may differ, in their Unicode normal form too. Nil Paths are of a brain
-// whose documents are not known.
+// Paths are a brain's documents by path in the corpus. They resolve the paths that a daemon
+// reports, which may differ, also in Unicode normal form. Nil Paths belong to a brain with unknown
+// documents.
 type Paths struct {
 	docs  map[string][]byte
 	forms map[string]string // the path in the corpus by its visible.Path, of paths that are not ASCII
@@ -39,7 +39,7 @@ func PathsOf(docs []Doc) *Paths {
 // NewPaths returns the paths of a brain without documents.
 func NewPaths() *Paths { return &Paths{docs: map[string][]byte{}, forms: map[string]string{}} }
 
-// Add adds a document, of which data is the text if it is known.
+// Add adds a document. data is its text, nil if unknown.
 func (k *Paths) Add(path string, data []byte) {
 	k.docs[path] = data
 	if !isASCII(path) {
@@ -51,7 +51,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// PathsByBrain returns the paths of each brain by its name.
+// PathsByBrain returns the paths of each brain by name.
 func PathsByBrain(brains []Brain) map[string]*Paths {
 	out := map[string]*Paths{}
 	for _, b := range brains {
@@ -60,13 +60,13 @@ func PathsByBrain(brains []Brain) map[string]*Paths {
 	return out
 }
 
-// Has reports whether path is the path of a document.
+// Has reports whether a document has this path.
 func (k *Paths) Has(path string) bool {
 	_, ok := k.find(path)
 	return ok
 }
 
-// Len returns how many documents there are, 0 if they are not known.
+// Len returns the number of documents, 0 if unknown.
 func (k *Paths) Len() int {
 	if k == nil {
 		return 0
@@ -74,7 +74,7 @@ func (k *Paths) Len() int {
 	return len(k.docs)
 }
 
-// Data returns the text of a document, nil if it or the document is not known.
+// Data returns the text of a document, nil if either is unknown.
 func (k *Paths) Data(path string) []byte {
 	path, ok := k.find(path)
 	if !ok {
@@ -83,10 +83,10 @@ func (k *Paths) Data(path string) []byte {
 	return k.docs[path]
 }
 
-// All yields the paths in the corpus, in any order.
+// All yields the paths in the corpus in unspecified order.
 func (k *Paths) All() iter.Seq[string] { return maps.Keys(k.docs) }
 
-// find returns the path in the corpus: the same, or else one of another normal form.
+// find returns the path in the corpus that is equal, or else equal in another normal form.
 func (k *Paths) find(path string) (string, bool) {
 	if k == nil {
 		return "", false
@@ -98,14 +98,14 @@ func (k *Paths) find(path string) (string, bool) {
 	return of, ok
 }
 
-// longestPath is the longest path that is looked up, in bytes, so that a daemon cannot make the
+// longestPath limits the length of a looked-up path, in bytes, so that a daemon cannot make the
 // lookup slow.
 const longestPath = 4096
 
-// Name converts a daemon's path to the path in the corpus. It removes SeedRoot, and then leading
-// folders until the rest is a path of the corpus, because daemons may put documents into folders of
-// their own. If no rest is one, or the documents are not known, it removes only SeedRoot, because
-// another document may have the same end.
+// Name resolves a daemon's path to the path in the corpus. It removes SeedRoot, then leading
+// folders until the rest is a path of the corpus, because daemons may put documents into their own
+// folders. If nothing matches or the documents are unknown, it removes only SeedRoot, because
+// another document may have the same suffix.
 func (k *Paths) Name(got string) string {
 	got = strings.TrimPrefix(got, result.SeedRoot)
 	if len(got) > longestPath {
@@ -119,7 +119,7 @@ func (k *Paths) Name(got string) string {
 	return got
 }
 
-// Gold converts an expected path to the path in the corpus.
+// Gold resolves an expected path to the path in the corpus.
 func (k *Paths) Gold(path string) string {
 	for _, p := range []string{path, strings.TrimPrefix(path, result.SeedRoot)} {
 		if of, ok := k.find(p); ok {
@@ -129,8 +129,8 @@ func (k *Paths) Gold(path string) string {
 	return strings.TrimPrefix(path, result.SeedRoot)
 }
 
-// meant asks whether an unknown path means the document whose path differs from it only in slashes,
-// case, normal form or hidden characters. It is empty if there is none.
+// meant suggests the document whose path differs from an unknown path only in slashes, case, normal
+// form or hidden characters, or "".
 func (k *Paths) meant(path string) string {
 	loose := func(p string) string {
 		p = strings.ReplaceAll(visible.Folded(p), `\`, "/")
@@ -148,8 +148,8 @@ func (k *Paths) meant(path string) string {
 	return fmt.Sprintf(": did you mean %q?", best)
 }
 
-// Documents returns the documents to which a chunk belongs: the gold ones among its own and its
-// duplicates, ordered by path, or if none is gold, its own by the first name that it has.
+// Documents returns the documents that a chunk belongs to: the gold ones among its own and its
+// duplicates, sorted by path, or if none is gold, its own by its first name.
 func (k *Paths) Documents(c result.Chunk, gold scorer.Ranking) []string {
 	var out []string
 	path, id := k.Name(c.Path), k.Name(c.DocumentID)
@@ -168,7 +168,7 @@ func (k *Paths) Documents(c result.Chunk, gold scorer.Ranking) []string {
 	return out
 }
 
-// among returns the gold document that has one of the names.
+// among returns the gold document with one of the names.
 func (k *Paths) among(gold scorer.Ranking, names ...string) (path string, ok bool) {
 	for _, g := range gold {
 		want := visible.Path(k.Gold(g.Path))
@@ -179,9 +179,9 @@ func (k *Paths) among(gold scorer.Ranking, names ...string) (path string, ok boo
 	return "", false
 }
 
-// contains reports whether a gold document contains the text that a daemon says it does. Without
-// this check a daemon would find all gold by naming every document as a duplicate. If the documents
-// are not known, the daemon is believed.
+// contains checks a daemon's claim that a gold document contains the text. Without this check, a
+// daemon could find all gold by naming every document as a duplicate. If the documents are unknown,
+// the claim is accepted.
 func (k *Paths) contains(gold, text string) bool {
 	if k == nil {
 		return true

@@ -10,14 +10,14 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// place is where a question is in its file.
+// place is the location of a question in its file.
 type place struct {
 	at         int64
 	size, line int32
 	digest     uint64 // of the line's text
 }
 
-// placeReader reads the lines of questions. Lines that follow each other are read together.
+// placeReader reads the lines of questions. Consecutive lines are read together.
 type placeReader struct {
 	d    *Dataset
 	file io.ReaderAt
@@ -28,7 +28,7 @@ type placeReader struct {
 // readAhead is how much is read at once.
 const readAhead = 64 << 10
 
-// text returns the text of a line. It is valid until the next call.
+// text returns a line's text, valid until the next call.
 func (r *placeReader) text(p place) ([]byte, error) {
 	begin, end := p.at-r.from, p.at-r.from+int64(p.size)
 	if begin < 0 || end > int64(len(r.held)) {
@@ -54,7 +54,7 @@ func (r *placeReader) text(p place) ([]byte, error) {
 	return text, nil
 }
 
-// fromFile yields the selected questions, read again from the file.
+// fromFile reads the selected questions again from the file.
 func (d *Dataset) fromFile() iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		f, err := inputfile.Open(d.Path, inputfile.Streamed)

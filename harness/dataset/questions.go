@@ -20,55 +20,53 @@ import (
 	"evalctl/scorer"
 )
 
-// TagAbstention is the tag of questions whose right answer is that it is not known.
+// TagAbstention marks questions whose right answer is that it is unknown.
 const TagAbstention = "abstention"
 
-// MaxQuestions is the largest number of questions of a run.
+// MaxQuestions is the maximum number of questions in a run.
 const MaxQuestions = 10_000_000
 
-// Question is one line of a dataset (spec 4.4). Line is its line number in the file, counted from
-// 1.
+// Question is one line of a dataset (spec 4.4). Line is its number in the file, counted from 1.
 type Question struct {
 	ID       string
 	Question string
 	// ExpectedSubstrings are the texts that the exact scorer looks for.
 	ExpectedSubstrings []string
-	// ReferenceAnswer is the answer that the judge compares an answer with.
+	// ReferenceAnswer is the answer that the judge compares with.
 	ReferenceAnswer string
-	// QuestionDate is the time at which the question is asked, RFC 3339 or YYYY-MM-DD; empty for
-	// none.
+	// QuestionDate is when the question is asked, as RFC 3339 or YYYY-MM-DD; empty for none.
 	QuestionDate string
 	// ExpectedPaths are the paths of the gold documents in the corpus.
 	ExpectedPaths []string
-	// ExpectedGrades are the grades of expected paths, above 0. One without a grade has 1.
+	// ExpectedGrades are the grades of expected paths, above 0, 1 if absent.
 	ExpectedGrades map[string]float64
-	// ExpectedEvidence are texts of the corpus, each of which a returned passage must have.
+	// ExpectedEvidence are texts of the corpus. A returned passage must contain each of them.
 	ExpectedEvidence []string
-	// Checks are conditions on the answer, which the checks scorer applies.
+	// Checks are conditions on the answer for the checks scorer.
 	Checks []scorer.Check
 	Tags   []string
-	// Before is what happens, in order, before the question is asked.
+	// Before are the operations before the question, in order.
 	Before []Operation
-	// Forbidden are texts that must not come back, wherever the service could return them.
+	// Forbidden are texts that the service must not return in any way.
 	Forbidden []string
-	// MustCite are paths of documents, one of which the answer must cite.
+	// MustCite are paths of documents. The answer must cite at least one of them.
 	MustCite []string
-	// Brain is the brain in which the question is asked. A line need not name one; the questions of
-	// a Dataset all have one, by its BrainNaming.
+	// Brain is the question's brain. It is optional in a line; in a Dataset, BrainNaming sets it
+	// for every question.
 	Brain string
 	Line  int
-	// Type is the question's type in a benchmark, empty for none. A line has none.
+	// Type is the question's type in a benchmark, empty for none. Lines have none.
 	Type string
-	// JudgeType is how a judge with several prompts judges an answer: one of scorer.Types, or empty.
+	// JudgeType selects a judge's prompts: one of scorer.Types, or empty.
 	JudgeType string
-	// Repeat counts the times that the question is asked, from 1, if it is asked several times.
+	// Repeat numbers the repeats of the question from 1, if it is asked several times.
 	Repeat int
 
 	place   place
 	unknown []string // the other keys of the line
 }
 
-// Item returns the parts of the question that a scorer sees, without an answer.
+// Item returns the scorer's view of the question, without an answer.
 func (q Question) Item() scorer.Item {
 	return scorer.Item{
 		ID: q.ID, Question: q.Question, QuestionDate: q.QuestionDate,
@@ -78,24 +76,23 @@ func (q Question) Item() scorer.Item {
 	}
 }
 
-// Dataset is a JSONL file of questions that Open has found usable.
+// Dataset is a JSONL file of questions checked by Open.
 type Dataset struct {
 	Path   string
 	SHA256 string
-	// Total is the number of questions in the file, Selected the number of those that are asked.
+	// Total is the number of questions in the file, and Selected the number to be asked.
 	Total    int
 	Selected int
-	// Selection says which questions are selected, nil for all of them in the order of the file.
+	// Selection describes the selected questions, nil for all in file order.
 	Selection *result.Selection
-	// Repeats is how often each selected question is asked, 0 for once.
+	// Repeats is how many times each question is asked, 0 for once.
 	Repeats int
-	// Cluster is the tag that names the clusters of the selected questions, result.NoClusters if that
-	// was asked for, and empty if they have none.
+	// Cluster is the tag that names the clusters of the selected questions, result.NoClusters if
+	// requested, and empty if they have none.
 	Cluster string
-	// Tags has the number of selected questions by tag.
+	// Tags counts the selected questions by tag.
 	Tags map[string]int
-	// Unknown has the number of lines by key, for keys that a question does not have. Their values
-	// are ignored.
+	// Unknown counts the lines with each unknown key. Their values are ignored.
 	Unknown map[string]int
 
 	naming   BrainNaming
@@ -109,37 +106,37 @@ type Dataset struct {
 	memory    []Question // the questions of a dataset without a file to read again
 }
 
-// digestSeed is the same for all digests of one process, so that they can be compared.
+// digestSeed is shared by all digests of the process, so that they can be compared.
 var digestSeed = maphash.MakeSeed()
 
-// Options say how Open checks questions and which of them it selects.
+// Options configure how Open checks and selects questions.
 type Options struct {
 	Naming    BrainNaming
 	Selection Selection
-	// Cluster, if set, is a tag that names the cluster of a question: X if it has the tag Cluster:X, or
-	// its brain for result.ByBrain. Each question that Check is called for must have one. Empty is what
-	// result.ClusterFinder finds, result.NoClusters none.
+	// Cluster names the clusters of questions: X for a tag Cluster:X, or the brain for
+	// result.ByBrain. Every question passed to Check must have one. If empty, result.ClusterFinder
+	// determines it; result.NoClusters means none.
 	Cluster string
-	// Repeats is how often each question is asked, 0 for once.
+	// Repeats is how many times each question is asked, 0 for once.
 	Repeats int
-	// Isolated asks each question in a brain of its own, which has the documents of its brain.
+	// Isolated asks each question in a brain of its own with the documents of its brain.
 	Isolated bool
-	// Check, if set, rejects questions. It is called for those that meet the conditions of Selection,
-	// also beyond its limit, in the order of the file.
+	// Check, if set, rejects questions. It is called in file order for questions that meet the
+	// conditions of Selection, even beyond its limit.
 	Check func(Question) error
 }
 
-// Open reads the whole file once and returns an error if any line is bad: broken JSON, a missing or
-// wrongly typed field, an unknown one that probably means a missing one, a duplicate id, a question
-// whose brain cannot be determined, or one without the cluster or rejected by the check that
-// Options name. The error lists up to ten lines, each a *LineError. For a file in another format it
-// is a *FormatError.
+// Open reads the whole file once and returns an error for any bad line: broken JSON, a missing or
+// wrongly typed field, an unknown field that probably means a missing one, a duplicate id, or a
+// question whose brain cannot be determined, that has no cluster or that Options.Check rejects. The
+// error lists up to ten lines, each a *LineError. For a file in another format it is a
+// *FormatError.
 //
-// What happens before questions is checked as well: an unknown operation, a field that it does not
-// have, a path that is invalid, a document or session that was never there.
+// Open also checks the operations before questions: their names, their fields and paths, and that
+// their documents and sessions exist.
 //
-// It is also an error if the file has no question with a tag or id of the selection, or if no
-// question is selected. Memory is a few bytes for each selected question, and all operations.
+// It is an error if no question has one of the selection's tags or ids, or if no question is
+// selected. Memory use is a few bytes per selected question, plus all operations.
 func Open(path string, o Options) (Dataset, error) {
 	if o.Selection.Limit < 0 || o.Repeats < 0 {
 		return Dataset{}, fmt.Errorf("limit %d, repeats %d: they must not be negative",
@@ -177,7 +174,7 @@ func Open(path string, o Options) (Dataset, error) {
 	return d, nil
 }
 
-// read checks all questions of r, selects some of them and adds those up.
+// read checks all questions in r and selects some of them.
 func (d *Dataset) read(r io.Reader, o Options) error {
 	var bad []error
 	lines := make(map[string]int)
@@ -218,7 +215,7 @@ func (d *Dataset) read(r io.Reader, o Options) error {
 	return nil
 }
 
-// checkQuestion checks a question and hands it to s.
+// checkQuestion checks a question and passes it to s.
 func (d *Dataset) checkQuestion(q Question, o Options, s *selector, lines map[string]int) error {
 	if first, ok := lines[q.ID]; ok {
 		return fmt.Errorf("id %q is already used on line %d; ids must be unique", q.ID, first)
@@ -245,8 +242,8 @@ func (d *Dataset) checkQuestion(q Question, o Options, s *selector, lines map[st
 	return o.Check(q)
 }
 
-// Families returns the families of the selected questions that are about time: of those with
-// operations before them or with forbidden texts, the first tag without a colon. They are in order.
+// Families returns the sorted families of the selected questions with operations or forbidden
+// texts: their first tags without a colon.
 func (d Dataset) Families() []string { return slices.Sorted(maps.Keys(d.families)) }
 
 // add counts a selected question.
@@ -265,7 +262,7 @@ func (d *Dataset) add(q Question) {
 	d.clusters.Add(q.Tags, name)
 }
 
-// tagValue returns X of the first tag tag:X, and how many such tags there are.
+// tagValue returns X of the first tag tag:X, and the number of such tags.
 func tagValue(tags []string, tag string) (x string, n int) {
 	for _, t := range tags {
 		if rest, ok := strings.CutPrefix(t, tag+":"); ok {
@@ -277,12 +274,11 @@ func tagValue(tags []string, tag string) (x string, n int) {
 	return x, n
 }
 
-// Planned returns how many times questions are asked, repeats included.
+// Planned returns the number of questions to ask, including repeats.
 func (d Dataset) Planned() int { return d.Selected * max(1, d.Repeats) }
 
-// Questions yields the selected questions, in order, each once. The first error ends the sequence.
-// A line that has changed since Open is an error, because the questions must match the dataset's
-// SHA-256.
+// Questions yields each selected question once, in order. The first error ends the sequence. A line
+// that has changed since Open is an error, because the questions must match the dataset's SHA-256.
 func (d Dataset) Questions() iter.Seq2[Question, error] {
 	if d.memory != nil {
 		return fromMemory(d.memory)
@@ -290,8 +286,7 @@ func (d Dataset) Questions() iter.Seq2[Question, error] {
 	return d.fromFile()
 }
 
-// Passes yields what Questions does as often as each question is asked: all questions once, then
-// all of them again. If they are asked several times, Repeat is set.
+// Passes yields all questions of Questions once for each repeat. With repeats, Repeat is set.
 func (d Dataset) Passes() iter.Seq2[Question, error] {
 	if d.Repeats <= 1 {
 		return d.Questions()
@@ -308,10 +303,10 @@ func (d Dataset) Passes() iter.Seq2[Question, error] {
 	}
 }
 
-// readQuestions yields the questions of r; name is the file name in errors. A byte order mark, CRLF
-// line ends, blank lines and lines that start with # are accepted. A bad line is yielded as a
-// *LineError and reading continues. A line longer than maxLine and any other error end the
-// sequence. Memory does not grow with the file.
+// readQuestions yields the questions in r; name is the file name for errors. A byte order mark,
+// CRLF line ends, blank lines and lines beginning with # are accepted. A bad line is yielded as a
+// *LineError and reading continues. A line longer than maxLine or any other error ends the
+// sequence. Memory use does not grow with the file.
 func readQuestions(r io.Reader, name string) iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		names := questionKeys()
@@ -410,7 +405,7 @@ func clusterTags(tags []string) (n int) {
 	return n
 }
 
-// repeated returns the first text of a list that is in it twice.
+// repeated returns the first text that occurs twice in a list.
 func repeated(list []string) (text string, twice bool) {
 	if len(list) < 2 {
 		return "", false
@@ -425,9 +420,9 @@ func repeated(list []string) (text string, twice bool) {
 	return "", false
 }
 
-// parseDate parses an RFC 3339 time or a YYYY-MM-DD date, which is midnight UTC.
+// parseDate parses an RFC 3339 time or a YYYY-MM-DD date, which means midnight UTC.
 func parseDate(s string) (time.Time, error) {
-	// time.Parse also accepts an hour of one digit and a comma, which RFC 3339 does not.
+	// time.Parse also accepts a one-digit hour and a comma, unlike RFC 3339.
 	if t, err := time.Parse(time.RFC3339, s); err == nil && s[13] == ':' && !strings.Contains(s, ",") {
 		return t, nil
 	}

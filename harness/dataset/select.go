@@ -13,40 +13,38 @@ import (
 	"evalctl/harness/result"
 )
 
-// Selection says which questions of a dataset are asked, and in which order. The zero value selects
-// all of them, in the order of the file. A question is selected if it meets all conditions.
+// Selection says which questions to ask and in which order. The zero value selects all in file
+// order. A question must meet all conditions.
 type Selection struct {
-	// Tags select questions that have one of them.
+	// Tags selects questions with at least one of these tags.
 	Tags []string
-	// IDs select questions by their ids, nil for any id. IDsOf is the file that they were read from.
+	// IDs selects questions by id, nil for any. IDsOf is the file they were read from.
 	IDs   []string
 	IDsOf string
-	// Grep selects questions whose text it matches.
+	// Grep selects questions with a matching text.
 	Grep *regexp.Regexp
-	// Failed select questions by their ids like IDs: those that did not pass in the result file
-	// FailedOf.
+	// Failed selects questions by id like IDs: those that did not pass in the result file FailedOf.
 	Failed   []string
 	FailedOf string
-	// Shuffle orders the questions by the SHA-256 of Seed and their ids, which is the same on every
-	// platform and with every version of Go. Otherwise they are in the order of the file.
+	// Shuffle sorts the questions by the SHA-256 of Seed and id, which is the same on every
+	// platform and for every version of Go. Otherwise they are in file order.
 	Shuffle bool
 	Seed    uint64
-	// Limit is the largest number of questions, 0 for no limit. The first ones in order are kept.
+	// Limit is the maximum number of questions, 0 for no limit. The first ones are kept.
 	Limit int
 }
 
-// whole reports whether s selects all questions, in the order of the file.
+// whole reports whether s selects all questions in file order.
 func (s Selection) whole() bool {
 	return len(s.Tags) == 0 && s.IDs == nil && s.Grep == nil && s.Failed == nil && !s.Shuffle && s.Limit == 0
 }
 
-// selector selects the questions of one file as they are read.
+// selector selects the questions of a file while it is read.
 type selector struct {
 	Selection
 	tags        map[string]int // of all questions, with how many have it
 	ids, failed map[string]bool
-	// found are the places of the questions that meet the conditions, with their ids and, if they are
-	// shuffled, the keys of their order.
+	// found has the places and ids of the matching questions and, if shuffled, their sort keys.
 	found []found
 }
 
@@ -67,7 +65,7 @@ func newSelector(s Selection) *selector {
 	return &selector{Selection: s, tags: map[string]int{}, ids: set(s.IDs), failed: set(s.Failed)}
 }
 
-// meets reports whether a question meets the conditions.
+// meets reports whether a question meets all conditions.
 func (s *selector) meets(q Question) bool {
 	if len(s.Tags) > 0 && !slices.ContainsFunc(s.Tags, func(t string) bool { return slices.Contains(q.Tags, t) }) {
 		return false
@@ -76,7 +74,7 @@ func (s *selector) meets(q Question) bool {
 		(s.Grep == nil || s.Grep.MatchString(q.Question))
 }
 
-// add counts the tags of a question, and keeps it if it meets the conditions.
+// add counts a question's tags, and keeps it if it meets the conditions.
 func (s *selector) add(q Question) (met bool) {
 	for _, t := range q.Tags {
 		s.tags[t]++
@@ -92,13 +90,13 @@ func (s *selector) add(q Question) (met bool) {
 	return true
 }
 
-// shuffleKey returns the first bytes of the hash by which questions are shuffled.
+// shuffleKey returns the first bytes of the hash for shuffling.
 func shuffleKey(seed uint64, id string) uint64 {
 	sum := sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, seed), id...))
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// choose selects the questions of a dataset that has been read, with the given lines by id.
+// choose selects the questions of a fully read dataset. lines maps ids to lines.
 func (s *selector) choose(d *Dataset, lines map[string]int) error {
 	if err := s.known(d.Path, lines); err != nil {
 		return err
@@ -125,7 +123,7 @@ func (s *selector) choose(d *Dataset, lines map[string]int) error {
 	return nil
 }
 
-// described returns the conditions as they are recorded.
+// described returns the conditions in recorded form.
 func (s *selector) described() *result.Selection {
 	r := &result.Selection{
 		Tags: s.Tags, IDs: len(s.ids), IDsOf: s.IDsOf, FailedOf: s.FailedOf, Limit: s.Limit,
@@ -139,7 +137,7 @@ func (s *selector) described() *result.Selection {
 	return r
 }
 
-// known returns an error for tags and ids that the dataset does not have.
+// known returns an error for tags and ids missing from the dataset.
 func (s *selector) known(path string, lines map[string]int) error {
 	var bad []error
 	for _, tag := range s.Tags {
@@ -166,7 +164,7 @@ func (s *selector) known(path string, lines map[string]int) error {
 	return JoinErrors(bad, "of this kind")
 }
 
-// listedTags is the number of tags that an error lists.
+// listedTags limits the tags listed in an error.
 const listedTags = 20
 
 func listTags(tags map[string]int) string {
@@ -180,8 +178,8 @@ func listTags(tags map[string]int) string {
 	return strings.Join(names, ", ")
 }
 
-// Failed returns the ids of the questions that did not pass in a result file, in its order: those
-// with a failing score, an error, or no score. It is an error if there are none.
+// Failed returns the ids of the questions that did not pass in a result file, in its order: with a
+// failing score, an error, or no score. It is an error if there are none.
 func Failed(path string) ([]string, error) {
 	r, err := result.Open(path)
 	if err != nil {

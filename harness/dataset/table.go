@@ -51,7 +51,7 @@ func readTable(name string, data []byte, format Format) ([]record, error) {
 	}
 }
 
-// tableError says what is wrong with a row.
+// tableError describes a bad row.
 func tableError(e *csv.ParseError, columns int) error {
 	if errors.Is(e.Err, csv.ErrFieldCount) {
 		return fmt.Errorf("the row has not the %d columns of the header; "+
@@ -60,7 +60,7 @@ func tableError(e *csv.ParseError, columns int) error {
 	return fmt.Errorf(`%w; write a quote within a text as ""`, e.Err)
 }
 
-// separator returns what separates the columns of a table.
+// separator returns the column separator of a table.
 func separator(data []byte, format Format) rune {
 	if format == TSV {
 		return '\t'

@@ -7,8 +7,8 @@ import (
 	"evalctl/scorer"
 )
 
-// Validate loads a dataset and its corpus as a run with a scorer does. Without one, which is an
-// empty name, it checks only the format. topK is the number of passages of the run.
+// Validate loads a dataset and its corpus like a run with a scorer. An empty scorer name checks
+// only the format. topK is the run's number of passages.
 func Validate(s Spec, name string, topK int) (Input, error) {
 	if err := CheckFile(s.Path); err != nil {
 		return Input{}, err
@@ -36,7 +36,7 @@ func Validate(s Spec, name string, topK int) (Input, error) {
 	return in, err
 }
 
-// checker returns a scorer for its Check only.
+// checker returns a scorer that is used only for its Check.
 func checker(k scorer.Kind, topK int) scorer.Scorer {
 	if k.Offline != nil {
 		return k.Offline(scorer.Options{TopK: topK})
@@ -51,7 +51,7 @@ type Report struct {
 	Valid    bool      `json:"valid"`
 	Errors   []Problem `json:"errors"`
 	Warnings []string  `json:"warnings"`
-	// The rest is missing if the dataset cannot be read.
+	// The fields below are missing if the dataset cannot be read.
 	Questions int                 `json:"questions,omitempty"`
 	SHA256    string              `json:"sha256,omitempty"`
 	Has       map[scorer.Need]int `json:"has,omitempty"`
@@ -71,7 +71,7 @@ type ReportBrain struct {
 	Documents int    `json:"documents"`
 }
 
-// Problem is one error of a dataset or corpus. Line is 0 if it concerns no single line.
+// Problem is one error in a dataset or corpus. Line is 0 if it does not concern a single line.
 type Problem struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
@@ -99,7 +99,7 @@ func (in Input) Report(path string, warnings []string, d *Description, err error
 	return r
 }
 
-// problems returns the single errors that err joins.
+// problems returns the individual errors joined in err.
 func problems(err error) []Problem {
 	if err == nil {
 		return []Problem{}

@@ -7,7 +7,7 @@ import (
 	"evalctl/scorer"
 )
 
-// MarshalJSON writes a question as a line of a dataset, without HTML escapes.
+// MarshalJSON encodes a question as a dataset line, without HTML escapes.
 func (q Question) MarshalJSON() ([]byte, error) {
 	return encode(struct {
 		ID        string             `json:"id"`
@@ -30,7 +30,7 @@ func (q Question) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// MarshalJSON writes an operation as an element of before.
+// MarshalJSON encodes an operation as an element of before.
 func (o Operation) MarshalJSON() ([]byte, error) {
 	return encode(struct {
 		Op      Op     `json:"op"`
@@ -47,7 +47,7 @@ func (o Operation) MarshalJSON() ([]byte, error) {
 	}{o.Op, o.Brain, o.Path, o.To, o.Title, o.Date, o.Session, o.Role, o.Speaker, o.Source, o.Text})
 }
 
-// encode returns the JSON of a value with <, > and & as they are.
+// encode returns a value as JSON without escaping <, > and &.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readYAML reads the mappings of a sequence, of the only sequence within a mapping, or of the
+// readYAML reads the mappings of a sequence, of the only sequence inside a mapping, or of the
 // documents of a stream.
 func readYAML(name string, data []byte) ([]record, error) {
 	var records []record
@@ -38,7 +38,7 @@ func readYAML(name string, data []byte) ([]record, error) {
 	}
 }
 
-// mappings returns the nodes of the records in a document.
+// mappings returns the record nodes of a document.
 func mappings(n *yaml.Node) []*yaml.Node {
 	if n.Kind == yaml.SequenceNode {
 		return n.Content
@@ -55,7 +55,8 @@ func mappings(n *yaml.Node) []*yaml.Node {
 	return []*yaml.Node{n}
 }
 
-// yamlRecord returns the record of a mapping. Scalars keep their text: 2025-03-14 is no time.
+// yamlRecord converts a mapping to a record. Scalars keep their text, so 2025-03-14 is not
+// converted to a time.
 func yamlRecord(n *yaml.Node) (record, error) {
 	if n.Kind != yaml.MappingNode {
 		return record{}, errors.New("expected a mapping of fields to values")
@@ -74,7 +75,7 @@ func yamlRecord(n *yaml.Node) (record, error) {
 	return r, nil
 }
 
-// yamlValue returns a value as JSON.
+// yamlValue converts a value to JSON.
 func yamlValue(n *yaml.Node) (json.RawMessage, error) {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
@@ -100,12 +101,12 @@ func yamlValue(n *yaml.Node) (json.RawMessage, error) {
 	return json.Marshal(v)
 }
 
-// hasNested reports whether a sequence contains something other than scalars.
+// hasNested reports whether a sequence contains anything but scalars.
 func hasNested(n *yaml.Node) bool {
 	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return c.Kind != yaml.ScalarNode })
 }
 
-// keepDates lets the dates in a value be decoded as the text that they are.
+// keepDates makes dates in a value decode as text.
 func keepDates(n *yaml.Node, seen map[*yaml.Node]bool) {
 	if n == nil || seen[n] {
 		return

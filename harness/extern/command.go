@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	// maxRestarts is how often a process is started again in a run.
+	// maxRestarts limits how often a process is restarted in a run.
 	maxRestarts = 10
-	// maxLosses is how often a process may end, for no known cause, before an answer that it had is
-	// left unscored.
+	// maxLosses is how often a process may end for an unknown cause while an answer is being scored
+	// before the answer is left unscored.
 	maxLosses = 2
-	// handshakeTimeout is how long a process may take from its start to its handshake. Tests change it.
+	// handshakeTimeout limits the time from the start of a process to its handshake. Tests change
+	// it.
 	handshakeTimeout = time.Minute
 )
 
-// command is the transport to a process that is started again when it ends.
+// command is the transport to a process, which is restarted when it ends.
 type command struct {
 	words   []string
 	options Options
@@ -62,7 +63,7 @@ func (c *command) score(ctx context.Context, id int64, request []byte) ([]byte, 
 	}
 }
 
-// running returns a process whose handshake has succeeded.
+// running returns a process that has completed its handshake.
 func (c *command) running(ctx context.Context) (*process, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +100,7 @@ func (c *command) running(ctx context.Context) (*process, error) {
 	return p, nil
 }
 
-// start starts a process and makes its handshake. The process is nil if it could not be started.
+// start starts a process and performs the handshake. The process is nil if it could not be started.
 func (c *command) start(ctx context.Context) (*process, []byte, error) {
 	p, err := startProcess(ctx, c.words, c.options)
 	if err != nil {

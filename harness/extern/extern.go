@@ -1,9 +1,8 @@
-// Package extern scores answers with a program or a service of the user's: a command that reads
-// requests and writes verdicts as JSON lines, or a URL that they are posted to.
+// Package extern scores answers with a user's program or service: a command that reads requests and
+// writes verdicts as JSON lines, or a URL that requests are posted to.
 //
-// The program is described by its handshake, which must succeed before anything is scored. Whatever a
-// program replies, a score is only taken from a valid reply to the request with its id: any other
-// reply leaves an answer unscored.
+// The handshake describes the program, and must succeed before anything is scored. A score is only
+// taken from a valid reply to the request with its id. Any other reply leaves an answer unscored.
 package extern
 
 import (
@@ -23,10 +22,10 @@ import (
 	"evalctl/scorer"
 )
 
-// commandPrefix begins the definition of a scorer that is a command.
+// commandPrefix begins the definition of a command.
 const commandPrefix = "cmd:"
 
-// DefaultTimeout is how long a scorer may take for one answer if Options do not say.
+// DefaultTimeout is the default of Options.Timeout.
 const DefaultTimeout = time.Minute
 
 // Defines reports whether text defines an external scorer: cmd:COMMAND, or a URL.
@@ -34,7 +33,7 @@ func Defines(text string) bool {
 	return strings.HasPrefix(text, commandPrefix) || strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
 
-// Find returns the scorer that text names or defines. One that it defines is not open yet.
+// Find returns the scorer named or defined by text. An external scorer is not opened.
 func Find(text string) (scorer.Kind, error) {
 	if Defines(text) {
 		return scorer.Kind{Name: scorer.External}, nil
@@ -46,20 +45,20 @@ func Find(text string) (scorer.Kind, error) {
 	return k, err
 }
 
-// Options say how a scorer is used.
+// Options configure a scorer.
 type Options struct {
-	// Timeout is how long the scorer may take for one answer, 0 for DefaultTimeout. It answers
-	// requests one at a time if it wants: of those that wait, each has the time of those before it
-	// too.
+	// Timeout limits the time for one answer, 0 for DefaultTimeout. The scorer may process requests
+	// one at a time: a waiting request has the time of the requests before it in addition.
 	Timeout time.Duration
-	// MaxUnusable is how many answers in a row it may leave unscored before Score returns
-	// scorer.ErrUnusable; 0 is any number.
+	// MaxUnusable is how many consecutive answers may be left unscored before Score returns
+	// scorer.ErrUnusable; 0 for no limit.
 	MaxUnusable int
-	// Passed are the names of the variables that a command gets besides those that every program gets.
+	// Passed are names of environment variables that a command gets in addition to the standard
+	// ones.
 	Passed []string
-	// Secrets are replaced in what the scorer replies and writes.
+	// Secrets are redacted in the replies and logs of the scorer.
 	Secrets []redact.Secret
-	// Watchdog is that of launch.Options.
+	// Watchdog is launch.Options.Watchdog.
 	Watchdog []string
 }
 
@@ -67,16 +66,16 @@ type Options struct {
 type transport interface {
 	// hello returns the reply to the handshake.
 	hello(ctx context.Context) ([]byte, error)
-	// score returns the reply to a request with this id, and why there is none: an *unscoredError
-	// leaves the answer unscored, and any other error ends the run.
+	// score returns the reply to the request with this id. An *unscoredError leaves the answer
+	// unscored; any other error ends the run.
 	score(ctx context.Context, id int64, request []byte) ([]byte, error)
 	close() error
 }
 
-// unscoredError is why one answer has no verdict.
+// unscoredError is the reason why one answer has no verdict.
 type unscoredError struct{ error }
 
-// Scorer is an external scorer whose handshake has succeeded. It is safe for concurrent use.
+// Scorer is an external scorer that has completed its handshake. It is safe for concurrent use.
 type Scorer struct {
 	about     about
 	id        result.ExternalScorer
@@ -87,7 +86,7 @@ type Scorer struct {
 	unusable  atomic.Int64 // in a row
 }
 
-// Open starts the scorer that text defines and makes its handshake. The caller must call Close.
+// Open starts the scorer defined by text and performs the handshake. The caller must call Close.
 func Open(ctx context.Context, text string, o Options) (*Scorer, error) {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
@@ -147,8 +146,8 @@ func (s *Scorer) openURL(text string) error {
 // Close ends the scorer's process.
 func (s *Scorer) Close() error { return s.transport.close() }
 
-// Judges reports whether the scorer needs a reference or expected texts: it says whether an answer
-// is right, and not something else about it.
+// Judges reports whether the scorer needs a reference or expected texts, and therefore judges
+// whether an answer is right.
 func (s *Scorer) Judges() bool {
 	return slices.Contains(s.about.needs, scorer.NeedReference) || slices.Contains(s.about.needs, scorer.NeedExpected)
 }
@@ -156,15 +155,15 @@ func (s *Scorer) Judges() bool {
 // Identity identifies the scorer in results.
 func (s *Scorer) Identity() result.ExternalScorer { return s.id }
 
-// Kind returns the scorer as a kind of scorers.
+// Kind returns a kind that always returns this scorer.
 func (s *Scorer) Kind() scorer.Kind {
 	return scorer.Kind{Name: scorer.External, Offline: func(scorer.Options) scorer.Scorer { return s }}
 }
 
-// Name is "external".
+// Name returns "external".
 func (s *Scorer) Name() string { return scorer.External }
 
-// Check rejects an item that lacks what the scorer needs.
+// Check returns an error for an item that lacks something the scorer needs.
 func (s *Scorer) Check(item scorer.Item) error {
 	for _, need := range s.about.needs {
 		if !needed[need](item) {
@@ -174,8 +173,8 @@ func (s *Scorer) Check(item scorer.Item) error {
 	return nil
 }
 
-// Score sends an answer to the scorer. It returns an error for the end of ctx, a process that has
-// ended too often, and scorer.ErrUnusable (see Options.MaxUnusable).
+// Score sends an answer to the scorer. It returns an error if ctx ends, if the process has ended
+// too often, and scorer.ErrUnusable (see Options.MaxUnusable).
 func (s *Scorer) Score(ctx context.Context, item scorer.Item) (scorer.Verdict, error) {
 	if err := s.Check(item); err != nil {
 		return scorer.Verdict{}, err
@@ -197,7 +196,7 @@ func (s *Scorer) Score(ctx context.Context, item scorer.Item) (scorer.Verdict, e
 	return v, s.countUnusable(item, v)
 }
 
-// countUnusable returns scorer.ErrUnusable if v is one of too many answers without a score in a row.
+// countUnusable returns scorer.ErrUnusable if v is one unscored answer too many in a row.
 func (s *Scorer) countUnusable(item scorer.Item, v scorer.Verdict) error {
 	if v.Scored {
 		s.unusable.Store(0)
@@ -211,7 +210,7 @@ func (s *Scorer) countUnusable(item scorer.Item, v scorer.Verdict) error {
 		"correct it, or allow more with --max-unusable (0: any number)", short(s.about.name), n, item.ID, v.Reason)}
 }
 
-// unusableError is a scorer.ErrUnusable with its own text.
+// unusableError is a scorer.ErrUnusable with another text.
 type unusableError struct{ text string }
 
 func (e *unusableError) Error() string        { return e.text }

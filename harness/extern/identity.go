@@ -12,11 +12,11 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// identify identifies a command by its words and by the files among them.
+// identify identifies a command by its words and by the files that they name.
 //
-// The hash of the files is over the bytes of every word that is the path of a regular file, such as
-// score.py of python3 score.py. The program is one of them if it is given with a folder, and not if it
-// is found in PATH. What these files import, read or download is not covered.
+// The hash covers the bytes of every word that is the path of a regular file, such as score.py in
+// python3 score.py. The program is included if it is given with a folder, but not if it is found in
+// PATH. Files that these import, read or download are not covered.
 func identify(words []string) (result.ExternalScorer, error) {
 	started := result.StartedDaemon(words)
 	id := result.ExternalScorer{Program: started.Program, CommandSHA256: started.CommandSHA256}

@@ -19,11 +19,11 @@ import (
 const (
 	// exitWait is how long a process may take to end after its standard input or output is closed.
 	exitWait = 2 * time.Second
-	// helloID is the place of the handshake among the replies that are waited for.
+	// helloID is the id under which the reply to the handshake is awaited.
 	helloID = 0
 )
 
-// process is a running scorer. Replies may come in any order.
+// process is a running scorer. Replies may arrive in any order.
 type process struct {
 	filter *launch.Filter
 	out    io.Reader // its standard output without secrets
@@ -41,7 +41,7 @@ type process struct {
 	read    chan struct{}
 }
 
-// lostError is why a process gave no reply because it ended. blameless is set if another request was
+// lostError means that a process ended before it replied. blameless is set if another request was
 // the cause.
 type lostError struct {
 	why       error
@@ -67,7 +67,7 @@ func startProcess(ctx context.Context, words []string, o Options) (*process, err
 	return p, nil
 }
 
-// hello makes the handshake.
+// hello performs the handshake.
 func (p *process) hello(ctx context.Context, timeout time.Duration) ([]byte, error) {
 	reply, err := p.exchange(ctx, helloID, []byte(helloRequest), timeout)
 	if lost, ok := errors.AsType[*lostError](err); ok {
@@ -76,8 +76,8 @@ func (p *process) hello(ctx context.Context, timeout time.Duration) ([]byte, err
 	return reply, err
 }
 
-// exchange sends a request and waits for its reply. The process has the timeout for each request that
-// it had not answered when this one was sent, and is ended if it takes longer.
+// exchange sends a request and waits for its reply. The process has timeout for this request and
+// for each unanswered request before it. It is ended if it takes longer.
 func (p *process) exchange(ctx context.Context, id int64, request []byte, timeout time.Duration) ([]byte, error) {
 	reply, written := make(chan []byte, 1), make(chan struct{})
 	p.mu.Lock()
@@ -120,13 +120,13 @@ func (p *process) exchange(ctx context.Context, id int64, request []byte, timeou
 	}
 }
 
-// write writes a line. A process that does not read it does not reply either.
+// write writes a line. It ignores errors: a process that does not read does not reply either.
 func (p *process) write(line []byte, limit time.Duration) {
 	_ = p.filter.In.SetWriteDeadline(time.Now().Add(limit))
 	_, _ = p.filter.In.Write(append(line[:len(line):len(line)], '\n'))
 }
 
-// readAll hands out replies until the process ends, or writes a line that is none.
+// readAll delivers replies until the process ends or writes an invalid line.
 func (p *process) readAll() {
 	defer close(p.read)
 	lines := bufio.NewScanner(p.out)
@@ -154,7 +154,7 @@ func (p *process) readAll() {
 	p.end(err, -1)
 }
 
-// deliver hands a reply to the request that waits for it. The first reply is that of the handshake.
+// deliver passes a reply to the request that waits for it. The first reply is for the handshake.
 func (p *process) deliver(line []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,7 +172,7 @@ func (p *process) deliver(line []byte) bool {
 	return true
 }
 
-// end ends the process because of a request, -1 if it is not known which.
+// end ends the process because of the request guilty, -1 if unknown.
 func (p *process) end(why error, guilty int64) {
 	p.endOnce.Do(func() {
 		p.why, p.guilty = why, guilty
@@ -181,7 +181,7 @@ func (p *process) end(why error, guilty int64) {
 	})
 }
 
-// close lets the process end by itself, and ends it if it does not.
+// close closes the standard input so that the process ends, and kills it if it does not.
 func (p *process) close() error {
 	_ = p.filter.In.Close() // the end of its requests
 	select {

@@ -16,7 +16,7 @@ import (
 	"evalctl/scorer"
 )
 
-// protocolVersion is that of the messages in this file.
+// protocolVersion is the version of the messages in this file.
 const protocolVersion = 1
 
 const (
@@ -25,16 +25,16 @@ const (
 	maxReason = 2000    // characters of a reason that are kept
 )
 
-// helloRequest is the handshake's request.
+// helloRequest is the handshake request.
 const helloRequest = `{"protocol": 1, "type": "hello"}`
 
-// about is what a scorer says of itself.
+// about is a scorer's description of itself.
 type about struct {
 	name, version string
 	needs         []scorer.Need
 }
 
-// needed has what a scorer may need of a question, and whether an item has it.
+// needed lists what a scorer may need of a question, with tests whether an item has it.
 var needed = map[scorer.Need]func(scorer.Item) bool{
 	scorer.NeedExpected:  func(i scorer.Item) bool { return len(i.Expected) > 0 },
 	scorer.NeedReference: func(i scorer.Item) bool { return strings.TrimSpace(i.Reference) != "" },
@@ -88,7 +88,7 @@ func needNames() string {
 	return strings.Join(names, ", ")
 }
 
-// request is an answer to score. ID is the first key.
+// request asks for the score of an answer. ID is the first key.
 type request struct {
 	ID         int64    `json:"id"`
 	Type       string   `json:"type"`
@@ -104,7 +104,7 @@ type request struct {
 	LatencyMS  *float64 `json:"latency_ms,omitempty"`
 }
 
-// requestOf returns the request for an item, on one line without its end.
+// requestOf returns the request for an item, as a line without the newline.
 func requestOf(id int64, item scorer.Item) []byte {
 	r := request{
 		ID: id, Type: "score", QuestionID: item.ID, Question: item.Question, Date: item.QuestionDate,
@@ -121,7 +121,7 @@ func requestOf(id int64, item scorer.Item) []byte {
 	return data
 }
 
-// names returns the first name of each document, each once.
+// names returns the first name of each document, without repetitions.
 func names(documents []scorer.Document) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -133,7 +133,7 @@ func names(documents []scorer.Document) []string {
 	return out
 }
 
-// replyID returns the id of a reply, 0 if it has none.
+// replyID returns the id of a reply, 0 for none.
 func replyID(reply []byte) int64 {
 	o, err := object(reply)
 	if err != nil {
@@ -147,7 +147,7 @@ func replyID(reply []byte) int64 {
 }
 
 // parseVerdict parses {"id": 1, "score": 0.5, "reason": "..."}, or {"id": 1, "error": "..."} for an
-// answer that cannot be scored. Other keys are ignored. Every error is an *unscoredError.
+// answer that cannot be scored. Unknown keys are ignored. Every error is an *unscoredError.
 func parseVerdict(id int64, reply []byte) (scorer.Verdict, error) {
 	v, err := verdict(id, reply)
 	if err != nil {
@@ -218,5 +218,5 @@ func cut(text string) string {
 	return text
 }
 
-// short returns foreign text as messages have it.
+// short shortens foreign text for messages.
 func short(text string) string { return printable.Line(text, 200) }

@@ -10,12 +10,12 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// rule checks one value of a request under a cap. at is where the value is, such as tools[0].type. A
-// value that may cost more than the tokens of the text sent and returned is errUnbounded.
+// rule checks one value of a request under a cap. at is the value's path, such as tools[0].type. A
+// value that may cost more than the tokens sent and returned is errUnbounded.
 type rule func(at string, value json.RawMessage) error
 
-// The keys of requests whose cost has a known bound. Others are refused, since a provider may have
-// keys that choose other models, tiers or tools with prices of their own. null is no value.
+// The request keys whose cost is bounded. Other keys are refused, since a provider may have keys
+// that select other models, tiers or tools with separate prices. null counts as absent.
 var (
 	embeddingKeys = object(map[string]rule{
 		"model": anything, "input": lists(scalar), "encoding_format": scalar, "dimensions": scalar, "user": scalar,
@@ -52,7 +52,7 @@ var (
 	called   = object(map[string]rule{"name": scalar, "arguments": scalar})
 )
 
-// bounded returns an error for a request that has a key or a value whose cost has no known bound.
+// bounded returns an error for a request with a key or a value of unbounded cost.
 func bounded(path string, body []byte) error {
 	if path == embeddings {
 		return embeddingKeys("", body)
@@ -65,10 +65,10 @@ func unbounded(at string) error {
 		errUnbounded, at)
 }
 
-// anything allows every value: it is text to the provider, or checked elsewhere.
+// anything allows every value: it is only text to the provider, or is checked elsewhere.
 func anything(string, json.RawMessage) error { return nil }
 
-// scalar allows texts, numbers and truth values.
+// scalar allows strings, numbers and booleans.
 func scalar(at string, value json.RawMessage) error {
 	if value[0] == '{' || value[0] == '[' {
 		return unbounded(at)
@@ -76,7 +76,7 @@ func scalar(at string, value json.RawMessage) error {
 	return nil
 }
 
-// oneOf allows these texts.
+// oneOf allows these strings.
 func oneOf(texts ...string) rule {
 	return func(at string, value json.RawMessage) error {
 		if text, ok := jsonobj.String(value); ok && slices.Contains(texts, text) {
@@ -86,7 +86,7 @@ func oneOf(texts ...string) rule {
 	}
 }
 
-// either allows what one of two rules does, the first for what is neither list nor object.
+// either applies other to lists and objects, and simple to the rest.
 func either(simple, other rule) rule {
 	return func(at string, value json.RawMessage) error {
 		if value[0] == '{' || value[0] == '[' {
@@ -96,7 +96,7 @@ func either(simple, other rule) rule {
 	}
 }
 
-// list allows lists whose elements a rule allows.
+// list allows lists whose elements satisfy a rule.
 func list(element rule) rule {
 	return func(at string, value json.RawMessage) error {
 		if value[0] != '[' {
@@ -113,12 +113,13 @@ func list(element rule) rule {
 	}
 }
 
-// lists allows what a rule does, alone or in lists of lists.
+// lists allows values that satisfy a rule, alone or in lists or lists of lists.
 func lists(element rule) rule {
 	return either(element, list(either(element, list(element))))
 }
 
-// object allows objects with these keys, each once, since providers differ in which one they use.
+// object allows objects with these keys, each at most once, since providers differ in which
+// repeated one they use.
 func object(keys map[string]rule) rule {
 	return func(at string, value json.RawMessage) error {
 		if value[0] != '{' {

@@ -7,18 +7,18 @@ import (
 	"evalctl/internal/llm"
 )
 
-// outcome is what is known of a provider's answer.
+// outcome is the outcome of a provider's answer.
 type outcome struct {
 	rejected bool // nothing was charged
 	ended    bool // the whole answer arrived
 	broken   bool // the answer broke off after its beginning had been sent to the daemon
 	counted  bool // the provider counted the tokens
 	usage    llm.Usage
-	problem  string // why its count cannot be believed
+	problem  string // why its count is implausible
 }
 
-// charge returns what a request with an outcome was charged. Without a whole answer or a count that
-// can be, it may be the worst case.
+// charge returns the charge for a request with an outcome. Without a whole answer or a plausible
+// count, it may be the worst case.
 func (c *call) charge(o outcome) llm.Charge {
 	worst := c.worst()
 	out := llm.Charge{Usage: o.usage, Unpriced: c.unpriced}
@@ -44,7 +44,7 @@ func (c *call) charge(o outcome) llm.Charge {
 	return out
 }
 
-// wireAnswer has the parts of an answer, or of an event of a stream, that accounting needs.
+// wireAnswer has the parts of an answer or a stream event that accounting needs.
 type wireAnswer struct {
 	Usage   *json.RawMessage `json:"usage"` // nil for null
 	Choices []struct {
@@ -56,8 +56,7 @@ type wireAnswer struct {
 	Data []json.RawMessage `json:"data"` // of embeddings
 }
 
-// parseAnswer returns an empty answer for anything that is not JSON. Of fields with an unexpected
-// type it returns the zero value.
+// parseAnswer returns an empty answer for anything but JSON. Fields of an unexpected type are zero.
 func parseAnswer(data []byte) (a wireAnswer) {
 	err := json.Unmarshal(data, &a)
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !ok {
@@ -66,7 +65,7 @@ func parseAnswer(data []byte) (a wireAnswer) {
 	return a
 }
 
-// tally collects an answer.
+// tally collects a provider's answer.
 type tally struct {
 	call     *call
 	text     int // bytes
@@ -107,7 +106,7 @@ func (t *tally) add(a wireAnswer) {
 	t.vectors += len(a.Data)
 }
 
-// whole reports whether the answer ended by itself, so that it may be stored.
+// whole reports whether the answer is complete, so that it may be stored.
 func (t *tally) whole() bool { return !t.cut && t.ended() }
 
 func (t *tally) ended() bool {
@@ -117,7 +116,7 @@ func (t *tally) ended() bool {
 	return len(t.finished) > 0
 }
 
-// outcome estimates the tokens that the provider did not count, at four bytes each.
+// outcome estimates uncounted tokens at four bytes each.
 func (t *tally) outcome() outcome {
 	const bytesPerToken = 4
 	if !t.counted {

@@ -9,30 +9,30 @@ import (
 	"evalctl/internal/llm"
 )
 
-// replies counts the completions that the daemon has got to each request. A daemon that sends a
-// request again could not use the reply, so the same one would not help it: each stored reply is
-// sent once. It is safe for concurrent use.
+// replies counts the completions that the daemon has received for each request. A daemon that
+// repeats a request could not use the reply, so each stored reply is sent only once. It is safe for
+// concurrent use.
 type replies struct {
 	mu  sync.Mutex
 	got map[llm.CacheKey]int
 }
 
-// next returns the number of the reply to a request, from 0.
+// next returns the number of the next reply to a request, from 0.
 func (r *replies) next(request llm.CacheKey) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.got[request]
 }
 
-// sent notes that the daemon has got the n-th reply to a request. Requests at the same time get the
-// same one.
+// sent records that the daemon has received the n-th reply to a request. Concurrent requests get
+// the same reply.
 func (r *replies) sent(request llm.CacheKey, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.got[request] = max(r.got[request], n+1)
 }
 
-// cached answers from the cache, or else asks the provider.
+// cached answers from the cache or else asks the provider.
 func (g *Gateway) cached(w http.ResponseWriter, r *http.Request, c *call, phase ledger.Phase) error {
 	cache := g.config.Cache
 	if cache == nil || cache.Mode() == llm.CacheOff {
@@ -86,8 +86,8 @@ func (g *Gateway) cached(w http.ResponseWriter, r *http.Request, c *call, phase 
 	return kept.replay(w, c)
 }
 
-// cacheKey is that of the n-th reply to a request. It is not that of the same request by evalctl
-// itself, whose reply is stored in another form.
+// cacheKey returns the key of the n-th reply to a request. It differs from the key of the same
+// request by evalctl itself, whose reply is stored in another form.
 func (g *Gateway) cacheKey(c *call, n int) (llm.CacheKey, error) {
 	return llm.NewCacheKey(g.config.Upstream.Provider, g.upstream, "gateway:"+c.path, c.body, n)
 }

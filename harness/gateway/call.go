@@ -12,11 +12,11 @@ import (
 	"evalctl/internal/llm"
 )
 
-// errUnbounded means that the cost of a request cannot be bounded, so that no cap can allow it.
+// errUnbounded means that a request's cost is unbounded, so that no cap can allow it.
 var errUnbounded = errors.New("the cost of a request has no known bound")
 
-// The output of a completion that sets no limit itself. Under a cap, the gateway adds this limit to
-// the request.
+// The output limits for completions without one. Under a cap, the gateway adds the limit to the
+// request.
 const (
 	DefaultMaxTokens          = 4096
 	DefaultReasoningMaxTokens = 16384
@@ -34,7 +34,7 @@ type call struct {
 	model   string
 	unnamed bool   // the daemon named no model
 	body    []byte // as sent to the provider
-	// stream is set for an event stream, wantsUsage if the caller asked for the event with the usage.
+	// stream is set for an event stream, and wantsUsage if the caller asked for the usage event.
 	stream, wantsUsage bool
 	outputTokens       int  // at most, of all choices
 	unlimited          bool // neither the caller nor a cap limits the output
@@ -47,16 +47,16 @@ type call struct {
 
 func (c *call) reader() io.Reader { return bytes.NewReader(c.body) }
 
-// worst returns the most that the request can cost: one token for each byte sent, since no
-// tokenizer produces more, and the limit of its output.
+// worst returns the maximum cost of the request: one token per byte sent, since no tokenizer
+// produces more, plus the output limit.
 func (c *call) worst() llm.USD { return c.price.Cost(c.most()) }
 
-// most returns the most tokens that the request can use.
+// most returns the maximum tokens of the request.
 func (c *call) most() llm.Usage {
 	return llm.Usage{InputTokens: len(c.body) + requestTokens, OutputTokens: c.outputTokens, Estimated: true}
 }
 
-// overrun says that a usage is more than the request can cost, empty if it is not.
+// overrun describes a usage above the request's maximum, empty if it is within.
 func (c *call) overrun(u llm.Usage) string {
 	most := c.most()
 	if c.unlimited {
@@ -65,9 +65,9 @@ func (c *call) overrun(u llm.Usage) string {
 	return u.Overrun(most, c.price)
 }
 
-// parse checks a request and adds what it lacks: model unless it names one, that a stream ends with
-// its usage, and under a cap that the output has a limit and that nothing else may cost more.
-// Everything else is sent as it came.
+// parse checks a request and completes it: the model if missing, the usage at the end of a stream
+// and, under a cap, an output limit; under a cap, it rejects anything of unbounded cost. The rest
+// is sent unchanged.
 func parse(path string, body []byte, model string, capped bool) (*call, error) {
 	fields, err := topLevel(body)
 	if err != nil {
@@ -100,7 +100,7 @@ func parse(path string, body []byte, model string, capped bool) (*call, error) {
 	return c, c.edit(fields, add)
 }
 
-// nameModel sets the model, and adds it if the request names none.
+// nameModel sets the model, and adds the default to a request without one.
 func (c *call) nameModel(fields map[string]json.RawMessage, model string, add map[string]json.RawMessage) error {
 	if given(fields, "model") && json.Unmarshal(fields["model"], &c.model) != nil {
 		return refuse(http.StatusBadRequest, "bad_request", `"model" is not a text`)
@@ -152,13 +152,13 @@ func topLevel(body []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// given reports whether a field has a value other than null.
+// given reports whether a field has a value besides null.
 func given(fields map[string]json.RawMessage, name string) bool {
 	value, ok := fields[name]
 	return ok && string(value) != "null"
 }
 
-// limitOutput sets outputTokens, and under a cap adds the limit if the request has none.
+// limitOutput sets outputTokens, and under a cap adds the limit to a request without one.
 func (c *call) limitOutput(fields map[string]json.RawMessage, capped bool, add map[string]json.RawMessage) error {
 	limit := 0
 	for _, name := range []string{"max_tokens", "max_completion_tokens"} {
@@ -208,7 +208,7 @@ func (c *call) askUsage(fields, add map[string]json.RawMessage) error {
 	return err
 }
 
-// edit puts fields into the body, before the others if they are new.
+// edit inserts fields into the body, new ones before the others.
 func (c *call) edit(fields, add map[string]json.RawMessage) error {
 	replaces := len(fields) == 0 // which leaves nothing to put fields before
 	for name, value := range add {

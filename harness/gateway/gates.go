@@ -11,26 +11,26 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Models are those that a daemon calls through its gateways.
+// Models are the models that a daemon calls through its gateways.
 type Models struct {
-	// Upstream is the provider to which calls are sent, nil if none are expected. Completion is the
-	// model of completions that name none, "" if such requests are refused.
+	// Upstream is the provider of completions, nil if none are expected. Completion is the default
+	// model; if it is "", requests without a model are refused.
 	Upstream   *llm.Config
 	Completion string
-	// Embedding is the model that embeds and its provider, nil for none.
+	// Embedding is the embedding model and its provider, nil for none.
 	Embedding *llm.Config
 }
 
-// Gates are the gateways of a daemon. The zero value has none: it is that of a daemon that was
-// running already. It is safe for concurrent use once Open has returned.
+// Gates are the gateways of a daemon. The zero value has none, for a daemon that was already
+// running. It is safe for concurrent use once Open has returned.
 type Gates struct {
 	list        []*Gateway
 	environment []string
 	phase       atomic.Value // the ledger.Phase for which the daemon's completions are
 
-	// What follows keeps the filling of brains and the asking of questions apart, so that each call of
-	// the daemon to its models is counted for the right phase. It is not needed without completions,
-	// because embeddings are a phase of their own.
+	// The fields below keep filling brains and asking questions apart, so that each model call of
+	// the daemon is counted for the right phase. Without completions this is not needed, because
+	// embeddings have a phase of their own.
 	completions bool
 	mu          sync.Mutex
 	changed     *sync.Cond
@@ -38,9 +38,9 @@ type Gates struct {
 	waiting     map[ledger.Phase]int
 }
 
-// Open starts the gateways of a daemon that calls m: one, unless embeddings have a provider or a
-// key of their own. shared has what they have in common, without Upstream, Model, Embedding and
-// Phase. The caller must close g, also after an error.
+// Open starts the gateways of a daemon that calls m: one, or two if embeddings have a different
+// provider or key. shared is their common configuration, without Upstream, Model, Embedding and
+// Phase. The caller must close g, even after an error.
 func (g *Gates) Open(shared Config, m Models) error {
 	g.changed, g.waiting = sync.NewCond(&g.mu), map[ledger.Phase]int{}
 	g.phase.Store(ledger.Ingest)
@@ -71,7 +71,7 @@ func (g *Gates) Open(shared Config, m Models) error {
 	return nil
 }
 
-// start starts a gateway, which the variables with a prefix have the daemon use.
+// start starts a gateway. Variables with this prefix point the daemon to it.
 func (g *Gates) start(c Config, prefix string) error {
 	started, err := Start(c)
 	if err == nil {
@@ -81,24 +81,24 @@ func (g *Gates) start(c Config, prefix string) error {
 	return err
 }
 
-// pass adds the variables with a prefix that have the daemon use a gateway.
+// pass adds variables with this prefix that point the daemon to a gateway.
 func (g *Gates) pass(to *Gateway, prefix string) {
 	g.environment = append(g.environment, prefix+"_BASE_URL="+to.URL(), prefix+"_API_KEY="+to.Key())
 }
 
-// sameEndpoint reports whether requests go to the same URL with the same key.
+// sameEndpoint reports whether both use the same URL and key.
 func sameEndpoint(a, b llm.Config) bool {
 	urlA, keyA, errA := a.Endpoint()
 	urlB, keyB, errB := b.Endpoint()
 	return errA == nil && errB == nil && urlA == urlB && keyA == keyB
 }
 
-// Environment returns the variables that have the daemon use the gateways, NAME=VALUE.
+// Environment returns the variables, as NAME=VALUE, that point the daemon to the gateways.
 func (g *Gates) Environment() []string { return g.environment }
 
-// Enter says what the daemon's completions are for until the caller leaves, and waits before until
-// nothing of another phase is in progress. Who waits for the other phase is let in first, so that
-// neither waits for ever.
+// Enter starts a phase of the daemon's completions until leave is called, after waiting until no
+// other phase is in progress. Callers waiting for the other phase go first, so that neither waits
+// for ever.
 func (g *Gates) Enter(phase ledger.Phase) (leave func()) {
 	if !g.completions {
 		g.phase.Store(phase)
@@ -121,7 +121,7 @@ func (g *Gates) Enter(phase ledger.Phase) (leave func()) {
 	}
 }
 
-// others reports whether somebody waits for another phase. g.mu must be held.
+// others reports whether a caller waits for another phase. g.mu must be held.
 func (g *Gates) others(phase ledger.Phase) bool {
 	for other, n := range g.waiting {
 		if other != phase && n > 0 {
@@ -131,7 +131,8 @@ func (g *Gates) others(phase ledger.Phase) bool {
 	return false
 }
 
-// Err returns the Gateway.Err of the first gateway that has one. The run cannot go on then.
+// Err returns the first gateway's Gateway.Err that is not nil. The run cannot continue after an
+// error.
 func (g *Gates) Err() error {
 	for _, gate := range g.list {
 		if err := gate.Err(); err != nil {
@@ -141,8 +142,8 @@ func (g *Gates) Err() error {
 	return nil
 }
 
-// Watch returns a context that ends when a gateway has rejected a call, with the reason as its
-// cause: a daemon may try again for ever.
+// Watch returns a context that ends with the reason when a gateway rejects a call, because a daemon
+// may retry for ever.
 func (g *Gates) Watch(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	for _, gate := range g.list {
@@ -157,7 +158,7 @@ func (g *Gates) Watch(parent context.Context) (ctx context.Context, stop func())
 	return ctx, func() { cancel(nil) }
 }
 
-// Requests returns what the daemon asked of its models, ok false without gateways.
+// Requests returns the daemon's model requests, ok false without gateways.
 func (g *Gates) Requests() (sum result.ModelRequests, ok bool) {
 	for _, gate := range g.list {
 		sum = sum.Plus(gate.Requests())
@@ -165,7 +166,7 @@ func (g *Gates) Requests() (sum result.ModelRequests, ok bool) {
 	return sum, len(g.list) > 0
 }
 
-// Close stops the gateways, as Gateway.Close does.
+// Close closes the gateways, see Gateway.Close.
 func (g *Gates) Close() error {
 	var errs []error
 	for _, gate := range g.list {

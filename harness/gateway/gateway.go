@@ -1,9 +1,9 @@
 // Package gateway is an OpenAI-compatible server between a daemon and the provider of its models.
-// It keeps what the daemon spends under the cap of a ledger, and can answer from a cache.
+// It keeps the daemon's spending under the cap of a ledger, and can answer from a cache.
 //
-// A started daemon gets the gateway's URL and key in place of the provider's, so it never has the
-// real key. The gateway listens on the loopback interface only, and rejects callers without its
-// random key. It retries nothing: statuses such as 429 reach the daemon with their Retry-After.
+// A started daemon receives the gateway's URL and key instead of the provider's, so it never has
+// the real key. The gateway listens on the loopback interface only, and rejects callers without its
+// random key. It does not retry: statuses such as 429 reach the daemon with their Retry-After.
 package gateway
 
 import (
@@ -23,24 +23,24 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Config configures a gateway. Cache may be nil, Fresh, Model and Embedding may be
-// zero; all other fields are required.
+// Config configures a gateway. Cache may be nil; Fresh, Model and Embedding may be zero; all other
+// fields are required.
 type Config struct {
-	// Upstream is the provider to which requests are sent. Its Model is not used.
+	// Upstream is the provider. Its Model is not used.
 	Upstream llm.Config
 	Ledger   ledger.Books
 	Prices   llm.Prices
 	Cache    *llm.Cache
-	// Fresh is set if the daemon could not use what it got for ledger.Ingest the last time: stored
-	// replies are replaced by new ones in that phase.
+	// Fresh is set if the daemon could not use its last replies for ledger.Ingest: in this phase,
+	// stored replies are replaced by new ones.
 	Fresh bool
-	// Model and Embedding are the models of completions and of embeddings that name none. If one is
-	// empty, such requests are refused.
+	// Model and Embedding are the default models of completions and embeddings. If empty, requests
+	// without a model are refused.
 	Model, Embedding string
-	// Arm is the arm of the replay that pays.
+	// Arm is the paying arm of the replay.
 	Arm string
-	// Phase returns what completions are for now. Embeddings are always of phase Embed. It is called
-	// concurrently.
+	// Phase returns the current phase of completions. Embeddings always have the phase Embed. It
+	// must be safe for concurrent use.
 	Phase func() ledger.Phase
 	Log   *slog.Logger
 }
@@ -102,17 +102,17 @@ func Start(c Config) (*Gateway, error) {
 // URL returns the base URL for the daemon, such as "http://127.0.0.1:40123/v1".
 func (g *Gateway) URL() string { return "http://" + g.addr + "/v1" }
 
-// Key returns the key that callers must send as a bearer token. It is worth nothing elsewhere.
+// Key returns the key that callers must send as a bearer token. It is valid only for this gateway.
 func (g *Gateway) Key() string { return g.key }
 
-// Failed returns a channel that is closed once a request was rejected for a reason that Err
-// returns. A run cannot go on then.
+// Failed returns a channel that is closed once a request was rejected with an Err. The run cannot
+// continue then.
 func (g *Gateway) Failed() <-chan struct{} { return g.failed }
 
-// Err returns why a request was rejected: it wraps llm.ErrBudgetExceeded if the cap does not allow
-// it, and llm.ErrNotCached if the cache has no reply and nothing may be sent. Other reasons are a
-// model without a known price, a request whose cost has no bound, and a ledger that cannot be
-// written. It returns nil if there was none.
+// Err returns why a request was rejected, or nil. It wraps llm.ErrBudgetExceeded if the cap does
+// not allow the request, and llm.ErrNotCached if the cache has no reply and nothing may be sent.
+// Other reasons are a model without a known price, a request of unbounded cost, and a ledger that
+// cannot be written.
 func (g *Gateway) Err() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -129,8 +129,8 @@ func (g *Gateway) fail(err error) {
 	}
 }
 
-// Close stops the gateway. Requests in progress are cancelled and settled before it returns, so
-// that the ledger can be closed after it. It may be called more than once.
+// Close stops the gateway. It cancels and settles requests in progress before it returns, so that
+// the ledger can be closed next. It may be called more than once.
 func (g *Gateway) Close() error {
 	g.mu.Lock()
 	g.closed = true
@@ -143,7 +143,7 @@ func (g *Gateway) Close() error {
 	return err
 }
 
-// enter reports whether a request may begin. It must end with running.Done.
+// enter reports whether a request may begin. The request must end with running.Done.
 func (g *Gateway) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

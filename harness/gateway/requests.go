@@ -10,22 +10,22 @@ import (
 	"evalctl/internal/printable"
 )
 
-// What is kept of requests that fail: the number of different paths and statuses, and the length of
-// a path in bytes. A daemon may send anything.
+// Limits on recorded failures, since a daemon may send anything: the number of distinct paths and
+// statuses, and the length of a path in bytes.
 const (
 	maxRefused = 20
 	maxPath    = 120
 )
 
-// requests counts what the daemon sends. It is safe for concurrent use.
+// requests counts the daemon's requests. It is safe for concurrent use.
 type requests struct {
 	mu      sync.Mutex
 	sums    result.ModelRequests
 	refused map[result.RefusedRequests]int // by the path and the status
 }
 
-// Requests returns the requests so far that have ended. Those of other callers, who do not know the
-// gateway's key, are among the refused ones.
+// Requests returns the requests that have ended so far. Requests from callers without the gateway's
+// key count as refused.
 func (g *Gateway) Requests() result.ModelRequests {
 	q := &g.requests
 	q.mu.Lock()
@@ -40,7 +40,7 @@ func (g *Gateway) Requests() result.ModelRequests {
 	return out
 }
 
-// add counts a request to a path, which ended with a status, 0 if the answer broke off.
+// add counts a request to a path that ended with a status, 0 if the answer broke off.
 func (q *requests) add(path string, status int, phase ledger.Phase) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -74,8 +74,8 @@ func (q *requests) withoutModel() {
 	q.sums.WithoutModel++
 }
 
-// endpoint returns the path below the base URL, which daemons join to "/v1" again, or cut off. Of a
-// path that is not served it returns what is kept of it, and ok false.
+// endpoint returns the path below the base URL. Daemons may repeat or omit the "/v1". For an
+// unknown path, ok is false and the path is shortened for the record.
 func endpoint(path string) (_ string, ok bool) {
 	words := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 	for len(words) > 0 && words[0] == "v1" {
@@ -91,7 +91,7 @@ func endpoint(path string) (_ string, ok bool) {
 	return printable.Prefix(path, maxPath-len("…")) + "…", false
 }
 
-// statusWriter notes the status of a response.
+// statusWriter records the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	status int

@@ -19,11 +19,11 @@ const (
 	writeTimeout = 30 * time.Second
 )
 
-// passed are the headers of a response that the daemon gets.
+// passed are the response headers that are passed on to the daemon.
 var passed = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "X-Request-Id"}
 
-// send sends a request with the provider's key and passes its answer on. An error other than a
-// *refusal is that of the context.
+// send sends a request with the provider's key and passes on the answer. An error is a *refusal or
+// the context's.
 func (g *Gateway) send(w http.ResponseWriter, r *http.Request, c *call, out *http.Request) (outcome, error) {
 	httpclient.Identify(out, "evalctl", g.secret)
 	if accept := r.Header.Get("Accept"); accept != "" {
@@ -62,9 +62,8 @@ func (g *Gateway) unusable(what string, cause error) *refusal {
 	return refuse(http.StatusBadGateway, "upstream", "the model provider %s %s: %v", g.upstream, what, cause)
 }
 
-// passRefusal passes on an error of the provider. One that counts tokens was charged for them. A
-// gateway that timed out or an engine that failed may already have been charged for; other rejected
-// requests were not.
+// passRefusal passes on a provider's error. If it counts tokens, they were charged. A gateway
+// timeout or a failed engine may have been charged; other rejected requests were not.
 func (g *Gateway) passRefusal(w http.ResponseWriter, c *call, res *http.Response) outcome {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // what there is
 	if g.secret != "" {
@@ -82,7 +81,7 @@ func (g *Gateway) passRefusal(w http.ResponseWriter, c *call, res *http.Response
 	return outcome{rejected: status < http.StatusInternalServerError || status == http.StatusServiceUnavailable}
 }
 
-// passAnswer passes on an answer that is no stream, once it is complete.
+// passAnswer passes on a complete answer that is not a stream.
 func (g *Gateway) passAnswer(w http.ResponseWriter, c *call, res *http.Response) (outcome, error) {
 	body, err := httpclient.ReadBody(res, maxAnswer)
 	if err != nil {
@@ -103,7 +102,7 @@ func (g *Gateway) passAnswer(w http.ResponseWriter, c *call, res *http.Response)
 	return o, nil
 }
 
-// cachedAnswer is what is stored of an answer.
+// cachedAnswer is a stored answer.
 type cachedAnswer struct {
 	ContentType  string    `json:"content_type"`
 	Body         string    `json:"body"` // of a stream: its events as the provider sent them
@@ -118,7 +117,7 @@ func newCachedAnswer(contentType string, body []byte, t *tally) cachedAnswer {
 	return cachedAnswer{contentType, string(body), u.InputTokens, u.OutputTokens, u.Estimated, time.Now().UTC()}
 }
 
-// outcome returns that of the request that was paid for.
+// outcome returns the outcome of the original paid request.
 func (a cachedAnswer) outcome(c *call) outcome {
 	u := llm.Usage{InputTokens: a.InputTokens, OutputTokens: a.OutputTokens, Estimated: a.Estimated}
 	if u.InputTokens == 0 { // nobody counted

@@ -24,7 +24,7 @@ const (
 	models      = "/models"
 )
 
-// refusal is a request that the gateway answers with an error of its own.
+// refusal is a request that the gateway rejects with its own error.
 type refusal struct {
 	status  int
 	code    string
@@ -94,8 +94,8 @@ func (g *Gateway) answer(w *statusWriter, r *http.Request, path string, known bo
 	g.rejected(err).write(w)
 }
 
-// rejected records an error that ends the run, and returns the response for it. SDKs repeat neither
-// of its statuses, except 500.
+// rejected records an error that ends the run, and returns the response for it. SDKs do not retry
+// its statuses, except 500.
 func (g *Gateway) rejected(err error) *refusal {
 	g.fail(err)
 	switch {
@@ -133,7 +133,7 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request, path string, kno
 	return g.call(w, r, path, phase)
 }
 
-// list answers with the arm's models, so that a daemon that chooses one chooses these.
+// list answers with the arm's models, so that a daemon that chooses one chooses among these.
 func (g *Gateway) list(w http.ResponseWriter) error {
 	type model struct {
 		ID     string `json:"id"`
@@ -193,7 +193,7 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request, path string, phas
 	return g.cached(w, r, c, phase)
 }
 
-// ask reserves the worst case, asks the provider, and settles with what it counted.
+// ask reserves the worst case, asks the provider, and settles with its token count.
 func (g *Gateway) ask(w http.ResponseWriter, r *http.Request, c *call) error {
 	out, err := http.NewRequestWithContext(r.Context(), http.MethodPost, g.upstream+c.path, c.reader())
 	if err != nil {

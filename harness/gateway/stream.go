@@ -13,9 +13,8 @@ const maxEvent = 16 << 20
 
 var errEventSize = errors.New("an event is too large")
 
-// passStream passes on the events of a stream as they arrive, comments included. The event with the
-// usage is left out if the daemon did not ask for it: it has no choices, which some clients do not
-// expect.
+// passStream passes on stream events as they arrive, including comments. It omits the usage event
+// unless the daemon asked for it, because some clients do not expect an event without choices.
 func passStream(w http.ResponseWriter, c *call, body io.Reader) outcome {
 	rc := http.NewResponseController(w)
 	r := bufio.NewReader(body)
@@ -40,7 +39,7 @@ func passStream(w http.ResponseWriter, c *call, body io.Reader) outcome {
 		if err == nil {
 			continue
 		}
-		// A daemon may disconnect at [DONE], after which nothing comes.
+		// A daemon may disconnect at [DONE], the last event.
 		whole := done || errors.Is(err, io.EOF) && t.ended()
 		if whole && c.keep != nil && t.whole() && len(all) <= maxEvent {
 			c.keep(newCachedAnswer("text/event-stream", all, t))
@@ -49,15 +48,15 @@ func passStream(w http.ResponseWriter, c *call, body io.Reader) outcome {
 	}
 }
 
-// streamOutcome: a stream that is not whole is charged by its usage if that had arrived.
+// streamOutcome charges an incomplete stream by its usage if that has arrived.
 func streamOutcome(t *tally, whole bool, end error) outcome {
 	o := t.outcome()
 	o.ended, o.broken = whole, !whole && !errors.Is(end, io.EOF)
 	return o
 }
 
-// readBlock returns the next lines up to a blank one, as they came. The last block may be without
-// one.
+// readBlock returns the next lines up to and including a blank one, unchanged. The last block may
+// lack the blank line.
 func readBlock(r *bufio.Reader) ([]byte, error) {
 	var block []byte
 	for {
@@ -75,14 +74,14 @@ func readBlock(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// atLineStart reports whether line, the end of block, begins a line of it.
+// atLineStart reports whether line, the end of block, starts at a line start.
 func atLineStart(block, line []byte) bool {
 	before := block[:len(block)-len(line)]
 	return len(before) == 0 || before[len(before)-1] == '\n'
 }
 
-// parseBlock returns the answer in an event, and whether it is the last one, [DONE]. Other events
-// are empty.
+// parseBlock returns the answer in an event, and whether the event is the last one, [DONE]. Other
+// events are empty.
 func parseBlock(block []byte) (a wireAnswer, done bool) {
 	var data []byte
 	for line := range bytes.Lines(block) {

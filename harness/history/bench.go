@@ -9,21 +9,21 @@ import (
 	"evalctl/harness/key"
 )
 
-// Load is what a bench found of one operation of a target. For a search for the highest rate, Op is
+// Load has a bench's figures for one operation of a target. In a search for the highest rate, Op is
 // the mix and only Rate is known.
 type Load struct {
 	Target    string `json:"target"`
 	Op        string `json:"op"`
 	Arrival   string `json:"arrival"` // such as 8 clients or 200/s
 	Documents int    `json:"documents"`
-	// Rate is how many requests succeeded a second.
+	// Rate is the number of successful requests per second.
 	Rate *record.Quantity `json:"rate"`
-	// The times are in milliseconds, nil if there were too few requests. NullP99 is that of the
-	// null daemon: what the machine was like.
+	// Times are in milliseconds, nil if there were too few requests. NullP99 is the null daemon's
+	// p99, which shows the state of the machine.
 	P50     *record.Quantity `json:"p50_ms"`
 	P99     *record.Quantity `json:"p99_ms"`
 	NullP99 *record.Quantity `json:"null_p99_ms"`
-	// Daemon is the version that the target reported.
+	// Daemon is the version reported by the target.
 	Daemon string `json:"daemon,omitempty"`
 }
 
@@ -63,7 +63,7 @@ func newLoad(f *record.File, target int, op, arrival string, documents int) Load
 	return Load{Target: t.Name, Op: op, Arrival: arrival, Documents: documents, Daemon: t.Daemon.Version}
 }
 
-// nullP99 returns the p99 of the null daemon for an operation at a stage, nil if it is not known.
+// nullP99 returns the null daemon's p99 for an operation at a stage, nil if unknown.
 func nullP99(f *record.File, stage int, op string) *record.Quantity {
 	for _, s := range f.Summaries {
 		for _, o := range s.Ops {
@@ -92,9 +92,9 @@ type BenchNight struct {
 	Load
 }
 
-// BenchLines returns the lines of the complete benches among entries, which are the newest first,
-// each with its last nights, of which there may be any number if last is 0. Only benches that did
-// the same work are on one line.
+// BenchLines returns the lines of the complete benches among entries, which must be sorted newest
+// first. Each line has its last nights, or all if last is 0. A line contains only benches that did
+// the same work.
 func BenchLines(entries []*Entry, last int) []*BenchLine {
 	type series struct{ measure, target, op, arrival, documents string }
 	bySeries, lines := map[series]*BenchLine{}, []*BenchLine{} // not null, as JSON

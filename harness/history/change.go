@@ -5,28 +5,28 @@ import (
 	"evalctl/internal/stats"
 )
 
-// Test is the test for changes of the pass rate: a change lasts three nights or longer, and a line
-// without any has one with a probability of at most 2%.
+// Test detects changes of the pass rate. A change lasts at least three nights; a line without
+// changes shows one with a probability of at most 2%.
 var Test = stats.ChangeTest{MinSegment: 3, Alpha: 0.02, Resamples: 1999, Seed: 1}
 
-// Change is a night from which on the pass rate was another.
+// Change is a night from which the pass rate was different.
 type Change struct {
-	// Date is that of the first night after the change.
+	// Date is the first night after the change.
 	Date string `json:"date"`
-	// Before and After are the pass rates of all questions of the nights on both sides, up to the next
-	// change. NightsBefore and NightsAfter count these nights.
+	// Before and After are the pass rates over all questions of the nights on each side, up to the
+	// next change. NightsBefore and NightsAfter count these nights.
 	Before       float64 `json:"before"`
 	After        float64 `json:"after"`
 	NightsBefore int     `json:"nights_before"`
 	NightsAfter  int     `json:"nights_after"`
-	// P is the probability of a change this clear in nights without one (stats.ChangePoints).
+	// P is the probability of so clear a change without a real one (stats.ChangePoints).
 	P float64 `json:"p"`
-	// Changed are the keys of the identity that differ from the last night before that has a score.
-	// It is empty if nothing that a result records has changed.
+	// Changed are the identity keys that differ from the last night before with a score. It is
+	// empty if nothing recorded in results has changed.
 	Changed []string `json:"changed"`
 }
 
-// changesOf returns the changes of the pass rate. Nights without a score are left out.
+// changesOf returns the changes of the pass rate. Nights without a score are ignored.
 func changesOf(nights []Night) []Change {
 	var scored []Night
 	var passed, total []int

@@ -1,8 +1,8 @@
-// Package history reads a folder of results: what was measured when, how the pass rate of one thing
-// went from night to night, where it changed, and which questions broke or became flaky.
+// Package history reads a folder of results: what was measured when, how a pass rate developed from
+// night to night, where it changed, and which questions broke or became flaky.
 //
-// A folder has the form that evalctl writes, <root>/<date>/<name>.json, in which replays of several
-// arms have folders of their own. Nothing in the folder is written.
+// A folder has the layout that evalctl writes, <root>/<date>/<name>.json; replays of several arms
+// have subfolders. The folder is never written to.
 package history
 
 import (
@@ -14,10 +14,10 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Kind is what wrote a file.
+// Kind is the kind of a file.
 type Kind string
 
-// The kinds of JSON files. Only runs and replays have a Result, and benches Loads.
+// The kinds of JSON files. Only runs and replays have a Result, and only benches have Loads.
 const (
 	Run         Kind = "run"
 	Replay      Kind = "replay"
@@ -30,17 +30,17 @@ const (
 // Entry is one measurement. Its strings come from files and must be escaped in every output.
 type Entry struct {
 	Kind Kind `json:"kind"`
-	// Name is that of what was measured: the SDK, or the arm of a replay.
+	// Name is the measured SDK, or the arm of a replay.
 	Name string `json:"name"`
-	// Path is that of the file. Copies are files with the same measurement, or with an earlier part
+	// Path is the entry's file. Copies are other files with the same measurement or an earlier part
 	// of it: a run that was stopped and resumed is one measurement.
 	Path       string    `json:"path"`
 	Copies     []string  `json:"copies,omitempty"`
 	StartedAt  time.Time `json:"started_at"`
 	FinishedAt time.Time `json:"finished_at"`
 
-	// The remaining keys are zero for other kinds than Run and Replay. Dataset is the path of the
-	// questions, Selection describes those that were asked if they were not all.
+	// The remaining keys are zero except for runs and replays. Dataset is the path of the
+	// questions. Selection describes the questions asked, empty for all.
 	Dataset       string          `json:"dataset,omitempty"`
 	DatasetSHA256 string          `json:"dataset_sha256,omitempty"`
 	Selection     string          `json:"selection,omitempty"`
@@ -50,36 +50,36 @@ type Entry struct {
 	Total         int             `json:"total"`
 	Passed        int             `json:"passed"`
 	PassRate      *float64        `json:"pass_rate"`
-	// Interval is that of PassRate, as result.Result.Believed returns it.
+	// Interval is the interval of PassRate, from result.Result.Believed.
 	Interval *result.Interval `json:"pass_rate_interval"`
 	Verdict  result.Verdict   `json:"verdict,omitempty"`
 	Stopped  result.Stop      `json:"stopped,omitempty"`
 	SpentUSD llm.USD          `json:"spent_usd"`
-	// Unpriced is set if SpentUSD lacks what models cost whose price is not known.
+	// Unpriced is set if SpentUSD lacks the cost of models without a known price.
 	Unpriced bool `json:"unpriced,omitempty"`
 
-	// Loads are what a bench found.
+	// Loads are the figures of a bench.
 	Loads []Load `json:"loads,omitempty"`
 
-	// measure is what the entry has in common with others on one line, and missing what of it is not
-	// recorded, of a run, a replay or a bench.
+	// measure has the settings that entries on a line have in common, and missing those of them
+	// that are not recorded, for a run, a replay or a bench.
 	measure map[string]string
 	missing []string
 
-	// Result is nil for other kinds than Run and Replay. It is shared and must not be changed.
+	// Result is nil except for runs and replays. It is shared and must not be modified.
 	Result *result.Result `json:"-"`
 }
 
 // Date returns the day of the measurement in UTC, as time.DateOnly.
 func (e *Entry) Date() string { return e.StartedAt.UTC().Format(time.DateOnly) }
 
-// Scored reports whether the pass rate says something about what was measured: the questions were
-// finished, and not too many of them were lost. A run that stopped can have failed without a score.
+// Scored reports whether the pass rate is meaningful: all questions finished, and not too many were
+// lost. A run that stopped can have failed without a score.
 func (e *Entry) Scored() bool {
 	return e.PassRate != nil && e.Stopped == "" && e.Verdict.Scores()
 }
 
-// VerdictText returns the verdict for people, or why the run stopped. It is empty without either.
+// VerdictText returns the verdict in words, or why the run stopped. It is empty without either.
 func (e *Entry) VerdictText() string {
 	if e.Stopped != "" {
 		return strings.ReplaceAll(string(e.Stopped), "_", " ")

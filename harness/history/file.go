@@ -12,7 +12,7 @@ import (
 	"evalctl/internal/jsonstream"
 )
 
-// file is what a JSON file contains. entry is nil for files that are no measurement.
+// file is the content of a JSON file. entry is nil unless it is a measurement.
 type file struct {
 	kind  Kind
 	entry *Entry
@@ -20,7 +20,7 @@ type file struct {
 	gone  bool
 }
 
-// readFile reads a JSON file except for the questions in it.
+// readFile reads a JSON file without its questions.
 func readFile(path string) file {
 	if result.KindOfFile(path) == result.BenchFile {
 		f, err := record.Outline(path)
@@ -54,7 +54,7 @@ func readFile(path string) file {
 	return file{kind: Other}
 }
 
-// keys are what the top level of a JSON file says about its kind.
+// keys are the top-level keys of a JSON file that identify its kind.
 type keys struct {
 	SDK                   string
 	StartedAt, FinishedAt time.Time
@@ -106,7 +106,7 @@ func readKeys(path string) (k keys) {
 		}
 		text, err := stream.Value()
 		if err == nil {
-			_ = json.Unmarshal(text, to) // a value of another type is not what is looked for
+			_ = json.Unmarshal(text, to) // a value of another type is ignored
 		}
 		return err
 	})

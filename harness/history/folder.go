@@ -18,39 +18,38 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// Folder is what a folder of results contains.
+// Folder is the content of a folder of results.
 type Folder struct {
 	Root string `json:"root"`
-	// Entries are the runs, replays, sweeps and benches, the newest first.
+	// Entries are the runs, replays, sweeps and benches, newest first.
 	Entries []*Entry `json:"entries"`
-	// Journals are the paths of journals, which runs have until they are finished, in order.
+	// Journals are the sorted paths of journals, which exist until their runs are finished.
 	Journals []string `json:"journals"`
-	// Conformance and Others are the paths of JSON files that are no results, in order.
+	// Conformance and Others are the sorted paths of JSON files that are not results.
 	Conformance []string `json:"conformance"`
 	Others      []string `json:"others"`
-	// Unreadable are the files that claim to be results and are not, in order of the path.
+	// Unreadable are the bad result files, sorted by path.
 	Unreadable []Unreadable `json:"unreadable"`
 }
 
-// Unreadable is a file that could not be read. The reason names the file.
+// Unreadable is an unreadable file. The reason names the file.
 type Unreadable struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
 
-// depth is how many folders below the root are read: those of the days, and those of replays of
-// several arms.
+// depth is the number of folder levels below the root: days, and replays of several arms.
 const depth = 2
 
-// Reader reads a folder of results again and again. A file that has not changed is read once. It
-// is safe for concurrent use.
+// Reader reads a folder of results repeatedly and rereads only changed files. It is safe for
+// concurrent use.
 type Reader struct {
 	root  string
 	mu    sync.Mutex
 	known map[string]fileContent // by path
 }
 
-// fileContent is what a file contained.
+// fileContent is the cached content of a file.
 type fileContent struct {
 	info fs.FileInfo
 	file file
@@ -59,13 +58,12 @@ type fileContent struct {
 // NewReader returns a Reader of the folder root.
 func NewReader(root string) *Reader { return &Reader{root: root, known: map[string]fileContent{}} }
 
-// Read reads a folder of results once. See Reader.Read.
+// Read reads a folder once, see Reader.Read.
 func Read(root string, since time.Time) (*Folder, error) { return NewReader(root).Read(since) }
 
-// Read reads what the folder contains now. Folders below the root whose name is a date before
-// since, in UTC, are left out, and so are hidden files, files that are not regular, and links to
-// folders. The error is that of a root that cannot be listed; a file that cannot be read is part
-// of the result.
+// Read reads the current content of the folder. Subfolders named by a date before since, in UTC,
+// are skipped, and so are hidden files, irregular files, and links to folders. It returns an error
+// only if the root cannot be listed; unreadable files are part of the result.
 func (r *Reader) Read(since time.Time) (*Folder, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +109,7 @@ func (r *Reader) Read(since time.Time) (*Folder, error) {
 	return f, nil
 }
 
-// folderFile is a file of a folder. names are its further names that are hard links.
+// folderFile is a file in a folder. names are its other hard links.
 type folderFile struct {
 	path  string
 	info  fs.FileInfo
@@ -119,8 +117,7 @@ type folderFile struct {
 	names []string
 }
 
-// list returns the JSON files in dir and in the folders below it, in order, and collects the
-// journals.
+// list returns the sorted JSON files in dir and below, and collects the journals.
 func (f *Folder) list(dir string, level int, since time.Time) ([]folderFile, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -166,8 +163,8 @@ func (f *Folder) list(dir string, level int, since time.Time) ([]folderFile, err
 	return files, nil
 }
 
-// distinct returns each file once, with the first of its names, in order. A symbolic link to one of
-// the files is no name of it.
+// distinct returns each file once under its first name, in order. A symbolic link does not count as
+// a name.
 func distinct(files []folderFile) []folderFile {
 	type stamp struct{ size, changed int64 }
 	out := make([]folderFile, 0, len(files))
@@ -197,13 +194,13 @@ func distinct(files []folderFile) []folderFile {
 	return out
 }
 
-// before reports whether the name of a folder is a date before since.
+// before reports whether a folder's name is a date before since.
 func before(name string, since time.Time) bool {
 	_, err := time.Parse(time.DateOnly, name)
 	return err == nil && name < since.UTC().Format(time.DateOnly)
 }
 
-// Below returns a path of the folder as it is below its root.
+// Below returns a path relative to the folder's root.
 func (f *Folder) Below(path string) string {
 	if rel, err := filepath.Rel(f.Root, path); err == nil {
 		return rel
@@ -215,7 +212,7 @@ func (f *Folder) unreadable(path string, err error) {
 	f.Unreadable = append(f.Unreadable, Unreadable{path, err.Error()})
 }
 
-// add files what was read at path. It returns a new entry for a measurement.
+// add adds the content read at path, and returns a new entry if it is a measurement.
 func (f *Folder) add(path string, read file) *Entry {
 	switch {
 	case read.gone:
@@ -232,8 +229,8 @@ func (f *Folder) add(path string, read file) *Entry {
 	return nil
 }
 
-// unique returns one entry for each measurement, the newest first. Of several files with the same
-// one, the last state counts: the complete one, or else the one that was finished last.
+// unique returns one entry per measurement, newest first. Among several files the latest state
+// counts: the complete one, or else the one that finished last.
 func unique(all []*Entry) []*Entry {
 	entries := []*Entry{}
 	same := map[string]*Entry{}
@@ -257,7 +254,7 @@ func unique(all []*Entry) []*Entry {
 	return entries
 }
 
-// supersedes reports whether e is a later state of the run of o.
+// supersedes reports whether e is a later state of the same run as o.
 func (e *Entry) supersedes(o *Entry) bool {
 	if (e.Stopped == "") != (o.Stopped == "") {
 		return e.Stopped == ""
@@ -265,8 +262,8 @@ func (e *Entry) supersedes(o *Entry) bool {
 	return e.FinishedAt.After(o.FinishedAt)
 }
 
-// measurement identifies what was done once: two files with the same one are the same run, or parts
-// of it. A result that was scored again is another measurement.
+// measurement identifies a measurement: files with equal values are the same run or parts of it. A
+// rescored result is another measurement.
 func (e *Entry) measurement() string {
 	return fmt.Sprint(e.Kind, e.Name, e.StartedAt.UnixNano(), e.measure)
 }

@@ -10,30 +10,30 @@ import (
 	"evalctl/internal/figure"
 )
 
-// Line is one thing over time.
+// Line is a series of comparable results over time.
 type Line struct {
-	// Measure is what the results have in common, by the names of the settings (key.Trend). Everything
-	// else may change from night to night, and is what a line is about.
+	// Measure has the settings that the results have in common, by name (key.Trend). Everything
+	// else may change from night to night.
 	Measure map[string]string `json:"measure"`
-	// Missing are the settings that the only result of the line does not record, so that it is on no line
-	// with others.
+	// Missing are the unrecorded settings of a single result, which therefore shares its line with
+	// no other.
 	Missing []string `json:"not_recorded,omitempty"`
-	// Dataset and Selection describe the questions of the last night.
+	// Dataset and Selection describe the last night's questions.
 	Dataset   string `json:"dataset"`
 	Selection string `json:"selection,omitempty"`
-	// Nights are in order of the date. Every date is one on which something was measured.
+	// Nights are sorted by date. Dates without a measurement are absent.
 	Nights []Night `json:"nights"`
-	// Older is the number of nights before them that were left out.
+	// Older is the number of earlier nights that were left out.
 	Older int `json:"older"`
-	// Changes are where the pass rate changed, in order of the date.
+	// Changes are the changes of the pass rate, sorted by date.
 	Changes []Change `json:"changes"`
-	// Questions are those that broke, were fixed or are flaky, in this order. See ReadQuestions.
+	// Questions are the broken, fixed and flaky questions, in this order. See ReadQuestions.
 	Questions []Turn `json:"questions"`
-	// Unread are the nights whose questions could not be read.
+	// Unread are the nights with unreadable questions.
 	Unread []Unreadable `json:"unread"`
 }
 
-// Asked describes the questions, and how often each is asked.
+// Asked describes the questions and how many times each is asked.
 func (l *Line) Asked() string {
 	d := l.Last().Result.Identity.Dataset
 	text, repeats := figure.Count(d.Questions(), "question"), max(1, d.Repeats)
@@ -46,7 +46,7 @@ func (l *Line) Asked() string {
 	return text
 }
 
-// Alone says why the result of the line is on no line with others, empty if it may be.
+// Alone says why the line's result cannot share a line with others, empty if it can.
 func (l *Line) Alone() string {
 	if len(l.Missing) == 0 {
 		return ""
@@ -54,20 +54,20 @@ func (l *Line) Alone() string {
 	return fmt.Sprintf("it is on no line with others: it does not record %s", strings.Join(l.Missing, ", "))
 }
 
-// Night is the result of a date.
+// Night is the result for a date.
 type Night struct {
 	Date  string `json:"date"` // in UTC, as time.DateOnly
 	Entry *Entry `json:"result"`
-	// Others is the number of further results of the same date, which are not shown: the last one
-	// that is complete stands for the night, or else the last one.
+	// Others is the number of other results on the date, which are not shown. The last complete
+	// result represents the night, or else the last one.
 	Others int `json:"others,omitempty"`
-	// Changed are the keys of the identity, such as daemon.version, that differ from the night before.
+	// Changed are the identity keys, such as daemon.version, that differ from the night before.
 	Changed []string `json:"changed,omitempty"`
 }
 
-// Lines returns the lines of the results among entries, that with the latest result first, and each
-// with its last nights, of which there may be any number if last is 0. The changes are found in
-// these nights; the questions are not read.
+// Lines returns the lines of the results among entries, the line with the latest result first. Each
+// has its last nights, or all if last is 0. Changes are computed over these nights; questions are
+// not read.
 func Lines(entries []*Entry, last int) []*Line {
 	byMeasure := map[string]*Line{}
 	lines := []*Line{} // not null, as JSON
@@ -77,7 +77,7 @@ func Lines(entries []*Entry, last int) []*Line {
 		}
 		m := fmt.Sprint(e.measure)
 		if len(e.missing) > 0 {
-			m = e.Path // what is not recorded is never equal
+			m = e.Path // unrecorded values are never equal
 		}
 		l := byMeasure[m]
 		if l == nil {
@@ -95,7 +95,7 @@ func Lines(entries []*Entry, last int) []*Line {
 	return lines
 }
 
-// add adds a result that began after those that were added before.
+// add adds a result that started after all earlier ones.
 func (l *Line) add(e *Entry) {
 	if n := len(l.Nights); n > 0 && l.Nights[n-1].Date == e.Date() {
 		night := &l.Nights[n-1]

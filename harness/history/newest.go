@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Resolve returns the path of the result file that path means: a file itself, or the newest run or
-// replay of a folder, which the name latest in the folder means too.
+// Resolve returns the result file for a path: the file itself, or the newest run or replay in a
+// folder, also written as latest in the folder.
 func Resolve(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -24,7 +24,7 @@ func Resolve(path string) (string, error) {
 	return "", fmt.Errorf("%w; evalctl show list shows what there is", err)
 }
 
-// newest returns the path of the newest run or replay in a folder.
+// newest returns the newest run or replay in a folder.
 func newest(dir string) (string, error) {
 	f, err := Read(dir, time.Time{})
 	if err != nil {

@@ -11,23 +11,23 @@ import (
 	"evalctl/harness/result"
 )
 
-// TurnKind says how a question has turned.
+// TurnKind says how a question's outcome has changed.
 type TurnKind string
 
-// The kinds of turns. A question's nights are those that have a score and in which the question has
-// a verdict; an error is a verdict.
+// The kinds of turns. Only nights with a score in which the question has a verdict count; an error
+// is a verdict.
 const (
-	// Broke: it passed at least SteadyNights nights in a row, and has failed all RecentNights or more
-	// since.
+	// Broke means that the question passed at least SteadyNights nights in a row, and has failed in
+	// all RecentNights or more nights since.
 	Broke TurnKind = "broke"
-	// Fixed: the reverse.
+	// Fixed is the reverse of Broke.
 	Fixed TurnKind = "fixed"
-	// Flaky: it has turned from passing to failing or back at least FlakyTurns times, or passed some
-	// of its repeats and not others, and has not been steady for SettledNights since.
+	// Flaky means that the outcome has changed at least FlakyTurns times, or differed between
+	// repeats, and has not been steady for SettledNights since.
 	Flaky TurnKind = "flaky"
 )
 
-// What the kinds of turns require.
+// The thresholds for turns.
 const (
 	SteadyNights  = 3
 	RecentNights  = 2
@@ -35,32 +35,31 @@ const (
 	SettledNights = 7
 )
 
-// Turn is a question whose outcome is not what it was, or not always the same.
+// Turn is a question whose outcome has changed or varies.
 type Turn struct {
 	Kind TurnKind `json:"kind"`
 	ID   string   `json:"id"`
-	// Since is the date of the night from which on it is so: the first failure of a question that
-	// broke, the first pass of one that was fixed, the first turn of a flaky one.
+	// Since is the night when it began: the first failure of a broken question, the first pass of a
+	// fixed one, the first change of a flaky one.
 	Since string `json:"since"`
-	// Nights counts the nights since then, Before those directly before in which it was otherwise,
-	// or, for a flaky one, all before.
+	// Nights counts the nights from Since, and Before the nights directly before with the other
+	// outcome or, for a flaky question, all nights before.
 	Nights int `json:"nights"`
 	Before int `json:"before"`
-	// States has a sign for each night of the question: + passed, - not passed, ~ some repeats.
+	// States has a character for each night: + passed, - not passed, ~ some repeats.
 	States string `json:"states"`
-	// Dates are those of the nights of States.
+	// Dates are the nights of States.
 	Dates []string `json:"dates"`
 }
 
-// The signs of Turn.States.
+// The characters in Turn.States.
 const (
 	passed = '+'
 	failed = '-'
 	mixed  = '~'
 )
 
-// ReadQuestions reads the questions of all nights that have a score and sets l.Questions and
-// l.Unread.
+// ReadQuestions reads the questions of all nights with a score and sets l.Questions and l.Unread.
 func (l *Line) ReadQuestions() {
 	read := make([]map[string]rune, len(l.Nights))
 	errs := make([]error, len(l.Nights))
@@ -104,7 +103,7 @@ func (l *Line) ReadQuestions() {
 	})
 }
 
-// states returns the state of each question of a result file that has a verdict.
+// states returns the state of each judged question in a result file.
 func states(path string) (map[string]rune, error) {
 	r, err := result.Open(path)
 	if err != nil {
@@ -131,7 +130,7 @@ func states(path string) (map[string]rune, error) {
 	return out, nil
 }
 
-// judge sets the kind of a question by its states, and what follows from it.
+// judge sets the kind of a turn by its states, and the fields that depend on it.
 func (t *Turn) judge() {
 	last := t.States[len(t.States)-1]
 	recent := len(t.States) - len(strings.TrimRight(t.States, string(last)))
@@ -161,7 +160,7 @@ func (t *Turn) judge() {
 	}
 }
 
-// set sets the kind of a turn that happened in night i of the question.
+// set sets the kind of a turn that happened in the question's night i.
 func (t *Turn) set(kind TurnKind, i, before int) {
 	t.Kind, t.Since, t.Nights, t.Before = kind, t.Dates[i], len(t.Dates)-i, before
 	if kind == Flaky {

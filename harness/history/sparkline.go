@@ -7,23 +7,22 @@ import (
 	"strings"
 )
 
-// bars are the signs of a sparkline, from low to high. Missing has the sign noBar.
+// bars are the characters of a sparkline, from low to high. noBar stands for a missing value.
 var bars = []rune("▁▂▃▄▅▆▇█")
 
 const noBar = '·'
 
-// leastRange is the smallest range of rates that a sparkline shows, so that differences within the
-// noise look small.
+// leastRange is the minimum range of a sparkline, so that differences within the noise look small.
 const leastRange = 0.1
 
-// Sparkline has a sign for each rate, from ▁ for the lowest to █ for the highest, and a dot for one
-// that is not known. Low and High are the rates of ▁ and █, 0 without any rate.
+// Sparkline has a character for each rate, from ▁ for the lowest to █ for the highest, and a dot
+// for an unknown one. Low and High are the rates of ▁ and █, 0 without any rate.
 type Sparkline struct {
 	Signs     string
 	Low, High float64
 }
 
-// NewSparkline returns the sparkline of rates, which are nil if they are not known.
+// NewSparkline returns the sparkline of rates, nil if unknown.
 func NewSparkline(rates []*float64) (s Sparkline) {
 	var known []float64
 	for _, r := range rates {
@@ -51,7 +50,7 @@ func NewSparkline(rates []*float64) (s Sparkline) {
 	return s
 }
 
-// Scale says what the lowest and the highest sign mean.
+// Scale explains the lowest and the highest character.
 func (s Sparkline) Scale() string {
 	if s.High == 0 {
 		return "no night has a score"
@@ -59,7 +58,7 @@ func (s Sparkline) Scale() string {
 	return fmt.Sprintf("from %.2f (▁) to %.2f (█)", s.Low, s.High)
 }
 
-// Sparkline returns the sparkline of the nights. A night without a score has a dot.
+// Sparkline returns the sparkline of the nights, with a dot for a night without a score.
 func (l *Line) Sparkline() Sparkline {
 	var rates []*float64
 	for _, n := range l.Nights {

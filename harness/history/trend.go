@@ -1,18 +1,18 @@
 package history
 
-// Trend is how the results in a folder changed from night to night.
+// Trend shows how the results in a folder changed from night to night.
 type Trend struct {
 	Root  string  `json:"root"`
 	Lines []*Line `json:"lines"`
 	// Benches are the lines of benches.
 	Benches []*BenchLine `json:"benches"`
-	// LeftOut is the number of sweeps, reports of conformance and other JSON files.
+	// LeftOut is the number of sweeps, conformance reports and other JSON files.
 	LeftOut    int          `json:"left_out"`
 	Unreadable []Unreadable `json:"unreadable"`
 }
 
-// Trend returns the lines of the folder's results with their questions. Each has its last nights; 0
-// is all of them.
+// Trend returns the lines of the folder's results with their questions. Each has its last nights,
+// or all if last is 0.
 func (f *Folder) Trend(last int) Trend {
 	t := Trend{f.Root, Lines(f.Entries, last), BenchLines(f.Entries, last), len(f.Conformance) + len(f.Others), f.Unreadable}
 	for _, l := range t.Lines {

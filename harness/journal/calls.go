@@ -8,16 +8,16 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Calls are the judge's requests of a run that belong to the verdict of no question. The zero value
-// has none. It is not safe for concurrent use.
+// Calls are a run's judge requests that belong to no question's verdict. The zero value has none.
+// It is not safe for concurrent use.
 type Calls struct {
-	// open are those of the answers that have no grade yet, by question.
+	// open has the requests for answers without a grade, by question.
 	open  map[int][]result.JudgeCall
 	ended []result.JudgeCall
 }
 
-// Add counts a line. A request counts with its worst case until its outcome is known, and no longer
-// once the question has a grade, whose record includes it.
+// Add counts a line. A request counts with its worst case until its outcome is known. Once the
+// question is graded, its record includes the cost.
 func (c *Calls) Add(e Entry) {
 	switch e.Kind {
 	case KindAttempt:
@@ -38,13 +38,13 @@ func (c *Calls) Add(e Entry) {
 	}
 }
 
-// find returns the index of the request that a line settles among those of its question, -1 if
+// find returns the index, among its question's requests, of the request that a line settles, -1 if
 // there is none.
 func (c *Calls) find(e Entry) int {
 	return slices.IndexFunc(c.open[e.Index], func(was result.JudgeCall) bool { return was.Attempt == e.Call.Attempt })
 }
 
-// replaced counts the requests of a verdict that the question no longer has.
+// replaced counts the requests of a verdict that has been replaced.
 func (c *Calls) replaced(r *result.Record) {
 	if r.JudgeAttempts == 0 && r.JudgeUSD == 0 {
 		return
@@ -70,7 +70,7 @@ func (c *Calls) Unassigned() []result.JudgeCall {
 	return out
 }
 
-// usd returns what they cost.
+// usd returns the cost of the requests.
 func (c *Calls) usd() (sum llm.USD) {
 	for _, call := range c.Unassigned() {
 		sum = sum.Plus(call.USD)

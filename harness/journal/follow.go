@@ -15,13 +15,13 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// Follower reads how far the run of a journal is, while another process writes it. It opens the
-// file only to read it, and takes no lock, so it never disturbs the run. It is not safe for
-// concurrent use.
+// Follower reads the progress of a run from its journal while another process writes it. It opens
+// the file read-only and takes no lock, so it never disturbs the run. It is not safe for concurrent
+// use.
 type Follower struct {
 	path  string
 	info  os.FileInfo // of the file that was read
-	at    int64       // what has been read of it
+	at    int64       // the offset read so far
 	state Progress
 	slots []questionState
 }
@@ -33,34 +33,34 @@ type questionState struct {
 	passed             bool
 }
 
-// Progress is how far a run is.
+// Progress is the progress of a run.
 type Progress struct {
 	Identity  result.Identity
 	StartedAt time.Time
-	// Planned is the number of questions. Answered of them have an answer or an error, and Counts
-	// are the outcomes of those that need nothing more.
+	// Planned is the number of questions, and Answered how many have an answer or an error. Counts
+	// are the outcomes of finished questions.
 	Planned  int
 	Answered int
 	Counts   result.Counts
-	// Seeded is the number of brains that have their documents.
+	// Seeded is the number of brains with all their documents.
 	Seeded int
-	// Stopped is set if the run ended early, or finished with questions that may be tried again, and
+	// Stopped is set if the run ended early, or finished with questions that may be retried, and
 	// has not been resumed.
 	Stopped bool
-	// Failed are the last questions that did not pass, at most LastFailed, the last one first. Only
-	// ID, Outcome, Reason and Error are set.
+	// Failed are the most recent questions that did not pass, at most LastFailed, newest first.
+	// Only ID, Outcome, Reason and Error are set.
 	Failed []result.Record
-	// ChangedAt is when the last line was written.
+	// ChangedAt is the time of the last line.
 	ChangedAt time.Time
 }
 
-// LastFailed is the largest number of Progress.Failed.
+// LastFailed is the maximum length of Progress.Failed.
 const LastFailed = 20
 
-// NewFollower returns a Follower of the journal at path.
+// NewFollower follows the journal at path.
 func NewFollower(path string) *Follower { return &Follower{path: path} }
 
-// followedLine is what is read of a line. The rest of a record may be large.
+// followedLine has the parts of a line that are decoded. The rest of a record may be large.
 type followedLine struct {
 	Kind   string `json:"kind"`
 	Index  int    `json:"index"`
@@ -73,9 +73,9 @@ type followedLine struct {
 	} `json:"record"`
 }
 
-// Read reads the lines that were added since the last call. A line that is not complete yet is left
-// for the next one. The error names the file, and the offset of a line that is not one of a run; it
-// is fs.ErrNotExist once the run has finished and its journal was removed.
+// Read reads the lines added since the last call. An incomplete last line is left for the next
+// call. The error names the file and the offset of a bad line; it is fs.ErrNotExist once the run
+// has finished and its journal was removed.
 func (f *Follower) Read() (Progress, error) {
 	file, err := inputfile.Open(f.path, inputfile.Streamed)
 	if err != nil {
@@ -110,7 +110,7 @@ func (f *Follower) Read() (Progress, error) {
 	return f.state, nil
 }
 
-// accept adds a line to the state.
+// accept applies a line to the state.
 func (f *Follower) accept(line []byte) error {
 	if f.slots == nil {
 		return f.acceptStart(line)
@@ -148,8 +148,8 @@ func (f *Follower) accept(line []byte) error {
 	return nil
 }
 
-// reopen takes back the outcome of a question that is tried again. That of the line says whether it
-// has an answer already.
+// reopen undoes the outcome of a question that is retried. outcome, from the line, says whether it
+// already has an answer.
 func (f *Follower) reopen(s *questionState, id string, outcome result.Outcome) {
 	if !s.finished {
 		return

@@ -19,15 +19,15 @@ import (
 )
 
 // Journal is the journal of one run. A lock on the file makes one process its owner. Its methods
-// are not safe for concurrent use, except that Sync may be called while entries are appended, and
-// State and Record of one question while entries of other questions are.
+// are not safe for concurrent use, with two exceptions: Sync may run while entries are appended,
+// and State and Record of one question while entries of other questions are appended.
 type Journal struct {
 	path string
 	file *lockfile.File
 	end  int64
 	// chain links the lines up to end.
 	chain chain.Chain
-	// graded is what judging cost by the records, calls what it cost besides.
+	// graded is the judging cost in the records, and calls the cost outside them.
 	graded llm.USD
 	calls  Calls
 	start  startLine
@@ -37,7 +37,7 @@ type Journal struct {
 	linked []byte          // the same
 	seeded map[string]bool // by brain
 	own    []result.OwnQuestion
-	// embedded is nil if no line says it.
+	// embedded is nil if no line has it.
 	embedded *result.Embeddings
 
 	backup string
@@ -47,22 +47,22 @@ type Journal struct {
 	complete bool
 }
 
-// slot is where the last record of a question is in the file.
+// slot is the location of a question's last record in the file.
 type slot struct {
 	at   int64
 	size int32
 	State
 }
 
-// State is the progress of a question: whether it has an answer or an error, and whether it needs
-// nothing more. Reopened means that it has the record of an earlier try and must be asked again.
-// Outage means that it is finished, and that another try may succeed: see result.Record.Outage, or
-// the run was stopped because of its failure.
+// State is the state of a question. Answered means that it has an answer or an error, and Finished
+// that it needs nothing more. Reopened means that it has a record of an earlier try and must be
+// asked again. Outage means that it is finished and a retry may succeed: see result.Record.Outage,
+// or the run was stopped because of its failure.
 type State struct{ Answered, Finished, Reopened, Outage bool }
 
 type startLine struct {
 	Kind string `json:"kind"`
-	// Name is that of the result file, File its own name. See Output.
+	// Name is the result file's name, and File its permanent name. See Output.
 	Name      string          `json:"name"`
 	File      string          `json:"file"`
 	StartedAt time.Time       `json:"started_at"`
@@ -70,29 +70,30 @@ type startLine struct {
 	Options   json.RawMessage `json:"options,omitempty"`
 }
 
-// Entry is one of the lines after the first. Index is the question's, counted from 0.
+// Entry is a line after the first. Index is the question's index from 0.
 type Entry struct {
 	Kind  string `json:"kind"`
 	Index int    `json:"index"`
-	// Call is a request to the judge: before it was sent, with its worst case, or with its outcome.
-	// Of KindSpent it has all requests of a judgement that returned no grade.
+	// Call is a request to the judge, with its worst case before it is sent, or with its outcome.
+	// For KindSpent it has all requests of a judgement without a grade.
 	Call *result.JudgeCall `json:"call,omitempty"`
-	// Brain is the brain that was seeded.
+	// Brain is the seeded brain.
 	Brain string `json:"brain,omitempty"`
-	// Own is a question of evalctl's own.
+	// Own is one of evalctl's own questions.
 	Own *result.OwnQuestion `json:"own,omitempty"`
-	// Embedded is what the daemon has embedded in the run so far.
+	// Embedded are the daemon's embeddings in the run so far.
 	Embedded *result.Embeddings `json:"embedded,omitempty"`
 
-	// Questions are, of KindStopped, the questions that ended with one failure that does not depend
-	// on them. They may be tried again.
+	// Questions are, for KindStopped, the questions that ended with a failure they did not cause.
+	// They may be retried.
 	Questions []int `json:"questions,omitempty"`
 
-	// Record is the last key, so that it can be found in the line without parsing it.
+	// Record must be the last key, so that it can be found in the line without parsing.
 	Record *result.Record `json:"record,omitempty"`
 }
 
-// Finishes reports whether the entry is the last one of its question, unless that is tried again.
+// Finishes reports whether the entry is the last one of its question, unless the question is
+// retried.
 func (e Entry) Finishes() bool {
 	return e.Kind == KindGrade || e.Kind == KindAnswer && e.Record.Outcome == result.Errored
 }
@@ -103,36 +104,34 @@ const (
 	KindAnswer = "answer" // a record that waits for its grade, or an error
 	KindGrade  = "grade"  // the same record, graded
 	KindSpent  = "spent"
-	// KindAttempt is a request to the judge that is about to be sent, KindSettled its outcome.
-	// Without one, the request was in flight when the run was killed, and counts with its worst
-	// case.
+	// KindAttempt announces a request to the judge, and KindSettled has its outcome. Without an
+	// outcome, the request was in flight when the run was killed, and counts with its worst case.
 	KindAttempt = "attempt"
 	KindSettled = "settled"
-	// kindResumed ends the requests of a run that is resumed: those of a later grade come after it.
+	// kindResumed separates the requests before a resume from later ones.
 	kindResumed = "resumed"
-	// kindSeeded is written after a brain was seeded, KindStopped after a run that ended early and
-	// left no request unanswered.
+	// kindSeeded follows the seeding of a brain. KindStopped follows a run that ended early with no
+	// request unanswered.
 	kindSeeded  = "seeded"
 	kindOwn     = "own_question" // which was asked before the run, or before it was resumed
 	KindStopped = "stopped"
-	// kindEmbedded is written now and then, and when no question is asked any more.
+	// kindEmbedded is written from time to time and after the last question.
 	kindEmbedded = "embedded"
-	// KindReopened begins another try at a finished question. Its record is that of the earlier try
-	// if the question is asked again, and the answer without its verdict if only that is judged
-	// again.
+	// KindReopened begins a retry of a finished question. Its record is the earlier try's if the
+	// question is asked again, or the answer without its verdict if it is only judged again.
 	KindReopened = "reopened"
-	// KindFinished is written after the last question of a run whose journal is kept.
+	// KindFinished follows the last question of a run whose journal is kept.
 	KindFinished = "finished"
 )
 
-// Create creates the journal <dir>/<sdk>.journal. The journal of an earlier run is renamed to
+// Create creates the journal <dir>/<sdk>.journal. An earlier run's journal is renamed to
 // <sdk>.<HHMMSS>.journal. options is stored for the caller. It is an error if another process owns
 // the journal.
 func Create(dir string, id result.Identity, started time.Time, options json.RawMessage) (*Journal, error) {
 	return CreateNamed(dir, id.SDK, id, started, options)
 }
 
-// CreateNamed is Create for the journal <dir>/<name>.journal, whose result file is NewOutput(dir,
+// CreateNamed is Create for the journal <dir>/<name>.journal with the result file NewOutput(dir,
 // name, started).
 func CreateNamed(
 	dir, name string, id result.Identity, started time.Time, options json.RawMessage,
@@ -173,8 +172,8 @@ func CreateNamed(
 	return j, nil
 }
 
-// backupUnfinished renames an unfinished journal, unless its run is still in progress, and returns
-// the new name, which is empty if there is none.
+// backupUnfinished renames an unfinished journal and returns the new name, empty if there is none.
+// It fails if the journal's run is still in progress.
 func backupUnfinished(path string) (backup string, err error) {
 	j, err := openFile(path, os.O_RDWR)
 	switch {
@@ -189,9 +188,9 @@ func backupUnfinished(path string) (backup string, err error) {
 	return atomicfile.Backup(path)
 }
 
-// Open reads the journal of a run that did not finish. A last line that was cut short is dropped;
-// any other damage is an error with file:line, also a line that was changed, removed or moved. It is also an error if another process owns the
-// journal.
+// Open reads the journal of an unfinished run. An incomplete last line is dropped; any other damage
+// is an error with file:line, including lines that were changed, removed or moved. It is an error
+// if another process owns the journal.
 func Open(path string) (*Journal, error) {
 	j, err := openFile(path, os.O_RDWR)
 	if err != nil {
@@ -212,32 +211,31 @@ func openFile(path string, flag int) (*Journal, error) {
 	return &Journal{path: path, file: f, seeded: map[string]bool{}}, nil
 }
 
-// Path returns the path of the journal's file.
+// Path returns the journal's path.
 func (j *Journal) Path() string { return j.path }
 
-// Identity returns the identity of the journal's run.
+// Identity returns the run's identity.
 func (j *Journal) Identity() result.Identity { return j.start.Identity }
 
-// StartedAt returns when the run began.
+// StartedAt returns the start of the run.
 func (j *Journal) StartedAt() time.Time { return j.start.StartedAt }
 
-// Options returns the options that were given to Create.
+// Options returns the options passed to Create.
 func (j *Journal) Options() json.RawMessage { return j.start.Options }
 
-// Spent returns what the run has spent on judging so far. It includes the worst cases of requests
-// whose outcome is not known.
+// Spent returns the run's judging cost so far, with the worst case for requests of unknown outcome.
 func (j *Journal) Spent() llm.USD { return j.graded.Plus(j.calls.usd()) }
 
-// Unassigned returns the judge's requests that belong to the verdict of no question.
+// Unassigned returns the judge's requests that belong to no question's verdict.
 func (j *Journal) Unassigned() []result.JudgeCall { return j.calls.Unassigned() }
 
 // Finished returns the number of questions that a resumed run does not ask again.
 func (j *Journal) Finished() int { return j.count(func(s slot) bool { return s.Finished }) }
 
-// Outages returns the number of finished questions that may succeed in another try.
+// Outages returns the number of finished questions whose retry may succeed.
 func (j *Journal) Outages() int { return j.count(func(s slot) bool { return s.Outage }) }
 
-// Unjudged returns the number of answers that have no verdict yet.
+// Unjudged returns the number of answers without a verdict.
 func (j *Journal) Unjudged() int {
 	return j.count(func(s slot) bool { return s.Answered && !s.Finished })
 }
@@ -253,17 +251,17 @@ func (j *Journal) count(counted func(slot) bool) int {
 	return n
 }
 
-// Complete reports whether the run finished: its journal was only kept for questions that may be
-// tried again.
+// Complete reports whether the run finished, so that its journal is kept only for questions that
+// may be retried.
 func (j *Journal) Complete() bool { return j.complete }
 
-// State returns the state of question i, counted from 0.
+// State returns the state of question i, from 0.
 func (j *Journal) State(i int) State { return j.slots[i].State }
 
 // Seeded reports whether a brain of the run has all its documents.
 func (j *Journal) Seeded(brain string) bool { return j.seeded[brain] }
 
-// MarkSeeded records that a brain has all its documents. It returns when that is on the disk.
+// MarkSeeded records that a brain has all its documents, and syncs the journal.
 func (j *Journal) MarkSeeded(brain string) error {
 	if err := j.Append(Entry{Kind: kindSeeded, Brain: brain}); err != nil {
 		return err
@@ -271,27 +269,27 @@ func (j *Journal) MarkSeeded(brain string) error {
 	return j.Sync()
 }
 
-// MarkOwn records a question of evalctl's own.
+// MarkOwn records one of evalctl's own questions.
 func (j *Journal) MarkOwn(q result.OwnQuestion) error {
 	return j.Append(Entry{Kind: kindOwn, Own: &q})
 }
 
-// OwnQuestions returns the questions of evalctl's own, in the order in which they were asked.
+// OwnQuestions returns evalctl's own questions in order.
 func (j *Journal) OwnQuestions() []result.OwnQuestion { return slices.Clone(j.own) }
 
-// Unchained reports whether the lines are not linked, because an older version began the journal. A
-// change of such a file is not noticed.
+// Unchained reports whether the lines are not linked, because an older version created the journal.
+// Changes to such a file go unnoticed.
 func (j *Journal) Unchained() bool { return j.chain.Plain() }
 
-// Reopened reports whether the run was begun by another process.
+// Reopened reports whether another process began the run.
 func (j *Journal) Reopened() bool { return j.reopened }
 
-// MarkEmbedded records what the daemon has embedded in the run so far.
+// MarkEmbedded records the daemon's embeddings in the run so far.
 func (j *Journal) MarkEmbedded(e result.Embeddings) error {
 	return j.Append(Entry{Kind: kindEmbedded, Embedded: &e})
 }
 
-// Embedded returns what was marked last, nil if nothing was.
+// Embedded returns the last marked embeddings, nil if there are none.
 func (j *Journal) Embedded() *result.Embeddings {
 	if j.embedded == nil {
 		return nil
@@ -299,8 +297,8 @@ func (j *Journal) Embedded() *result.Embeddings {
 	return new(*j.embedded)
 }
 
-// Resume must be called before questions of a run are asked again. It keeps the requests to the
-// judge that were made before apart from later ones.
+// Resume must be called before a resumed run asks questions. It separates earlier requests to the
+// judge from later ones.
 func (j *Journal) Resume() error {
 	if len(j.calls.open) == 0 {
 		return nil
@@ -313,7 +311,7 @@ func (j *Journal) Resume() error {
 func (j *Journal) Backup() string { return j.backup }
 
 // Discard undoes Create: it removes the journal of a run that has asked nothing, and restores the
-// one that it replaced.
+// one it replaced.
 func (j *Journal) Discard() error {
 	if j.backup == "" {
 		return j.Remove()
@@ -321,12 +319,12 @@ func (j *Journal) Discard() error {
 	return errors.Join(os.Rename(j.backup, j.path), j.Close())
 }
 
-// Close closes the journal and releases its lock. The file is kept.
+// Close closes the journal and releases its lock, but keeps the file.
 func (j *Journal) Close() error {
 	return j.file.Close()
 }
 
-// Remove closes the journal and deletes its file. It is called after the result has been written.
+// Remove closes the journal and deletes its file. Call it after writing the result.
 func (j *Journal) Remove() error {
 	return errors.Join(os.Remove(j.path), j.Close())
 }

@@ -46,7 +46,7 @@ func (j *Journal) load() error {
 	return nil
 }
 
-// accept reads line n of a journal, counted from 1.
+// accept reads line n, counted from 1.
 func (j *Journal) accept(n int, line []byte) error {
 	if n == 1 {
 		return j.acceptStart(line)
@@ -123,7 +123,7 @@ func recordSpan(line []byte) (at, size int) {
 	return at, len(line) - at - len("}\n")
 }
 
-// place adds a line at the journal's end to the state of the run.
+// place applies a line at the journal's end to the run's state.
 func (j *Journal) place(e Entry, line []byte) error {
 	s := &j.slots[e.Index]
 	if e.Record != nil && s.Finished {
@@ -160,7 +160,7 @@ func (j *Journal) place(e Entry, line []byte) error {
 	return nil
 }
 
-// maxBuffer is the size of a buffer for lines that is kept.
+// maxBuffer limits the size of a line buffer that is kept.
 const maxBuffer = 1 << 20
 
 // Append appends lines in one write. Once it returns they survive the end of the process, and once
@@ -204,8 +204,8 @@ func (j *Journal) Append(entries ...Entry) error {
 	return nil
 }
 
-// write writes lines at the journal's end without moving the end. What a full disk took of them is
-// removed, because a shorter line that is written later would not cover it.
+// write writes lines at the journal's end without advancing the end. It removes a partial write,
+// for example on a full disk, because a later, shorter line would not cover it.
 func (j *Journal) write(lines []byte) error {
 	if _, err := j.file.WriteAt(lines, j.end); err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", j.path, err), j.file.Truncate(j.end))
@@ -213,7 +213,7 @@ func (j *Journal) write(lines []byte) error {
 	return nil
 }
 
-// Sync puts all lines on the disk.
+// Sync flushes all lines to disk.
 func (j *Journal) Sync() error {
 	if err := j.file.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", j.path, err)
@@ -221,8 +221,8 @@ func (j *Journal) Sync() error {
 	return nil
 }
 
-// raw reads the JSON of the record of question i, which must be answered, from src: the journal's
-// file, or a reader of it. It overwrites buf if there is enough room.
+// raw reads the JSON record of question i, which must be answered, from the journal's file or a
+// reader of it. It reuses buf if large enough.
 func (j *Journal) raw(src io.ReaderAt, i int, buf []byte) ([]byte, error) {
 	size := int(j.slots[i].size)
 	buf = slices.Grow(buf[:0], size)[:size]
@@ -232,7 +232,7 @@ func (j *Journal) raw(src io.ReaderAt, i int, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// Record reads the last record of question i, counted from 0, which must be answered.
+// Record reads the last record of question i, from 0, which must be answered.
 func (j *Journal) Record(i int) (r result.Record, err error) {
 	data, err := j.raw(j.file, i, nil)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// errBusy means that another process owns the journal or the output folder.
+// errBusy means that another process owns the journal or output folder.
 var errBusy = errors.New("another run is in progress")
 
-// LockOutput creates a result folder and locks one SDK's files in it until release is called or the
-// process ends: the daemon's log and the files that a run or a sweep writes. It is an error if
-// another process has the lock.
+// LockOutput creates a result folder and locks one SDK's files in it, the daemon's log and the
+// output files, until release is called or the process ends. It is an error if another process has
+// the lock.
 func LockOutput(dir, sdk string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create the result folder: %w; give another --output", err)
@@ -43,8 +43,8 @@ func LockOutput(dir, sdk string) (release func(), err error) {
 	}
 }
 
-// DaemonLog returns the path for the log of an SDK's daemon, in a folder that LockOutput has
-// locked. The log of an earlier run is kept as a backup.
+// DaemonLog returns the path for the log of an SDK's daemon in a folder locked by LockOutput. It
+// keeps an earlier run's log as a backup.
 func DaemonLog(dir, sdk string) (string, error) {
 	log := filepath.Join(dir, sdk+".daemon.log")
 	if _, err := atomicfile.Backup(log); err != nil {

@@ -18,18 +18,17 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// Output is the file that a run or a sweep writes. It has two names: its own, which no other file
-// of the folder has and which never changes, and <name>.json, which is the file that was written
-// last.
+// Output is the output file of a run or a sweep. It has two names: a unique, permanent one, and
+// <name>.json, which is always the latest file.
 type Output struct{ dir, name, own string }
 
-// resultExt is the ending of results.
+// resultExt is the file extension of results.
 const resultExt = ".json"
 
 var ownEnding = regexp.MustCompile(`^-[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}\.json$`)
 
-// NewOutput returns the file <dir>/<name>-<yyyymmddThhmmssZ>-<6 hex digits>.json of what began at
-// started. Nothing is written yet.
+// NewOutput returns the file <dir>/<name>-<yyyymmddThhmmssZ>-<6 hex digits>.json for a run started
+// at this time. It writes nothing.
 func NewOutput(dir, name string, started time.Time) Output {
 	return Output{dir, name, name + "-" + started.UTC().Format("20060102T150405Z") + "-" + randomDigits() + resultExt}
 }
@@ -40,15 +39,15 @@ func randomDigits() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Own returns the path with the file's own name.
+// Own returns the path with the permanent name.
 func (o Output) Own() string { return filepath.Join(o.dir, o.own) }
 
 // Latest returns the path of <name>.json.
 func (o Output) Latest() string { return filepath.Join(o.dir, o.name+resultExt) }
 
-// Write replaces the file by what content writes, and makes it the latest. A reader finds a
-// complete file under both names at any time, also after a crash. An older evalctl gave its files
-// no name of their own: such a <name>.json is kept as a backup.
+// Write atomically replaces the file with the output of content, and makes it the latest. A reader
+// always finds a complete file under both names, even after a crash. A <name>.json without a
+// permanent name, from an older version, is kept as a backup.
 func (o Output) Write(content func(io.Writer) error) error {
 	if err := o.keepForeign(); err != nil {
 		return fmt.Errorf("keep %s: %w", o.Latest(), err)
@@ -59,7 +58,7 @@ func (o Output) Write(content func(io.Writer) error) error {
 	return atomicfile.Link(o.Own(), o.Latest())
 }
 
-// keepForeign keeps the latest file as a backup if it has no name of its own.
+// keepForeign backs up the latest file if it has no permanent name.
 func (o Output) keepForeign() error {
 	own, err := ownPath(o.Latest())
 	if err != nil || own != "" {
@@ -69,8 +68,8 @@ func (o Output) keepForeign() error {
 	return err
 }
 
-// Names returns the two paths of the result file at path, which is either of them. latest is empty
-// if the file is not the latest; own is path if the file has no name of its own.
+// Names returns the permanent and the latest path of a result file, given either of them. latest is
+// empty if the file is not the latest; own is path if the file has no permanent name.
 func Names(path string) (own, latest string) {
 	dir, base := filepath.Split(path)
 	if i := len(base) - len("-20060102T150405Z-000000.json"); i > 0 && ownEnding.MatchString(base[i:]) {
@@ -86,8 +85,8 @@ func Names(path string) (own, latest string) {
 	return path, ""
 }
 
-// SecondNames returns which of the paths are another name of a result file before them, with the
-// name that came first. A path that is given twice is none.
+// SecondNames maps each path that is another name of an earlier one to that earlier path. A
+// repeated path does not count.
 func SecondNames(paths []string) map[string]string {
 	first, again := map[string]string{}, map[string]string{} // first by own name
 	for _, path := range paths {
@@ -102,7 +101,7 @@ func SecondNames(paths []string) map[string]string {
 	return again
 }
 
-// ownPath returns the own name of the file <name>.json at path, or an empty string.
+// ownPath returns the permanent name of <name>.json at path, or "".
 func ownPath(path string) (string, error) {
 	if _, err := os.Stat(path); err != nil {
 		return "", ignoreMissing(err)
@@ -135,7 +134,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// sameContent reports whether two files are one file, or copies.
+// sameContent reports whether two paths are the same file or copies.
 func sameContent(a, b string) (bool, error) {
 	infoA, errA := os.Stat(a)
 	infoB, errB := os.Stat(b)

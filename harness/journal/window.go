@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// windowReader reads a file through a buffer around the last place that was read, because the
-// records of a journal are near each other and almost in the order of the dataset.
+// windowReader reads a file through a buffer around the last position. A journal's records are
+// close together and almost in dataset order.
 type windowReader struct {
 	src  io.ReaderAt
 	at   int64

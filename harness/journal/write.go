@@ -15,17 +15,17 @@ import (
 	"evalctl/internal/atomicfile"
 )
 
-// output returns the result file of the journal's run.
+// output returns the run's result file.
 func (j *Journal) output() Output {
 	return Output{filepath.Dir(j.path), j.start.Name, j.start.File}
 }
 
-// ResultPath returns the path of the file's own name, which WriteResult writes.
+// ResultPath returns the permanent path that WriteResult writes.
 func (j *Journal) ResultPath() string { return j.output().Own() }
 
-// WriteResult writes the result file next to the journal and returns the path of <sdk>.json. The
-// file's own name was fixed when the run began, so a resumed run replaces its partial result. See
-// Output. The questions are copied from the journal one at a time, in the order of the dataset.
+// WriteResult writes the result file beside the journal and returns the path of <sdk>.json. The
+// permanent name was fixed when the run began, so a resumed run replaces its partial result. See
+// Output. Questions are copied from the journal one at a time, in dataset order.
 func (j *Journal) WriteResult(res *result.Result) (string, error) {
 	out := j.output()
 	err := out.Write(func(w io.Writer) error { return j.encode(w, res) })
@@ -55,7 +55,7 @@ func (j *Journal) encode(to io.Writer, res *result.Result) error {
 	})
 }
 
-// encode writes a result with the texts of its questions.
+// encode writes a result with the JSON of its questions.
 func encode(to io.Writer, res *result.Result, questions iter.Seq2[[]byte, error]) error {
 	w := bufio.NewWriterSize(to, 256<<10)
 	head, err := json.MarshalIndent(res, "", "  ")
@@ -71,8 +71,8 @@ func encode(to io.Writer, res *result.Result, questions iter.Seq2[[]byte, error]
 	return w.Flush()
 }
 
-// EncodeWithQuestions writes the JSON object of head, which is indented, with "questions" as its
-// last key: one line for each. indent is that of the object's closing brace.
+// EncodeWithQuestions writes the indented JSON object head with "questions" as its last key, one
+// per line. indent is the indentation of the object's closing brace.
 func EncodeWithQuestions(w *bufio.Writer, head []byte, indent string, questions iter.Seq2[[]byte, error]) error {
 	head = bytes.TrimSuffix(head, []byte("\n"+indent+"}"))
 	if _, err := fmt.Fprintf(w, "%s,\n%s  \"questions\": [", head, indent); err != nil {
@@ -95,9 +95,8 @@ func EncodeWithQuestions(w *bufio.Writer, head []byte, indent string, questions 
 	return err
 }
 
-// ReplaceCosts writes the result file at path, which is one of its two names, with the costs that
-// change sets. own is the path with its own name. The questions stay as they are. The caller must
-// have locked the output.
+// ReplaceCosts rewrites the result file at path, either of its names, with costs set by change. own
+// is the permanent path. The questions stay unchanged. The caller must have locked the output.
 func ReplaceCosts(path string, change func(r *result.Result, own string) error) (err error) {
 	r, err := result.Open(path)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 const (
 	confidence   = 0.95
 	wilsonMethod = "wilson"
-	// judgeMethod is that of stats.JudgeCorrected.
+	// judgeMethod names the method of stats.JudgeCorrected.
 	judgeMethod = "lang-reiczigel"
 )
 
-// LabelledVerdict is the verdict on an answer of which it is known whether it is right.
+// LabelledVerdict is the verdict on an answer known to be right or wrong.
 type LabelledVerdict struct {
 	ID      string
 	Right   bool
 	Verdict scorer.Verdict
 }
 
-// Accuracy is how the verdicts of a judge agree with labels. Answers that it did not score are in
-// no rate. Rates and measures of agreement are nil if they are not defined.
+// Accuracy is the agreement of a judge's verdicts with labels. Unscored answers are in no rate.
+// Undefined rates and measures of agreement are nil.
 type Accuracy struct {
 	Labels      int `json:"labels"`
 	RightPassed int `json:"right_passed"`
@@ -31,17 +31,17 @@ type Accuracy struct {
 	WrongPassed int `json:"wrong_passed"`
 	WrongFailed int `json:"wrong_failed"`
 	Unscored    int `json:"unscored"`
-	// Sensitivity is the share of right answers that passed, Specificity that of wrong ones that
-	// failed.
+	// Sensitivity is the share of right answers that passed, Specificity the share of wrong ones
+	// that failed.
 	Sensitivity *Rate `json:"sensitivity"`
 	Specificity *Rate `json:"specificity"`
-	// Agreement is the share of answers with the verdict of their label. The others correct it for
-	// chance; see stats.Pairs.
+	// Agreement is the share of answers whose verdict matches the label. The measures below correct
+	// it for chance; see stats.Pairs.
 	Agreement *float64 `json:"agreement"`
 	Kappa     *float64 `json:"kappa"`
 	PABAK     *float64 `json:"pabak"`
 	AC1       *float64 `json:"ac1"`
-	// Wrong are the answers with another verdict than their label, and the unscored ones, in order.
+	// Wrong lists the misjudged and unscored answers in order.
 	Wrong []Misjudgement `json:"misjudged"`
 }
 
@@ -51,7 +51,7 @@ type Rate struct {
 	Interval result.Interval `json:"interval"`
 }
 
-// Misjudgement is an answer with another verdict than its label, or without any.
+// Misjudgement is an answer whose verdict differs from its label or is missing.
 type Misjudgement struct {
 	ID     string   `json:"id"`
 	Right  bool     `json:"label"`
@@ -75,7 +75,7 @@ func Measure(list []LabelledVerdict) Accuracy {
 	return a
 }
 
-// rate sets the rates and measures of agreement of the counts.
+// rate computes the rates and measures of agreement from the counts.
 func (a *Accuracy) rate() {
 	a.Sensitivity = rateOf(a.RightPassed, a.RightFailed)
 	a.Specificity = rateOf(a.WrongFailed, a.WrongPassed)
@@ -84,7 +84,7 @@ func (a *Accuracy) rate() {
 	a.PABAK, a.AC1 = defined(agreement.PABAK()), defined(agreement.AC1())
 }
 
-// add counts a verdict and reports whether it is that of the label.
+// add counts a verdict and reports whether it matches the label.
 func (a *Accuracy) add(l LabelledVerdict) bool {
 	passed := l.Verdict.Passed()
 	switch {
@@ -103,8 +103,8 @@ func (a *Accuracy) add(l LabelledVerdict) bool {
 	return l.Right == passed
 }
 
-// Pessimistic returns the counts and rates as they would be if each answer without a verdict had
-// been misjudged. Its Wrong is nil.
+// Pessimistic returns the accuracy with all answers without a verdict counted as misjudged. Its
+// Wrong is nil.
 func (a *Accuracy) Pessimistic() Accuracy {
 	p := *a
 	p.Unscored, p.Wrong = 0, nil
@@ -129,11 +129,11 @@ func (a *Accuracy) agreement() stats.Pairs {
 	}
 }
 
-// skewedShare is the share of answers with the same verdict from which Kappa is misleading.
+// skewedShare is the share of equal verdicts from which Kappa is misleading.
 const skewedShare = 0.8
 
-// Skewed reports whether the judge or the labels have the same verdict on so many answers that
-// Kappa is low although they agree. PABAK and AC1 then say more.
+// Skewed reports whether the judge or the labels give so many equal verdicts that Kappa is low
+// despite agreement. PABAK and AC1 are then more informative.
 func (a *Accuracy) Skewed() bool {
 	n := float64(a.Labels - a.Unscored)
 	for _, passed := range []int{a.RightPassed + a.RightFailed, a.RightPassed + a.WrongPassed} {
@@ -144,25 +144,26 @@ func (a *Accuracy) Skewed() bool {
 	return false
 }
 
-// Correction is a pass rate without the errors of the judge, as far as labels tell them.
+// Correction is a pass rate corrected for the judge's errors, as estimated from labels.
 type Correction struct {
-	// Judged is the number of answers with a verdict, Passed how many of them passed.
+	// Judged is the number of answers with a verdict, and Passed how many of these passed.
 	Judged int `json:"judged"`
 	Passed int `json:"passed"`
-	// Raw is the share that passed, Corrected the estimated share that is right.
+	// Raw is the share that passed, and Corrected the estimated share of right answers.
 	Raw       Rate  `json:"raw_pass_rate"`
 	Corrected *Rate `json:"corrected_pass_rate"`
-	// Clamped is set if Corrected would be below 0 or above 1, as labels of other answers cause.
+	// Clamped is set if Corrected would be below 0 or above 1, which indicates that the labels are
+	// of other answers.
 	Clamped bool `json:"clamped,omitempty"`
-	// Least is set if Corrected takes every right answer as passed, because the verdicts on right ones
-	// are not known: the truth is not below it.
+	// Least is set if the judge's verdicts on right answers are unknown. Corrected then assumes
+	// that every right answer passed and is a lower bound.
 	Least bool `json:"least,omitempty"`
-	// Impossible is why there is no corrected rate, else empty.
+	// Impossible says why there is no corrected rate, else empty.
 	Impossible string `json:"impossible,omitempty"`
 }
 
-// Correct corrects the pass rate of a result by the accuracy of its judge (statistics.md B.7). It
-// refers to the answers with a verdict, not to errors and unscored questions.
+// Correct corrects the pass rate of a result for the accuracy of its judge (statistics.md B.7). It
+// covers answers with a verdict, not errors and unscored questions.
 func (a *Accuracy) Correct(counts result.Counts) Correction {
 	c := Correction{Judged: counts.Scored, Passed: counts.Passed}
 	raw := rateOf(counts.Passed, counts.Scored-counts.Passed)

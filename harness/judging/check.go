@@ -14,24 +14,24 @@ import (
 	"evalctl/scorer"
 )
 
-// Check is what a check of a judge found.
+// Check is the outcome of checking a judge.
 type Check struct {
 	Judge result.JudgeModel `json:"judge"`
 	Accuracy
-	// Spent is nil if the price of the model is not known.
+	// Spent is nil if the model's price is unknown.
 	Spent *llm.USD `json:"spent_usd"`
-	// Unpriced is the model if its price is not known, so that its cost is missing.
+	// Unpriced is the model if its price is unknown, so that its cost is missing.
 	Unpriced string `json:"unpriced_model,omitempty"`
-	// Result and Correction are those of --result.
+	// Result and Correction are for --result.
 	Result     string      `json:"result,omitempty"`
 	Correction *Correction `json:"correction,omitempty"`
 }
 
-// checkConcurrency is the number of answers that are judged at a time.
+// checkConcurrency is the number of answers judged at a time.
 const checkConcurrency = 8
 
-// Check judges answers with labels. It returns an error if it could not judge them all, for example
-// because the cap was reached, and if none of them got a verdict.
+// Check judges answers with labels. It returns an error if not all could be judged, for example
+// because the cap was reached, or if none got a verdict.
 func (p *Plan) Check(ctx context.Context, judge *scorer.Judge, labels []dataset.Label) (*Check, error) {
 	items := make([]scorer.Item, len(labels))
 	for i, l := range labels {
@@ -62,7 +62,7 @@ func (p *Plan) Check(ctx context.Context, judge *scorer.Judge, labels []dataset.
 	return c, nil
 }
 
-// ForecastLabels returns what a check of labels is likely to cost, and how many of them are right.
+// ForecastLabels returns the forecast cost of a check, and the number of right labels.
 func (p *Plan) ForecastLabels(labels []dataset.Label) (f Forecast, right int) {
 	for _, l := range labels {
 		f.Add(p, l.Item)
@@ -79,24 +79,24 @@ func rightOf(labels []dataset.Label) (right int) {
 	return right
 }
 
-// CheckSpec says which judge is checked.
+// CheckSpec says which judge to check.
 type CheckSpec struct {
-	// Judge is the model, [PROVIDER/]MODEL, and Env has the variables of its provider.
+	// Judge is the model, [PROVIDER/]MODEL, and Env has its provider's variables.
 	Judge string
 	Env   func(string) string
-	// Patience is that of llm.Config.
+	// Patience is as in llm.Config.
 	Patience time.Duration
-	// Prompts is a folder with prompts for types of questions. Without it they are those of a replay,
-	// or of a run if Result is one.
+	// Prompts is a folder with prompts by question type. If empty, the prompts are as in a replay,
+	// or as in a run if Result was judged with a run's prompts.
 	Prompts string
-	// Result is the result file whose pass rate is to be corrected, empty for none.
+	// Result is the result file whose pass rate to correct, empty for none.
 	Result string
 	// Config has the prices and the limits.
 	Config Config
 }
 
-// OpenCheck returns the judge to check, and the result of s.Result or nil. It rejects a result that
-// another judge has scored, or none.
+// OpenCheck returns the judge to check, and the result in s.Result or nil. It rejects a result
+// scored by another judge or by none.
 func OpenCheck(s CheckSpec) (plan *Plan, of *result.Result, err error) {
 	ref, err := llm.ParseRef(s.Env, "judge", s.Judge)
 	if err != nil {
@@ -129,7 +129,7 @@ func OpenCheck(s CheckSpec) (plan *Plan, of *result.Result, err error) {
 	return plan, of, err
 }
 
-// openJudged reads the result of --result. It rejects a result without a judge.
+// openJudged reads the result for --result. It rejects a result without a judge.
 func openJudged(path string) (*result.Result, error) {
 	r, err := result.Open(path)
 	if err != nil {
@@ -143,7 +143,7 @@ func openJudged(path string) (*result.Result, error) {
 	return &res, nil
 }
 
-// same returns an error if the judge of a result is not that of the plan.
+// same returns an error if a result's judge differs from the plan's.
 func (p *Plan) same(was result.JudgeModel) error {
 	is := p.Identity()
 	var diff []error

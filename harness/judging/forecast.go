@@ -6,7 +6,7 @@ import (
 	"evalctl/scorer"
 )
 
-// Forecast is what judging is likely to cost, and what it costs at most.
+// Forecast is the likely and the maximum cost of judging.
 type Forecast struct{ Likely, Worst llm.USD }
 
 // Add adds the judgement of an answer.
@@ -14,8 +14,8 @@ func (f *Forecast) Add(p *Plan, item scorer.Item) {
 	f.Likely, f.Worst = f.Likely.Plus(p.Estimate(item)), f.Worst.Plus(p.Worst(item))
 }
 
-// Left returns the forecast of the judgements that a dataset still needs. item returns what is
-// judged of the i-th question of the run, counted from 0; ok is false if nothing is.
+// Left returns the forecast of a dataset's remaining judgements. item returns the item to judge for
+// the i-th question of the run, counted from 0; ok is false if there is none.
 func (p *Plan) Left(d dataset.Dataset, item func(i int, q dataset.Question) (judged scorer.Item, ok bool)) (left Forecast, err error) {
 	i := -1
 	for q, err := range d.Passes() {
@@ -30,7 +30,7 @@ func (p *Plan) Left(d dataset.Dataset, item func(i int, q dataset.Question) (jud
 	return left, nil
 }
 
-// Times returns the forecast of judging everything n times.
+// Times returns the forecast for judging everything n times.
 func (f Forecast) Times(n int) Forecast { return Forecast{f.Likely.Times(n), f.Worst.Times(n)} }
 
 // OpenScorer returns a scorer of a kind. The plan is nil if no model judges.

@@ -8,13 +8,13 @@ import (
 	"evalctl/internal/stats"
 )
 
-// perfect is the number of labels of right answers that leaves the sensitivity without doubt.
+// perfect is a number of labels that leaves no doubt about the sensitivity.
 const perfect = 1 << 40
 
-// CheckGiven measures the judge of another harness by its verdicts on answers that are wrong on
-// purpose, and corrects the pass rate of a result of the same judge. Its verdicts on right answers
-// are not known, so that the corrected rate is the least: it takes every right answer as passed. note
-// says what the files do not, empty for nothing.
+// CheckGiven measures another harness's judge by its verdicts on intentionally wrong answers, and
+// corrects the pass rate of a result by the same judge. Its verdicts on right answers are unknown,
+// so the corrected rate assumes that every right answer passed and is a lower bound. note names
+// information missing from the files, empty for none.
 func CheckGiven(wrongPath, resultPath string) (c *Check, note string, err error) {
 	wrong, err := openGiven("--wrong", wrongPath)
 	if err != nil {
@@ -40,7 +40,7 @@ func CheckGiven(wrongPath, resultPath string) (c *Check, note string, err error)
 	return c, note, nil
 }
 
-// least corrects a pass rate as Correct does, with a sensitivity of 1.
+// least corrects a pass rate like Correct, with a sensitivity of 1.
 func (a *Accuracy) least(counts result.Counts) Correction {
 	c := Correction{Judged: counts.Scored, Passed: counts.Passed, Least: true}
 	raw := rateOf(counts.Passed, counts.Scored-counts.Passed)
@@ -61,7 +61,7 @@ func (a *Accuracy) least(counts result.Counts) Correction {
 	return c
 }
 
-// openGiven reads the result of a flag, whose verdicts must be those of another harness.
+// openGiven reads the result for a flag, whose verdicts must come from another harness.
 func openGiven(flag, path string) (*result.Result, error) {
 	r, err := result.Open(path)
 	if err != nil {
@@ -76,7 +76,7 @@ func openGiven(flag, path string) (*result.Result, error) {
 	return &res, nil
 }
 
-// givenJudge names the judge of imported verdicts, empty if it is not known.
+// givenJudge names the judge of imported verdicts, empty if unknown.
 func givenJudge(res *result.Result) string {
 	id := res.Identity.Imported
 	if id == nil {

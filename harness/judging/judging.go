@@ -1,5 +1,5 @@
-// Package judging prepares the judgement of answers by a language model: which model judges with
-// which prompts, what that is likely to cost, and what it may cost at most.
+// Package judging prepares judging by a language model: the model and its prompts, and the likely
+// and maximum cost.
 package judging
 
 import (
@@ -13,62 +13,62 @@ import (
 	"evalctl/scorer"
 )
 
-// ordinaryAnswer is the length of an answer in estimates, in bytes.
+// ordinaryAnswer is the assumed size of an answer in estimates, in bytes.
 const ordinaryAnswer = 400
 
 // Config says how answers are judged.
 type Config struct {
 	Provider llm.Provider
 	Model    string
-	// BaseURL is the provider's URL, which is recorded in results. It must not contain credentials.
+	// BaseURL is the provider's URL, recorded in results. It must not contain credentials.
 	BaseURL string
-	// Prompts are those of all questions, unless ByType has prompts for each type of question.
+	// Prompts apply to all questions unless ByType has prompts by question type.
 	Prompts scorer.Prompts
 	ByType  scorer.PromptSet
-	// Recipe is the name of the recipe in a panel, and Others are the further ones, of which only
-	// Recipe, Provider, Model, BaseURL, ByType, Temperature and PricesDate count. Both are empty for one
-	// judge.
+	// Recipe is the recipe's name in a panel. Others are the further recipes; only their Recipe,
+	// Provider, Model, BaseURL, ByType, Temperature and PricesDate are used. Both are empty for a
+	// single judge.
 	Recipe string
 	Others []Config
-	// Temperature is that of requests, from 0 to 2. Options say how the model is asked, also at another
-	// temperature or none.
+	// Temperature is the temperature of requests, from 0 to 2. Options configure how the model is
+	// asked and may override or omit the temperature.
 	Temperature float64
 	Options     llm.Options
-	// Judged returns the items that the judge gets for one item. If it is nil, that is the item itself.
+	// Judged returns the judge's items for one item. If nil, it is the item itself.
 	Judged func(scorer.Item) []scorer.Item
 	Prices llm.Prices
-	// PricesDate is the day of the model's price, YYYY-MM-DD; empty if that is not known.
+	// PricesDate is the date of the model's price, YYYY-MM-DD, empty if unknown.
 	PricesDate string
-	// Capped is set if there is a limit on the cost. A model whose price is not known is then refused.
+	// Capped is set if the cost is limited. A model without a known price is then rejected.
 	Capped bool
-	// Secrets are replaced in the verdicts of a check.
+	// Secrets are redacted in a check's verdicts.
 	Secrets []redact.Secret
 }
 
-// Client says how judges reach their models.
+// Client connects judges to their models.
 type Client struct {
-	// Account admits the requests and keeps their books.
+	// Account admits the requests and books their cost.
 	Account llm.Account
-	// Cached returns a provider that asks m only for replies that it does not have, which is at
-	// baseURL. It is nil without a cache. llm.Cache.Wrap and llm.Cache.Refresh are two.
+	// Cached returns a caching provider that asks m, at baseURL, for missing replies: for example
+	// llm.Cache.Wrap or llm.Cache.Refresh. It is nil without a cache.
 	Cached func(m *llm.Meter, baseURL string) llm.Provider
-	// MaxUnusable is how many verdicts in a row may be unusable before a scorer returns
-	// scorer.ErrUnusable; 0 is any number.
+	// MaxUnusable limits consecutive unusable verdicts before a scorer returns scorer.ErrUnusable;
+	// 0 means no limit.
 	MaxUnusable int
 }
 
-// Plan is a checked Config. Its methods may be called concurrently.
+// Plan is a checked Config. Its methods are safe for concurrent use.
 type Plan struct {
 	config Config
-	// meter and judge build requests and price them, and send none.
+	// meter and judge build and price requests without sending any.
 	meter *llm.Meter
 	judge *scorer.Judge
-	// others are the further judges of a panel.
+	// others are the other judges of a panel.
 	others []*Plan
 }
 
-// New checks c. It returns an error for prompts that cannot be used, and for a model whose price is
-// not known if there is a cap.
+// New checks c. It returns an error for unusable prompts and, with a cap, for a model without a
+// known price.
 func New(c Config) (*Plan, error) {
 	p := &Plan{config: c}
 	var limit *llm.USD
@@ -93,7 +93,7 @@ func New(c Config) (*Plan, error) {
 	return p, err
 }
 
-// Panel returns the recipes of a panel, the headline first, and nil for one judge.
+// Panel returns the recipes of a panel, the headline first, or nil for a single judge.
 func (p *Plan) Panel() []result.Recipe {
 	if len(p.others) == 0 {
 		return nil
@@ -108,8 +108,8 @@ func (p *Plan) Panel() []result.Recipe {
 // members returns the plans of all judges.
 func (p *Plan) members() []*Plan { return append([]*Plan{p}, p.others...) }
 
-// Open returns the judge, or the panel, as a scorer that stops with llm.ErrBudgetExceeded when the
-// account admits no request. All judges of a panel share the account.
+// Open returns the judge or panel as a scorer, which stops with llm.ErrBudgetExceeded when the
+// account rejects a request. All judges of a panel share the account.
 func (p *Plan) Open(c Client) (scorer.Scorer, error) {
 	if len(p.others) == 0 {
 		return p.Headline(c)
@@ -125,13 +125,13 @@ func (p *Plan) Open(c Client) (scorer.Scorer, error) {
 	return scorer.NewPanel(members...)
 }
 
-// Headline is Open for the judge, or the headline of a panel.
+// Headline is Open for the judge, or for the headline of a panel.
 func (p *Plan) Headline(c Client) (*scorer.Judge, error) {
 	_, j, err := p.opened(c)
 	return j, err
 }
 
-// opened returns a judge and the meter that it calls.
+// opened returns a judge and its meter.
 func (p *Plan) opened(c Client) (*llm.Meter, *scorer.Judge, error) {
 	m, err := llm.NewAccountMeter(p.config.Provider, p.config.Prices, c.Account)
 	if err == nil {
@@ -159,17 +159,16 @@ func (p *Plan) opened(c Client) (*llm.Meter, *scorer.Judge, error) {
 	return m, j, nil
 }
 
-// longestAnswer is how long an answer that is not known is in the worst case of an estimate, in
-// bytes.
+// longestAnswer is the size of an unknown answer in a worst-case estimate, in bytes.
 const longestAnswer = 8 << 10
 
-// Longest returns an item whose answer is not known, with one that is as long as it may be.
+// Longest returns an item with an unknown answer replaced by one of the maximum length.
 func Longest(item scorer.Item) scorer.Item {
 	item.Answer = strings.Repeat("x", longestAnswer)
 	return item
 }
 
-// judged returns the items that the judge gets for an item.
+// judged returns the judge's items for an item.
 func (p *Plan) judged(item scorer.Item) []scorer.Item {
 	if p.config.Judged == nil {
 		return []scorer.Item{item}
@@ -177,9 +176,10 @@ func (p *Plan) judged(item scorer.Item) []scorer.Item {
 	return p.config.Judged(item)
 }
 
-// Worst returns what judging item can cost at most, all attempts and the repair of a bad reply
-// included, if no reply is cut. Those that are cut are asked for again with a higher limit, and an
-// outage may charge more attempts: the cap also holds for them. It is 0 if the price is not known.
+// Worst returns the maximum cost of judging item, including all attempts and the repair of a bad
+// reply, if no reply is cut off. A reply that is cut off is requested again with a higher limit,
+// and an outage may charge more attempts; the cap still holds for these. It is 0 if the price is
+// unknown.
 func (p *Plan) Worst(item scorer.Item) llm.USD {
 	// A repair's request is longer by one reply, which costs less than another request.
 	const requests = 3 * llm.DefaultMaxAttempts
@@ -192,8 +192,8 @@ func (p *Plan) Worst(item scorer.Item) llm.USD {
 	return sum
 }
 
-// WorstCall returns what the dearest single request of judging item can cost, without a repair. It is 0
-// if the price is not known.
+// WorstCall returns the maximum cost of a single request for judging item, without a repair. It is
+// 0 if the price is unknown.
 func (p *Plan) WorstCall(item scorer.Item) (most llm.USD) {
 	for _, part := range p.judged(item) {
 		for _, m := range p.members() {
@@ -203,8 +203,8 @@ func (p *Plan) WorstCall(item scorer.Item) (most llm.USD) {
 	return most
 }
 
-// Estimate returns what judging item is likely to cost if its answer has an ordinary length. The
-// item's own answer is ignored.
+// Estimate returns the likely cost of judging item with an answer of ordinary length. The item's
+// own answer is ignored.
 func (p *Plan) Estimate(item scorer.Item) llm.USD {
 	item.Answer = strings.Repeat("x", ordinaryAnswer)
 	var sum llm.USD
@@ -216,7 +216,7 @@ func (p *Plan) Estimate(item scorer.Item) llm.USD {
 	return sum
 }
 
-// Identity identifies the judge in results, or the headline of a panel.
+// Identity identifies the judge or the panel's headline in results.
 func (p *Plan) Identity() result.JudgeModel {
 	id := result.JudgeModel{
 		Provider: p.config.Provider.Name(), Model: p.config.Model, BaseURL: p.config.BaseURL,
@@ -235,7 +235,7 @@ func (p *Plan) Identity() result.JudgeModel {
 	return id
 }
 
-// UnpricedModel returns the first model whose price is not known, else "". Its cost is missing from
+// UnpricedModel returns the first model without a known price, else "". Its cost is missing from
 // estimates and results.
 func (p *Plan) UnpricedModel() string {
 	for _, m := range p.members() {
@@ -246,7 +246,7 @@ func (p *Plan) UnpricedModel() string {
 	return ""
 }
 
-// Free reports whether the judge is known to cost nothing.
+// Free reports whether the judge is known to be free of charge.
 func (p *Plan) Free() bool {
 	return !slices.ContainsFunc(p.members(), func(m *Plan) bool {
 		price, ok := p.config.Prices.Of(m.config.Provider.Name(), m.config.Model)
@@ -254,8 +254,8 @@ func (p *Plan) Free() bool {
 	})
 }
 
-// PricesDate returns the day of the models' prices, "" if the day or a price is not known, if they
-// are of several days, and for models that cost nothing.
+// PricesDate returns the date of the models' prices. It is "" if the date or a price is unknown, if
+// the prices have different dates, and for models that are free.
 func (p *Plan) PricesDate() string {
 	var dates []string
 	for _, m := range p.members() {

@@ -8,19 +8,19 @@ import (
 	"evalctl/internal/figure"
 )
 
-// Minimum is what a judge must reach. A figure that is nil is not required.
+// Minimum is the required accuracy of a judge. A nil figure is not required.
 type Minimum struct{ Kappa, Specificity *float64 }
 
-// BelowError reports a judge that does not reach what is required of it.
+// BelowError reports that a judge does not reach its Minimum.
 type BelowError struct {
-	// Uncertain is set if the judge may reach it, because answers have no verdict.
+	// Uncertain is set if the judge may reach it, because some answers have no verdict.
 	Uncertain bool
 	message   string
 }
 
 func (e *BelowError) Error() string { return e.message }
 
-// CanShow returns an error if labels cannot show what is required, whatever the verdicts.
+// CanShow returns an error if the labels cannot show the required accuracy, whatever the verdicts.
 func (m Minimum) CanShow(labels []dataset.Label) error {
 	right := rightOf(labels)
 	switch {
@@ -32,7 +32,7 @@ func (m Minimum) CanShow(labels []dataset.Label) error {
 	return nil
 }
 
-// Reached returns a *BelowError if a judge is below what is required, or may be.
+// Reached returns a *BelowError if a judge is, or may be, below the minimum.
 func (m Minimum) Reached(a *Accuracy) error {
 	worst := a.Pessimistic()
 	for _, f := range []struct {
@@ -54,10 +54,10 @@ func (m Minimum) Reached(a *Accuracy) error {
 	return nil
 }
 
-// misses reports whether a figure is below another by more than its rounding.
+// misses reports whether x is below least by more than rounding.
 func misses(x, least float64) bool { return x < least-1e-9 }
 
-// share returns the rate, nil without one.
+// share returns the rate, nil if r is nil.
 func (r *Rate) share() *float64 {
 	if r == nil {
 		return nil

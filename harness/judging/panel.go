@@ -2,8 +2,8 @@ package judging
 
 import "fmt"
 
-// NewPanel plans a panel. first is the judge of recipes without a model, with all that the panel
-// shares; model opens the model of a recipe that names one.
+// NewPanel plans a panel. first has the shared configuration and the judge for recipes without a
+// model; model opens the model that a recipe names.
 func NewPanel(first Config, recipes []Recipe, model func(name string) (Config, error)) (*Plan, error) {
 	var members []Config
 	for _, r := range recipes {

@@ -18,15 +18,15 @@ import (
 	"evalctl/scorer"
 )
 
-// Recipe is a way to judge, as it is named or described in a file.
+// Recipe is a way of judging, built in or described in a file.
 type Recipe struct {
 	Name string
-	// Prompts are by the type of the question.
+	// Prompts are by question type.
 	Prompts scorer.PromptSet
-	// Model is [PROVIDER/]MODEL, empty for that of the run.
+	// Model is [PROVIDER/]MODEL, empty for the run's judge.
 	Model       string
 	Temperature float64
-	// Options are those that the file says.
+	// Options are the options set in the file.
 	Options llm.Options
 }
 
@@ -38,7 +38,7 @@ type recipeFile struct {
 	User        string `yaml:"user"`
 	Model       string `yaml:"model"`
 	Temperature string `yaml:"temperature"`
-	// How the model is asked, as by --judge-option. There, SystemRole is system.
+	// How to ask the model, as with --judge-option, where SystemRole is called system.
 	MaxTokens     string `yaml:"max_tokens"`
 	MaxCompletion string `yaml:"max_completion_tokens"`
 	Format        string `yaml:"response_format"`
@@ -50,8 +50,9 @@ type recipeFile struct {
 	} `yaml:"reply"`
 }
 
-// Recipes returns the recipes of a panel: built-in ones by name, others by the path of a file, which
-// has a slash in it or ends in .yaml. The first is the headline, and may be the only one. Their names are different.
+// Recipes returns the recipes of a panel: built-in ones by name, others by file path, which
+// contains a slash or ends in .yaml or .yml. The first is the headline, and may be the only one.
+// Their names must differ.
 func Recipes(list []string) ([]Recipe, error) {
 	var out []Recipe
 	for _, text := range list {
@@ -67,14 +68,14 @@ func Recipes(list []string) ([]Recipe, error) {
 	return out, nil
 }
 
-// IsRecipeFile reports whether a recipe is the path of a file, and not the name of a built-in one.
+// IsRecipeFile reports whether text is a file path rather than a built-in name.
 func IsRecipeFile(text string) bool {
 	ext := filepath.Ext(text)
 	return ext == ".yaml" || ext == ".yml" || strings.ContainsRune(text, '/')
 }
 
-// AbsoluteFiles makes the paths of recipe files in a panel absolute, because a run may be resumed
-// in another folder.
+// AbsoluteFiles makes a panel's file paths absolute, because a run may be resumed in another
+// folder.
 func AbsoluteFiles(panel []string) (err error) {
 	for i, r := range panel {
 		if IsRecipeFile(r) && err == nil {
@@ -92,14 +93,14 @@ func recipeOf(text string) (Recipe, error) {
 	return Recipe{Name: text, Prompts: set}, err
 }
 
-// maxRecipe is the largest recipe file, in bytes.
+// maxRecipe limits the size of a recipe file, in bytes.
 const maxRecipe = 64 << 10
 
 var recipeName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,38}[a-z0-9])?$`)
 })
 
-// readRecipe reads a recipe file. Errors have its path.
+// readRecipe reads a recipe file. Errors include its path.
 func readRecipe(path string) (Recipe, error) {
 	data, err := inputfile.ReadText(path, maxRecipe)
 	if err != nil {
@@ -122,7 +123,7 @@ func readRecipe(path string) (Recipe, error) {
 	return r, nil
 }
 
-// recipe checks the file. digest is that of its bytes.
+// recipe checks the file. digest is the digest of its bytes.
 func (f recipeFile) recipe(digest string) (Recipe, error) {
 	r := Recipe{Name: f.Name, Model: f.Model}
 	for _, o := range []struct{ name, value string }{
@@ -160,12 +161,12 @@ func (f recipeFile) recipe(digest string) (Recipe, error) {
 	return r, nil
 }
 
-// placeholder matches what a user message may contain of an item.
+// placeholder matches a placeholder for a part of the item in a user message.
 var placeholder = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 })
 
-// prompts returns the prompts of a file with a message of its own.
+// prompts returns the prompts of a file with its own user message.
 func (f recipeFile) prompts(digest string) (scorer.Prompts, error) {
 	known := map[string]func(scorer.Item) string{
 		"question":         func(i scorer.Item) string { return i.Question },

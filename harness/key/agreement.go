@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// State says how files agree in a setting.
+// State says whether files agree in a setting.
 type State string
 
-// The states.
+// The values of State.
 const (
 	Same        State = "same"
 	Differs     State = "differs"
-	NotRecorded State = "not_recorded" // a file does not record it, and no others differ
+	NotRecorded State = "not_recorded" // a file does not record it, and the others agree
 )
 
-// Agreement is how files agree in a setting.
+// Agreement is the agreement of files in one setting.
 type Agreement struct {
 	Name string `json:"key"`
-	// Values has the text of each file's value, empty if the file does not record it.
+	// Values has the text of each file's value, empty if not recorded.
 	Values []string `json:"values"`
 	State  State    `json:"state"`
-	// Matters is set if files that do not agree in it measured different things.
+	// Matters is set if files that disagree in it measured different things.
 	Matters bool `json:"matters"`
-	// Accepted is set if it matters, and that they do not agree was accepted by its name.
+	// Accepted is set if the setting matters and the disagreement was accepted by name.
 	Accepted bool `json:"accepted"`
 	// Note explains a difference, empty for none.
 	Note string `json:"note,omitempty"`
@@ -63,8 +63,8 @@ func (s *Setting) stateOf(values []string) State {
 	return Same
 }
 
-// Common returns the value that the files have in common which have a part in the setting, empty if
-// they do not agree or none has.
+// Common returns the common value of the files to which the setting applies, empty if they disagree
+// or there are none.
 func (a *Agreement) Common() string {
 	for _, v := range a.Values {
 		if v != "" && applies(v) && a.State == Same {
@@ -74,8 +74,8 @@ func (a *Agreement) Common() string {
 	return ""
 }
 
-// Text says how the files of these names do not agree: "mode differs (go bm25, py hybrid)", or
-// "judge is not recorded by go, py".
+// Text says how the named files disagree: "mode differs (go bm25, py hybrid)", or "judge is not
+// recorded by go, py".
 func (a *Agreement) Text(names []string) string {
 	var lacking, values []string
 	for i, v := range a.Values {
@@ -90,10 +90,10 @@ func (a *Agreement) Text(names []string) string {
 	return fmt.Sprintf("%s differs (%s)", a.Name, strings.Join(values, ", "))
 }
 
-// unrecorded is how people read the value of a file that does not record a setting.
+// unrecorded is displayed for a setting that a file does not record.
 const unrecorded = "not recorded"
 
-// Join returns what several files of one side record.
+// Join joins the distinct values recorded by the files of one side.
 func Join(values []string) string {
 	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
 	if len(distinct) > 1 && distinct[0] == "" {
@@ -102,7 +102,7 @@ func Join(values []string) string {
 	return strings.Join(distinct, " / ")
 }
 
-// ValueText returns a value for people, with hashes shortened.
+// ValueText formats a value for display, with hashes shortened.
 func ValueText(value string) string {
 	if value == "" {
 		return unrecorded
@@ -112,25 +112,25 @@ func ValueText(value string) string {
 
 var digest = regexp.MustCompile(`\b([0-9a-f]{8})[0-9a-f]{56}\b`)
 
-// ErrIncomparable is wrapped by the errors for files that did not measure the same thing.
+// ErrIncomparable is wrapped by errors for files that did not measure the same thing.
 var ErrIncomparable = errors.New("the results are not comparable")
 
-// IncomparableError says in what files do not agree that matters and was not accepted.
+// IncomparableError lists disagreements that matter and were not accepted.
 type IncomparableError struct {
-	// Names are those of the files, in the order of the values of Keys.
+	// Names are the files' names, in the order of the values in Keys.
 	Names []string `json:"runs"`
-	// Keys are all settings, Differing the names of those in which the files do not agree.
+	// Keys are all settings, and Differing the names of the disagreeing ones.
 	Keys      []Agreement `json:"comparability"`
 	Differing []string    `json:"differing"`
-	// Common is the number of questions that all files have.
+	// Common is the number of common questions.
 	Common int `json:"common"`
 
 	purpose Purpose
 }
 
-// Check compares the files in all settings that matter to a purpose or are shown. The settings with
-// the names of accept are accepted. The error is nil unless the files do not agree in a setting that
-// matters and was not accepted.
+// Check compares the files in all settings that matter to a purpose or are shown. The settings
+// named in accept are accepted. The error is nil unless the files disagree in another setting that
+// matters.
 func Check(p Purpose, files []*File, accept []string) ([]Agreement, *IncomparableError) {
 	e := &IncomparableError{Keys: agreements(p, files, accept), purpose: p}
 	for _, f := range files {
@@ -158,7 +158,7 @@ func (e *IncomparableError) Error() string {
 // Unwrap returns ErrIncomparable.
 func (e *IncomparableError) Unwrap() error { return ErrIncomparable }
 
-// Reasons says in what the files do not agree, with their values.
+// Reasons lists the disagreements with their values.
 func (e *IncomparableError) Reasons() string {
 	var parts []string
 	for _, k := range e.Keys {
@@ -169,14 +169,13 @@ func (e *IncomparableError) Reasons() string {
 	return strings.Join(parts, "; ")
 }
 
-// Final returns the settings of Differing that cannot be accepted by their names.
+// Final returns the settings in Differing that cannot be accepted.
 func (e *IncomparableError) Final() []string {
 	named := Names(e.purpose)
 	return slices.DeleteFunc(slices.Clone(e.Differing), func(name string) bool { return slices.Contains(named, name) })
 }
 
-// Accept returns the flag that accepts all that differs, empty if something of it cannot be accepted
-// by its name.
+// Accept returns the flag that accepts all disagreements, empty if one of them cannot be accepted.
 func (e *IncomparableError) Accept() string {
 	if len(e.Final()) > 0 {
 		return ""
@@ -184,7 +183,7 @@ func (e *IncomparableError) Accept() string {
 	return "--accept " + strings.Join(e.Differing, ",")
 }
 
-// Accepted says in what the files of these names do not agree and was accepted, empty for nothing.
+// Accepted lists the accepted disagreements of the named files, empty if there are none.
 func Accepted(names []string, keys []Agreement) string {
 	var parts []string
 	for _, k := range keys {

@@ -1,7 +1,9 @@
-// Package key has one table of what results must agree in: a row for each setting that a result or a
-// bench records, with its role for each purpose for which files are put side by side.
+// Package key defines, in one table, which settings results must agree in. It has a row for each
+// setting recorded by a result or a bench, with its role for each purpose of putting files side by
+// side.
 //
-// A setting is equal, different, or not recorded by a file. What is not recorded is never equal.
+// A setting is equal, different, or not recorded by a file. An unrecorded setting never counts as
+// equal.
 package key
 
 import (
@@ -12,10 +14,10 @@ import (
 	"evalctl/harness/result"
 )
 
-// Purpose is what files are put side by side for.
+// Purpose is the purpose of putting files side by side.
 type Purpose int
 
-// The purposes. The zero value is that of evalctl compare.
+// The purposes. The zero value is evalctl compare.
 const (
 	Compare Purpose = iota
 	Arms            // the arms of a replay
@@ -27,42 +29,42 @@ const (
 	purposes
 )
 
-// Role is what a setting is to a purpose.
+// Role is the role of a setting for a purpose.
 type Role int
 
-// The roles. The zero value is none: each setting has a role for each purpose.
+// The roles. The zero value is invalid: each setting has a role for each purpose.
 const (
 	Equal    Role = iota + 1 // files that differ in it have nothing to do with each other
 	Named                    // files may differ in it if that is accepted by its name
-	Compared                 // it is what is compared: a difference is shown
+	Compared                 // it is under comparison: a difference is shown
 	Ignored                  // a difference does not matter, and is not shown
 )
 
-// roles are written without names of fields, so that a row without one of them does not compile.
+// roles is written without field names, so that an incomplete row does not compile.
 type roles struct{ compare, arms, board, gate, trend, resume, bench Role }
 
-// File is what settings are read from: a result, a run in JSON lines if Result and Leaves are nil,
-// or a bench. Only one goroutine may use it at a time.
+// File is the source of settings: a result, a bench, or a run in JSON lines if Result and Leaves
+// are nil. It is not safe for concurrent use.
 type File struct {
-	// Name is what messages call the file or the arm.
+	// Name names the file or the arm in messages.
 	Name   string
 	Result *result.Result
-	// Asked is what the questions say. It is nil where the questions are not read.
+	// Asked describes the questions, nil if they were not read.
 	Asked *QuestionKey
-	// Leaves are the settings of a bench by their keys.
+	// Leaves are the settings of a bench by key.
 	Leaves map[string]string
 
-	settings map[string]string // once they were needed: Leaves, or those of the identity of Result
+	settings map[string]string // built on demand from Leaves or the identity of Result
 }
 
-// QuestionKey identifies the questions that are compared, and what is known of them.
+// QuestionKey identifies the compared questions and their recorded properties.
 type QuestionKey struct{ Questions, Dates, Gold, Documents string }
 
 // Setting is a row of the table.
 type Setting struct {
-	// Name is what --accept takes.
+	// Name is the name for --accept.
 	Name string
-	// Note explains a difference, empty if it needs no words.
+	// Note explains a difference, empty if no explanation is needed.
 	Note string
 
 	leaves string // keys of the identity or of a bench; one that ends in a dot has all below it
@@ -79,16 +81,16 @@ type scope int
 
 const (
 	anywhere scope = iota
-	ofMemory       // a system with a memory of which evalctl knows how it was used
+	ofMemory       // a system with a memory that evalctl asked itself
 	ofRun          // a run of evalctl, and not an import
 	ofBench        // a bench, which has no other settings
 )
 
-// NoMemory is the value of a baseline in what only a system with a memory has. A baseline is compared
-// in what it shares with these, which is the questions, the reader and the scorer.
+// NoMemory is a baseline's value for settings that only systems with a memory have. A baseline is
+// compared only in the shared settings: the questions, the reader and the scorer.
 const NoMemory = "none, a baseline"
 
-// The values of other files that have no part in a setting. They differ from no other value.
+// The values of other files to which a setting does not apply. They differ from no other value.
 const (
 	noAnswer = "none, no answer"
 	itsOwn   = "the system's own"
@@ -100,7 +102,7 @@ const (
 // None is the value of a file that records that it has none.
 const None = "none"
 
-// applies reports whether a file with this value has a part in a setting.
+// applies reports whether the setting applies to a file with this value.
 func applies(value string) bool {
 	return !slices.Contains([]string{NoMemory, noAnswer, itsOwn, ofOthers, unread}, value) && !strings.HasPrefix(value, besides)
 }
@@ -111,7 +113,7 @@ func (s *Setting) Role(p Purpose) Role {
 	return [purposes]Role{r.compare, r.arms, r.board, r.gate, r.trend, r.resume, r.bench}[p]
 }
 
-// Value returns the text of what a file records, empty if it does not.
+// Value returns the text of the recorded value, empty if not recorded.
 func (s *Setting) Value(f *File) string {
 	if v := s.recorded(f); v != "" || s.within == "" {
 		return v
@@ -140,7 +142,7 @@ func settingOf(name string) *Setting {
 	return &table[slices.IndexFunc(table, func(s Setting) bool { return s.Name == name })]
 }
 
-// Names returns the settings that can be accepted by their names.
+// Names returns the settings that can be accepted by name.
 func Names(p Purpose) []string { return namesOf(func(s *Setting) bool { return s.Role(p) == Named }) }
 
 // CheckNames returns an error for a name that is not one of Names.
@@ -153,8 +155,7 @@ func CheckNames(p Purpose, accept []string) error {
 	return nil
 }
 
-// OfQuestions returns the settings in which files may differ if only the questions are compared that
-// all of them have.
+// OfQuestions returns the settings in which files may differ if only common questions are compared.
 func OfQuestions() []string { return namesOf(func(s *Setting) bool { return s.asked }) }
 
 func namesOf(is func(*Setting) bool) (names []string) {
@@ -171,8 +172,7 @@ func Missing(p Purpose, f *File) []string {
 	return namesOf(func(s *Setting) bool { return s.Role(p) <= Named && s.Value(f) == "" })
 }
 
-// Measure returns what a file must have in common with another for a purpose, by the names of the
-// settings.
+// Measure returns the settings, by name, that a file must share with another for a purpose.
 func Measure(p Purpose, f *File) map[string]string {
 	values := map[string]string{}
 	for i := range table {

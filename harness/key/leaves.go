@@ -12,8 +12,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// Leaves returns the JSON text of every value in v that is set, by its keys with dots between them,
-// such as judge.model. v is of plain fields.
+// Leaves returns the JSON text of every value set in v, by dotted key such as judge.model. v must
+// have plain fields only.
 func Leaves(v any) map[string]string {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -38,7 +38,7 @@ func Leaves(v any) map[string]string {
 	return out
 }
 
-// owners has the settings by their leaves.
+// owners maps leaves to their settings.
 var owners = sync.OnceValue(func() map[string]*Setting {
 	out := map[string]*Setting{}
 	for i := range table {
@@ -49,8 +49,8 @@ var owners = sync.OnceValue(func() map[string]*Setting {
 	return out
 })
 
-// settingAt returns the setting that a leaf belongs to: the one with the leaf, or else with the longest
-// key above it, nil for none.
+// settingAt returns the setting that owns a leaf or, failing that, the longest key above it, nil if
+// there is none.
 func settingAt(leaf string) *Setting {
 	s := owners()[leaf]
 	for s == nil {
@@ -64,7 +64,7 @@ func settingAt(leaf string) *Setting {
 	return s
 }
 
-// set returns what the file has at the leaves of a setting. What is not set has no value of its own.
+// set returns the values at the leaves of a setting. An unset leaf contributes nothing.
 func (f *File) set(s *Setting) string {
 	if f.settings == nil {
 		if f.settings = f.Leaves; f.Result != nil {
@@ -83,8 +83,8 @@ func (f *File) set(s *Setting) string {
 	return cmp.Or(strings.Join(out, ", "), None)
 }
 
-// Changed returns the leaves in which two identities differ and that are not ignored for a purpose,
-// in order.
+// Changed returns the sorted leaves in which two identities differ and that a purpose does not
+// ignore.
 func Changed(p Purpose, before, now result.Identity) []string {
 	return changed(p, Leaves(before), Leaves(now))
 }
@@ -104,7 +104,7 @@ func changed(p Purpose, a, b map[string]string) (out []string) {
 	return out
 }
 
-// Differences returns the differences for which two identities are different experiments, one line
+// Differences returns the differences that make two identities different experiments, one line
 // each. The contents of files matter, but not their paths.
 func Differences(before, now result.Identity) []string {
 	a, b := Leaves(before), Leaves(now)

@@ -6,13 +6,13 @@ import (
 	"evalctl/harness/result"
 )
 
-// The roles as the table has them.
+// Short names of the roles for the table.
 const (
 	equal, named, shown, no = Equal, Named, Compared, Ignored
 )
 
-// The roles of most settings of a bench: what it does, and what only says where data came from or
-// what is required of the figures.
+// The roles of most settings of a bench: settings of its work, and settings that only say where
+// data came from or which figures are required.
 var (
 	//           compare arms board gate trend resume bench
 	work  = roles{no, no, no, no, equal, no, equal}
@@ -28,7 +28,7 @@ var table = slices.Concat(ofResults,
 	ofBenches(label, "plan.objectives", "plan.fail_over", "plan.corpus", "plan.queries"),
 )
 
-// ofBenches returns settings of benches with the same roles, by their leaves.
+// ofBenches returns settings of benches with equal roles, by their leaves.
 func ofBenches(r roles, leaves ...string) (settings []Setting) {
 	for _, leaf := range leaves {
 		settings = append(settings, Setting{Name: leaf, leaves: leaf, scope: ofBench, roles: r})
@@ -36,7 +36,7 @@ func ofBenches(r roles, leaves ...string) (settings []Setting) {
 	return settings
 }
 
-// ofResults are the settings of results, in the order of reports.
+// ofResults are the settings of results, in report order.
 var ofResults = []Setting{
 	//                                                         compare arms board gate trend resume bench
 	{Name: "dataset", leaves: "dataset.sha256", asked: true, value: of(benchmark),
@@ -116,7 +116,8 @@ var ofResults = []Setting{
 	{Name: "tool", leaves: "tool.", value: of(tool),
 		roles: roles{shown, shown, shown, no, no, no, no}},
 
-	// What no comparison shows: it follows from rows above, or only one purpose knows it.
+	// Settings never shown in a comparison: they follow from rows above or matter to one purpose
+	// only.
 	{Name: "schema_version", leaves: "schema_version",
 		roles: roles{no, no, no, equal, no, equal, no}},
 	{Name: "kind", value: of(kind),

@@ -26,8 +26,8 @@ func number(value func(*result.Result) int) func(*File) string {
 
 func orNone(text string) string { return cmp.Or(text, None) }
 
-// benchmark returns the dataset. Of answers that were imported without one, it is what their files
-// say.
+// benchmark returns the dataset. For answers imported without one, it is the benchmark stated in
+// their files.
 func benchmark(r *result.Result) string {
 	if id := r.Identity.Imported; id != nil && slices.Contains(id.SHA256, r.Identity.Dataset.SHA256) {
 		return id.Benchmark
@@ -70,12 +70,12 @@ func dates(f *File) string {
 	return text
 }
 
-// answered reports whether the run has an answer.
+// answered reports whether the run has any answer.
 func answered(r *result.Result) bool {
 	return r.Counts.Total > r.Counts.Errors || len(r.EffectiveModes) > 0 || r.ModesUnknown > 0
 }
 
-// effectiveModes returns the modes that ran. A service by mapping may have none.
+// effectiveModes returns the modes used. A mapped service may have none.
 func effectiveModes(r *result.Result) string {
 	switch {
 	case r.Mapped != nil && r.Mapped.NotMeasurable[result.Modes] != "":
@@ -88,7 +88,7 @@ func effectiveModes(r *result.Result) string {
 	return keysOf(r.EffectiveModes)
 }
 
-// fusions returns how rankings were fused. The protocol does not ask a daemon to say it.
+// fusions returns how rankings were fused. The protocol does not require a daemon to report it.
 func fusions(r *result.Result) string { return cmp.Or(keysOf(r.Fusions), itsOwn) }
 
 func maxPerDocument(r *result.Result) string {
@@ -108,7 +108,7 @@ func depth(r *result.Result) string {
 	return r.Retrieval.Depth.String()
 }
 
-// scoredBy returns the scorer. Verdicts of other harnesses are by judges of their own.
+// scoredBy returns the scorer. Verdicts from other harnesses come from their own judges.
 func scoredBy(r *result.Result) string {
 	if id := r.Identity.Imported; id != nil && r.Identity.Scorer == result.ScorerImported {
 		return r.Identity.Scorer + " with the answers: " + strings.Join(id.Formats, ", ")
@@ -116,7 +116,7 @@ func scoredBy(r *result.Result) string {
 	return r.Identity.Scorer
 }
 
-// goldKind returns the kind of gold that scores, none if another scorer does.
+// goldKind returns the kind of gold for scoring, None for other scorers.
 func goldKind(r *result.Result) string {
 	switch {
 	case r.Identity.Scorer != byRetrieval:
@@ -130,8 +130,8 @@ func goldKind(r *result.Result) string {
 // byRetrieval is the scorer that scores by gold.
 const byRetrieval = "retrieval"
 
-// external returns the program or service that scored. A service is known only by what it says of
-// itself.
+// external returns the program or service that scored. A service is known only by its own
+// description.
 func external(r *result.Result) string {
 	e := r.Identity.External
 	if e == nil {
@@ -160,8 +160,7 @@ func exactCase(r *result.Result) string {
 	return None
 }
 
-// importedVerdicts returns the identity of answers whose verdicts are those of another harness, nil
-// for others.
+// importedVerdicts returns the identity of answers with another harness's verdicts, nil for others.
 func importedVerdicts(r *result.Result) *result.ImportedID {
 	if r.Identity.Scorer != result.ScorerImported {
 		return nil
@@ -203,7 +202,7 @@ func judgePrompt(r *result.Result) string {
 	return None
 }
 
-// votes returns how many verdicts decide on an answer, and how. Judges of evalctl have one.
+// votes returns how many verdicts decide on an answer, and how. Judges of evalctl give one.
 func votes(r *result.Result) string {
 	if id := importedVerdicts(r); id != nil {
 		return id.Votes
@@ -216,8 +215,7 @@ func votes(r *result.Result) string {
 
 func panel(r *result.Result) string { return orNone(r.Identity.RecipesText()) }
 
-// reader returns the models that wrote the answers: what ran, else what the daemon was configured
-// with.
+// reader returns the models that wrote the answers: the reported ones, else the configured one.
 func reader(r *result.Result) string {
 	if id := r.Identity.Imported; id != nil {
 		return cmp.Or(keysOf(r.ReaderModels), id.Reader)
@@ -236,8 +234,8 @@ func reader(r *result.Result) string {
 	return keysOf(r.ReaderModels)
 }
 
-// readerPrompt returns the prompts of the readers. A daemon that does not say which model it asks has
-// a prompt of its own.
+// readerPrompt returns the readers' prompts. A daemon that does not report its model has its own
+// prompt.
 func readerPrompt(r *result.Result) string {
 	if id := r.Identity.Replay; id != nil && id.Actor.PromptSHA256 != "" {
 		return strings.TrimSpace(id.Actor.Prompt + " " + id.Actor.PromptSHA256)
@@ -286,7 +284,7 @@ func machine(r *result.Result) string {
 	return fmt.Sprintf("%s/%s, %d CPUs", t.OS, t.Arch, t.CPUs)
 }
 
-// query returns how questions were sent. Results of daemons that speak the protocol do not say it.
+// query returns how questions were sent. Results of protocol daemons do not record it.
 func query(r *result.Result) string {
 	if r.Mapped == nil {
 		return "question"

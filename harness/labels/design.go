@@ -8,26 +8,26 @@ import (
 	"evalctl/harness/result"
 )
 
-// Design says how answers are drawn for labelling.
+// Design says how to draw answers for labelling.
 type Design struct {
 	Sample Sample `json:"sample"`
 	Seed   uint64 `json:"seed"`
 }
 
-// Sample is a way to draw answers.
+// Sample is a sampling method.
 type Sample string
 
-// The ways to draw answers.
+// The sampling methods.
 const (
-	// Random draws all answers with the same probability.
+	// Random draws all answers with equal probability.
 	Random Sample = "random"
-	// Stratified draws from each type of question, or each first tag, by its share of the answers.
+	// Stratified draws from each question type, or else each first tag, in proportion to its size.
 	Stratified Sample = "stratified"
-	// Disagreement draws answers about which the recipes of a judge panel disagree more often.
+	// Disagreement draws answers on which a panel's recipes disagree more often than others.
 	Disagreement Sample = "disagreement"
 )
 
-// samples are all ways to draw answers.
+// samples are all sampling methods.
 var samples = []Sample{Random, Stratified, Disagreement}
 
 func (d Design) String() string { return fmt.Sprintf("%s, seed %d", d.Sample, d.Seed) }
@@ -60,12 +60,12 @@ func (d Design) stratum(rec *result.Record) (string, error) {
 	return "", d.check()
 }
 
-// leastSpread is the standard deviation of labels that is assumed where all recipes agree: one of
-// twenty is wrong.
+// leastSpread is the assumed standard deviation of labels if all recipes agree: one in twenty is
+// wrong.
 const leastSpread = 0.22
 
-// weight returns how much more often than others the answers of a stratum are drawn: in proportion to
-// the standard deviation of their labels (Neyman 1934), which is assumed to be that of the verdicts.
+// weight returns the relative sampling rate of a stratum, in proportion to the standard deviation
+// of its labels (Neyman 1934). This is estimated by the standard deviation of the verdicts.
 func (d Design) weight(stratum string) float64 {
 	var passed, of float64
 	if _, err := fmt.Sscanf(stratum, "%f of %f recipes", &passed, &of); d.Sample != Disagreement || err != nil {
@@ -75,7 +75,7 @@ func (d Design) weight(stratum string) float64 {
 	return max(leastSpread, math.Sqrt(share*(1-share)))
 }
 
-// check returns an error for a design that no file of labels has.
+// check returns an error for an invalid design.
 func (d Design) check() error {
 	if !slices.Contains(samples, d.Sample) {
 		return fmt.Errorf("the sample is %.20q and must be one of %v", d.Sample, samples)

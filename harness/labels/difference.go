@@ -10,11 +10,13 @@ import (
 	"evalctl/internal/stats"
 )
 
-// Difference is the difference of two pass rates in the terms of those who labelled answers of both.
+// Difference is the difference of two pass rates by the labels of people who labelled answers of
+// both.
 type Difference struct {
 	First  Estimate `json:"first"`
 	Second Estimate `json:"second"`
-	// Questions counts those in both results, Labelled those of which both answers have labels.
+	// Questions counts the questions in both results, and Labelled those with labels for both
+	// answers.
 	Questions int `json:"questions"`
 	Labelled  int `json:"labelled"`
 	// Judged is the difference by the scorers, second minus first.
@@ -24,14 +26,14 @@ type Difference struct {
 	Weight     float64      `json:"weight"`
 }
 
-// Shown reports whether the difference is shown: its interval is on one side of 0.
+// Shown reports whether the interval of the difference excludes 0.
 func (d *Difference) Shown() bool {
 	return d.Difference.Interval.Low > 0 || d.Difference.Interval.High < 0
 }
 
 // Compare estimates the difference of the pass rates of two populations, second minus first, over
-// the questions of both. Both must have been drawn in the same way, so that the questions of which
-// both answers are labelled are a sample, too.
+// their common questions. Both must have been drawn by the same design, so that questions with
+// labels for both answers are a random sample too.
 func Compare(first, second *Population, labelsFirst, labelsSecond []Label) (*Difference, error) {
 	if first.Design != second.Design {
 		return nil, errors.New("the answers of the two results were drawn in different ways: a difference needs the same --sample and --seed")
@@ -63,8 +65,8 @@ func Compare(first, second *Population, labelsFirst, labelsSecond []Label) (*Dif
 	}, nil
 }
 
-// pairs returns the differences of the questions that are in both populations, and how many of them
-// have labels of both answers.
+// pairs returns the differences for common questions, and how many of them have labels for both
+// answers.
 func pairs(first, second *Population, labelsFirst, labelsSecond []Label) ([]stats.JudgedItem, int, error) {
 	a, err := first.side(labelsFirst)
 	if err != nil {
@@ -97,7 +99,7 @@ func pairs(first, second *Population, labelsFirst, labelsSecond []Label) ([]stat
 	return items, labelled, nil
 }
 
-// side is a population by id.
+// side is a population indexed by id.
 type side struct {
 	ids   []string
 	items map[string]*stats.JudgedItem
@@ -117,7 +119,7 @@ func (p *Population) side(labels []Label) (side, error) {
 	return s, nil
 }
 
-// number numbers keys in the order of their appearance.
+// number numbers keys in order of appearance.
 func number[K comparable](seen map[K]int, key K) int {
 	if _, ok := seen[key]; !ok {
 		seen[key] = len(seen)

@@ -13,59 +13,60 @@ import (
 
 const confidence = 0.95
 
-// The methods of the intervals: prediction-powered inference, and the same by the labels alone.
+// The methods of the intervals: prediction-powered inference, with the scorer's verdicts or by
+// labels alone.
 const (
 	ppiMethod    = "ppi"
 	labelsMethod = "labels_alone"
 )
 
-// Estimate is the pass rate of a result in the terms of those who labelled some of its answers.
+// Estimate is a result's pass rate by the standard of the people who labelled some of its answers.
 type Estimate struct {
 	Path string `json:"result"`
 	SDK  string `json:"sdk"`
-	// Total counts the questions, of which Failed have no answer and therefore have not passed.
+	// Total counts the questions. Failed of them have no answer and thus did not pass.
 	Total  int `json:"total"`
 	Failed int `json:"failed"`
 	Design
-	// Strata counts the strata that labels were drawn from, and Sparse those of them with fewer than two.
-	// Strata that are sparse do not narrow the interval.
+	// Strata counts the strata that labels were drawn from, and Sparse those with fewer than two
+	// labels. Sparse strata do not narrow the interval.
 	Strata int `json:"strata"`
 	Sparse int `json:"sparse_strata"`
 	Labels
-	// Judged is the pass rate by the scorer of the result.
+	// Judged is the pass rate by the result's scorer.
 	Judged float64 `json:"judged_rate"`
-	// Rate is the pass rate by labels and scorer, Alone that by the labels alone.
+	// Rate is the pass rate by labels and scorer, Alone by labels only.
 	Rate  judging.Rate `json:"rate"`
 	Alone judging.Rate `json:"labels_alone"`
-	// Weight is that of the scorer's verdicts: 0 if they say nothing about the labels.
+	// Weight is the weight of the scorer's verdicts, 0 if they do not predict the labels.
 	Weight float64 `json:"weight"`
-	// QuestionSE is the standard error of Rate that is due to the choice of the questions, LabelSE
-	// that due to the answers without a label.
+	// QuestionSE is the part of Rate's standard error due to the choice of questions, LabelSE the
+	// part due to unlabelled answers.
 	QuestionSE float64 `json:"question_se"`
 	LabelSE    float64 `json:"label_se"`
 }
 
 // Labels counts the labels behind an estimate.
 type Labels struct {
-	// Labelled counts the answers with a label, Skipped those about which no labeller could decide.
+	// Labelled counts the answers with a label, Skipped the ones that no labeller could decide.
 	Labelled  int      `json:"labelled"`
 	Skipped   int      `json:"skipped"`
 	Labellers []string `json:"labellers"`
-	// Several counts the answers with labels by several labellers, Agreed those of them on which all
-	// agree. Kappa is Cohen's, nil unless there are two labellers.
+	// Several counts the answers labelled by several people, and Agreed those on which all agree.
+	// Kappa is Cohen's, nil unless there are two labellers.
 	Several int      `json:"labelled_by_several"`
 	Agreed  int      `json:"agreed"`
 	Kappa   *float64 `json:"kappa"`
 }
 
-// verdict is what labellers say about an answer.
+// verdict sums up the labels of an answer.
 type verdict struct {
 	right, count int
 	skipped      bool
 	byLabeller   map[string]bool
 }
 
-// label returns the share of the labellers that call the answer right, NaN without labels.
+// label returns the share of labellers who call the answer right, NaN without labels.
 func (v *verdict) label() float64 {
 	if v == nil || v.count == 0 {
 		return math.NaN()
@@ -73,7 +74,7 @@ func (v *verdict) label() float64 {
 	return float64(v.right) / float64(v.count)
 }
 
-// OpenLabelled reads labels and the result that they are of, drawn as the labels say.
+// OpenLabelled reads labels and their result, whose answers it draws by the labels' design.
 func OpenLabelled(path string, files ...string) (*Population, []Label, error) {
 	list, err := Read(files...)
 	if err != nil {
@@ -84,8 +85,7 @@ func OpenLabelled(path string, files ...string) (*Population, []Label, error) {
 }
 
 // Estimate estimates the pass rate from labels of the population. It returns an error for labels of
-// other answers, and if the labelled answers are no sample of which the inclusion probabilities are
-// known.
+// other answers, and if the labelled answers are not a sample with known inclusion probabilities.
 func (p *Population) Estimate(labels []Label) (*Estimate, error) {
 	verdicts, err := p.verdicts(labels)
 	if err != nil {
@@ -107,7 +107,8 @@ func (p *Population) Estimate(labels []Label) (*Estimate, error) {
 	return e, nil
 }
 
-// sparse counts the strata with fewer than two labels. One stratum has more, or there is no estimate.
+// sparse counts the strata with fewer than two labels. If there is an estimate, at least one
+// stratum has more.
 func (p *Population) sparse(verdicts map[string]*verdict) (n int) {
 	labels := make([]int, len(p.Strata))
 	for _, a := range p.Answers {
@@ -137,7 +138,7 @@ func passed(items []stats.JudgedItem) float64 {
 	return sum / float64(len(items))
 }
 
-// verdicts returns what the labels say about each answer, by id.
+// verdicts returns the labels of each answer by id.
 func (p *Population) verdicts(labels []Label) (map[string]*verdict, error) {
 	answers := make(map[string]*Answer, len(p.Answers))
 	for i := range p.Answers {
@@ -176,8 +177,9 @@ func (v *verdict) add(l Label) {
 	}
 }
 
-// whole returns an error if an answer has no label although one that was drawn after it has: which
-// ones are labelled is then somebody's choice, and their inclusion probabilities are not known.
+// whole returns an error if an answer has no label although a later one in the drawing order has.
+// The labelled answers were then selected by somebody, and their inclusion probabilities are
+// unknown.
 func (p *Population) whole(verdicts map[string]*verdict) error {
 	found, missing := 0, 0
 	first := ""
@@ -200,8 +202,8 @@ func (p *Population) whole(verdicts map[string]*verdict) error {
 	return nil
 }
 
-// items returns the population for an estimate. An answer that was skipped counts as not drawn. The
-// questions without an answer are a stratum whose labels are known.
+// items returns the population for an estimate. Skipped answers count as not drawn. Questions
+// without an answer form a stratum with known labels.
 func (p *Population) items(verdicts map[string]*verdict) []stats.JudgedItem {
 	items := make([]stats.JudgedItem, 0, len(p.Answers)+len(p.Failed))
 	for _, a := range p.Answers {
@@ -250,7 +252,7 @@ func (p *Population) count(verdicts map[string]*verdict) Labels {
 	return c
 }
 
-// kappa returns Cohen's kappa of two labellers, nil if it is not defined.
+// kappa returns Cohen's kappa of two labellers, nil if undefined.
 func kappa(verdicts map[string]*verdict, first, second string) *float64 {
 	var a stats.Pairs
 	for _, v := range verdicts {

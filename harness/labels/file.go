@@ -16,11 +16,11 @@ import (
 	"evalctl/internal/lockfile"
 )
 
-// lineStart begins each line of a file of labels.
+// lineStart is the beginning of each line in a file of labels.
 const lineStart = `{"id":"`
 
-// Label is one line of a file of labels. Its keys up to QuestionDate are those that
-// dataset.ReadLabels reads, so that the same file checks a judge.
+// Label is one line of a file of labels. dataset.ReadLabels reads its keys up to QuestionDate, so
+// the same file can check a judge.
 type Label struct {
 	ID           string `json:"id"`
 	Question     string `json:"question"`
@@ -29,14 +29,14 @@ type Label struct {
 	Right        *bool  `json:"label,omitempty"`
 	Type         string `json:"type,omitempty"`
 	QuestionDate string `json:"question_date,omitempty"`
-	// Skipped is set if the labeller could not decide. Right is nil then.
+	// Skipped is set if the labeller could not decide. Right is then nil.
 	Skipped  bool   `json:"skipped,omitempty"`
 	Labeller string `json:"labeller"`
 	Design
 	At time.Time `json:"labelled_at"`
 }
 
-// File is a file of labels of one labeller that is open for writing. It is locked.
+// File is one labeller's file of labels, open for writing and locked.
 type File struct {
 	Path   string
 	Labels []Label
@@ -44,14 +44,14 @@ type File struct {
 	size   int64
 }
 
-// expectedFile says what a file of labels is.
+// expectedFile describes a file of labels in errors.
 const expectedFile = "labels that evalctl judge label has written"
 
-// ErrBusy reports a file of labels that another process writes.
+// ErrBusy means that another process is writing the file of labels.
 var ErrBusy = errors.New("another process is writing to this file of labels")
 
-// OpenFile opens a file of labels, or creates it. It returns an error for lines of another labeller
-// or design. A last line that was cut off by a crash is removed.
+// OpenFile opens or creates a file of labels. It returns an error for lines with another labeller
+// or design. An incomplete last line from a crash is removed.
 func OpenFile(path, labeller string, design Design) (*File, error) {
 	if err := result.Unexpected(path, expectedFile); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (f *File) load(labeller string, design Design) error {
 	return f.cut()
 }
 
-// same returns an error if the answers of a label were drawn in another way.
+// same returns an error if a label's answer was drawn by another design.
 func (d Design) same(was Design) error {
 	if was != d {
 		return fmt.Errorf("its answer was drawn with --sample %s --seed %d, and not %s", was.Sample, was.Seed, d)
@@ -100,7 +100,7 @@ func (d Design) same(was Design) error {
 	return nil
 }
 
-// cut removes what is after the last label.
+// cut removes everything after the last label.
 func (f *File) cut() error {
 	if err := f.file.Truncate(f.size); err != nil {
 		return fmt.Errorf("cut labels %s: %w", f.Path, err)
@@ -109,7 +109,7 @@ func (f *File) cut() error {
 	return err
 }
 
-// Append adds a label. It is on the disk when Append returns.
+// Append adds a label and syncs it to disk.
 func (f *File) Append(l Label) error {
 	line, err := json.Marshal(l)
 	if err != nil {
@@ -144,7 +144,7 @@ func (f *File) Undo() error {
 // Close closes the file.
 func (f *File) Close() error { return f.file.Close() }
 
-// Read reads files of labels, of one labeller each.
+// Read reads files of labels with one labeller each.
 func Read(paths ...string) ([]Label, error) {
 	var all []Label
 	for _, path := range paths {

@@ -7,32 +7,32 @@ import (
 	"evalctl/internal/stats"
 )
 
-// Plan says how many labels an interval of a width needs.
+// Plan says how many labels are needed for an interval of a given width.
 type Plan struct {
 	Path  string  `json:"result"`
 	Width float64 `json:"width"`
-	// Answers can be labelled. Rate is the pass rate that is planned for: the estimate, else that by
-	// the scorer.
+	// Answers is the number of answers that can be labelled. Rate is the assumed pass rate: the
+	// estimate, or else the scorer's.
 	Answers int     `json:"answers"`
 	Rate    float64 `json:"rate"`
-	// Least is the width with all answers labelled.
+	// Least is the width if all answers are labelled.
 	Least float64 `json:"least_width"`
 	Rows  []Need  `json:"needs"`
 }
 
-// Need is the number of labels that a judge of a quality leaves to people.
+// Need is the number of labels needed with a judge of a given quality.
 type Need struct {
 	Judge       string  `json:"judge"`
 	Correlation float64 `json:"correlation"`
-	// Labels is nil if the interval is wider with all answers labelled.
+	// Labels is nil if not even labelling all answers suffices.
 	Labels *int `json:"labels"`
 }
 
-// errors are the shares of the answers that judges of a plan misjudge.
+// errorShares are assumed shares of answers that a judge misjudges.
 var errorShares = []float64{0, .02, .05, .1, .2, .3}
 
-// PlanFor plans for an interval of a result of the given width, from 0 to 1. files are labels of it
-// that there are already.
+// PlanFor plans for an interval of the given width, from 0 to 1, for a result's pass rate. files
+// are existing labels for the result.
 func PlanFor(path string, width float64, files ...string) (*Plan, error) {
 	if len(files) == 0 {
 		p, err := Open(path, Design{Sample: Random})
@@ -52,7 +52,7 @@ func PlanFor(path string, width float64, files ...string) (*Plan, error) {
 	return p.plan(width, e)
 }
 
-// plan plans with the estimate of labels that there are already, or nil.
+// plan plans with the estimate from existing labels, or nil.
 func (p *Population) plan(width float64, estimate *Estimate) (*Plan, error) {
 	if !(width > 0 && width < 1) {
 		return nil, fmt.Errorf("--width %v: must be between 0 and 1", width)
@@ -62,7 +62,7 @@ func (p *Population) plan(width float64, estimate *Estimate) (*Plan, error) {
 	if estimate != nil {
 		plan.Rate = estimate.Rate.Rate
 	}
-	// The questions without an answer have not passed, and are not labelled.
+	// Questions without an answer did not pass and need no label.
 	answered := float64(len(items)) / float64(len(p.Answers))
 	rate := min(1, plan.Rate*answered)
 	design := stats.PPIDesign{
@@ -92,8 +92,8 @@ func need(d stats.PPIDesign, width float64, judge string) Need {
 	return n
 }
 
-// correlation returns that of verdicts and labels: the share of the variance of the labels that the
-// weighted verdicts explain.
+// correlation returns the correlation of verdicts and labels: how much of the labels' standard
+// deviation the weighted verdicts explain.
 func correlation(e *Estimate) float64 {
 	of := func(p float64) float64 { return p * (1 - p) }
 	if of(e.Rate.Rate) == 0 {

@@ -1,5 +1,5 @@
-// Package labels draws answers of a result for people to label, keeps their labels, and estimates
-// from them what the pass rate is in the labellers' terms, whatever the judge.
+// Package labels draws answers of a result for people to label, stores the labels, and estimates
+// the pass rate by the labellers' standard, whatever the judge.
 package labels
 
 import (
@@ -15,7 +15,8 @@ import (
 
 // Answer is an answer that can be labelled.
 type Answer struct {
-	// ID is that of the question, with "#" and the number of the repeat if it was asked several times.
+	// ID is the question's id, followed by "#" and the number of the repeat if it was asked several
+	// times.
 	ID           string
 	Question     string
 	QuestionDate string
@@ -23,36 +24,36 @@ type Answer struct {
 	Expected     []string
 	Text         string
 	Type         string
-	// Passed is the verdict of the result's scorer, which labellers must not see.
+	// Passed is the verdict of the result's scorer. Labellers must not see it.
 	Passed  bool
 	Stratum string
 
 	stratum, cluster int
 }
 
-// Population is the answers of a result, in the order in which they are drawn.
+// Population has the answers of a result in drawing order.
 type Population struct {
 	Path   string
 	Result result.Result
 	Design Design
-	// Cluster is the tag that names the clusters of questions, as result.ClusterOf takes it.
+	// Cluster is the tag for clusters of questions, as in result.ClusterOf.
 	Cluster string
-	// Answers have been drawn at random within their strata. Any number of the first ones is a sample
-	// of which the inclusion probabilities are known.
+	// Answers are in random order within their strata. Any number of the first ones is a sample
+	// with known inclusion probabilities.
 	Answers []Answer
 	// Strata counts the answers by stratum.
 	Strata []Stratum
-	// Failed are the questions without an answer. They have not passed, whatever a label says.
+	// Failed are the questions without an answer. They did not pass, whatever a label says.
 	Failed []Answer
 }
 
-// Stratum is a part of the answers from which labels are drawn separately.
+// Stratum is a part of the answers that is sampled separately.
 type Stratum struct {
 	Name    string
 	Answers int
 }
 
-// Open reads the answers of a result and draws them.
+// Open reads a result's answers and draws their order.
 func Open(path string, design Design) (*Population, error) {
 	r, err := result.Open(path)
 	if err != nil {
@@ -74,7 +75,7 @@ func Open(path string, design Design) (*Population, error) {
 	return p, nil
 }
 
-// maxStrata is the largest number of strata: each needs a label before there is an estimate.
+// maxStrata limits the strata, because each needs a label before there is an estimate.
 const maxStrata = 40
 
 func (p *Population) read(r *result.Reader) error {
@@ -110,8 +111,8 @@ func (p *Population) read(r *result.Reader) error {
 	return nil
 }
 
-// clusterOf returns the cluster of a question by the population's cluster tag, else the question,
-// whose repeats are alike.
+// clusterOf returns a question's cluster by the cluster tag, or else the question itself, whose
+// repeats form a cluster.
 func (p *Population) clusterOf(rec *result.Record) string {
 	if cluster, ok := result.ClusterOf(p.Cluster, rec.Tags, rec.Shared()); ok {
 		return cluster
@@ -119,7 +120,7 @@ func (p *Population) clusterOf(rec *result.Record) string {
 	return "\x00" + rec.ID
 }
 
-// findCluster sets the cluster tag: the result's, else the one that its questions have.
+// findCluster sets the cluster tag: the result's, or else the one in its questions.
 func (p *Population) findCluster(r *result.Reader) error {
 	if p.Cluster = p.Result.Settings.ClusterTag; p.Cluster != "" {
 		return nil
@@ -137,7 +138,7 @@ func (p *Population) findCluster(r *result.Reader) error {
 	return nil
 }
 
-// draw puts the answers in the order in which they are drawn.
+// draw sorts the answers into drawing order.
 func (p *Population) draw() {
 	members := make([][]Answer, len(p.Strata))
 	for _, a := range p.Answers {
@@ -153,15 +154,15 @@ func (p *Population) draw() {
 	p.Answers = interleave(members, weights)
 }
 
-// rank returns a number that orders answers at random. It depends on nothing but the seed and the id,
-// so that two results with the same questions draw the same ones.
+// rank returns a key for random ordering that depends only on the seed and the id, so that two
+// results with the same questions draw the same answers.
 func (d Design) rank(id string) []byte {
 	sum := sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, d.Seed), id...))
 	return sum[:]
 }
 
-// interleave takes the members of the strata in turn: first one of each, then always one of the
-// stratum that lacks most for its share of the weights.
+// interleave takes members of the strata in turn: first one of each, then always from the stratum
+// furthest below its share of the weights.
 func interleave(members [][]Answer, weights []float64) []Answer {
 	total, count := 0.0, 0
 	for s, w := range weights {

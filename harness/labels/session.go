@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// Session asks a labeller about answers.
+// Session asks a labeller to label answers.
 type Session struct {
 	Population *Population
 	File       *File
 	Labeller   string
-	// Size is the number of labels and skipped answers to reach.
+	// Size is the target number of labels and skipped answers.
 	Size int
-	// Show shows an answer, and asks whether it is right: the number of it, from 1.
+	// Show shows an answer and asks whether it is right. number counts from 1.
 	Show func(number int, a *Answer)
-	// Unclear asks again after a reply that is none of Replies.
+	// Unclear asks again after a reply that is not in Replies.
 	Unclear func(reply string)
 }
 
-// Replies are what a labeller can reply to a question, by its first letter.
+// Replies are the possible replies with their first letters.
 const Replies = "y yes, n no, s skip, u undo, q quit"
 
-// Run asks about the answers without a label, in the order in which they were drawn, until Size is
-// reached, the labeller quits or in ends. Each label is on the disk before the next question.
+// Run asks about unlabelled answers in drawing order until Size is reached, the labeller quits or
+// in ends. Each label is on disk before the next question.
 func (s *Session) Run(ctx context.Context, in io.Reader) error {
 	size := min(s.Size, len(s.Population.Answers))
 	lines := bufio.NewScanner(in)
@@ -44,7 +44,7 @@ func (s *Session) Run(ctx context.Context, in io.Reader) error {
 	return err
 }
 
-// next returns the index of the first answer without a label.
+// next returns the index of the first unlabelled answer.
 func (s *Session) next() (int, error) {
 	labelled := make(map[string]string, len(s.File.Labels))
 	for _, l := range s.File.Labels {
@@ -63,7 +63,7 @@ func (s *Session) next() (int, error) {
 	return len(s.Population.Answers), nil
 }
 
-// reply reads replies until one is clear, and does what it says.
+// reply reads replies until one is clear, and acts on it.
 func (s *Session) reply(lines *bufio.Scanner, next int) (quit bool, err error) {
 	for lines.Scan() {
 		reply := strings.ToLower(strings.TrimSpace(lines.Text()))

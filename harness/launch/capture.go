@@ -10,7 +10,7 @@ import (
 	"evalctl/internal/redact"
 )
 
-// A log has the first keptHead and the last keptTail bytes that a daemon writes. Up to twice
+// A log keeps the first keptHead and the last keptTail bytes of a daemon's output. Up to twice
 // keptTail may follow the head before the middle is dropped, so a log has at most 16 MiB and a
 // line.
 const (
@@ -18,22 +18,21 @@ const (
 	keptTail = 4 << 20
 )
 
-// dropMark is the line in a log where bytes were dropped. Its length does not depend on their
-// number.
+// dropMark marks dropped bytes in a log. Its length does not depend on their number.
 const (
 	dropMark    = "\nevalctl: %19d bytes of the log were dropped here\n"
 	dropMarkLen = int64(len(dropMark) - len("%19d") + 19)
 )
 
-// drainWait is how long the output of a daemon is read after its processes have ended. Only a
-// process that left the daemon's groups can still write then.
+// drainWait is how long output is read after a daemon's processes have ended. Only a process that
+// left the daemon's groups can still write then.
 const drainWait = 2 * time.Second
 
-// capture copies what one daemon writes from a pipe to the log, and keeps the log small.
+// capture copies a daemon's output from a pipe to the log, and limits the size of the log.
 //
-// The daemon does not write to the file itself, because nothing could then limit the file. The
-// output is read until the daemon's processes have ended, so its last lines are not lost. If this
-// process is killed, the log has all that was read, and its last lines at whatever instant: see
+// The daemon does not write to the file directly, because its size could not be limited then.
+// Output is read until the daemon's processes have ended, so the last lines are not lost. If this
+// process is killed, the log contains everything read so far, including the last lines; see
 // compact. The watchdog then kills the daemon.
 type capture struct {
 	read    *os.File
@@ -51,8 +50,8 @@ type capture struct {
 	err     error // why
 }
 
-// newCapture begins to copy to the end of the log, without the secrets. The daemon writes to the
-// file that is returned, which the caller closes once the daemon has started.
+// newCapture starts copying to the end of the log, with secrets redacted. It returns the file that
+// the daemon writes to, which the caller closes once the daemon has started.
 func newCapture(log *os.File, secrets []redact.Secret) (*capture, *os.File, error) {
 	info, err := log.Stat()
 	if err != nil {
@@ -70,8 +69,8 @@ func newCapture(log *os.File, secrets []redact.Secret) (*capture, *os.File, erro
 	return c, write, nil
 }
 
-// drain reads to the end of the pipe. It goes on if the log cannot be written, because a full pipe
-// would block the daemon.
+// drain reads to the end of the pipe. It continues even if the log cannot be written, because a
+// full pipe would block the daemon.
 func (c *capture) drain() {
 	defer close(c.drained)
 	defer c.read.Close()
@@ -99,8 +98,8 @@ func (c *capture) add(data []byte) {
 	}
 }
 
-// compact drops the middle of the log. The tail is copied to a part of the file that does not
-// overlap it, before the file is cut, so the last lines are complete in the file at every instant.
+// compact drops the middle of the log. Before cutting the file, it copies the tail to a place that
+// does not overlap it, so the file always contains the complete last lines.
 func (c *capture) compact() error {
 	mark := c.start + c.head
 	middle := mark // what follows the head, without the mark
@@ -119,8 +118,7 @@ func (c *capture) compact() error {
 	return c.file.Truncate(c.end)
 }
 
-// finish ends the copying after the daemon's processes have ended. What they wrote is in the log
-// then.
+// finish ends the copying after the daemon's processes have ended. The log is then complete.
 func (c *capture) finish() {
 	select {
 	case <-c.drained:
@@ -130,14 +128,14 @@ func (c *capture) finish() {
 	}
 }
 
-// beginning returns what the daemon wrote first, as far as it is never dropped.
+// beginning returns the first output, as far as it is never dropped.
 func (c *capture) beginning() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.section(c.start, min(c.end, c.start+c.head))
 }
 
-// ending returns up to limit bytes that the daemon wrote last.
+// ending returns up to limit bytes of the last output.
 func (c *capture) ending(limit int64) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +146,7 @@ func (c *capture) section(from, to int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(c.file, from, to-from))
 }
 
-// problem returns why the log lacks something, or nil.
+// problem returns why the log is incomplete, or nil.
 func (c *capture) problem() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,13 +19,13 @@ import (
 
 const stopGrace = 5 * time.Second // from SIGTERM to SIGKILL
 
-// killWait is how long the kernel may take to carry out a SIGKILL. Tests raise it.
+// killWait is how long the kernel may take to execute a SIGKILL. Tests raise it.
 var killWait = 5 * time.Second
 
-// markPrefix is that of the variable by which the processes of a daemon are known.
+// markPrefix is the prefix of the variable that identifies a daemon's processes.
 const markPrefix = "EVALCTL_DAEMON_"
 
-// Daemon is a running daemon process. Its methods may be called concurrently.
+// Daemon is a running daemon process. Its methods are safe for concurrent use.
 type Daemon struct {
 	url       string
 	version   string
@@ -41,7 +41,7 @@ type Daemon struct {
 	started  time.Time
 
 	mu   sync.Mutex
-	left map[int]string // what has escaped and was ended
+	left map[int]string // processes that escaped and were ended
 	// unwatched is set if the watchdog was killed.
 	unwatched bool
 
@@ -55,47 +55,46 @@ type Daemon struct {
 // URL returns the daemon's base URL without a trailing slash.
 func (d *Daemon) URL() string { return d.url }
 
-// PID returns the process id of the command, which may be a wrapper of the process that serves
-// requests.
+// PID returns the process id of the command, which may be a wrapper around the serving process.
 func (d *Daemon) PID() int { return d.watchdog.pid }
 
-// HealthyIn returns the time from the start of the process to its first healthy response.
+// HealthyIn returns the time from the process start to its first healthy response.
 func (d *Daemon) HealthyIn() time.Duration { return d.healthyIn }
 
 // Version returns the version in the daemon's health response, with control characters escaped. It
 // is often empty.
 func (d *Daemon) Version() string { return d.version }
 
-// PeakRSS returns the sum of the peaks of the resident memory of the daemon's processes that are
-// alive, in bytes. Memory that they share counts for each. It is 0 if it is not known: on other
-// systems than Linux, and once the daemon has ended.
+// PeakRSS returns the sum of the peak resident memory of the daemon's live processes, in bytes.
+// Shared memory counts for each. It is 0 if unknown: on systems other than Linux, and once the
+// daemon has ended.
 func (d *Daemon) PeakRSS() int64 { return peakMemory(d.processes()) }
 
-// Withheld says which variables of this process's environment the daemon did not get, "" if it got
-// all.
+// Withheld lists the environment variables that the daemon did not receive, "" if none.
 func (d *Daemon) Withheld() string { return environ.Withheld(os.Environ(), d.env) }
 
-// Usage is what the processes of a daemon use.
+// Usage is the resource use of a daemon's processes.
 type Usage struct {
 	CPU       time.Duration // since each was started
 	RSS       int64         // resident memory in bytes; what they share counts for each
 	OpenFiles int
 }
 
-// Usage returns what the daemon's live processes use. ok is false if it is not known: on other
-// systems than Linux, and once the daemon has ended.
+// Usage returns the resource use of the daemon's live processes. ok is false if unknown: on systems
+// other than Linux, and once the daemon has ended.
 func (d *Daemon) Usage() (u Usage, ok bool) { return usageOf(d.processes()) }
 
 // Kill kills the daemon's processes at once, as a crash would. Done is closed when they have ended.
 func (d *Daemon) Kill() error { return d.signal(syscall.SIGKILL) }
 
-// Freeze stops the daemon's processes until Thaw. They keep their connections and answer nothing.
+// Freeze suspends the daemon's processes until Thaw. They keep their connections but do not
+// respond.
 func (d *Daemon) Freeze() error { return d.signal(freeze) }
 
-// Thaw continues what Freeze has stopped.
+// Thaw resumes processes suspended by Freeze.
 func (d *Daemon) Thaw() error { return d.signal(thaw) }
 
-// signal sends a signal to each of the daemon's processes.
+// signal sends a signal to all of the daemon's processes.
 func (d *Daemon) signal(sig syscall.Signal) error {
 	all := d.processes()
 	if len(all) == 0 {
@@ -108,7 +107,7 @@ func (d *Daemon) signal(sig syscall.Signal) error {
 	return errors.Join(errs...)
 }
 
-// process is a line of the table of processes. Only Linux has all of it.
+// process is an entry of the process table. Only Linux provides all fields.
 type process struct {
 	pid, parent, group int
 	start              int // in ticks since the system was started
@@ -126,17 +125,17 @@ func (d *Daemon) processes() []process {
 	}
 }
 
-// Escaped returns the processes of the daemon that had left its groups and its environment, and
-// were ended with it. It is complete once Done is closed. known is false if such processes cannot
-// be found: on other systems than Linux, and if the watchdog was killed.
+// Escaped returns the processes that left the daemon's groups and environment and were ended with
+// it. It is complete once Done is closed. known is false if such processes cannot be found: on
+// systems other than Linux, and if the watchdog was killed.
 func (d *Daemon) Escaped() (names []string, known bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Sorted(maps.Values(d.left)), d.watchdog.adopts && !d.unwatched
 }
 
-// signalAll sends a signal to every process of the daemon, and SIGTERM to the watchdog too, which
-// stays. It ignores errors; the caller checks which processes remain.
+// signalAll sends a signal to every process of the daemon, and SIGTERM also to the watchdog, which
+// ignores it. Errors are ignored; the caller checks which processes remain.
 func (d *Daemon) signalAll(sig syscall.Signal) {
 	all := d.processes() // before their parents end
 	group := d.watchdog.group()
@@ -159,8 +158,8 @@ func (d *Daemon) signalAll(sig syscall.Signal) {
 // its group is left.
 func (d *Daemon) Done() <-chan struct{} { return d.done }
 
-// Err returns why the daemon exited by itself: its exit status and the last lines of its log. It
-// returns nil while the daemon runs, and if Stop ended it.
+// Err returns why the daemon exited by itself: its exit status and the end of its log. It is nil
+// while the daemon runs, and if Stop ended it.
 func (d *Daemon) Err() error {
 	select {
 	case <-d.done:
@@ -170,13 +169,12 @@ func (d *Daemon) Err() error {
 	}
 }
 
-// LastLines returns the last lines and the path of the log of a daemon that runs, or why it cannot
-// be read.
+// LastLines returns the end of a running daemon's log and its path, or why it cannot be read.
 func (d *Daemon) LastLines() string { return d.log.lastLines() }
 
 // Stop ends the process group with SIGTERM, and with SIGKILL after 5 seconds. It returns when no
 // process of the group is left, or an error that names the remaining ones. Further calls wait for
-// the first one and return the same error.
+// the first and return the same error.
 func (d *Daemon) Stop() error { return d.stop(stopGrace) }
 
 func (d *Daemon) stop(grace time.Duration) error {
@@ -185,8 +183,8 @@ func (d *Daemon) stop(grace time.Duration) error {
 	return d.stopErr
 }
 
-// spawn starts the watchdog, which starts the command. Its output goes to the log; stdin is its
-// standard input, and stdout, unless it is nil, its standard output.
+// spawn starts the watchdog, which starts the command. Output goes to the log, except standard
+// output if stdout is not nil.
 func spawn(ctx context.Context, args []string, p Profile, o Options, log, stdin, stdout *os.File, env []string) (*Daemon, error) {
 	d := &Daemon{
 		what:     cmp.Or(o.what, "daemon"),
@@ -234,13 +232,13 @@ func spawn(ctx context.Context, args []string, p Profile, o Options, log, stdin,
 		}
 		return nil, err
 	}
-	// Commands such as setsid and timeout create a group of their own, with their own id.
+	// Commands such as setsid and timeout create a group with their own id.
 	d.groups = []int{d.PID(), d.watchdog.group()}
 	go d.supervise()
 	return d, nil
 }
 
-// supervise ends the processes when the command has exited or stop is called.
+// supervise ends the processes when the command exits or stop is called.
 func (d *Daemon) supervise() {
 	defer close(d.done)
 	exited, ended := false, false
@@ -283,10 +281,10 @@ func (d *Daemon) closeLog() {
 	_ = d.log.file.Close() // errors of writing are reported with the last lines
 }
 
-// slowestLook is how long is waited between two looks at the processes that are left.
+// slowestLook is the maximum interval for checking the remaining processes.
 const slowestLook = 50 * time.Millisecond
 
-// awaitEnd waits until no process of the daemon is left, and calls again meanwhile. It returns the
+// awaitEnd waits until no process of the daemon is left, and calls again repeatedly. It returns the
 // processes that remain after the limit.
 func (d *Daemon) awaitEnd(limit time.Duration, again func()) []process {
 	deadline := time.Now().Add(limit)
@@ -312,8 +310,8 @@ func (d *Daemon) awaitEnd(limit time.Duration, again func()) []process {
 	}
 }
 
-// withLog adds the last lines of the daemon's log to an error. A disk that did not take all of the
-// log may be its cause.
+// withLog adds the end of the daemon's log to an error. If the log could not be written completely,
+// it adds why, because a full disk may be the cause.
 func withLog(err error, log *capture) error {
 	return &loggedError{err, log.problem(), log.lastLines()}
 }

@@ -8,18 +8,18 @@ import (
 	"runtime"
 )
 
-// Filter is a process that is used through its standard input and output. It is a process group like
-// a Daemon, and what it writes to its standard error is kept as the log of a Daemon is.
+// Filter is a process used through its standard input and output. It is a process group like a
+// Daemon, and its standard error is logged like a Daemon's output.
 type Filter struct {
-	// In is the standard input, Out the standard output. The caller closes both after Stop. Reads of
-	// Out fail once it is closed.
+	// In is the standard input, and Out the standard output. The caller closes both after Stop.
+	// Reads of Out fail once it is closed.
 	In, Out *os.File
 
 	d *Daemon
 }
 
-// StartFilter starts a command that reads requests and writes replies. Placeholders in the command are
-// not replaced, and no variables are set but those of the profile. ctx bounds only the start. The
+// StartFilter starts a command that reads requests and writes replies. Placeholders in the command
+// are not replaced, and only the profile's variables are set. ctx applies only to the start. The
 // caller must call Stop.
 func StartFilter(ctx context.Context, p Profile, o Options) (*Filter, error) {
 	if !supported {
@@ -52,20 +52,20 @@ func StartFilter(ctx context.Context, p Profile, o Options) (*Filter, error) {
 // left.
 func (f *Filter) Done() <-chan struct{} { return f.d.Done() }
 
-// Err returns why the process ended by itself: its exit status and the last lines of its standard
-// error. It returns nil while it runs, and if Stop ended it.
+// Err returns why the process exited by itself: its exit status and the end of its standard error.
+// It is nil while it runs, and if Stop ended it.
 func (f *Filter) Err() error { return f.d.Err() }
 
-// Escaped returns what Daemon.Escaped does.
+// Escaped is Daemon.Escaped.
 func (f *Filter) Escaped() (names []string, known bool) { return f.d.Escaped() }
 
-// Isolated returns what Daemon.Isolated does.
+// Isolated is Daemon.Isolated.
 func (f *Filter) Isolated(err error) error { return f.d.Isolated(err) }
 
-// LastLines returns the last lines of the standard error of a process that runs.
+// LastLines returns the end of a running process's standard error.
 func (f *Filter) LastLines() string { return f.d.LastLines() }
 
-// Stop ends the process group as Daemon.Stop does.
+// Stop ends the process group like Daemon.Stop.
 func (f *Filter) Stop() error { return f.d.Stop() }
 
 // Kill ends the process group at once.

@@ -85,7 +85,7 @@ func (d *Daemon) awaitHealthy(ctx context.Context, p Profile, port int, o Option
 	}
 }
 
-// baseURL returns the daemon's base URL, or "" if the daemon has not announced it yet.
+// baseURL returns the daemon's base URL, or "" if it is not yet announced.
 func (d *Daemon) baseURL(p Profile, port int) string {
 	if p.Announces {
 		return d.log.announced()
@@ -124,8 +124,8 @@ func (d *Daemon) probe(ctx context.Context, client *http.Client) error {
 	return nil
 }
 
-// verifyListener makes sure that the healthy response came from this daemon. Another process could
-// have taken the port before the daemon did, and an announcement can be wrong.
+// verifyListener checks that the healthy response came from this daemon. Another process could have
+// taken the port first, and an announcement can be wrong.
 func (d *Daemon) verifyListener() error {
 	select {
 	case <-d.watchdog.exited:

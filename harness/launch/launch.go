@@ -1,11 +1,11 @@
 // Package launch starts, watches and stops the daemon process of any SDK.
 //
-// A daemon is the command, which is often a wrapper such as npx or sh, and all processes below it.
-// None outlives Stop, a failed Start, or the launching process: the daemon is started below a
-// watchdog process, which ends it when the launching process dies (see Watchdog). On Linux, the
-// watchdog is a subreaper, so that this holds for every process, whatever it does to its group, its
-// session, its environment and its parents. On macOS it holds for the process group, and that of a
-// command which creates its own, as timeout does.
+// A daemon consists of the command, which is often a wrapper such as npx or sh, and all processes
+// below it. None outlives Stop, a failed Start, or the launching process: the daemon is started
+// below a watchdog process, which ends it when the launching process dies (see Watchdog). On Linux,
+// the watchdog is a subreaper, so this holds for every process, whatever it does to its group, its
+// session, its environment and its parents. On macOS it holds for the process group, and for the
+// group of a command that creates its own, as timeout does.
 //
 // Linux and macOS are supported. On other systems Start returns errors.ErrUnsupported.
 package launch
@@ -26,7 +26,7 @@ import (
 	"evalctl/internal/redact"
 )
 
-// defaultHealthTimeout is the value of Options.HealthTimeout if it is 0.
+// defaultHealthTimeout is the default for Options.HealthTimeout.
 const defaultHealthTimeout = 30 * time.Second
 
 const (
@@ -34,7 +34,7 @@ const (
 	portAttempts = 3
 )
 
-// errPortTaken reports that another process took the port that was chosen for the daemon.
+// errPortTaken means that another process took the daemon's port.
 var errPortTaken = errors.New("the port was taken by another process")
 
 // Options configures Start. LogPath and Watchdog are required.
@@ -42,33 +42,33 @@ type Options struct {
 	Port    int    // 0 picks a free port
 	Home    string // value of {home} and SVC_HOME
 	LogPath string // file for the daemon's output; created with its directory, or truncated
-	// UserHome is the folder that the daemon has as the home of its user, with a folder for temporary
-	// files. It is created. Empty means those of the caller, unless SelfContained is set.
+	// UserHome is the home folder of the daemon's user, with a folder for temporary files. It is
+	// created. If empty, the daemon uses the caller's, unless SelfContained is set.
 	UserHome string
-	// SelfContained has the daemon keep everything in Home: that is also the home of its user, and has
-	// the folder in which a command without a Profile.Dir works.
+	// SelfContained makes the daemon keep everything in Home: Home is also its user's home, and
+	// contains the working folder of a command without Profile.Dir.
 	SelfContained bool
 	HealthTimeout time.Duration // how long Start waits for a healthy daemon; 0 means 30 seconds
 
 	Watchdog []string // a command that calls the function Watchdog
 
-	// Secrets are replaced in what the daemon writes to its log.
+	// Secrets are redacted in the daemon's log.
 	Secrets []redact.Secret `json:"-"`
 
-	// Alive asks the daemon at a URL whether it is healthy. If it is nil, GET /healthz does.
+	// Alive checks the health of the daemon at a URL. If nil, GET /healthz is used.
 	Alive func(ctx context.Context, url string) error `json:"-"`
 
-	// what the process is called in messages, empty for a daemon.
+	// what names the process in messages, by default daemon.
 	what string
 }
 
 // Start starts the daemon on a loopback port and waits until GET /healthz, or Options.Alive,
-// reports that it is healthy. ctx bounds only the start. The caller must call Stop. If Start
+// reports that it is healthy. ctx applies only to the start. The caller must call Stop. If Start
 // returns an error, no process is left running.
 //
-// Errors contain the daemon's exit status or last response, and the last lines of its log. If ctx
-// ends first, the error is ctx's cause. With Port 0, Start tries again if another process took the
-// chosen port.
+// Errors contain the daemon's exit status or last response, and the end of its log. If ctx ends
+// first, the error is its cause. With Port 0, Start retries if another process took the chosen
+// port.
 func Start(ctx context.Context, p Profile, o Options) (*Daemon, error) {
 	if !supported {
 		return nil, fmt.Errorf("start daemon on %s: %w", runtime.GOOS, errors.ErrUnsupported)
@@ -99,8 +99,8 @@ func Start(ctx context.Context, p Profile, o Options) (*Daemon, error) {
 	}
 }
 
-// Check returns an error if Start could not succeed whatever the daemon does: its program is
-// missing, it cannot be given a port, or the port in o is in use. It starts nothing.
+// Check returns an error if Start certainly cannot succeed: the program is missing, it cannot be
+// given a port, or the port in o is in use. It starts nothing.
 func Check(p Profile, o Options) error {
 	if len(p.Command) == 0 {
 		return errNotConfigured
@@ -116,8 +116,7 @@ func Check(p Profile, o Options) error {
 	return err
 }
 
-// CheckFilter returns an error if StartFilter could not succeed whatever the process does. It
-// starts nothing.
+// CheckFilter returns an error if StartFilter certainly cannot succeed. It starts nothing.
 func CheckFilter(p Profile) error {
 	if len(p.Command) == 0 {
 		return errNotConfigured
@@ -125,7 +124,7 @@ func CheckFilter(p Profile) error {
 	return checkProgram(p)
 }
 
-// checkProgram returns an error if the program of a command is missing.
+// checkProgram returns an error if the command's program is missing.
 func checkProgram(p Profile) error {
 	program := p.Command[0]
 	if p.Dir != "" {
@@ -167,7 +166,7 @@ func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon
 	switch {
 	case errors.Is(err, errExited):
 		err = d.exitErr
-		// A process that had the port for a moment only shows in what the daemon says.
+		// A process that held the port only briefly shows only in the daemon's output.
 		if _, taken := freePort(ctx, port); errors.Is(taken, syscall.EADDRINUSE) || d.log.saysInUse() {
 			err = fmt.Errorf("%w: %w", errPortTaken, err)
 		}
@@ -177,7 +176,7 @@ func startOnce(ctx context.Context, p Profile, o Options, log *os.File) (*Daemon
 	return nil, errors.Join(d.Isolated(err), left)
 }
 
-// freePort checks that a port of the loopback address is free, or returns a free one for port 0.
+// freePort checks that a loopback port is free, or returns a free one for port 0.
 func freePort(ctx context.Context, port int) (int, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp4", net.JoinHostPort(loopback, strconv.Itoa(port)))

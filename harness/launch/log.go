@@ -41,7 +41,7 @@ func createLog(path string) (*os.File, error) {
 	return log, nil
 }
 
-// announced returns the URL of the first line that announces one, or "".
+// announced returns the first announced URL, or "".
 func (c *capture) announced() string {
 	text, _ := c.beginning()              // the next poll tries again
 	for line := range bytes.Lines(text) { // the last one may be incomplete
@@ -68,7 +68,7 @@ func announcedURL(line string) string {
 	return rest
 }
 
-// lastLines returns the last lines and the path of the log for an error message.
+// lastLines returns the end of the log and its path for an error message.
 func (c *capture) lastLines() string {
 	data, err := c.ending(tailBytes)
 	if err != nil {
@@ -90,18 +90,18 @@ func (c *capture) lastLines() string {
 	return "last lines of its log " + c.file.Name() + ":\n" + strings.Join(lines, "\n") + note
 }
 
-// inUse is how programs say that they cannot have their address, in lower case: in most languages,
-// and with Node.
+// inUse are the messages, in lower case, with which programs in most languages and Node report an
+// address in use.
 var inUse = []string{"address already in use", "eaddrinuse"}
 
-// saysInUse reports whether the end of the log says that the address of the daemon is in use.
+// saysInUse reports whether the end of the log says that the daemon's address is in use.
 func (c *capture) saysInUse() bool {
 	data, _ := c.ending(tailBytes) // an error shows in lastLines
 	text := strings.ToLower(string(data))
 	return slices.ContainsFunc(inUse, func(says string) bool { return strings.Contains(text, says) })
 }
 
-// printable escapes control characters, which could control the terminal, and cuts long text.
+// printable escapes control characters, which could control the terminal, and shortens long text.
 func printable(s string) string {
 	var out strings.Builder
 	runes := 0

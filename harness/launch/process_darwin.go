@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childAttributes are those of any process.
+// childAttributes adds nothing on macOS.
 func childAttributes() *syscall.SysProcAttr { return nil }
 
-// adopt returns false: only Linux has a process adopt the orphans below it.
+// adopt returns false: only Linux lets a process adopt orphaned descendants.
 func adopt() bool { return false }
 
-// processesOf returns the live processes of the groups, without the watchdog. macOS does not show
-// the environment of a process to others.
+// processesOf returns the live processes of the groups, without the watchdog. macOS does not show a
+// process's environment to others.
 func processesOf(watchdog int, _ bool, groups []int, _ string) (found []process) {
 	const zombie = 5 // SZOMB of sys/proc.h
 
@@ -33,12 +33,11 @@ func (process) marked(string) bool { return false }
 
 func (p process) signal(sig syscall.Signal) error { return syscall.Kill(p.pid, sig) }
 
-// peakMemory returns 0: macOS tells only the parent of a process its peak, and only once it has
-// ended.
+// peakMemory returns 0: macOS reports the peak only to the parent, after the process has ended.
 func peakMemory([]process) int64 { return 0 }
 
-// foreignListener returns false: the owner of a socket cannot be found without cgo.
+// foreignListener returns false: finding the owner of a socket requires cgo.
 func foreignListener([]process, int) bool { return false }
 
-// usageOf knows nothing: macOS shows what a process uses only with cgo.
+// usageOf returns false: reading a process's resource use on macOS requires cgo.
 func usageOf([]process) (Usage, bool) { return Usage{}, false }

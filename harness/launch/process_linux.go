@@ -14,13 +14,13 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// childAttributes have the kernel kill a process when the thread that started it ends.
+// childAttributes makes the kernel kill a process when the thread that started it ends.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
-// peakMemory returns the sum of the peaks of the resident memory of processes in bytes, 0 if none
-// of them exists any more.
+// peakMemory returns the sum of the processes' peak resident memory in bytes, 0 if none exists any
+// more.
 func peakMemory(processes []process) (sum int64) {
 	for _, p := range processes {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
@@ -38,7 +38,7 @@ func peakMemory(processes []process) (sum int64) {
 	return sum
 }
 
-// usageOf returns what processes use together. ok is false if none of them exists any more.
+// usageOf returns the total resource use of processes. ok is false if none exists any more.
 func usageOf(processes []process) (u Usage, ok bool) {
 	for _, one := range processes {
 		p, err := procfs.NewProc(one.pid)
@@ -58,8 +58,8 @@ func usageOf(processes []process) (u Usage, ok bool) {
 	return u, ok
 }
 
-// foreignListener reports whether none of the processes has the socket that listens on a
-// loopback port. It returns false if that cannot be determined.
+// foreignListener reports whether the socket listening on a loopback port belongs to none of the
+// processes. It returns false if this cannot be determined.
 func foreignListener(processes []process, port int) bool {
 	own := map[string]bool{} // the sockets of the processes
 	for _, p := range processes {
@@ -86,12 +86,11 @@ func foreignListener(processes []process, port int) bool {
 	return foreign
 }
 
-// listeners yields the sockets of a table, as named in /proc/PID/fd, that accept connections to a
-// loopback port. It reads one line at a time: the kernel lists what accepts connections first, and
-// then searches a table of all connections for milliseconds, for which a caller who stops does not
-// wait.
+// listeners yields the sockets, as named in /proc/PID/fd, that accept connections on a loopback
+// port. It reads a line at a time: the kernel lists listening sockets first, then spends
+// milliseconds on the table of all connections, which a caller that stops early does not wait for.
 func listeners(table string, port int) iter.Seq[string] {
-	// Addresses are hexadecimal words in the machine's byte order. These are 127.0.0.1 in both byte
+	// Addresses are hexadecimal words in machine byte order. These are 127.0.0.1 in both byte
 	// orders, and the IPv4 and IPv6 wildcards.
 	local := map[string]bool{"0100007F": true, "7F000001": true, "00000000": true, strings.Repeat("0", 32): true}
 	return func(yield func(string) bool) {

@@ -17,19 +17,18 @@ func groupLeader() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: t
 
 func leadsGroup() bool { return syscall.Getpgrp() == os.Getpid() }
 
-// signalGroup sends a signal to every process of a group. It ignores errors; the caller checks
+// signalGroup sends a signal to every process of a group. Errors are ignored; the caller checks
 // which processes remain.
 func signalGroup(group int, sig syscall.Signal) { _ = syscall.Kill(-group, sig) }
 
-// inherited returns the file of a descriptor that this process was started with, which those that
-// it starts do not inherit.
+// inherited returns an inherited file descriptor as a file that child processes do not inherit.
 func inherited(fd int) *os.File {
 	syscall.CloseOnExec(fd)
 	return os.NewFile(uintptr(fd), fmt.Sprint("descriptor ", fd))
 }
 
-// reapChildren reaps the children of this process, also those that it has adopted, until it has
-// none. exited is called with the status of the command among them.
+// reapChildren reaps all children of this process, including adopted ones, until none is left.
+// exited is called with the command's status.
 func reapChildren(command int, exited func(status string)) {
 	for {
 		var status syscall.WaitStatus
@@ -43,7 +42,7 @@ func reapChildren(command int, exited func(status string)) {
 	}
 }
 
-// statusText says how a process ended, as os.ProcessState does.
+// statusText describes how a process ended, like os.ProcessState.
 func statusText(status syscall.WaitStatus) string {
 	switch {
 	case !status.Signaled():

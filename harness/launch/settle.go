@@ -11,7 +11,7 @@ import (
 	"evalctl/internal/environ"
 )
 
-// workDir is the folder of Options.Home in which a command works that is self-contained.
+// workDir is the working folder, in Options.Home, of a self-contained command.
 const workDir = "work"
 
 // userHome returns the home of the daemon's user, "" for the caller's.
@@ -22,8 +22,8 @@ func (o Options) userHome() string {
 	return o.UserHome
 }
 
-// settle gives a command the home of its user: its variables, before those of set, and its working
-// folder. Variables that the profile passes on stay as they are.
+// settle sets a command's user home: its working folder, and its variables, which precede set.
+// Variables passed on by the profile are unchanged.
 func settle(cmd *exec.Cmd, p Profile, o Options, set []string) ([]string, error) {
 	home, err := filepath.Abs(o.userHome())
 	if err != nil {
@@ -49,8 +49,8 @@ func settle(cmd *exec.Cmd, p Profile, o Options, set []string) ([]string, error)
 	return append(env, set...), nil
 }
 
-// fromHere makes the files of a command absolute that are named as the working folder of this
-// process has them.
+// fromHere makes file names in a command absolute that are relative to this process's working
+// folder.
 func fromHere(cmd *exec.Cmd) error {
 	here, err := os.Getwd()
 	if err != nil {
@@ -64,7 +64,7 @@ func fromHere(cmd *exec.Cmd) error {
 		if name, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(name, "-") {
 			before, path = name+"=", value
 		}
-		// A word without a separator and an ending is more likely the name of a package or a command.
+		// A word without a separator and an extension is more likely a package or a command.
 		if filepath.IsAbs(path) || !strings.ContainsRune(path, filepath.Separator) && filepath.Ext(path) == "" {
 			continue
 		}
@@ -75,8 +75,8 @@ func fromHere(cmd *exec.Cmd) error {
 	return nil
 }
 
-// Isolated returns the error of a daemon that did not start or has ended, with what it was not given
-// of the caller's environment, which may be the cause.
+// Isolated adds to the error of a daemon that did not start or has ended the environment withheld
+// from it, which may be the cause.
 func (d *Daemon) Isolated(err error) error {
 	if withheld := d.Withheld(); withheld != "" {
 		err = fmt.Errorf("%w\nwithheld from it: %s; --daemon-env NAME passes a variable on", err, withheld)

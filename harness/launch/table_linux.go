@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adopt makes this process a subreaper: a process below it whose parent ends becomes its child. So
-// all that a process below it has started is found below it, and no process below is left once this
-// process has no child. It returns false if the kernel refuses.
+// adopt makes this process a subreaper: a descendant whose parent ends becomes its child. All
+// descendants can then be found below this process, and none is left once it has no child. It
+// returns false if the kernel refuses.
 func adopt() bool { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil }
 
-// processesOf returns the live processes below a watchdog. If it is not alive, or does not adopt,
-// they are also known by their groups and by the mark in their environment. The environment of
-// other users' processes cannot be read.
+// processesOf returns the live processes below a watchdog. If the watchdog is dead or does not
+// adopt, it also finds processes by their groups and by the mark in their environment. The
+// environment of other users' processes cannot be read.
 func processesOf(watchdog int, adopts bool, groups []int, mark string) (found []process) {
 	all := readProcesses()
 	under := map[int]bool{}
@@ -50,16 +50,16 @@ func processesOf(watchdog int, adopts bool, groups []int, mark string) (found []
 	return found
 }
 
-// marked reports whether the environment of a process has the mark. After an error it has ended, or
-// is another user's.
+// marked reports whether a process's environment has the mark. An error means that the process has
+// ended or belongs to another user.
 func (p process) marked(mark string) bool {
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
 	return err == nil && bytes.Contains(environ, []byte(mark+"="))
 }
 
-// signal sends a signal, never to another process that has been given the process id since.
+// signal sends a signal, but never to another process that has since received the same id.
 func (p process) signal(sig syscall.Signal) error {
-	held, err := os.FindProcess(p.pid) // by a descriptor, which stays that of one process
+	held, err := os.FindProcess(p.pid) // by a descriptor, which always refers to the same process
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func (p process) signal(sig syscall.Signal) error {
 	return held.Signal(sig)
 }
 
-// readProcesses returns the table of processes. It reads one directory: filepath.Glob would open
-// that of each process too.
+// readProcesses returns the process table. It reads a single directory; filepath.Glob would open
+// one per process.
 func readProcesses() (all []process) {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -89,7 +89,7 @@ func readProcesses() (all []process) {
 	return all
 }
 
-// readProcess returns a line of the table of processes. ok is false if the process has ended.
+// readProcess returns an entry of the process table. ok is false if the process has ended.
 func readProcess(pid int) (p process, ok bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -20,11 +20,11 @@ import (
 
 const watchdogReady = "watching\n" // what a watchdog prints when it is ready
 
-// watchdogTimeout bounds the start of a watchdog, and then that of its command. Tests raise it.
+// watchdogTimeout limits the start of a watchdog, and then of its command. Tests raise it.
 var watchdogTimeout = time.Minute
 
-// order is what a watchdog is to start. Its standard input, output and error are the descriptors of
-// the watchdog from firstStdio.
+// order is the command for a watchdog to start. Its standard streams are the watchdog's descriptors
+// from firstStdio.
 type order struct {
 	Path, Dir string
 	Args, Env []string
@@ -33,8 +33,8 @@ type order struct {
 
 const firstStdio = 3
 
-// report is what a watchdog reports: first that its command runs, or Err; then how it exited; at
-// last that no process is left. These come in one message each.
+// report is a message from a watchdog: first that its command runs, or Err; then how the command
+// exited; finally that no process is left.
 type report struct {
 	PID    int
 	Adopts bool // it is a subreaper
@@ -43,19 +43,19 @@ type report struct {
 	Empty  bool
 }
 
-// Watchdog starts the command of a daemon and ends all that is below it when the launching process
-// dies in any way, which it learns from the end of stdin. Start runs it (Options.Watchdog) as the
-// leader of a new process group, which the command joins. On Linux it is a subreaper, so that it is
-// above all processes that the command starts, whatever they do.
+// Watchdog starts a daemon's command and ends all processes below it when the launching process
+// dies in any way, which it detects by the end of stdin. Start runs it (Options.Watchdog) as the
+// leader of a new process group, which the command joins. On Linux it is a subreaper and thus
+// remains above all processes that the command starts, whatever they do.
 //
-// It reads what to start from stdin, reports to stdout, and returns when no process of the daemon
-// is left, or if it was not started by Start.
+// It reads its order from stdin and reports to stdout. It returns when no process of the daemon is
+// left, or if Start did not start it.
 func Watchdog(stdin io.Reader, stdout io.Writer) error {
 	if !leadsGroup() {
 		return errors.New("watchdog: it does not lead its process group; only evalctl can start it")
 	}
-	// Stop sends SIGTERM to the whole group, but the watchdog stays. The command would inherit that a
-	// signal is ignored.
+	// Stop sends SIGTERM to the whole group, but the watchdog must stay. Ignoring the signal
+	// instead would be inherited by the command.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	adopts := adopt()
 	if _, err := io.WriteString(stdout, watchdogReady); err != nil {
@@ -71,7 +71,8 @@ func Watchdog(stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return reports.Encode(report{Err: err.Error()})
 	}
-	// Errors of reports mean that the launching process has died, which the end of stdin says too.
+	// An error in reporting means that the launching process has died, which the end of stdin shows
+	// too.
 	_ = reports.Encode(report{PID: pid, Adopts: adopts})
 	remaining := func() []process {
 		return processesOf(os.Getpid(), adopts, []int{os.Getpid(), pid}, o.Mark)
@@ -88,7 +89,7 @@ func Watchdog(stdin io.Reader, stdout io.Writer) error {
 	return nil
 }
 
-// start starts the command and closes what only it reads and writes.
+// start starts the command and closes the files that only the command uses.
 func (o order) start() (pid int, err error) {
 	var stdio []*os.File
 	for fd := firstStdio; fd < firstStdio+3; fd++ {
@@ -103,8 +104,8 @@ func (o order) start() (pid int, err error) {
 	return p.Pid, nil
 }
 
-// killAll kills processes, and those that they start meanwhile. If some are left for too long, it
-// kills its own group.
+// killAll kills processes, including those started meanwhile. If some remain for too long, it kills
+// its own group.
 func killAll(remaining func() []process) {
 	for deadline := time.Now().Add(killWait); time.Now().Before(deadline); time.Sleep(slowestLook) {
 		for _, p := range remaining() {
@@ -134,7 +135,7 @@ type watchdog struct {
 }
 
 // startWatchdog runs the watchdog as the leader of a new process group and waits until it is ready
-// to start a command, which is given stdio.
+// to start a command, which receives stdio.
 func startWatchdog(ctx context.Context, command []string, stdio [3]*os.File) (*watchdog, error) {
 	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // it outlives ctx; it ends with its stdin
 	cmd.Env = environ.Of(os.Environ(), nil, nil)    // which what it starts can read
@@ -169,7 +170,7 @@ func startWatchdog(ctx context.Context, command []string, stdio [3]*os.File) (*w
 	return nil, fmt.Errorf("command %q is not a watchdog: it printed %q and exited: %v", command, line, cmd.ProcessState)
 }
 
-// await lets the watchdog do something, and calls abort if it takes too long or ctx ends.
+// await waits for the watchdog to do something, and calls abort if it takes too long or ctx ends.
 func (w *watchdog) await(ctx context.Context, abort, done func()) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, watchdogTimeout,
 		fmt.Errorf("watchdog %q: not ready within %v", w.cmd.Args, watchdogTimeout))
@@ -181,7 +182,7 @@ func (w *watchdog) await(ctx context.Context, abort, done func()) error {
 	return nil
 }
 
-// start has the watchdog start a command. After an error, the watchdog has ended.
+// start makes the watchdog start a command. After an error, the watchdog has ended.
 func (w *watchdog) start(ctx context.Context, o order) error {
 	reports := gob.NewDecoder(w.reports)
 	var r report
@@ -208,8 +209,8 @@ func (w *watchdog) start(ctx context.Context, o order) error {
 	return err
 }
 
-// abandon has the watchdog end what it has started, as when this process dies, and kills its group
-// if that takes too long.
+// abandon makes the watchdog end everything, as if this process died, and kills its group if that
+// takes too long.
 func (w *watchdog) abandon() {
 	w.abandoned.Do(func() {
 		_ = w.stdin.Close()
@@ -217,7 +218,7 @@ func (w *watchdog) abandon() {
 	})
 }
 
-// follow reads the reports of a watchdog whose command runs.
+// follow reads the reports of a watchdog with a running command.
 func (w *watchdog) follow(reports *gob.Decoder) {
 	defer close(w.ended)
 	for {
@@ -237,10 +238,10 @@ func (w *watchdog) follow(reports *gob.Decoder) {
 	}
 }
 
-// group returns the id of the process group that the watchdog leads, which is its process id.
+// group returns the id of the watchdog's process group, which is its process id.
 func (w *watchdog) group() int { return w.cmd.Process.Pid }
 
-// release kills the watchdog if it has not ended, after its last report, and reaps it.
+// release kills the watchdog after its last report if it has not ended, and reaps it.
 func (w *watchdog) release() {
 	close(w.released)
 	_ = w.cmd.Process.Kill()

@@ -11,7 +11,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// sum is what was counted for an account.
+// sum has the totals of an account.
 type sum struct {
 	spent, lost, saved llm.USD
 	hits, misses       int
@@ -20,19 +20,19 @@ type sum struct {
 	unpriced           map[string]bool
 }
 
-// reply is a reply in the cache, as an account knows it.
+// reply is a cached reply, as an account knows it.
 type reply struct {
 	usd       llm.USD // what it would have cost
 	estimated bool    // its tokens were
 	paid      bool    // by this account
 }
 
-// plus returns what two looks for a reply say of it.
+// plus merges two lookups of the same reply.
 func (r reply) plus(o reply) reply {
 	return reply{max(r.usd, o.usd), r.estimated || o.estimated, r.paid || o.paid}
 }
 
-// Account returns the account of a phase of an arm.
+// Account returns the account for a phase of an arm.
 func (l *Ledger) Account(phase Phase, arm string) llm.Account {
 	return booking{l, account{phase, arm}}
 }
@@ -91,7 +91,7 @@ func NameReply(key llm.CacheKey) string {
 	return key.String()[:32]
 }
 
-// reserve returns the id of a reservation, 0 for a free request, which has none.
+// reserve returns the id of a reservation, 0 for a free request, which is not reserved.
 func (l *Ledger) reserve(in line) (id int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +108,7 @@ func (l *Ledger) reserve(in line) (id int64, err error) {
 	return in.ID, nil
 }
 
-// settle writes and counts an outcome. If it cannot be written, Err returns why, no further request
+// settle writes and counts an outcome. If writing fails, Err returns the error, no further request
 // is admitted, and the file still has the worst case.
 func (l *Ledger) settle(in line) {
 	l.mu.Lock()
@@ -153,7 +153,7 @@ func (l *Ledger) add(in line) {
 	*t = plus(*t, one)
 }
 
-// look counts a look into the cache.
+// look counts a cache lookup.
 func (s *sum) look(in line) {
 	name, found := in.Reply, reply{usd: in.USD, estimated: in.Estimated, paid: in.Kind == kindMiss}
 	if found.paid {
@@ -207,8 +207,8 @@ func (l *Ledger) spent() llm.USD {
 	return total
 }
 
-// Accounting returns what an arm has cost so far, "" for all arms together. Requests in progress
-// are not included. ListCost, PerCorrectUSD, its interval and Unmetered are left to the caller.
+// Accounting implements Books. Requests in progress are not included. ListCost, PerCorrectUSD, its
+// interval and Unmetered are left to the caller.
 func (l *Ledger) Accounting(arm string) result.CostAccounting {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,10 +17,10 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// billExt is the ending of bills.
+// billExt is the file extension of bills.
 const billExt = ".bill.jsonl"
 
-// Part returns what a phase is in the cost of a result.
+// Part returns the part of a result's cost that the phase belongs to.
 func (p Phase) Part() result.CostPartName {
 	switch p {
 	case Actor:
@@ -33,8 +33,8 @@ func (p Phase) Part() result.CostPartName {
 	return result.PartDaemon
 }
 
-// WriteBill writes the bill of arms, all of them without a name, beside a result file with its own
-// name. It returns nil, and writes nothing, if there was no request.
+// WriteBill writes the bill of arms (all if none is given) next to the result file own, under the
+// same base name. Without requests it writes nothing and returns nil.
 func WriteBill(ctx context.Context, b Books, own string, arms ...string) (*result.Bill, error) {
 	var bill *result.Bill
 	path := strings.TrimSuffix(own, filepath.Ext(own)) + billExt
@@ -66,10 +66,10 @@ func WriteBill(ctx context.Context, b Books, own string, arms ...string) (*resul
 	return bill, nil
 }
 
-// errNoRequests ends the writing of a bill that would be empty.
+// errNoRequests cancels the writing of an empty bill.
 var errNoRequests = errors.New("no request was made")
 
-// Request is a request that is over, or a cached reply.
+// Request is a finished request or a cached reply.
 type Request struct {
 	Arm string
 	result.BillLine
@@ -105,7 +105,7 @@ func (l *Ledger) Requests(context.Context) iter.Seq2[Request, error] {
 	}
 }
 
-// request returns a line of kindSettle or kindHit as others read it.
+// request converts a line of kindSettle or kindHit to a Request.
 func (in *line) request() Request {
 	out := Request{in.Arm, result.BillLine{
 		At: in.At, Part: in.Phase.Part(), Question: in.Question, Model: in.Model,

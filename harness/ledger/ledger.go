@@ -1,8 +1,9 @@
-// Package ledger keeps the money of a run or a replay: what was spent, and a cap that all arms and
-// phases share. It is a file of JSON lines, so that neither is lost if the process is killed.
+// Package ledger records the spending of a run or a replay, under a cap that all arms and phases
+// share. A ledger is a file of JSON lines, so that it survives a killed process.
 //
-// A request that may cost money has a line before it is sent, with its worst case, and another line
-// with its outcome. A request without an outcome may have been charged: Open counts it in full.
+// A line with the worst case is written before a request that may cost money is sent, and a line
+// with its outcome afterwards. A request without an outcome may have been charged: Open counts its
+// worst case.
 package ledger
 
 import (
@@ -20,13 +21,13 @@ import (
 	"evalctl/internal/lockfile"
 )
 
-// ErrBusy means that another process owns the ledger.
+// ErrBusy means that another process has the ledger open.
 var ErrBusy = errors.New("another process uses it")
 
-// Phase is what money is spent for.
+// Phase is the purpose of spending.
 type Phase string
 
-// The phases. Ingest is what a daemon does before it is asked, Actor what answers.
+// The phases. Ingest is the daemon's work before questions are asked, Actor writes the answers.
 const (
 	Ingest Phase = "ingest"
 	Actor  Phase = "actor"
@@ -36,7 +37,7 @@ const (
 
 func (p Phase) valid() bool { return p == Ingest || p == Actor || p == Judge || p == Embed }
 
-// Ledger is the ledger of one run or replay. A lock on the file makes one process its owner. It is
+// Ledger is the ledger of one run or replay. The owning process holds a lock on the file. It is
 // safe for concurrent use.
 type Ledger struct {
 	path string
@@ -51,11 +52,11 @@ type Ledger struct {
 	open   map[int64]line // reservations without an outcome
 	sums   map[account]*sum
 	budget *llm.Budget // nil without a cap
-	err    error       // that of the first line that could not be written
+	err    error       // of the first line that could not be written
 }
 
-// Create creates a ledger, which must not exist. options is stored for the caller. limit is the
-// cap on what all arms and phases together spend, nil for none.
+// Create creates a ledger, which must not exist. options are stored for the caller. limit caps the
+// spending of all arms and phases together, nil for no cap.
 func Create(path string, options json.RawMessage, started time.Time, limit *llm.USD) (*Ledger, error) {
 	l, err := openFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 	if err != nil {
@@ -75,10 +76,10 @@ func Create(path string, options json.RawMessage, started time.Time, limit *llm.
 	return l, nil
 }
 
-// Open reads the ledger of a run or a replay that did not finish. Requests whose outcome is missing
-// are counted in full. A last line that was cut short is dropped; any other damage is an error with
-// file:line, also a line that was changed, removed or moved, and the file is not changed. The error
-// wraps ErrBusy if another process owns the ledger.
+// Open reads the ledger of an unfinished run or replay. Requests without an outcome are counted in
+// full. A truncated last line is dropped. Any other damage, such as a line that was changed,
+// removed or moved, is an error with file:line, and the file is not changed. The error wraps
+// ErrBusy if another process owns the ledger.
 func Open(path string) (*Ledger, error) {
 	l, err := openFile(path, os.O_RDWR)
 	if err != nil {
@@ -101,35 +102,35 @@ func openFile(path string, flag int) (*Ledger, error) {
 	return &Ledger{path: path, file: f, open: map[int64]line{}, sums: map[account]*sum{}}, nil
 }
 
-// Path returns the path of the ledger's file.
+// Path returns the path of the file.
 func (l *Ledger) Path() string { return l.path }
 
-// Options returns the options that were given to Create.
+// Options returns the options given to Create.
 func (l *Ledger) Options() json.RawMessage { return l.start.Options }
 
 // StartedAt returns when the run or replay began.
 func (l *Ledger) StartedAt() time.Time { return l.start.StartedAt }
 
-// Cap returns the limit on what may be spent, nil for none.
+// Cap returns the spend cap, nil for none.
 func (l *Ledger) Cap() *llm.USD {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.start.Cap
 }
 
-// Unchained reports whether the lines are not linked, because an older version began the ledger. A
-// change of such a file is not noticed.
+// Unchained reports whether the lines are not chained by hashes, because an older version created
+// the ledger. Changes of such a file are not detected.
 func (l *Ledger) Unchained() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.chain.Plain()
 }
 
-// Ext is the ending of the names of ledgers.
+// Ext is the file extension of ledgers.
 const Ext = ".ledger"
 
-// NewCap returns the cap that what is resumed gets, nil if it keeps the one that it had. A cap can
-// be changed, and not removed.
+// NewCap returns the new cap for a resumed run or replay, nil to keep the old one. A cap can be
+// changed but not removed.
 func NewCap(was, wanted *llm.USD) (*llm.USD, error) {
 	switch {
 	case wanted == nil && was != nil:
@@ -140,8 +141,8 @@ func NewCap(was, wanted *llm.USD) (*llm.USD, error) {
 	return nil, nil
 }
 
-// SetCap replaces the cap that a resumed run or replay began with. It must be called before any
-// request. A cap below what was spent allows no further request that costs money.
+// SetCap replaces the cap of a resumed run or replay. It must be called before any request. A cap
+// below the amount spent so far admits only free requests.
 func (l *Ledger) SetCap(limit llm.USD) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,7 +153,7 @@ func (l *Ledger) SetCap(limit llm.USD) error {
 	return nil
 }
 
-// Carry counts what was spent before there was a ledger, for a phase of an arm.
+// Carry counts spending from before the ledger existed, for a phase of an arm.
 func (l *Ledger) Carry(phase Phase, arm string, spent llm.USD) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,7 +168,7 @@ func (l *Ledger) Carry(phase Phase, arm string, spent llm.USD) error {
 	return nil
 }
 
-// setBudget sets a cap, against which counts what was spent.
+// setBudget sets a cap and charges it with the amount spent so far.
 func (l *Ledger) setBudget(limit *llm.USD) {
 	l.start.Cap, l.budget = limit, nil
 	if limit != nil {
@@ -176,23 +177,23 @@ func (l *Ledger) setBudget(limit *llm.USD) {
 	}
 }
 
-// Spent returns what all arms and phases have spent, interrupted processes included.
+// Spent returns the spending of all arms and phases, interrupted processes included.
 func (l *Ledger) Spent() llm.USD {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.spent()
 }
 
-// Err returns the error of the first line that could not be written, such as a full disk, or nil.
-// After it every request is rejected.
+// Err returns the error of the first line that could not be written, for example because the disk
+// is full, or nil. After an error every request is rejected.
 func (l *Ledger) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// Sync puts all lines on the disk, so that they also survive a crash of the machine. Without it
-// they survive the end of the process.
+// Sync flushes all lines to disk, so that they survive a crash of the machine. Without it they
+// survive the end of the process.
 func (l *Ledger) Sync() error {
 	if err := l.file.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", l.path, err)
@@ -203,5 +204,5 @@ func (l *Ledger) Sync() error {
 // Close closes the ledger and releases its lock. The file is kept. No request may be in progress.
 func (l *Ledger) Close() error { return l.file.Close() }
 
-// Remove closes the ledger and deletes its file. It is called after the result has been written.
+// Remove closes the ledger and deletes its file. Call it after the result has been written.
 func (l *Ledger) Remove() error { return errors.Join(os.Remove(l.path), l.Close()) }

@@ -29,23 +29,23 @@ type startLine struct {
 const (
 	kindReplay  = "replay"
 	kindReserve = "reserve" // USD is the worst case
-	kindSettle  = "settle"  // the outcome; without an ID, that of a free request
+	kindSettle  = "settle"  // the outcome; without an ID, of a free request
 	kindHit     = "hit"     // a cached reply, USD is what it saved
 	kindMiss    = "miss"
 	kindCap     = "cap" // a new cap
 )
 
-// line is one of the lines after the first.
+// line is a line after the first one.
 type line struct {
 	Kind string `json:"kind"`
 	ID   int64  `json:"id,omitempty"` // of a reservation
 	account
-	// At is when the line was written, and Question what a request is for, empty if that is not known.
+	// At is when the line was written. Question is the question of the request, empty if unknown.
 	At       time.Time `json:"at,omitzero"`
 	Question string    `json:"question,omitempty"`
 	Model    string    `json:"model,omitempty"`
 	USD      llm.USD   `json:"usd"`
-	// Reply names the reply of a hit, or the one that was stored after a miss.
+	// Reply names the reply that a hit found, or that was stored after a miss.
 	Reply string `json:"reply,omitempty"`
 	// The fields below belong to an outcome.
 	Lost         llm.USD `json:"lost_usd,omitempty"`
@@ -57,14 +57,14 @@ type line struct {
 	Implausible  bool    `json:"usage_implausible,omitempty"`
 }
 
-// account is what a request is for.
+// account identifies an account.
 type account struct {
 	Phase Phase  `json:"phase,omitempty"`
 	Arm   string `json:"arm,omitempty"`
 }
 
-// write appends a line. Once it returns the line survives the end of the process. After an error no
-// further line is written. l.mu must be held.
+// write appends a line. When write returns, the line survives the end of the process. After an
+// error no further line is written. l.mu must be held.
 func (l *Ledger) write(value any) error {
 	if l.err != nil {
 		return l.err
@@ -157,7 +157,7 @@ func (l *Ledger) acceptStart(data []byte) error {
 	return nil
 }
 
-// check returns what is wrong with a line.
+// check returns an error for an invalid line.
 func (l *Ledger) check(in line) error {
 	if in.InputTokens < 0 || in.OutputTokens < 0 || in.Lost > in.USD {
 		return errors.New("an amount is out of range")
@@ -182,7 +182,7 @@ func (l *Ledger) check(in line) error {
 	return nil
 }
 
-// chargeLost counts in full the requests that have no outcome.
+// chargeLost counts requests without an outcome in full.
 func (l *Ledger) chargeLost() error {
 	for _, id := range slices.Sorted(maps.Keys(l.open)) {
 		held := l.open[id]

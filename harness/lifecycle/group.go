@@ -13,24 +13,24 @@ import (
 	"evalctl/harness/target"
 )
 
-// maxName is the longest name of a brain before what makes it this run's is added.
+// maxName limits the name of a brain before the suffix of the run is added.
 const maxName = 48
 
-// group is the brains that change together. One question at a time uses it.
+// group is a set of brains that change together. Only one question uses it at a time.
 type group struct {
 	run   *Run
 	names []string
 
-	// ids are the service's, by name; nil if the brains must be created. They contain what the
-	// questions up to line wrote, in this repeat.
+	// ids are the service's ids by name, nil if the brains must be created. The brains contain what
+	// the questions up to line wrote in this repeat.
 	ids          map[string]string
 	line, repeat int
 	contents     *dataset.Contents
-	// written has the last document that was written to each brain since it settled.
+	// written has the last document written to each brain since it settled.
 	written map[string]string
 }
 
-// brainsOf returns the brains that a question and its operations name.
+// brainsOf returns the brains named by a question and its operations.
 func brainsOf(q dataset.Question) []string {
 	names := []string{q.Brain}
 	for _, o := range q.Before {
@@ -41,9 +41,9 @@ func brainsOf(q dataset.Question) []string {
 	return names
 }
 
-// prepare brings the brains to the state in which a question is asked: they have seen what comes
-// before the earlier questions of the file, and then before this one. lacks says which operation the
-// service lacks.
+// prepare brings the brains to the state in which a question is asked: the operations of the
+// earlier questions of the file are applied, then the operations of this one. lacks names an
+// operation that the service does not support.
 func (g *group) prepare(ctx context.Context, q dataset.Question) (lacks string, err error) {
 	if g.ids == nil || g.line >= q.Line || g.repeat != q.Repeat {
 		g.remove(ctx)
@@ -66,7 +66,8 @@ func (g *group) prepare(ctx context.Context, q dataset.Question) (lacks string, 
 	return "", g.settle(ctx)
 }
 
-// watch returns what must not come back to a question, whose operations were applied.
+// watch returns the texts and documents that must not come back to a question. Its operations must
+// have been applied.
 func (g *group) watch(q dataset.Question) watch {
 	c := g.contents
 	known := dataset.PathsOf(c.Docs(q.Brain))
@@ -82,8 +83,7 @@ func (g *group) watch(q dataset.Question) watch {
 	}
 }
 
-// lack turns the error of an operation that the service lacks into the reason why a question cannot
-// be asked.
+// lack turns the error of an unsupported operation into the reason why a question cannot be asked.
 func lack(err error) (string, error) {
 	if errors.Is(err, target.ErrLacks) {
 		return err.Error(), nil
@@ -91,8 +91,8 @@ func lack(err error) (string, error) {
 	return "", asFailure(err)
 }
 
-// asFailure returns an error as the failure of one question, with all of its text, unless it
-// concerns the whole run.
+// asFailure returns an error as the failure of one question, with its full text, unless it concerns
+// the whole run.
 func asFailure(err error) error {
 	f, ok := target.AsFailure(err)
 	if !ok {
@@ -125,7 +125,7 @@ func (g *group) create(ctx context.Context) error {
 	return nil
 }
 
-// name returns what a brain is called at the service, which no other brain is.
+// name returns a unique name for a brain at the service.
 func (r *Run) name(brain string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -133,7 +133,8 @@ func (r *Run) name(brain string) string {
 	return fmt.Sprintf("%s-%s%x", brain[:min(len(brain), maxName)], r.nonce, r.named)
 }
 
-// remove removes the brains. What cannot be removed is left: the run has its questions already.
+// remove removes the brains. A brain that cannot be removed is left: the questions have been asked
+// already.
 func (g *group) remove(ctx context.Context) {
 	for name, id := range g.ids {
 		_ = g.run.store().Remove(ctx, id, name)
@@ -143,8 +144,8 @@ func (g *group) remove(ctx context.Context) {
 
 func (r *Run) store() target.Store { return r.Target.Service.Store(r.Target.Dialect) }
 
-// apply makes operations of a question that is asked in brain. A restart for an earlier question is
-// left out: it has changed nothing.
+// apply executes operations of a question asked in brain. Without restart, restarts are skipped:
+// the restart for an earlier question changed nothing.
 func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation, restart bool) error {
 	for i, o := range ops {
 		in := o.In(brain)
@@ -180,8 +181,8 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 	return nil
 }
 
-// awaitExtracted waits until a search finds what was extracted from a text, in a document that no
-// operation has written, for as long as Config.Settle.
+// awaitExtracted searches for the text of an operation until the result has a document that no
+// operation wrote, or until Config.Settle has passed.
 func (g *group) awaitExtracted(ctx context.Context, brain string, o dataset.Operation) error {
 	known := dataset.PathsOf(g.contents.Docs(brain))
 	return g.run.poll(ctx, g.ids[brain], o.Text, func(chunks []result.Chunk) bool {
@@ -189,7 +190,7 @@ func (g *group) awaitExtracted(ctx context.Context, brain string, o dataset.Oper
 	})
 }
 
-// note remembers which document of a brain was written last.
+// note records the document of a brain that was written last.
 func (g *group) note(brain string, o dataset.Operation) {
 	switch {
 	case o.Op == dataset.OpPut, o.Op == dataset.OpAppend, o.Op == dataset.OpRemember && o.Path != "":
@@ -201,8 +202,8 @@ func (g *group) note(brain string, o dataset.Operation) {
 	}
 }
 
-// restart restarts the service for a question of a group. Other brains are created again when they
-// are needed: whether they survive is not what their questions are about.
+// restart restarts the service for a question of a group. The brains of other groups are created
+// again on demand: their questions do not test whether they survive.
 func (r *Run) restart(ctx context.Context, by *group) error {
 	service, err := r.Restart(ctx)
 	if err != nil {

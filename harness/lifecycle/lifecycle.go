@@ -1,9 +1,9 @@
-// Package lifecycle asks questions before which something happens to their brains: documents are
-// written, replaced, renamed and deleted, sessions are held, the daemon is restarted. It keeps the
-// order of what happens in each brain, and looks for texts that must not come back.
+// Package lifecycle asks questions whose brains are changed first: documents are written, replaced,
+// renamed and deleted, sessions are held, the daemon is restarted. It serializes the changes of
+// each brain, and looks for texts that must not come back.
 //
-// A Run is three things to a pipeline: the Pace by which questions wait for their brains, the Asker
-// around the one that asks, and what answers.
+// A Run serves a pipeline in three roles: as the Pace that lets questions wait for their brains, as
+// a wrapper of the Asker, and as the target that answers.
 package lifecycle
 
 import (
@@ -22,32 +22,32 @@ import (
 	"evalctl/internal/visible"
 )
 
-// DefaultSettle is how long a service may take until it finds what was written, and no longer finds
-// what was deleted.
+// DefaultSettle is how long a service may take until searches return new documents and no longer
+// return deleted ones.
 const DefaultSettle = 5 * time.Second
 
-// Config says which questions are asked of which service. Fields without a comment are required.
+// Config configures New. Fields without a comment are required.
 type Config struct {
 	Dataset dataset.Dataset
-	// Brains are those of Dataset.Brains, with their documents.
+	// Brains are the brains of Dataset.Brains, with their documents.
 	Brains []dataset.Brain
-	// Target asks. Its Brains are those that operations do not change, if there are any. Its Service
-	// is replaced by each restart.
+	// Target asks the questions. Its Brains are the brains that no operation changes, if any. Each
+	// restart replaces its Service.
 	Target *target.Target
-	// Restart restarts the service and returns it. It is nil if the service was not started by this
-	// program.
+	// Restart restarts the service and returns it. Nil if this program did not start the service.
 	Restart func(context.Context) (target.Service, error)
-	// Skips, if set, reports that a question will not be asked.
+	// Skips, if set, reports whether a question is skipped.
 	Skips func(dataset.Question) bool
-	// Settle is the time that DefaultSettle describes, 0 for that.
+	// Settle replaces DefaultSettle if it is not 0.
 	Settle time.Duration
-	// Filling, if set, is called while something is written, and Answering while a question is asked,
-	// until the functions that they return are called. One may wait for the other to end.
+	// Filling, if set, is called before something is written, and Answering before a question is
+	// asked. The functions that they return are called afterwards. Either may block until the other
+	// has ended.
 	Filling, Answering func() (end func())
 }
 
-// Run keeps the state of the brains while the questions of a run are asked. A question whose brain
-// another one uses waits for it, and a question that restarts the service is asked alone.
+// Run has the state of the brains while questions are asked. A question waits while another
+// question uses its brain. A question that restarts the service is asked alone.
 type Run struct {
 	Config
 
@@ -65,13 +65,14 @@ type Run struct {
 // place identifies a question that is asked.
 type place struct{ line, repeat int }
 
-// turn is what a question occupies while it is asked: its group, "" for none, or the whole service.
+// turn is what a question occupies while it is asked: its group ("" for none), or the whole
+// service.
 type turn struct {
 	group string
 	alone bool
 }
 
-// New returns the run of these questions.
+// New returns a run.
 func New(c Config) *Run {
 	for _, call := range []*func() func(){&c.Filling, &c.Answering} {
 		if *call == nil {
@@ -121,7 +122,7 @@ func (r *Run) Turn(ctx context.Context, j pipeline.Job) error {
 	}
 }
 
-// free reports whether a question may be asked now. The caller holds the lock.
+// free reports whether a question may be asked now. The caller must hold the lock.
 func (r *Run) free(t turn) bool {
 	if r.alone || t.alone && len(r.asking) > 0 {
 		return false
@@ -134,8 +135,7 @@ func (r *Run) free(t turn) bool {
 	return true
 }
 
-// Around returns the asker as which the questions are asked: the one that is given, and when it has
-// returned, the brains of the question are free.
+// Around returns an asker that calls a and then frees the brains of the question.
 func (r *Run) Around(a pipeline.Asker) pipeline.Asker { return around{a, r} }
 
 type around struct {
@@ -149,7 +149,7 @@ func (a around) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) 
 	return a.Asker.Ask(ctx, j)
 }
 
-// end frees what a question occupies.
+// end frees the resources of a question.
 func (r *Run) end(p place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,9 +164,9 @@ func (r *Run) end(p place) {
 // Health returns an error unless the service is alive.
 func (r *Run) Health(ctx context.Context) error { return r.Target.Health(ctx) }
 
-// Ask lets happen what comes before a question, asks it, and looks for texts that must not come
-// back. Its errors are those of target.Target.Ask; an operation that fails is a failure of the
-// question, and one that the service lacks is in the answer.
+// Ask executes the operations of a question, asks it, and looks for texts that must not come back.
+// It returns the errors of target.Target.Ask. A failed operation is a failure of the question; an
+// unsupported one is reported in the answer.
 func (r *Run) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (target.Answer, error) {
 	if lacks := r.lacks(q); lacks != "" {
 		return target.Answer{Lacks: lacks}, nil
@@ -198,8 +198,8 @@ func (r *Run) Ask(ctx context.Context, q dataset.Question, timeout time.Duration
 	})
 }
 
-// origin returns where a text that must not come back to a question of a brain is from, as far as
-// the corpus says it.
+// origin returns the origin of a text that must not come back to a question of a brain, as far as
+// the corpus shows it.
 func (r *Run) origin(brain, text string) result.Origin {
 	want := visible.Words(text)
 	for name, docs := range r.docs {
@@ -212,8 +212,8 @@ func (r *Run) origin(brain, text string) result.Origin {
 	return ""
 }
 
-// attempts returns how often a question counts as sent that was not, because what comes before it
-// failed.
+// attempts returns the number of attempts to count for a question that was not sent because one of
+// its operations failed.
 func attempts(err error) int {
 	if err == nil {
 		return 0
@@ -221,7 +221,7 @@ func attempts(err error) int {
 	return 1
 }
 
-// Close removes the brains that are left.
+// Close removes the remaining brains.
 func (r *Run) Close(ctx context.Context) {
 	r.mu.Lock()
 	groups := r.groups
@@ -232,7 +232,7 @@ func (r *Run) Close(ctx context.Context) {
 	}
 }
 
-// group returns the brains that change together with that of a question.
+// group returns the group of the question's brain.
 func (r *Run) group(q dataset.Question) *group {
 	if r.Dataset.Isolated() {
 		return &group{run: r, names: brainsOf(q)}

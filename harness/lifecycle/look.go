@@ -14,11 +14,11 @@ import (
 	"evalctl/internal/visible"
 )
 
-// probes is how many passages a search for a text looks at.
+// probes is the number of passages requested by a search for a text.
 const probes = 10
 
-// settle waits until a search finds the documents that were written last, for as long as
-// Config.Settle. A service that has not found them by then is asked nevertheless.
+// settle waits until searches find the documents written last, for at most Config.Settle. The
+// question is asked even if they are not found by then.
 func (g *group) settle(ctx context.Context) error {
 	defer clear(g.written)
 	for brain, path := range g.written {
@@ -40,15 +40,15 @@ func (g *group) settle(ctx context.Context) error {
 	return nil
 }
 
-// queryOf returns the end of a document as a query, which is more specific than its front matter.
+// queryOf returns the end of a document as a query. The end is more specific than the front matter.
 func queryOf(text []byte) string {
 	const most = 24
 	words := strings.Fields(string(text))
 	return strings.Join(words[max(0, len(words)-most):], " ")
 }
 
-// poll searches until done, or until Config.Settle has passed. A search that fails is an error only
-// if ctx has ended: the question will show what is wrong.
+// poll searches until done returns true or Config.Settle has passed. A failed search is an error
+// only if ctx has ended: otherwise the question will show the failure.
 func (r *Run) poll(ctx context.Context, id, query string, done func([]result.Chunk) bool) error {
 	end, wait := time.Now().Add(r.Settle), 5*time.Millisecond
 	for {
@@ -68,21 +68,21 @@ func (r *Run) poll(ctx context.Context, id, query string, done func([]result.Chu
 	}
 }
 
-// watch is what must not come back to a question of a brain.
+// watch lists what must not come back to a question of a brain.
 type watch struct {
 	id    string // of the brain
 	texts []string
-	// deleted and renamed are the paths that no document of the brain has any more, and known all
-	// that it had at any time.
+	// deleted and renamed are paths without a document now; known has every path that the brain
+	// ever had.
 	deleted, renamed []string
 	known            *dataset.Paths
 	sessions         []string
 	origin           func(text string) result.Origin
 }
 
-// look asks a question and looks for texts that must not come back: in the answer, and in what a
-// search for them, a recall of each session, the records and the lists of the brain return. It
-// looks for deleted documents in these places too.
+// look asks a question and looks for texts that must not come back: in the answer, in searches for
+// them, in a recall of each session, in the records, and in the lists of the brain. It also looks
+// there for deleted documents.
 func (r *Run) look(ctx context.Context, w watch, ask func() (target.Answer, error)) (target.Answer, error) {
 	leaks := result.NewLeaks(w.texts)
 	leaks.Origin = w.origin
@@ -123,7 +123,7 @@ func (r *Run) look(ctx context.Context, w watch, ask func() (target.Answer, erro
 	return a, nil
 }
 
-// lookListed looks for documents that are gone in a list of documents.
+// lookListed looks for deleted and renamed documents in a list of documents.
 func (w watch) lookListed(leaks *result.Leaks, list target.Listing) {
 	gone := slices.Concat(w.deleted, w.renamed)
 	i := 0
@@ -136,7 +136,7 @@ func (w watch) lookListed(leaks *result.Leaks, list target.Listing) {
 	}
 }
 
-// lookPath adds a document that is gone if one of the names is its path.
+// lookPath adds a leak if one of the names is the path of a document in gone.
 func (w watch) lookPath(leaks *result.Leaks, place result.Place, at string, gone []string, names ...string) {
 	for _, name := range names {
 		if path := w.known.Name(name); name != "" && slices.Contains(gone, path) {
@@ -146,7 +146,8 @@ func (w watch) lookPath(leaks *result.Leaks, place result.Place, at string, gone
 	}
 }
 
-// probe searches for a text that must not come back, also in each session, until it does not.
+// probe searches for a text that must not come back, also in each session, until it is not found
+// any more or poll ends.
 func (r *Run) probe(ctx context.Context, leaks *result.Leaks, w watch, text string) error {
 	recaller, lacks := target.Find[target.Recaller](r.Target.Service, target.Sessions)
 	var last []result.Leak

@@ -8,9 +8,8 @@ import (
 	"evalctl/harness/target"
 )
 
-// lacks says what the service is known to lack for a question, before any operation is made: an
-// operation, or a reader for a question whose right answer is that it is not known. It is empty if
-// there is nothing.
+// lacks names what the service is known to lack for a question, before any operation is executed:
+// an operation, or a reader for an abstention question. It returns "" if nothing is missing.
 func (r *Run) lacks(q dataset.Question) string {
 	if slices.Contains(q.Tags, dataset.TagAbstention) && !r.Target.Scenario.Reads() {
 		return fmt.Sprintf("%s: the scenario %s has no reader, and passages do not say that something is not known",

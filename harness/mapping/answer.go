@@ -63,7 +63,7 @@ func (s *Service) Answer(ctx context.Context, t *target.Target, q dataset.Questi
 	return a, nil
 }
 
-// chunk returns an item as a passage of the document that it is from.
+// chunk converts an item to a passage of its document.
 func (s *Service) chunk(b *brain, f foundItem) result.Chunk {
 	c := f.chunk(b.pathOf(f.id))
 	if c.Date != "" && s.clock.wrote(c.Date, b.dateOf(c.Path)) {
@@ -72,7 +72,7 @@ func (s *Service) chunk(b *brain, f foundItem) result.Chunk {
 	return c
 }
 
-// read reads a reply. What decoding it takes counts for the question only if its call did, see drawn.
+// read reads a reply. Decoding is charged to the question only if its call was, see drawn.
 func (s *Service) read(ctx context.Context, o *operation, a callReply) (page, error) {
 	if s.mapping.Transport != HTTP {
 		decoding, hold := intake.Begin(ctx)
@@ -82,8 +82,8 @@ func (s *Service) read(ctx context.Context, o *operation, a callReply) (page, er
 	return o.reply.read(ctx, a, o.called())
 }
 
-// drawn draws the texts of items. Nothing may be drawn before the last call of a question: a server
-// on stdio has one output for the replies to all of them.
+// drawn charges the question for the texts of items. It must run after the question's last call,
+// because a server on stdio has one output for the replies to all questions.
 func drawn(ctx context.Context, items []foundItem) error {
 	size := 0
 	for _, f := range items {
@@ -94,7 +94,7 @@ func drawn(ctx context.Context, items []foundItem) error {
 	return hold.Draw(ctx, int64(size))
 }
 
-// find makes the calls of a question: one, or one for each keyword.
+// find makes the calls of a question: one, or one per keyword.
 func (s *Service) find(ctx context.Context, b *brain, o *operation, values map[string]any, topK int) ([]foundItem, string, error) {
 	query, _ := values["query"].(string)
 	queries := []string{query}
@@ -120,10 +120,10 @@ func (s *Service) find(ctx context.Context, b *brain, o *operation, values map[s
 	return merge(all), mode, nil
 }
 
-// mostPages limits the pages that are read of one search.
+// mostPages limits the pages read per search.
 const mostPages = 100
 
-// pages makes the calls of a search, one for each page, until topK items are found or there are no more.
+// pages makes the calls of a search, one per page, until it has topK items or the last page.
 func (s *Service) pages(ctx context.Context, b *brain, o *operation, values map[string]any, topK int) (all page, err error) {
 	paged := slices.ContainsFunc(pageNames, o.sends)
 	delete(values, "cursor")
@@ -145,7 +145,7 @@ func (s *Service) pages(ctx context.Context, b *brain, o *operation, values map[
 	}
 }
 
-// call makes a call for a brain. A reply that tells an error is a failure.
+// call makes a call for a brain. A reply that reports an error is a failure.
 func (s *Service) call(ctx context.Context, b *brain, o *operation, values map[string]any) (callReply, error) {
 	c := s.main
 	values["home"] = s.cfg.Launch.Home
@@ -168,7 +168,7 @@ func (s *Service) call(ctx context.Context, b *brain, o *operation, values map[s
 	return a, err
 }
 
-// told returns the failure that a reply tells in its text, nil if it tells none.
+// told returns the failure that a reply reports in its text, nil if none.
 func (m *Mapping) told(o *operation, a callReply) error {
 	for _, p := range m.errors {
 		for _, text := range append(slices.Clip(a.texts), string(a.structured)) {

@@ -10,14 +10,15 @@ import (
 	"sync"
 )
 
-// filling says how arguments are filled: the roles that are used wherever a name fits, and those that
-// are used only for arguments that are required.
+// filling says how arguments are filled. roles are used wherever a name fits, required only for
+// required arguments.
 type filling struct {
 	roles, required []role
 	must            string // the placeholder that must be somewhere
 }
 
-// arguments returns the arguments of an offer, or nil if the placeholder that must be sent has no place.
+// arguments returns the arguments of an offer, or nil if no argument can take the placeholder
+// f.must.
 func (f filling) arguments(s schema) map[string]any {
 	taken := map[string]bool{}
 	out := f.object(s, taken)
@@ -30,7 +31,7 @@ func (f filling) arguments(s schema) map[string]any {
 	return out
 }
 
-// object fills the properties of an object: those that a role knows, and all that are required.
+// object fills the properties of an object that a role matches, and all required ones.
 func (f filling) object(s schema, taken map[string]bool) map[string]any {
 	out := map[string]any{}
 	for _, name := range propertiesOf(s) {
@@ -61,7 +62,7 @@ func (f filling) object(s schema, taken map[string]bool) map[string]any {
 	return out
 }
 
-// propertiesOf returns the names of properties, the required ones first.
+// propertiesOf returns the property names, required ones first.
 func propertiesOf(s schema) []string {
 	names := slices.DeleteFunc(slices.Clone(s.Required), func(name string) bool { _, ok := s.Properties[name]; return !ok })
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -72,7 +73,7 @@ func propertiesOf(s schema) []string {
 	return names
 }
 
-// fitting returns the value of the first role that has the name of an argument and is not used yet.
+// fitting returns the value of the first unused role that matches an argument's name.
 func fitting(roles []role, name string, s schema, taken map[string]bool) (any, bool) {
 	for _, r := range roles {
 		if taken[r.placeholder] || !slices.Contains(r.names, folded(name)) {
@@ -89,7 +90,7 @@ func fitting(roles []role, name string, s schema, taken map[string]bool) (any, b
 // aboutOthers are names of arguments that are neither a text nor a query.
 var aboutOthers = slices.Concat(idArguments, spaceArguments, dateArguments, titleArguments)
 
-// force gives the first text that is required, or the only one, to the placeholder that must be sent.
+// force assigns the placeholder f.must to the first required text argument, or to the only one.
 func (f filling) force(s schema, out map[string]any, taken map[string]bool) {
 	names := propertiesOf(s)
 	for _, name := range names {
@@ -106,7 +107,7 @@ func (f filling) force(s schema, out map[string]any, taken map[string]bool) {
 	}
 }
 
-// anything returns a value that a schema allows.
+// anything returns some value that the schema allows.
 func (f filling) anything(name string, s schema) any {
 	switch {
 	case s.Default != nil:
@@ -127,19 +128,19 @@ func (f filling) anything(name string, s schema) any {
 	return anyText
 }
 
-// anyText is the value of a text that may be anything.
+// anyText is the value for a text argument of unknown meaning.
 const anyText = "evalctl"
 
-// quotedWord matches a word in quotes, as an error lists the values that are allowed.
+// quotedWord matches a quoted word. Errors list the allowed values this way.
 var quotedWord = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("['\"`]([A-Za-z][A-Za-z0-9_-]*)['\"`]")
 })
 
-// jsonTypes are the names of types, which errors quote too.
+// jsonTypes are type names, which errors also quote.
 var jsonTypes = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 
-// amended returns the call as an error asks for it: with a value that is allowed for an argument that had
-// any, or with an argument that was left out. It is nil if the error names neither.
+// amended returns the call changed as an error message asks: with an allowed value for an argument
+// of unknown meaning, or with a missing argument added. It is nil if the message names neither.
 func (c *Call) amended(message string) *Call {
 	for name, v := range c.Arguments {
 		_, after, named := strings.Cut(message, name)
@@ -165,15 +166,14 @@ func (c *Call) amended(message string) *Call {
 	return nil
 }
 
-// wordsAsNames returns the words of a text as arguments are named.
+// wordsAsNames splits a text into words that may be argument names.
 func wordsAsNames(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
 		return r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 	})
 }
 
-// general returns the value of an enumeration that is about anything: one that is called so, else the
-// first.
+// general returns the enumeration value with the most general name, else the first.
 func general(values []any) any {
 	for _, v := range values {
 		if slices.Contains([]string{"general", "note", "other", "fact", "user", "misc"}, fmt.Sprint(v)) {
@@ -200,8 +200,8 @@ func uses(v any, placeholder string) bool {
 	return false
 }
 
-// forms returns the calls of an offer, one for each filling and for each choice of options that may
-// change what the reply has, each once.
+// forms returns the distinct calls of an offer, one for each filling and each choice of options
+// that may change the content of the reply.
 func (o *offer) forms(fillings []filling, options func(schema) []map[string]any) (calls []*Call) {
 	seen := map[string]bool{}
 	add := func(c *Call) {
@@ -228,7 +228,7 @@ func (o *offer) forms(fillings []filling, options func(schema) []map[string]any)
 	return calls
 }
 
-// inJSON returns the option to reply in JSON, nil for none.
+// inJSON returns the option for a reply in JSON, nil if there is none.
 func inJSON(s schema) map[string]any {
 	for _, name := range propertiesOf(s) {
 		for _, v := range s.Properties[name].Enum {
@@ -240,7 +240,7 @@ func inJSON(s schema) map[string]any {
 	return nil
 }
 
-// fullerOptions returns options that may make a search reply with more, and other ways to search.
+// fullerOptions returns options for fuller search replies and other ways to search.
 func fullerOptions(s schema) (all []map[string]any) {
 	together := map[string]any{}
 	add := func(name string, v any) {
@@ -269,8 +269,8 @@ func fullerOptions(s schema) (all []map[string]any) {
 	return all
 }
 
-// flippedOptions returns options that switch a default off or on, such as that a model decides what is
-// remembered.
+// flippedOptions returns boolean options with their defaults inverted, such as whether a model
+// decides what to remember.
 func flippedOptions(s schema) (all []map[string]any) {
 	for _, name := range propertiesOf(s) {
 		if p := s.Properties[name]; p.is("boolean") && len(all) < 4 {
@@ -281,7 +281,7 @@ func flippedOptions(s schema) (all []map[string]any) {
 	return all
 }
 
-// ranked returns the offers whose names have one of the words, the best first.
+// ranked returns the offers whose names contain one of the words, best first.
 func ranked(offers []*offer, words []string) []*offer {
 	rank := func(o *offer) int {
 		best := len(words)

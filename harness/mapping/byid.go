@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// byID returns the calls that may do something with the text of an id.
+// byID returns the calls that may act on a text by its id.
 func (t *trial) byID(words []string, methods string, roles ...role) (calls []*Call) {
 	f := filling{roles: t.within(append(roles, idRole)...), required: []role{spaceRole}, must: "{id}"}
 	for _, o := range ranked(t.offers, words) {
@@ -22,7 +22,7 @@ func (t *trial) byID(words []string, methods string, roles ...role) (calls []*Ca
 	return calls
 }
 
-// tryGet finds a call that reads a text by its id.
+// tryGet looks for a call that reads a text by its id.
 func (t *trial) tryGet(ctx context.Context) {
 	s := t.samples[0]
 	for _, c := range t.byID(getWords, "GET POST") {
@@ -42,7 +42,7 @@ func (t *trial) tryGet(ctx context.Context) {
 	}
 }
 
-// tryUpdate finds a call that replaces a text by its id.
+// tryUpdate looks for a call that replaces a text by its id.
 func (t *trial) tryUpdate(ctx context.Context) {
 	s := t.samples[1]
 	changed := &sample{mark: s.mark, id: s.id, title: s.title, given: s.given, text: strings.Replace(t.samples[2].text, t.samples[2].mark, s.mark+"x", 1)}
@@ -64,7 +64,7 @@ func (t *trial) tryUpdate(ctx context.Context) {
 	}
 }
 
-// finds reports whether a search for a word finds a sample, after the call that finishes writes.
+// finds reports whether a search for a word finds a sample, after the finish call if there is one.
 func (t *trial) finds(ctx context.Context, word string, s *sample) bool {
 	if t.p.Finish != nil {
 		if _, err := t.call(ctx, t.one, "finish", t.p.Finish, map[string]any{"brain": t.brainOf()}); err != nil {
@@ -78,7 +78,7 @@ func (t *trial) finds(ctx context.Context, word string, s *sample) bool {
 	return err == nil && locate(a, []*sample{s}) != nil
 }
 
-// tryDelete finds a call that deletes by an id, and deletes the samples with it.
+// tryDelete looks for a call that deletes by id, and deletes the samples with it.
 func (t *trial) tryDelete(ctx context.Context) {
 	s := t.samples[0]
 	for _, c := range t.byID(deleteWords, "DELETE POST") {
@@ -98,7 +98,7 @@ func (t *trial) tryDelete(ctx context.Context) {
 	}
 }
 
-// noteLeft notes that samples may be left in a service that goes on.
+// noteLeft notes that samples may remain in a service that keeps running.
 func (t *trial) noteLeft() {
 	if !t.starts() && t.p.Delete == nil {
 		t.p.note("nothing was found that deletes: what was written with the word %s is still there", t.mark)

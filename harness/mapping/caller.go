@@ -11,32 +11,33 @@ import (
 type caller interface {
 	// call makes one call. The error is a *target.Failure, or the cause of ctx.
 	call(ctx context.Context, o *operation, values map[string]any) (callReply, error)
-	// alive returns a *target.Failure of the kind result.KindTransport if nothing answers any more.
+	// alive returns a *target.Failure of kind result.KindTransport if the service no longer
+	// answers.
 	alive(ctx context.Context) error
 	close() error
 }
 
-// sightings is what a service has seen of the server, over all its processes.
+// sightings are observations of the server, over all its processes.
 type sightings struct {
 	mu        sync.Mutex
 	calls     map[string]int // by tool or route
-	noise     int            // lines of standard output that were no messages
+	noise     int            // lines of standard output that were not messages
 	firstLine string
 	escaped   []string // processes of the server, see launch.Filter.Escaped
 	unknown   bool     // whether there are more
 
 	searched, missing int      // documents that were searched for, and those that were never found
-	late              []string // what was not ready in time
+	late              []string // waits that ended before the service was ready
 }
 
-// notReady notes that what was written was not ready in time.
+// notReady records that a written text was not ready in time.
 func (s *sightings) notReady(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.late = append(s.late, text)
 }
 
-// findings says what is known of the service by what was written to it.
+// findings describes problems with writing to the service.
 func (s *sightings) findings() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +94,7 @@ func (s *sightings) line(text string) {
 	}
 }
 
-// noiseText says what a server has written to its standard output besides messages, "" for nothing.
+// noiseText describes the server's output besides messages, "" for none.
 func (s *sightings) noiseText() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// maxFile is the largest mapping file that is read, in bytes.
+// maxFile limits the size of a mapping file, in bytes.
 const maxFile = 1 << 20
 
 //go:embed builtin/*.yaml
 var builtin embed.FS
 
-// Builtin returns the mappings that are part of the program, by name.
+// Builtin returns the built-in mappings, sorted by name.
 func Builtin() []*Mapping {
 	entries, err := builtin.ReadDir("builtin")
 	if err != nil {
@@ -40,10 +40,10 @@ func openBuiltin(file string) (*Mapping, error) {
 	return Parse("builtin/"+file, data)
 }
 
-// Source returns the file of a mapping that is part of the program.
+// Source returns the file of a built-in mapping.
 func (m *Mapping) Source() ([]byte, error) { return builtin.ReadFile(m.file) }
 
-// Names returns the names of the mappings that are part of the program.
+// Names returns the names of the built-in mappings.
 func Names() []string {
 	var names []string
 	for _, m := range Builtin() {
@@ -52,7 +52,8 @@ func Names() []string {
 	return names
 }
 
-// Load returns the mapping with a name, or that of a file: a name has neither a slash nor a dot.
+// Load returns a built-in mapping by name, or reads a mapping file. A name contains neither a slash
+// nor a dot.
 func Load(name string) (*Mapping, error) {
 	if !strings.ContainsAny(name, `/\.`) {
 		for _, m := range Builtin() {
@@ -73,8 +74,8 @@ func Load(name string) (*Mapping, error) {
 	return Parse(name, data)
 }
 
-// ForCommand returns the mapping of the program for an MCP server by the command that starts it, nil
-// for none.
+// ForCommand returns the built-in mapping for an MCP server by its start command, nil if there is
+// none.
 func ForCommand(words []string) *Mapping {
 	for _, m := range Builtin() {
 		for _, word := range words {
@@ -86,8 +87,7 @@ func ForCommand(words []string) *Mapping {
 	return nil
 }
 
-// unversioned returns the name of a package without its version: name@1.2, @scope/name@1.2 and
-// name==1.2.
+// unversioned removes the version from a package name: name@1.2, @scope/name@1.2 or name==1.2.
 func unversioned(word string) string {
 	word, _, _ = strings.Cut(word, "==")
 	if at := strings.LastIndex(word, "@"); at > 0 {
@@ -96,8 +96,8 @@ func unversioned(word string) string {
 	return word
 }
 
-// forServer returns the mapping of the program for an MCP server by the name that it reports and its
-// tools, nil for none.
+// forServer returns the built-in mapping for an MCP server by its reported name and its tools, nil
+// if there is none.
 func forServer(name string, tools []string) *Mapping {
 	for _, m := range Builtin() {
 		if slices.Contains(m.Servers, name) {
@@ -112,5 +112,5 @@ func forServer(name string, tools []string) *Mapping {
 	return nil
 }
 
-// specification is the name of the mapping of the tools that the specification has.
+// specification is the name of the mapping for the tools in the specification.
 const specification = "memory-tools"

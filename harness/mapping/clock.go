@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// clock knows the dates that a service has from its own clock: those near now of documents with
-// another date or none. They say when a text was written to the service, not when it is from.
+// clock recognises dates that come from the service's own clock: dates near now on documents with
+// another date or none. They say when a text was written to the service, not when it originated.
 type clock struct {
 	opened time.Time
 	seen   atomic.Bool
 }
 
-// nearNow is how far from now a date may be that a clock wrote: clocks have zones that a date may not
-// name.
+// nearNow is how far from now a date of the service's clock may be. It allows for time zones that a
+// date does not state.
 const nearNow = 25 * time.Hour
 
-// wrote reports whether the date of a passage is the service's own. documents is the date that its
-// document was written with, "" if it has none or is not known.
+// wrote reports whether a passage's date comes from the service's own clock. document is the date
+// that its document was written with, "" if unknown.
 func (c *clock) wrote(date, document string) bool {
 	at, ok := parseDate(date)
 	if !ok || at.Before(c.opened.Add(-nearNow)) || at.After(time.Now().Add(nearNow)) {
@@ -32,7 +32,7 @@ func (c *clock) wrote(date, document string) bool {
 	return true
 }
 
-// text says why dates are not measurable, "" if none was the service's own.
+// text says why dates cannot be measured, "" if none came from the service's clock.
 func (c *clock) text() string {
 	if !c.seen.Load() {
 		return ""
@@ -40,7 +40,7 @@ func (c *clock) text() string {
 	return "the dates in its replies are when the texts were written to it, by its own clock"
 }
 
-// parseDate returns the time that a text means: a date, a time, or seconds or milliseconds since 1970.
+// parseDate parses a date, a time, or a number of seconds or milliseconds since 1970.
 func parseDate(text string) (time.Time, bool) {
 	text = strings.TrimSpace(text)
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", time.DateOnly} {
@@ -58,7 +58,7 @@ func parseDate(text string) (time.Time, bool) {
 	return time.Unix(0, int64(seconds*1e9)), true
 }
 
-// dateOf returns the date that a document was written with, "" if it is not known.
+// dateOf returns the date that a document was written with, "" if unknown.
 func (b *brain) dateOf(path string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

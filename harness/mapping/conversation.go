@@ -8,14 +8,13 @@ import (
 	"evalctl/harness/target"
 )
 
-// group is what of a conversation is remembered together.
+// group is the part of a conversation that is remembered in one call.
 type group struct {
-	turns               []map[string]any // the values of each, of which text is one
+	turns               []map[string]any // the values for each turn, text among them
 	speaker, role, date string
 }
 
-// conversationCalls returns the calls that remember a conversation, in the order of the first turn of
-// each.
+// conversationCalls returns the calls that remember a conversation, ordered by their first turn.
 func conversationCalls(c target.Conversation, per Grouping, o *operation) (calls []call) {
 	turns := 0
 	for _, g := range grouped(c, per, o) {
@@ -38,7 +37,7 @@ func conversationCalls(c target.Conversation, per Grouping, o *operation) (calls
 	return calls
 }
 
-// set adds names with their values, but for empty ones.
+// set adds name and value pairs, except empty values.
 func set(values map[string]any, pairs ...string) map[string]any {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
@@ -48,8 +47,8 @@ func set(values map[string]any, pairs ...string) map[string]any {
 	return values
 }
 
-// grouped returns the groups of a conversation. A text says who speaks, unless the call has the speaker
-// itself.
+// grouped divides a conversation into groups. Texts include the speaker unless the call has an
+// argument for it.
 func grouped(c target.Conversation, per Grouping, o *operation) []group {
 	var all []*group
 	bySpeaker := map[string]*group{}
@@ -89,8 +88,8 @@ func grouped(c target.Conversation, per Grouping, o *operation) []group {
 	return out
 }
 
-// divided divides a group whose texts do not fit into one call: several of them count together if the
-// call has them as one text.
+// divided divides a group whose texts exceed the limit of a call. The texts count together if the
+// call sends them as one.
 func (g *group) divided(o *operation) []group {
 	together := !o.several()
 	var out []group

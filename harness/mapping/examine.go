@@ -17,7 +17,7 @@ import (
 	"evalctl/internal/redact"
 )
 
-// Subject is a service without a mapping, for which one is proposed.
+// Subject is a service without a mapping.
 type Subject struct {
 	Name, Version string
 
@@ -30,8 +30,8 @@ type Subject struct {
 	transport *http.Transport // to an MCP server that gets headers, else nil
 }
 
-// Examine starts or reaches an MCP server, as Open does, and lists its tools, or reads the OpenAPI
-// description at a URL that ends with .json. The caller must Close it.
+// Examine starts or connects to an MCP server, as Open does, and lists its tools. For a URL that
+// ends with .json it reads the OpenAPI description there. The caller must call Close.
 func Examine(ctx context.Context, c Config) (*Subject, error) {
 	s := &Subject{cfg: c}
 	secrets, err := c.Headers.values(c.variable)
@@ -60,13 +60,13 @@ func Examine(ctx context.Context, c Config) (*Subject, error) {
 	return s, nil
 }
 
-// Describes reports whether a URL is that of a description of routes, not of a service.
+// Describes reports whether a URL locates a description of routes rather than a service.
 func Describes(url string) bool {
 	return strings.HasPrefix(url, "http") && strings.HasSuffix(url, ".json")
 }
 
-// connect reaches the MCP server, or starts it with a home, which is also its $HOME unless the command
-// assigns that.
+// connect connects to the MCP server, or starts it with a home, which is also its $HOME unless the
+// command sets that.
 func (s *Subject) connect(ctx context.Context, home string) (*server, error) {
 	if s.cfg.URL != "" {
 		headers, transport := s.cfg.Headers.client(s.variable)
@@ -81,10 +81,10 @@ func (s *Subject) connect(ctx context.Context, home string) (*server, error) {
 	return start(ctx, p, o, &s.seen, s.hidden)
 }
 
-// maxDescription is the largest OpenAPI description that is read.
+// maxDescription limits the size of an OpenAPI description.
 const maxDescription = 16 << 20
 
-// readRoutes reads the description of a service over HTTP, which is at the same server.
+// readRoutes reads the OpenAPI description, which is on the service's own server.
 func (s *Subject) readRoutes(ctx context.Context) error {
 	ctx, cancel := target.TimeLimit(ctx, target.CallTimeout)
 	defer cancel()
@@ -119,16 +119,17 @@ func (s *Subject) readRoutes(ctx context.Context) error {
 	return nil
 }
 
-// variable returns the value of a variable that a header names. Examine has checked that it is set.
+// variable returns the value of an environment variable named in a header. Examine has checked that
+// it is set.
 func (s *Subject) variable(name string) string {
 	value, _ := s.cfg.variable(name)
 	return value
 }
 
-// Offers returns the names of the tools or routes, with commas.
+// Offers returns the names of the tools or routes, separated by commas.
 func (s *Subject) Offers() string { return listed(namesOf(s.offers)) }
 
-// Close ends the connection, and a process that was started.
+// Close closes the connection and ends a started process.
 func (s *Subject) Close() error {
 	if s.transport != nil {
 		defer s.transport.CloseIdleConnections()
@@ -136,10 +137,10 @@ func (s *Subject) Close() error {
 	return s.one.close()
 }
 
-// starts reports whether the service is started, so that it can be started again.
+// starts reports whether the service is started here, so that it can be started again.
 func (s *Subject) starts() bool { return s.cfg.URL == "" }
 
-// elsewhere calls do with another process of the server, which has a home of its own, and removes that.
+// elsewhere calls do with another process of the server, which has a temporary home of its own.
 func (s *Subject) elsewhere(ctx context.Context, do func(caller)) (err error) {
 	home, err := os.MkdirTemp(filepath.Dir(s.cfg.Launch.Home), "other-*")
 	if err != nil {
@@ -155,14 +156,15 @@ func (s *Subject) elsewhere(ctx context.Context, do func(caller)) (err error) {
 	return nil
 }
 
-// Propose returns a mapping of the service after it has tried it with a mark, a word that the service
-// does not have. It writes to w what it called.
+// Propose tries the service and returns a mapping for it. mark is a word that the service does not
+// contain. It writes the calls it makes to w.
 func (s *Subject) Propose(ctx context.Context, mark string, w io.Writer) (*Proposal, error) {
 	t := &trial{Subject: s, shown: w, mark: mark, samples: newSamples(mark), p: newProposal(s)}
 	return t.p, t.run(ctx)
 }
 
-// homeOf returns the variables of the profile that have {home}, HOME if neither these nor the command do.
+// homeOf returns the profile's variables that contain {home}, or HOME if neither they nor the
+// command set a home.
 func (s *Subject) homeOf() map[string]string {
 	env := map[string]string{}
 	for _, variable := range s.cfg.Profile.Env {

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// excerpt is a sample and what a reply shows of its text.
+// excerpt is a sample with the part of its text shown in a reply.
 type excerpt struct {
 	*sample
 	text string
 }
 
-// textPlace returns where a reply that is text has samples: a pattern that reads each, if what is
-// between them shows one, else the whole text.
+// textPlace returns where a text reply has samples: a pattern for each item if the text between
+// samples allows one, else the whole text.
 func textPlace(reply string, samples []*sample) *place {
 	var found []excerpt
 	cut := false
@@ -39,7 +39,7 @@ func textPlace(reply string, samples []*sample) *place {
 	return &place{plain: true, cut: cut}
 }
 
-// reads reports whether a place finds exactly the texts of samples in a text, and their ids.
+// reads reports whether a place finds exactly the samples' texts and ids in a text.
 func (p *place) reads(text string, samples []excerpt) bool {
 	r := &reply{}
 	var err error
@@ -63,7 +63,7 @@ func (p *place) reads(text string, samples []excerpt) bool {
 	return true
 }
 
-// token is a part of what is between texts: literal, or something that differs from item to item.
+// token is a part of the text between samples: literal, or varying from item to item.
 type token struct {
 	text string
 	any  string // a regular expression, "" for literal text
@@ -91,8 +91,8 @@ const (
 	anyCount = `[0-9][0-9.,:T-]*`
 )
 
-// tokens returns the tokens of a text between samples. The ids and titles of those beside it are
-// replaced by what matches any.
+// tokens returns the tokens of a text between samples. Ids and titles of the samples beside it are
+// replaced by patterns.
 func tokens(text string, beside ...*sample) (all []token) {
 	var marks []string
 	for _, s := range beside {
@@ -129,7 +129,7 @@ func tokens(text string, beside ...*sample) (all []token) {
 	return all
 }
 
-// formsOf returns patterns that may read the items of a reply. found are the samples in their order.
+// formsOf returns candidate patterns for the items of a reply. found are its samples in order.
 func formsOf(reply string, found []excerpt) (places []*place) {
 	start := strings.Index(reply, found[0].text)
 	before := [][]token{tokens(reply[:start], found[0].sample)}
@@ -164,8 +164,8 @@ func formsOf(reply string, found []excerpt) (places []*place) {
 	return places
 }
 
-// literal returns how many tokens at the beginning are the same in every item, up to the first id or
-// title. It is 0 if they are only space or numbers.
+// literal returns how many leading tokens are the same in every item, up to the first id or title.
+// It is 0 if they are only space or numbers.
 func literal(all []token) int {
 	for i, t := range all {
 		if t.any == anyID || t.any == anyTitle {
@@ -184,7 +184,7 @@ func visible(all []token, n int) int {
 	return 0
 }
 
-// untilID returns the tokens up to an id, or those of the first line if there is none.
+// untilID returns the tokens up to an id, or of the first line if there is no id.
 func untilID(all []token) []token {
 	for i, t := range all {
 		if t.any == anyID {
@@ -221,10 +221,10 @@ func commonEnd(all [][]token) []token {
 	return common
 }
 
-// blank reports whether a token is only space.
+// blank reports whether a token is whitespace.
 func (t token) blank() bool { return t.any == "" && strings.TrimSpace(t.text) == "" }
 
-// fromLine returns the tokens without blank ones at the beginning.
+// fromLine returns the tokens without leading blanks.
 func fromLine(all []token) []token {
 	for len(all) > 0 && all[0].blank() {
 		all = all[1:]
@@ -232,7 +232,7 @@ func fromLine(all []token) []token {
 	return all
 }
 
-// toEnd returns the tokens without blank ones at the end.
+// toEnd returns the tokens without trailing blanks.
 func toEnd(all []token) []token {
 	for len(all) > 0 && all[len(all)-1].blank() {
 		all = all[:len(all)-1]
@@ -240,7 +240,7 @@ func toEnd(all []token) []token {
 	return all
 }
 
-// expression returns the regular expression of tokens. Only the first id is a group.
+// expression returns a regular expression for the tokens. Only the first id becomes a group.
 func expression(all []token) string {
 	var b strings.Builder
 	ids := 0

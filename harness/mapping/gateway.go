@@ -9,21 +9,21 @@ import (
 	"evalctl/harness/result"
 )
 
-// The placeholders of variables by which a server that calls models reaches them through a gateway,
-// which counts what they cost.
+// The placeholders for variables with which a server calls models through a gateway, which counts
+// their cost.
 const (
 	gatewayURL = "gateway"     // the base URL of the gateway, which ends in /v1
 	gatewayKey = "gateway_key" // the key that the gateway takes
 )
 
-// The variables that a gateway sets, and by which a model is reached without one.
+// The variables that a gateway sets, and the default address without a gateway.
 const (
 	baseVariable = "OPENAI_BASE_URL"
 	keyVariable  = "OPENAI_API_KEY"
 	defaultBase  = "https://api.openai.com/v1"
 )
 
-// Models says who counts what the models cost that the service calls by itself.
+// Models says who counts the cost of the models that the service calls by itself.
 func (m *Mapping) Models() result.Models {
 	switch {
 	case m.models != "":
@@ -34,8 +34,8 @@ func (m *Mapping) Models() result.Models {
 	return result.ModelsUnknown
 }
 
-// models says who counts what the models of this service cost. One that was running already was not
-// given the address of a gateway.
+// models says who counts the cost of this service's models. A service that was already running did
+// not receive the address of a gateway.
 func (s *Service) models() result.Models {
 	if m := s.mapping.Models(); m != result.ModelsGateway || s.metered {
 		return m
@@ -43,7 +43,7 @@ func (s *Service) models() result.Models {
 	return result.ModelsUnknown
 }
 
-// Gateway reports whether the server that is started gets the address of a gateway.
+// Gateway reports whether a started server receives the address of a gateway.
 func (m *Mapping) Gateway() bool {
 	for _, value := range m.env {
 		if value.uses(gatewayURL) || value.uses(gatewayKey) {
@@ -53,8 +53,9 @@ func (m *Mapping) Gateway() bool {
 	return false
 }
 
-// gateway adds the values of the placeholders of a gateway: those that it has set in given, or else,
-// in commands without one, those of the user, who must have named the key.
+// gateway adds the values of the gateway placeholders. They come from given, where a gateway has
+// set them. In commands without a gateway they are the user's own, and the user must have named the
+// key.
 func (s *Service) gateway(values map[string]any, given []string) error {
 	if !s.mapping.Gateway() {
 		return nil

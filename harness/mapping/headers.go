@@ -14,10 +14,10 @@ import (
 	"evalctl/internal/httpclient"
 )
 
-// Headers are headers of requests to a service, by name.
+// Headers are request headers for a service, by name.
 type Headers map[string]*template
 
-// ParseHeaders reads headers in the form "Name: value". Secrets are {env:VARIABLE}.
+// ParseHeaders parses headers in the form "Name: value". Secrets are {env:VARIABLE}.
 func ParseHeaders(lines []string) (Headers, error) {
 	h := Headers{}
 	for _, line := range lines {
@@ -43,7 +43,7 @@ var secretHeader = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(proxy-)?authorization$|^cookie$|api-?key|token|secret`)
 })
 
-// checkSecret rejects a secret that a header would have in a file.
+// checkSecret rejects a header with a literal secret, which would be stored in a file.
 func checkSecret(name string, t *template) error {
 	if secretHeader().MatchString(name) && len(t.secrets()) == 0 {
 		return fmt.Errorf("%s has a secret, which does not belong in a file that is shared: set it in the environment, "+
@@ -52,8 +52,7 @@ func checkSecret(name string, t *template) error {
 	return nil
 }
 
-// values returns the values of the variables that the headers name. The error names one that is not
-// set.
+// values returns the values of the variables named in headers. The error names one that is not set.
 func (h Headers) values(env func(string) (string, error)) (values []string, err error) {
 	for _, header := range h {
 		for _, name := range header.secrets() {
@@ -67,7 +66,7 @@ func (h Headers) values(env func(string) (string, error)) (values []string, err 
 	return values, nil
 }
 
-// sources returns the headers as a mapping file has them.
+// sources returns the headers as written in a mapping file.
 func (h Headers) sources() map[string]string {
 	out := map[string]string{}
 	for name, t := range h {
@@ -88,8 +87,7 @@ func (h Headers) set(req *http.Request, values map[string]any, env func(string) 
 	}
 }
 
-// client returns a client with which an MCP server at a URL is reached, and its transport. Both are nil
-// if there are no headers.
+// client returns an HTTP client for an MCP server and its transport. Both are nil without headers.
 func (h Headers) client(env func(string) string) (*http.Client, *http.Transport) {
 	if len(h) == 0 {
 		return nil, nil

@@ -19,7 +19,7 @@ import (
 	"evalctl/internal/retry"
 )
 
-// maxBody is the largest response that is read.
+// maxBody limits the size of a response.
 const maxBody = 64 << 20
 
 // web makes calls over HTTP.
@@ -32,8 +32,8 @@ type web struct {
 	seen        *sightings
 }
 
-// idleConnTimeout is shorter than that of common servers (uvicorn has 5 s): a request that may not be
-// repeated fails on a connection which the server is just closing.
+// idleConnTimeout is shorter than in common servers (5 s in uvicorn), because a request that must
+// not be repeated fails on a connection that the server is closing.
 const idleConnTimeout = 2 * time.Second
 
 func newTransport() *http.Transport {
@@ -64,8 +64,8 @@ func (s *Service) openHTTP() error {
 	return nil
 }
 
-// headerSecrets returns the values of the variables that headers of the mapping name. The error names one
-// that is not set.
+// headerSecrets returns the values of the variables named in the mapping's headers. The error names
+// one that is not set.
 func (s *Service) headerSecrets() ([]string, error) {
 	values, err := s.mapping.headers.values(s.variable)
 	for _, o := range s.mapping.operations() {
@@ -80,8 +80,7 @@ func (s *Service) variableOrNone(name string) string {
 	return value
 }
 
-// headers returns the client with which an MCP server at a URL is reached, nil if the mapping has no
-// headers.
+// headers returns the HTTP client for an MCP server, nil if the mapping has no headers.
 func (s *Service) headers() (client *http.Client, err error) {
 	if s.mapping == nil || len(s.mapping.headers) == 0 {
 		return nil, nil
@@ -95,8 +94,8 @@ func (s *Service) headers() (client *http.Client, err error) {
 	return client, nil
 }
 
-// Reach has further requests sent to another URL: that of a process which has been started again.
-// No other method may be called meanwhile.
+// Reach redirects further requests to the URL of a restarted process. No other method may be called
+// concurrently.
 func (s *Service) Reach(url string) error {
 	base, err := httpclient.ParseBaseURL(url)
 	if w, ok := s.main.(*web); ok && err == nil {
@@ -129,8 +128,8 @@ func (w *web) call(ctx context.Context, o *operation, values map[string]any) (ca
 	return callReply{texts: []string{string(data)}}, nil
 }
 
-// request returns the request of a call. A value is one segment of a path, or one value of a query,
-// whatever it contains.
+// request returns the request for a call. A value is one path segment or one query value, whatever
+// it contains.
 func (w *web) request(ctx context.Context, o *operation, values map[string]any) (*http.Request, error) {
 	escaped := map[string]any{}
 	for name, v := range values {
@@ -177,7 +176,7 @@ func (w *web) transport(ctx context.Context, o *operation, err error) error {
 	return target.TransientFailure(result.KindTransport, message, 0)
 }
 
-// status returns the failure of a response outside 2xx.
+// status returns the failure for a response outside 2xx.
 func (w *web) status(o *operation, res *http.Response, body []byte) error {
 	message := fmt.Sprintf("%s: %s: %s", o.called(), res.Status, printable.Line(string(body), maxLine))
 	f := target.NewFailure(result.KindStatus, message)
@@ -189,11 +188,11 @@ func (w *web) status(o *operation, res *http.Response, body []byte) error {
 	return f
 }
 
-// alive implements caller. A service without a route for it is alive if a connection can be made.
+// alive implements caller. Without a health route, a service is alive if it accepts a connection.
 func (w *web) alive(ctx context.Context) error {
 	o := w.health
 	if o == nil {
-		path, _ := compileText("/", nil) // has no placeholder
+		path, _ := compileText("/", nil) // it has no placeholders
 		o = &operation{name: "health", method: http.MethodGet, path: path}
 	}
 	req, err := w.request(ctx, o, nil)

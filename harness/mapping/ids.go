@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// idSource is a place where the replies to writes may have the ids of what was written.
+// idSource is a place in the replies to writes that may contain the ids of the written texts.
 type idSource struct {
 	reply  map[string]any // as a mapping has it
 	values []string       // of each sample
 	rank   int            // the lower, the more it is called like an id
 }
 
-// idSources returns the places of replies to the writes of samples where each has a value of its own,
-// those that are called like an id first.
+// idSources returns the places where the replies to writes of samples have distinct values, places
+// named like an id first.
 func idSources(replies []callReply, samples []*sample) (all []idSource) {
 	values := make([]any, len(replies))
 	for i, a := range replies {
@@ -48,7 +48,7 @@ func idSources(replies []callReply, samples []*sample) (all []idSource) {
 	return all[:min(len(all), 4)]
 }
 
-// eachLeaf calls do for each text and number in a value.
+// eachLeaf calls do for each string and number in a value.
 func eachLeaf(v any, steps []any, do func(steps []any, text string)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -65,8 +65,8 @@ func eachLeaf(v any, steps []any, do func(steps []any, text string)) {
 	}
 }
 
-// distinguishes reports whether values can be the ids of samples: all differ, and none is a time or a
-// text that was sent.
+// distinguishes reports whether values can be the ids of samples: all differ, and none is a time or
+// a sent text.
 func distinguishes(values []string, samples []*sample) bool {
 	for i, v := range values {
 		_, date := parseDate(v)
@@ -80,19 +80,19 @@ func distinguishes(values []string, samples []*sample) bool {
 	return true
 }
 
-// idForm matches what only an id looks like.
+// idForm matches only texts that are clearly ids.
 var idForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|[0-9a-f]{12,}|[A-Za-z]+[-_][0-9A-Za-z_-]{6,})$`)
 })
 
 func looksLikeID(text string) bool { return idForm().MatchString(text) }
 
-// wordForm matches a word of a text as an id could be one.
+// wordForm matches a word of a text that could be an id.
 var wordForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("[^\\s()\\[\\]{}\"',;`]+")
 })
 
-// textSources returns the words of replies that are text at which they differ.
+// textSources returns the positions of the words in which text replies differ.
 func textSources(replies []callReply, samples []*sample) (all []idSource) {
 	first := replies[0].text()
 	words := make([][]string, len(replies))

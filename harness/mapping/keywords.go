@@ -7,10 +7,10 @@ import (
 	"unicode"
 )
 
-// mostKeywords is how many keywords of one question are searched for.
+// mostKeywords limits the keywords per question.
 const mostKeywords = 12
 
-// functionWords are words of English that say little about what a text is about.
+// functionWords are English words that say little about the subject of a text.
 var functionWords = wordSet(`a about after again all also an and any are as at be because been before being both but by
 	can could did do does doing down during each few for from further had has have having he her here hers him his how i
 	if in into is it its just kind many may me might mine more most much must my no nor not of off on once one only or
@@ -26,9 +26,9 @@ func wordSet(text string) map[string]bool {
 	return words
 }
 
-// Keywords returns the words of a question to search for one by one, in lower case and in the order
-// of the question, each once: its words without the function words of English, or all of them if
-// there are no others. Of more than 12, the longest are kept.
+// Keywords returns the distinct words of a question to search for one by one, in lower case and in
+// order. English function words are left out unless there are no others. If there are more than 12,
+// the longest are kept.
 func Keywords(question string) []string {
 	all := strings.FieldsFunc(strings.ToLower(question), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
@@ -55,8 +55,8 @@ func Keywords(question string) []string {
 	return words
 }
 
-// merge orders what the searches for several keywords found: what more keywords found comes first;
-// of several, what rarer ones found; of several, what came first.
+// merge orders the results of searches for several keywords: first by the number of keywords that
+// found an item, then by the rarity of the keyword, then by position.
 func merge(byWord [][]foundItem) []foundItem {
 	type seen struct {
 		foundItem

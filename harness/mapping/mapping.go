@@ -24,19 +24,19 @@ const (
 	HTTP Transport = "http"
 )
 
-// Query is how a question is asked.
+// Query says how a question is turned into searches.
 type Query string
 
-// A question is sent as it is, or each of its keywords in a call of its own: see Keywords.
+// A question is sent unchanged, or each of its keywords in a separate call; see Keywords.
 const (
 	Question Query = "question"
 	Words    Query = "keywords"
 )
 
-// Separation is how brains are kept apart.
+// Separation says how brains are kept apart.
 type Separation string
 
-// The separations. A service with one store has one brain.
+// The separations. With One, the service has a single store and thus a single brain.
 const (
 	One        Separation = "one"
 	PerProcess Separation = "process"  // a process with a home of its own for each brain
@@ -44,7 +44,7 @@ const (
 	ByReset    Separation = "reset"    // one store, which is emptied before it gets a brain
 )
 
-// Grouping is what of a conversation becomes one call.
+// Grouping says which part of a conversation is sent in one call.
 type Grouping string
 
 // The groupings.
@@ -54,17 +54,17 @@ const (
 	PerSession Grouping = "session"
 )
 
-// Mapping says how a service is used. It does not change once it is loaded.
+// Mapping says how to use a service. It is immutable once loaded.
 type Mapping struct {
 	Name, About string
-	// SHA256 is that of the file.
+	// SHA256 is the digest of the file.
 	SHA256    string
 	Transport Transport
 	Query     Query
 	Brains    Separation
-	// Packages, Commands and Servers say which services the mapping is for: the packages that it was tried
-	// with, such as "npm @modelcontextprotocol/server-memory 2026.8.31", words of commands, without a
-	// version, and names that servers report.
+	// Packages, Commands and Servers identify the mapping's services: tested packages such as "npm
+	// @modelcontextprotocol/server-memory 2026.8.31", words of commands without a version, and
+	// reported server names.
 	Packages, Commands, Servers []string
 
 	env     map[string]*template // by variable
@@ -75,10 +75,10 @@ type Mapping struct {
 	health  *operation           // HTTP only
 
 	remember, search, ask, get, update, remove, create, reset *operation
-	// finish is called after texts were written, and ready until they can be searched.
+	// finish is called after writing texts, and ready until they can be searched.
 	finish *operation
 	ready  *ready
-	// turns is how a conversation is remembered, nil for remember with each turn.
+	// turns remembers a conversation; if nil, remember is used for each turn.
 	turns *operation
 	per   Grouping
 	file  string
@@ -97,32 +97,32 @@ type operation struct {
 	headers Headers
 
 	arguments *template
-	// limit is the largest text of one call, in characters, 0 for none. A longer one is cut into
-	// several, and a longer query is cut off.
+	// limit is the maximum length of a text in one call, in characters, 0 for none. A longer text
+	// is split over several calls, and a longer query is cut off.
 	limit int
-	// topK is the largest top-k that is asked for, 0 for any.
+	// topK is the largest top-k to request, 0 for no limit.
 	topK int
-	// item is one of {items}, and texts the largest number of them or of {texts} in one call, 0 for no
-	// limit.
+	// item is the template for each of {items}. texts limits their number, or the number of
+	// {texts}, in one call, 0 for no limit.
 	item  *template
 	texts int
-	// within is how long the call may take.
+	// within is the time limit of the call.
 	within time.Duration
 	reply  *reply
 }
 
-// ready is the call that says whether what was written can be searched.
+// ready is the call that tells whether written texts can be searched.
 type ready struct {
 	*operation
-	// The condition: the value at a path of the reply, or a pattern of its text.
+	// The condition: the value at a path of the reply, or a pattern in its text.
 	at      *jsonpath.Path
 	is      *template
 	matches *regexp.Regexp
-	// progress is a value of the reply whose changes show that the service gets on, nil for none.
+	// progress selects a value whose changes show that the service makes progress, nil for none.
 	progress *jsonpath.Path
 }
 
-// call returns the operation, nil for none.
+// call returns the operation, nil if r is nil.
 func (r *ready) call() *operation {
 	if r == nil {
 		return nil
@@ -130,7 +130,7 @@ func (r *ready) call() *operation {
 	return r.operation
 }
 
-// called returns what is called, for messages and counts.
+// called returns the tool or route for messages and counts.
 func (o *operation) called() string {
 	if o.tool != "" {
 		return o.tool
@@ -138,23 +138,24 @@ func (o *operation) called() string {
 	return o.method + " " + o.path.source
 }
 
-// reply says where a reply has what.
+// reply says where to find the parts of a reply.
 type reply struct {
 	plain bool // the reply is text, not JSON
-	// items selects what was found, nil for the whole reply. The others are relative to an item. With
-	// columns, each selects a list of the reply, and the first of all lists are the first item.
+	// items selects the found items, nil for the whole reply. The other paths are relative to an
+	// item. With columns, each path selects a list of the reply, and the first elements of all
+	// lists form the first item.
 	items                        *jsonpath.Path
 	columns                      bool
 	text, id, score, date, title *jsonpath.Path
-	// mod is the mode that the reply reports, and next the cursor of the next page.
+	// mod is the reported mode, and next the cursor of the next page.
 	mod, next *jsonpath.Path
-	// split cuts a plain reply into items, and pattern reads each.
+	// split divides a plain reply into items, and pattern reads each item.
 	split, pattern *regexp.Regexp
 	none           *regexp.Regexp // a reply that means that nothing was found
 	ranked         bool
 }
 
-// Variables returns the names of the variables that the environment of a server is made of, sorted.
+// Variables returns the sorted names of the variables used in the server's environment.
 func (m *Mapping) Variables() []string {
 	var names []string
 	for _, t := range m.env {
@@ -164,31 +165,31 @@ func (m *Mapping) Variables() []string {
 	return slices.Compact(names)
 }
 
-// Sends reports whether a question is asked with a placeholder.
+// Sends reports whether questions use a placeholder.
 func (m *Mapping) Sends(name string) bool {
 	return m.search.sends(name) || m.ask.sends(name)
 }
 
-// sends reports whether a request of the operation, which may be nil, has a placeholder.
+// sends reports whether the operation, which may be nil, uses a placeholder.
 func (o *operation) sends(name string) bool {
 	return o != nil && (o.whole(name) || o.item.uses(name))
 }
 
-// whole reports whether a request has a placeholder outside its items.
+// whole reports whether a request uses a placeholder outside its items.
 func (o *operation) whole(name string) bool {
 	return o.arguments.uses(name) || o.path.uses(name) || o.query.uses(name)
 }
 
-// sendsText reports whether a request has one of the placeholders of texts.
+// sendsText reports whether a request uses one of these placeholders for texts.
 func (o *operation) sendsText(names ...string) bool { return slices.ContainsFunc(names, o.sends) }
 
-// several reports whether a call has a list of texts.
+// several reports whether a call sends a list of texts.
 func (o *operation) several() bool { return o.sends("texts") || o.sends("items") }
 
-// Checks reports whether the mapping says how the service is asked whether it is alive.
+// Checks reports whether the mapping has a health check.
 func (m *Mapping) Checks() bool { return m.health != nil }
 
-// Lacks says what the mapping does not provide, as target.Service.Lacks does.
+// Lacks says why an ability is missing, as target.Service.Lacks does.
 func (m *Mapping) Lacks(a target.Ability) string {
 	has := func(o *operation) string {
 		if o != nil {
@@ -261,7 +262,7 @@ func (m *Mapping) Lacks(a target.Ability) string {
 	return fmt.Sprintf("a mapping has no %s", a)
 }
 
-// sum returns the SHA-256 of a file in hexadecimal.
+// sum returns the SHA-256 of data in hexadecimal.
 func sum(data []byte) string {
 	s := sha256.Sum256(data)
 	return hex.EncodeToString(s[:])

@@ -14,7 +14,7 @@ import (
 	"evalctl/internal/spelling"
 )
 
-// file is a mapping file that is being read.
+// file is a mapping file being read.
 type file struct{ path string }
 
 // errorf returns an error that names the file, the line and the column of a node.
@@ -22,13 +22,13 @@ func (f *file) errorf(at *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("%s:%d:%d: %w", f.path, at.Line, at.Column, fmt.Errorf(format, args...))
 }
 
-// field is a key of an object, and what reads its value.
+// field is a key of an object with the reader of its value.
 type field struct {
 	key  string
 	read func(n *yaml.Node, key string) error
 }
 
-// into returns what reads a value to where it belongs.
+// into returns a reader that stores its value in to.
 func into[T any](to *T, read func(n *yaml.Node, key string) (T, error)) func(*yaml.Node, string) error {
 	return func(n *yaml.Node, key string) (err error) {
 		*to, err = read(n, key)
@@ -36,8 +36,8 @@ func into[T any](to *T, read func(n *yaml.Node, key string) (T, error)) func(*ya
 	}
 }
 
-// object reads the members of an object. kind names such objects in an error about a key that is
-// none of the fields, which also says which one was probably meant.
+// object reads the members of an object. kind names such objects in an error about an unknown key,
+// which also suggests the closest one.
 func (f *file) object(n *yaml.Node, what, kind string, fields ...field) error {
 	return f.members(n, what, func(key string, at, value *yaml.Node) error {
 		keys := make([]string, len(fields))
@@ -134,7 +134,7 @@ func (f *file) template(n *yaml.Node, key string, names []string) (*template, er
 	return t, nil
 }
 
-// texts returns what reads an object of templates of text with placeholders of these names.
+// texts returns a reader for an object of text templates with these placeholders.
 func (f *file) texts(names ...string) func(n *yaml.Node, key string) (map[string]*template, error) {
 	return func(n *yaml.Node, key string) (map[string]*template, error) {
 		out := map[string]*template{}
@@ -190,7 +190,7 @@ func (f *file) patterns(n *yaml.Node, key string) (out []*regexp.Regexp, err err
 	return out, nil
 }
 
-// oneOf returns what reads one of the allowed values.
+// oneOf returns a reader for one of the allowed values.
 func oneOf[T ~string](f *file, to *T, allowed ...T) func(*yaml.Node, string) error {
 	return into(to, func(n *yaml.Node, key string) (T, error) {
 		if n.Kind == yaml.ScalarNode && slices.Contains(allowed, T(n.Value)) {

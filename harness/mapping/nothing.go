@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// tryQuestion finds out whether a question as it is finds a text.
+// tryQuestion finds out whether searching for an unchanged question finds a text.
 func (t *trial) tryQuestion(ctx context.Context) {
 	a, err := t.call(ctx, t.one, "search", t.p.Search, t.asked(question(t.samples)))
 	if err != nil || locate(a, t.samples[:1]) == nil {
@@ -16,7 +16,7 @@ func (t *trial) tryQuestion(ctx context.Context) {
 	}
 }
 
-// tryNothing finds out how a reply looks that found nothing.
+// tryNothing finds out how a reply without results looks.
 func (t *trial) tryNothing(ctx context.Context) {
 	const absent = "qzxvabsentword"
 	a, err := t.call(ctx, t.one, "search", t.p.Search, t.asked(absent))
@@ -44,8 +44,8 @@ func (t *trial) tryNothing(ctx context.Context) {
 	t.p.found.none = none
 }
 
-// nothing returns a pattern of a reply that found nothing: of its beginning, or of its first text in
-// JSON.
+// nothing returns a pattern for a reply without results, from its beginning or from its first JSON
+// string.
 func nothing(reply, query string) string {
 	text, start := strings.TrimSpace(reply), "^"
 	if strings.HasPrefix(text, "{") {
@@ -66,7 +66,7 @@ func nothing(reply, query string) string {
 	return start + regexp.QuoteMeta(strings.TrimRight(text, " '\"“:"))
 }
 
-// separate finds out how brains can be kept apart.
+// separate finds out how to keep brains apart.
 func (t *trial) separate(ctx context.Context) {
 	apart := func(one caller, values map[string]any) bool {
 		a, err := t.call(ctx, one, "search elsewhere", t.p.Search, values)

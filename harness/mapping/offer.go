@@ -13,7 +13,7 @@ import (
 	"evalctl/internal/printable"
 )
 
-// offer is something that a service can be asked to do: a tool of an MCP server, or a route over HTTP.
+// offer is an action of a service: a tool of an MCP server, or an HTTP route.
 type offer struct {
 	name   string   // of the tool, or the method and the path
 	words  []string // of the name, and of the path
@@ -34,7 +34,7 @@ func offersOf(tools []mcpclient.Tool) (all []*offer) {
 	return all
 }
 
-// openAPI is what is read of a description of routes.
+// openAPI is the part of an OpenAPI description that is used.
 type openAPI struct {
 	Info  struct{ Title, Version string }
 	Paths map[string]map[string]struct {
@@ -51,7 +51,7 @@ type openAPI struct {
 	Components struct{ Schemas map[string]schema }
 }
 
-// routesOf returns the routes that an OpenAPI description has as offers, and the name of the service.
+// routesOf returns the routes of an OpenAPI description as offers, and the service's name.
 func routesOf(data []byte) (name string, all []*offer, err error) {
 	var raw struct {
 		Info       json.RawMessage
@@ -105,7 +105,7 @@ func routesOf(data []byte) (name string, all []*offer, err error) {
 	return doc.Info.Title, all, nil
 }
 
-// Call is an offer with arguments, whose strings are templates.
+// Call is an offer with arguments. Strings in the arguments are templates.
 type Call struct {
 	*offer
 	Arguments map[string]any
@@ -155,7 +155,7 @@ func (c *Call) entry(reply map[string]any) *entry {
 	return e
 }
 
-// with returns the call with other arguments beside its own.
+// with returns the call with additional arguments.
 func (c *Call) with(more map[string]any) *Call {
 	all := maps.Clone(c.Arguments)
 	maps.Copy(all, more)
@@ -177,13 +177,14 @@ func namesOf(offers []*offer) (names []string) {
 }
 
 const (
-	// maxListed limits how many names an error lists.
+	// maxListed limits the names listed in an error.
 	maxListed = 40
-	// maxReported limits a name that a server reports of itself or of a tool in an error, in characters.
+	// maxReported limits the length of a name reported by a server when it is quoted in an error,
+	// in characters.
 	maxReported = 200
 )
 
-// listed returns names as part of an error, with a mark for those that are left out.
+// listed returns names for an error, and marks an incomplete list.
 func listed(names []string) string {
 	shown := make([]string, 0, maxListed)
 	for _, name := range names[:min(len(names), maxListed)] {
@@ -196,7 +197,7 @@ func listed(names []string) string {
 	return list
 }
 
-// reported returns a name that a server reports on one line, with a mark if it was cut.
+// reported returns a server's name on one line, and marks it if it was cut.
 func reported(name string) string { return printable.Line(name, maxReported) }
 
 // wordsIn returns the words of a name in snake case, kebab case or camel case.

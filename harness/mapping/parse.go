@@ -14,7 +14,7 @@ import (
 	"evalctl/harness/target"
 )
 
-// The placeholders of operations. {home} is the directory of a server that is started.
+// The placeholders of operations. {home} is the directory of a started server.
 var (
 	documentNames = []string{"id", "name", "text", "document", "title", "date"}
 	listNames     = []string{"texts", "ids", "names", "items"} // of several texts in one call
@@ -28,7 +28,7 @@ var (
 	byIDNames     = slices.Concat(brainNames, documentNames)
 )
 
-// Parse reads a mapping. An error names the file, path, the line and the column.
+// Parse parses a mapping. An error names the file, the line and the column.
 func Parse(path string, data []byte) (*Mapping, error) {
 	f := &file{path}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
@@ -84,7 +84,8 @@ func (f *file) mapping(m *Mapping, n *yaml.Node) error {
 	)
 }
 
-// turns reads how conversations are remembered: nil if the file says only how they are grouped.
+// turns reads how conversations are remembered. It returns nil if the file sets only their
+// grouping.
 func (f *file) turns(m *Mapping, n *yaml.Node) (*operation, error) {
 	o, err := f.operation("turns", n, turnsNames, field{"per", oneOf(f, &m.per, PerTurn, PerSpeaker, PerSession)})
 	if len(n.Content) == 0 || len(n.Content) == 2 && n.Content[0].Value == "per" {
@@ -93,7 +94,7 @@ func (f *file) turns(m *Mapping, n *yaml.Node) (*operation, error) {
 	return o, err
 }
 
-// ready reads the call that says whether what was written can be searched.
+// ready reads the call that tells whether written texts can be searched.
 func (f *file) ready(n *yaml.Node, key string) (*ready, error) {
 	r := &ready{}
 	var err error
@@ -111,7 +112,7 @@ func (f *file) ready(n *yaml.Node, key string) (*ready, error) {
 	return r, err
 }
 
-// operation reads one operation, which has more fields than others.
+// operation reads one operation, with additional fields in more.
 func (f *file) operation(name string, n *yaml.Node, names []string, more ...field) (*operation, error) {
 	o := &operation{name: name, at: n, method: http.MethodPost, within: target.CallTimeout, reply: &reply{ranked: true}}
 	compile := func(n *yaml.Node, _ string) (*template, error) { return f.compile(n, names) }
@@ -135,7 +136,7 @@ func (f *file) operation(name string, n *yaml.Node, names []string, more ...fiel
 	}, more...)...)
 }
 
-// reply reads where a reply has what.
+// reply reads where to find the parts of a reply.
 func (f *file) reply(n *yaml.Node, what string) (*reply, error) {
 	r, format := &reply{ranked: true}, "json"
 	err := f.object(n, what, "a reply",

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// place is where a reply of a search has what was found.
+// place says where a search reply has its results.
 type place struct {
 	plain                               bool
 	split, pattern                      string // of a plain reply, "" for none
@@ -20,7 +20,7 @@ type place struct {
 	cut                                 bool   // texts are not whole
 }
 
-// quality says how much a place tells: whole texts, fields, ids.
+// quality ranks a place by how much it provides: whole texts, fields, ids.
 func (p *place) quality() (q int) {
 	if p == nil {
 		return 0
@@ -38,7 +38,7 @@ func (p *place) quality() (q int) {
 
 func (p *place) hasID() bool { return p.id != "" || strings.Contains(p.pattern, "(?P<id>") }
 
-// reply returns the place as a mapping has it.
+// reply returns the place in the form of a mapping.
 func (p *place) reply() map[string]any {
 	if p == nil {
 		return map[string]any{"format": "text"}
@@ -61,7 +61,7 @@ func (p *place) reply() map[string]any {
 	return out
 }
 
-// locate returns where a reply has samples, nil if it has none of them.
+// locate returns where a reply has samples, nil if it has none.
 func locate(a callReply, samples []*sample) *place {
 	whole := func(s *sample, text string) bool { return s.in(text) }
 	if p := locateBy(a, samples, whole); p != nil {
@@ -95,7 +95,7 @@ func locateBy(a callReply, samples []*sample, in func(*sample, string) bool) *pl
 	return jsonPlace(v, found, steps)
 }
 
-// jsonPlace returns the place of samples whose texts are at these steps.
+// jsonPlace returns the place of samples whose texts are at steps.
 func jsonPlace(v any, found []*sample, steps [][]any) *place {
 	at := listOf(steps)
 	if at < 0 {
@@ -123,8 +123,8 @@ func jsonPlace(v any, found []*sample, steps [][]any) *place {
 	return p
 }
 
-// listOf returns the step that selects an item of a list: where the steps differ, or the first index of
-// the only ones; -1 for none.
+// listOf returns the index of the step that selects an item of a list: where the steps differ, or
+// the first list index of a single path; -1 if there is none.
 func listOf(steps [][]any) int {
 	if len(steps) > 1 {
 		for i := range steps[0] {
@@ -141,7 +141,7 @@ func listOf(steps [][]any) int {
 	return slices.IndexFunc(steps[0], func(s any) bool { _, index := s.(int); return index })
 }
 
-// fields finds the other fields of items, of which first is one.
+// fields finds the other fields of the items. first is one of the items.
 func (p *place) fields(first any, found []*sample, items []any) {
 	object, ok := first.(map[string]any)
 	if !ok {
@@ -157,8 +157,8 @@ func (p *place) fields(first any, found []*sample, items []any) {
 	}
 }
 
-// idOf returns the path of the id in the items: what has the ids that the samples were given, else what
-// has those that were sent, else what is called like an id and differs.
+// idOf returns the path of the id in the items: a field with the ids assigned to the samples, else
+// with the sent ids, else one that is named like an id and differs between items.
 func (p *place) idOf(found []*sample, items []any) string {
 	for _, id := range found[0].ids() {
 		steps := pathTo(items[0], func(text string) bool { return text == id })
@@ -186,7 +186,7 @@ func (p *place) idOf(found []*sample, items []any) string {
 	})
 }
 
-// columnsOf makes the place one of lists side by side: that of the texts is at list.
+// columnsOf turns the place into parallel lists. The list of texts is at list.
 func (p *place) columnsOf(v any, list []any, found []*sample, steps [][]any) {
 	index, _ := steps[0][len(steps[0])-1].(int)
 	id := pathTo(v, func(text string) bool { return slices.Contains(found[0].ids(), text) })
@@ -197,7 +197,7 @@ func (p *place) columnsOf(v any, list []any, found []*sample, steps [][]any) {
 	p.text, p.id = pathText(list)+"[*]", pathText(id[:len(id)-1])+"[*]"
 }
 
-// valueAt returns what is at steps, nil if there is nothing.
+// valueAt returns the value at steps, nil if there is none.
 func valueAt(v any, steps []any) any {
 	for _, s := range steps {
 		switch s := s.(type) {
@@ -218,7 +218,7 @@ func valueAt(v any, steps []any) any {
 	return v
 }
 
-// named returns the path of the first member with one of the folded names whose value fits.
+// named returns the path of the first member with one of the folded names and a fitting value.
 func named(item map[string]any, names []string, fits func(any) bool) string {
 	for _, name := range names {
 		for _, key := range slices.Sorted(maps.Keys(item)) {
@@ -230,7 +230,7 @@ func named(item map[string]any, names []string, fits func(any) bool) string {
 	return ""
 }
 
-// pathTo returns the steps to the first text for which is returns true: keys, and indexes of lists.
+// pathTo returns the steps, keys and list indexes, to the first text that satisfies is.
 func pathTo(v any, is func(string) bool) []any {
 	switch v := v.(type) {
 	case string:
@@ -264,7 +264,7 @@ func child(v any, step any) any {
 	return v.(map[string]any)[step.(string)]
 }
 
-// star is a step to every item of a list.
+// star is a step to every element of a list.
 type star struct{}
 
 func anyIndex(steps []any) []any {
@@ -277,7 +277,7 @@ func anyIndex(steps []any) []any {
 	return out
 }
 
-// plainName is a key that a JSON path has without quotes.
+// plainName matches a key that a JSON path can contain unquoted.
 var plainName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 })

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// mostProcesses is how many processes of brains run at a time, or the concurrency if that is more.
+// mostProcesses limits the brain processes running at a time, unless the concurrency is higher.
 const mostProcesses = 8
 
-// pool has a process for each brain that is used. One that is not in use is ended if there are too
-// many, and started again when its brain is used again.
+// pool has a process for each brain in use. Idle processes are ended if there are too many, and
+// started again when needed.
 type pool struct {
 	open func(ctx context.Context, brain string) (*server, error)
 	most int
@@ -61,7 +61,7 @@ func (p *pool) acquire(ctx context.Context, brain string) (s *server, release fu
 	return s, release, nil
 }
 
-// makeRoom ends the process that was not used for the longest time if there are too many.
+// makeRoom ends the least recently used process if there are too many.
 func (p *pool) makeRoom() error {
 	p.mu.Lock()
 	var oldest *pooled

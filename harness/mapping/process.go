@@ -18,10 +18,11 @@ import (
 	"evalctl/internal/redact"
 )
 
-// startWithin is how long an MCP server may take to answer initialize. npx may have to download it.
+// startWithin is the default time for an MCP server to answer initialize. npx may have to download
+// it first.
 const startWithin = 60 * time.Second
 
-// maxLine is how much of a line or an error of a server a message has.
+// maxLine limits how much of a server's line or error is quoted in a message.
 const maxLine = 300
 
 // server is one connection to an MCP server.
@@ -33,7 +34,7 @@ type server struct {
 	secrets *redact.Redactor
 }
 
-// dial connects to the MCP server at a URL within the time, or that of startWithin.
+// dial connects to the MCP server at a URL. A zero within means startWithin.
 func dial(ctx context.Context, url string, o mcpclient.Options, within time.Duration, seen *sightings, hidden *redact.Redactor) (*server, error) {
 	ctx, cancel := target.TimeLimit(ctx, cmp.Or(within, startWithin))
 	defer cancel()
@@ -49,8 +50,8 @@ func dial(ctx context.Context, url string, o mcpclient.Options, within time.Dura
 
 // start starts an MCP server and initializes the connection. After an error, no process is left.
 //
-// A server that ends when it is asked for the newest version of the protocol is started again, and
-// asked for an old one.
+// A server that exits when asked for the newest protocol version is started again and asked for an
+// old one.
 func start(ctx context.Context, p launch.Profile, o launch.Options, seen *sightings, hidden *redact.Redactor) (*server, error) {
 	s, ended, err := startWith(ctx, p, o, false, seen, hidden)
 	if ended && ctx.Err() == nil {
@@ -83,7 +84,7 @@ func startWith(
 		err = fmt.Errorf("%w: --start-timeout allows more than %v", err, within)
 	}
 	ended = mcpclient.Ended(err)
-	// A process that ends by itself may be the reason, whose log says more.
+	// The process may have exited by itself. Its log then explains more.
 	exited, lines := s.ended(endWithin), d.LastLines()
 	left := s.close()
 	if exited != nil {
@@ -97,8 +98,7 @@ func startWith(
 	return nil, ended, errors.Join(fmt.Errorf("MCP server %s: %s", p.Command[0], hidden.Text(d.Isolated(err).Error())), left)
 }
 
-// ended returns why the process has ended by itself, after a moment if it has not yet, nil if it
-// runs.
+// ended returns why the process has exited by itself, nil if it still runs after wait.
 func (s *server) ended(wait time.Duration) error {
 	if s.process == nil {
 		return nil
@@ -160,7 +160,7 @@ func (s *server) alive(ctx context.Context) error {
 	return nil
 }
 
-// close implements caller. The server's input is closed first, so that one that ends then can.
+// close implements caller. It closes the server's input first, so that a server can exit by itself.
 func (s *server) close() error {
 	s.closing.Store(true)
 	if s.process == nil {
@@ -180,5 +180,5 @@ func (s *server) close() error {
 	return err
 }
 
-// endWithin is how long a server may take to end by itself after its input was closed.
+// endWithin is how long a server may take to exit after its input is closed.
 const endWithin = 2 * time.Second

@@ -9,8 +9,7 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// Proposal is a mapping of a service of which only the offers are known, and what they do when they are
-// called.
+// Proposal is a mapping derived only from a service's offers and the results of calling them.
 type Proposal struct {
 	Name   string
 	Server string // the name that an MCP server reports, "" over HTTP
@@ -18,7 +17,7 @@ type Proposal struct {
 	Query  Query
 	Notes  []string // what a reader must check
 
-	// The calls, nil for none.
+	// The calls, nil if not found.
 	Remember, Search, Get, Update, Delete, Create, Finish *Call
 
 	env     map[string]string
@@ -43,7 +42,7 @@ func (p *Proposal) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// Mapping returns the file.
+// Mapping returns the mapping file.
 func (p *Proposal) Mapping() ([]byte, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Proposed by evalctl target map, which tried each call. Read it before it is used.\n")

@@ -20,26 +20,26 @@ import (
 	"evalctl/internal/printable"
 )
 
-// callReply is what a call came back with: structured content or the body of a response, or texts.
+// callReply is the result of a call: structured content or a response body, or texts.
 type callReply struct {
 	structured json.RawMessage
 	texts      []string
 }
 
-// foundItem is one item of a reply. A field that the reply does not have is empty.
+// foundItem is one item of a reply. Fields missing from the reply are empty.
 type foundItem struct {
 	id, text, title, date string
 	score                 float64
 }
 
 const (
-	// maxItems limits the items of one reply.
+	// maxItems limits the items per reply.
 	maxItems = 10_000
 	// maxItemName limits the id, the title and the date of an item, in bytes.
 	maxItemName = 16 << 10
 )
 
-// check returns an error for an item with a name that is too long.
+// check returns an error if the id, title or date is too long.
 func (f foundItem) check() error {
 	for _, field := range [][2]string{{"id", f.id}, {"title", f.title}, {"date", f.date}} {
 		if n := len(field[1]); n > maxItemName {
@@ -49,7 +49,7 @@ func (f foundItem) check() error {
 	return nil
 }
 
-// bounded draws what the JSON of a reply takes once it is decoded.
+// bounded charges the memory that decoding a reply's JSON takes.
 func (a callReply) bounded(ctx context.Context) error {
 	if err := httpclient.Decodable(ctx, a.structured); err != nil {
 		return err
@@ -62,15 +62,15 @@ func (a callReply) bounded(ctx context.Context) error {
 	return nil
 }
 
-// page is what a reply says: the items, the mode and the cursor of the next page. A text that the reply
-// does not have is empty.
+// page is the content of a reply: the items, the mode and the cursor of the next page. Missing
+// texts are empty.
 type page struct {
 	items      []foundItem
 	mode, next string
 }
 
-// read reads a reply. called names what was called. The error is a *target.Failure: a reply that does not
-// have the form that the mapping says is never read as an empty one.
+// read reads a reply. called names the tool or route. The error is a *target.Failure. A reply that
+// does not match the mapping is never treated as empty.
 func (r *reply) read(ctx context.Context, a callReply, called string) (p page, err error) {
 	if r.none != nil && r.none.MatchString(a.text()) {
 		return page{}, nil
@@ -99,10 +99,10 @@ func (r *reply) read(ctx context.Context, a callReply, called string) (p page, e
 	return p, nil
 }
 
-// errShape means that a reply does not have what the mapping says that it has.
+// errShape means that a reply lacks a part that the mapping requires.
 var errShape = errors.New("which the mapping says that it has; if that means that nothing was found, say so with none: REGEXP")
 
-// readItems reads a reply with an object or a text for each item.
+// readItems reads a reply with one object or string per item.
 func (r *reply) readItems(value any) (items []foundItem, err error) {
 	nodes := []any{value}
 	if r.items != nil {
@@ -133,7 +133,7 @@ func (r *reply) readItems(value any) (items []foundItem, err error) {
 	return items, nil
 }
 
-// readColumns reads a reply with a list for each field.
+// readColumns reads a reply with one list per field.
 func (r *reply) readColumns(value any) ([]foundItem, error) {
 	var items []foundItem
 	for _, column := range []struct {
@@ -174,7 +174,7 @@ func (r *reply) readColumns(value any) ([]foundItem, error) {
 	return items, nil
 }
 
-// refused returns the failure of a reply that may not be used.
+// refused returns the failure for a reply that must not be used.
 func refused(called string, err error) error {
 	switch {
 	case errors.Is(err, intake.ErrWaited):
@@ -185,8 +185,8 @@ func refused(called string, err error) error {
 	return target.NewFailure(result.KindProtocol, fmt.Sprintf("the reply of %s: %v", called, err))
 }
 
-// value returns the JSON of a reply: the structured content, or the only text, or a list of the texts
-// if there are several.
+// value returns the JSON of a reply: the structured content, else the only text, else a list of the
+// texts.
 func (a callReply) value(called string) (any, error) {
 	if len(a.structured) > 0 && string(a.structured) != "null" {
 		v, err := decode(bytes.NewReader(a.structured))
@@ -215,8 +215,8 @@ func (a callReply) value(called string) (any, error) {
 	return values, nil
 }
 
-// repeated returns the JSON in the only text if the structured content is no more than that text as a
-// string: servers that declare no form of their results wrap them so, under the key "result".
+// repeated decodes the only text if the structured content merely repeats it as a string under the
+// key "result". Servers without a declared output schema wrap their results this way.
 func (a callReply) repeated(v any) (any, bool) {
 	object, ok := v.(map[string]any)
 	text, isText := object["result"].(string)
@@ -227,7 +227,7 @@ func (a callReply) repeated(v any) (any, bool) {
 	return inner, err == nil
 }
 
-// unreadable returns the failure of a reply that has another form than the mapping says.
+// unreadable returns the failure for a reply that does not match the mapping.
 func unreadable(called, why, text string) error {
 	message := fmt.Sprintf("the reply of %s cannot be read: %s", called, why)
 	if text != "" {
@@ -250,7 +250,7 @@ func decode(text io.Reader) (any, error) {
 	return v, nil
 }
 
-// textAt returns the text that a path selects, several values in lines of their own.
+// textAt returns the texts that a path selects, joined by line ends.
 func textAt(p *jsonpath.Path, v any) string { return strings.Join(textsAt(p, v), "\n") }
 
 // firstAt returns the first text that a path selects.
@@ -273,7 +273,7 @@ func textsAt(p *jsonpath.Path, v any) (lines []string) {
 	return lines
 }
 
-// textOf returns a value of JSON as a text, "" for null.
+// textOf returns a JSON value as text, "" for null.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -298,8 +298,7 @@ func numberAt(p *jsonpath.Path, v any) (float64, error) {
 	return scoreOf(firstAt(p, v))
 }
 
-// scoreOf returns the number that a text begins with, such as "0.87 (cosine)", and 0 for a blank
-// one.
+// scoreOf returns the number at the start of a text, such as "0.87 (cosine)", 0 for a blank one.
 func scoreOf(text string) (float64, error) {
 	fields := strings.Fields(text)
 	if len(fields) == 0 {
@@ -312,7 +311,7 @@ func scoreOf(text string) (float64, error) {
 	return score, nil
 }
 
-// chunk returns an item as a passage of the document with a path, "" if that is not known.
+// chunk converts an item to a passage of the document at path, "" if unknown.
 func (f foundItem) chunk(path string) result.Chunk {
 	return result.Chunk{ChunkID: f.id, Path: path, Title: f.title, Date: f.date, Score: f.score, Text: f.text}
 }

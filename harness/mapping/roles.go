@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// The words by which an operation is known, the best first.
+// The words in the names of operations, best first.
 var (
 	rememberWords = []string{"remember", "add", "store", "save", "create", "write", "insert", "put", "append", "new", "record", "log", "ingest", "upsert", "index", "text", "memories", "documents", "memory"}
 	searchWords   = []string{"search", "recall", "query", "find", "retrieve", "lookup", "ask", "get"}
@@ -14,7 +14,8 @@ var (
 	finishWords   = []string{"upsert", "commit", "flush", "refresh", "index", "reindex", "build", "sync"}
 )
 
-// The names of arguments by what they mean, folded. The order of the roles decides if a name has several.
+// The names of arguments by meaning, folded. If a name has several meanings, the order of the roles
+// decides.
 var (
 	textArguments = []string{"content", "text", "memory", "note", "observations", "observation", "body", "data", "document", "fact", "message", "value", "contents",
 		"documents", "texts", "memories", "facts", "information", "entry", "knowledge", "notes", "description", "input", "messages"}
@@ -27,7 +28,7 @@ var (
 	titleArguments = []string{"title", "subject", "heading"}
 )
 
-// role is what an argument means, with the names that it has and its placeholder.
+// role is the meaning of an argument, with its names and its placeholder.
 type role struct {
 	names       []string
 	placeholder string
@@ -42,14 +43,14 @@ var (
 	topKRole  = role{topKArguments, "{top_k}"}
 	dateRole  = role{dateArguments, "{date}"}
 	titleRole = role{titleArguments, "{title}"}
-	// A title that is required, which a document need not have.
+	// A required title, for documents that may have none.
 	anyTitleRole = role{titleArguments, "Document {name}"}
 )
 
-// folded returns a name of an argument as the lists have it.
+// folded returns an argument name in the form used in the lists.
 func folded(name string) string { return strings.Join(wordsIn(strings.ToLower(name)), "") }
 
-// value returns the placeholder in the form that a schema wants: as it is, or as the only one of a list.
+// value returns the placeholder in the form that a schema requires: as it is, or as a list of one.
 func (r role) value(s schema) (any, bool) {
 	numeric := s.is("number") || s.is("integer")
 	switch {

@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// sample is a text that is written to a service to find out what its replies have.
+// sample is a text written to a service to examine its replies.
 type sample struct {
 	mark, id, title, text string
 	given                 []string // ids that the service may have given to it
 }
 
-// sampleDate is the date that samples are written with. No clock has it.
+// sampleDate is the date of samples. No clock will produce it.
 const sampleDate = "2025-01-31"
 
-// sampleTexts are what samples are about: long enough to notice a text that is cut, and different enough
-// not to be taken for one another.
+// sampleTexts are long enough to reveal truncation, and distinct enough not to be confused.
 var sampleTexts = [3]string{
 	"The harbour master of %[1]s keeps three lanterns by the window of the pilot house. Every evening she writes the name " +
 		"of each ship that passed into a blue ledger, with the wind and the tide beside it. In the autumn storms she lights all " +
@@ -31,7 +30,7 @@ var sampleTexts = [3]string{
 		"string, and notes the name in chalk above the door until the rain washes it away again.",
 }
 
-// newSamples returns three samples. All have the word mark, and each has one of its own.
+// newSamples returns three samples. All contain mark, and each contains a mark of its own.
 func newSamples(mark string) (all []*sample) {
 	for i, text := range sampleTexts {
 		s := &sample{mark: fmt.Sprintf("%s%c", mark, 'a'+i)}
@@ -42,12 +41,12 @@ func newSamples(mark string) (all []*sample) {
 	return all
 }
 
-// question asks for the first sample, with words that its text has and others.
+// question asks about the first sample, with words from its text and others.
 func question(samples []*sample) string {
 	return "How many lanterns does somebody keep who is the harbour master of " + samples[0].mark + "?"
 }
 
-// beginning is the part of a text by which one that was cut is known.
+// beginning is the part of the text that identifies a truncated sample.
 func (s *sample) beginning() string { return s.text[:60] }
 
 // values returns the placeholders of a sample in a brain.
@@ -57,13 +56,14 @@ func (s *sample) values(brain string) map[string]any {
 	}
 }
 
-// ids returns the ids by which a sample may be known: those that the service has given, then its own.
+// ids returns the possible ids of a sample: those given by the service, then its own.
 func (s *sample) ids() []string { return append(append([]string{}, s.given...), s.id) }
 
-// in reports whether a text has the whole sample.
+// in reports whether a text contains the whole sample.
 func (s *sample) in(text string) bool { return strings.Contains(text, s.text) }
 
-// shownIn returns how much of the sample a text has from its beginning, "" for nothing that could be it.
+// shownIn returns the longest beginning of the sample in a text, "" if it is too short to be the
+// sample.
 func (s *sample) shownIn(text string) string {
 	if !strings.Contains(text, s.beginning()) {
 		return ""
@@ -72,7 +72,7 @@ func (s *sample) shownIn(text string) string {
 	for n > 0 && !strings.Contains(text, s.text[:n]) {
 		n--
 	}
-	for _, mark := range []string{"...", "…"} { // of a text that is cut, which is a part of what is shown
+	for _, mark := range []string{"...", "…"} { // marks of truncation, part of the shown text
 		if n < len(s.text) && strings.Contains(text, s.text[:n]+mark) {
 			return s.text[:n] + mark
 		}

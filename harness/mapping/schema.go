@@ -10,7 +10,7 @@ import (
 	"evalctl/daemon/mcpclient"
 )
 
-// schema is what is read of a JSON Schema of arguments.
+// schema is the part of a JSON Schema for arguments that is used.
 type schema struct {
 	Type       types             `json:"type"`
 	Properties map[string]schema `json:"properties"`
@@ -27,7 +27,7 @@ type schema struct {
 	Const      json.RawMessage   `json:"const"`
 }
 
-// UnmarshalJSON reads a schema. true and false are schemas too, which say nothing here.
+// UnmarshalJSON decodes a schema. The schemas true and false are empty here.
 func (s *schema) UnmarshalJSON(data []byte) error {
 	*s = schema{}
 	if len(data) > 0 && data[0] != '{' {
@@ -46,10 +46,10 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// types are the types of a schema but null, none if it allows all.
+// types are the types of a schema without null, empty if it allows all.
 type types []string
 
-// UnmarshalJSON reads one type or a list of them.
+// UnmarshalJSON decodes one type or a list of types.
 func (t *types) UnmarshalJSON(data []byte) error {
 	var one string
 	if json.Unmarshal(data, &one) == nil {
@@ -73,7 +73,7 @@ func schemaOf(t mcpclient.Tool) (schema, error) {
 	return s, nil
 }
 
-// readSchema reads a schema without references in it.
+// readSchema reads a schema and resolves its references.
 func readSchema(data []byte) (s schema, err error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return s, err
@@ -87,11 +87,10 @@ func readSchema(data []byte) (s schema, err error) {
 	return s.plain(defs, 0), nil
 }
 
-// deepest limits how deep a schema is read: one may refer to itself.
+// deepest limits the depth of a schema, which may refer to itself.
 const deepest = 8
 
-// plain returns the schema with references replaced by what they name, and of alternatives one that can
-// be used.
+// plain returns the schema with references resolved and alternatives reduced to a usable one.
 func (s schema) plain(defs map[string]schema, depth int) schema {
 	if depth > deepest {
 		return schema{}
@@ -128,8 +127,9 @@ func (s schema) plain(defs map[string]schema, depth int) schema {
 	return s
 }
 
-// usable returns one of the alternatives of a schema: a text if it may be one, else the first that is
-// not null. What one of several requires, another may not.
+// usable returns a string alternative if there is one, else the first that is not null. If there
+// are several alternatives, their required properties are dropped, since others may not require
+// them.
 func usable(alternatives []schema, defs map[string]schema, depth int) (best schema) {
 	alternatives = slices.DeleteFunc(slices.Clone(alternatives), func(a schema) bool { return a.Type != nil && len(a.Type) == 0 })
 	if len(alternatives) > 1 {
@@ -147,7 +147,7 @@ func usable(alternatives []schema, defs map[string]schema, depth int) (best sche
 	return best
 }
 
-// with returns the schema with what another adds.
+// with returns the schema extended by another.
 func (s schema) with(o schema) schema {
 	if len(s.Type) == 0 {
 		s.Type = o.Type

@@ -21,31 +21,31 @@ import (
 	"evalctl/internal/redact"
 )
 
-// Config says which service is used, and how.
+// Config says which service to use, and how.
 type Config struct {
-	// Mapping is nil if it is chosen by what an MCP server reports.
+	// Mapping is nil to choose by what an MCP server reports.
 	Mapping *Mapping
-	// URL is that of a running service. If it is empty, Profile starts an MCP server.
+	// URL locates a running service. If empty, Profile starts an MCP server.
 	URL string
 	// Token authenticates requests to an MCP server at a URL. It may be empty.
 	Token string
-	// Env looks up the variables that a mapping or Headers name.
+	// Env looks up variables named in a mapping or Headers.
 	Env func(string) string
-	// Headers are those of requests that Examine sends. Those of Open are the mapping's.
+	// Headers are for the requests of Examine. Open uses the mapping's headers.
 	Headers   Headers
 	UserAgent string
-	// Namespace begins the names that the service gets for brains, so that no two runs share one.
+	// Namespace is the prefix of brain names at the service, so that no two runs share one.
 	Namespace string
-	// Concurrency is the number of concurrent requests to expect.
+	// Concurrency is the expected number of concurrent requests.
 	Concurrency int
 
 	Profile launch.Profile
 	Launch  launch.Options // Home and LogPath are required for Profile
-	// Secrets and the token are replaced in what the service replies and writes.
+	// Secrets and the token are redacted in the service's replies and output.
 	Secrets []redact.Secret
 }
 
-// Service is a memory service that a mapping describes. It implements target.Service.
+// Service is a memory service described by a mapping. It implements target.Service.
 type Service struct {
 	cfg     Config
 	mapping *Mapping
@@ -54,7 +54,7 @@ type Service struct {
 	clock   clock
 	secrets *redact.Redactor
 
-	// What an MCP server reports.
+	// Reported by an MCP server.
 	name, version, protocol string
 	tools                   []mcpclient.Tool
 
@@ -71,8 +71,8 @@ type Service struct {
 
 var _ target.Service = (*Service)(nil)
 
-// Open starts or reaches the service. ctx bounds only that. The caller must call Close. If Open
-// returns an error, no process is left running.
+// Open starts or connects to the service. ctx applies only to Open itself. The caller must call
+// Close. If Open returns an error, no process is left running.
 func Open(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{cfg: c, mapping: c.Mapping, clock: clock{opened: time.Now()}, brains: map[string]*brain{}, ended: make(chan struct{})}
 	var once sync.Once
@@ -96,7 +96,7 @@ func Open(ctx context.Context, c Config) (*Service, error) {
 	return s, first.close()
 }
 
-// connect starts or reaches an MCP server. brain is empty, or that of a process of its own.
+// connect starts or connects to an MCP server. brain is the brain of a separate process, or empty.
 func (s *Service) connect(ctx context.Context, brain string) (*server, error) {
 	if s.cfg.URL != "" {
 		headers, err := s.headers()
@@ -135,8 +135,8 @@ func (s *Service) connect(ctx context.Context, brain string) (*server, error) {
 	return one, nil
 }
 
-// Environment returns the variables that the mapping sets for a server that is started with the
-// directory home, other than those of given.
+// Environment returns the variables that the mapping sets for a server started in the directory
+// home, without those in given.
 func (s *Service) Environment(given []string, home string) (env []string, err error) {
 	values := map[string]any{"home": home}
 	if err := s.gateway(values, given); err != nil {
@@ -156,7 +156,7 @@ func (s *Service) Environment(given []string, home string) (env []string, err er
 	return env, nil
 }
 
-// variable returns the value of a variable that the mapping names.
+// variable returns the value of a variable named in the mapping.
 func (s *Service) variable(name string) (value string, err error) {
 	if value, err = s.cfg.variable(name); err != nil {
 		err = fmt.Errorf("the mapping %s %w", s.mapping.Name, err)
@@ -164,7 +164,7 @@ func (s *Service) variable(name string) (value string, err error) {
 	return value, err
 }
 
-// variable returns the value of a variable of the environment, which must be set.
+// variable returns the value of an environment variable, which must be set.
 func (c Config) variable(name string) (value string, err error) {
 	if c.Env != nil {
 		value = c.Env(name)
@@ -175,7 +175,7 @@ func (c Config) variable(name string) (value string, err error) {
 	return value, err
 }
 
-// watch notes the end of a process that ends by itself.
+// watch records that a process exited by itself.
 func (s *Service) watch(one *server) {
 	<-one.process.Done()
 	if err := one.process.Err(); err != nil && !one.closing.Load() {
@@ -183,13 +183,13 @@ func (s *Service) watch(one *server) {
 	}
 }
 
-// home returns the directory of a brain with a process of its own.
+// home returns the directory of a brain with a separate process.
 func (s *Service) home(brain string) string {
 	return filepath.Join(s.cfg.Launch.Home, "brain-"+url.PathEscape(brain))
 }
 
-// examine reads what an MCP server is, chooses the mapping if none is given, and checks that the
-// tools of the mapping are there.
+// examine identifies an MCP server, chooses the mapping if none is given, and checks that the
+// server has the mapping's tools.
 func (s *Service) examine(ctx context.Context, one *server) (err error) {
 	ctx, cancel := target.TimeLimit(ctx, target.CallTimeout)
 	defer cancel()
@@ -231,8 +231,8 @@ func (s *Service) examine(ctx context.Context, one *server) (err error) {
 	return nil
 }
 
-// checkTool returns an error if a tool is not there, or requires an argument that the mapping does
-// not give.
+// checkTool returns an error if a tool is missing, or requires an argument that the mapping does
+// not provide.
 func checkTool(o *operation, tools []mcpclient.Tool) error {
 	i := slices.IndexFunc(tools, func(t mcpclient.Tool) bool { return t.Name == o.tool })
 	if i < 0 {
@@ -250,7 +250,7 @@ func checkTool(o *operation, tools []mcpclient.Tool) error {
 	return nil
 }
 
-// Seen returns what is recorded of the service in results.
+// Seen returns the description of the service for results.
 func (s *Service) Seen() result.MappedService {
 	m := result.MappedService{
 		Mapping: s.mapping.Name, SHA256: s.mapping.SHA256, Transport: string(s.mapping.Transport),
@@ -272,7 +272,8 @@ func (s *Service) Seen() result.MappedService {
 	return m
 }
 
-// Namespace returns what begins the names of brains at the service, "" if it gets no names of brains.
+// Namespace returns the prefix of brain names at the service, "" if the service receives no brain
+// names.
 func (s *Service) Namespace() string {
 	if s.mapping.Brains != ByArgument && s.mapping.Brains != ByReset {
 		return ""
@@ -286,11 +287,11 @@ func (s *Service) Mapping() *Mapping { return s.mapping }
 // Version returns the version that the server reports, "" for none.
 func (s *Service) Version() string { return s.version }
 
-// Ended returns a channel that is closed when a process of the service has ended by itself, for the
-// reason that Why returns then.
+// Ended returns a channel that is closed when a process of the service has exited by itself; Why
+// then returns the reason.
 func (s *Service) Ended() <-chan struct{} { return s.ended }
 
-// Why returns why a process has ended by itself: its exit status and the last lines of its log.
+// Why returns why a process has exited by itself: its exit status and the last lines of its log.
 func (s *Service) Why() error {
 	select {
 	case <-s.ended:
@@ -327,14 +328,14 @@ func (s *Service) Health(ctx context.Context) (string, error) {
 // Lacks implements target.Service.
 func (s *Service) Lacks(a target.Ability) string { return s.mapping.Lacks(a) }
 
-// Dialects implements target.Service: a mapping spells keys as the service does.
+// Dialects implements target.Service. A mapping uses the service's own spelling of keys.
 func (s *Service) Dialects() []result.Dialect { return nil }
 
-// Close implements target.Service. It ends the processes that Open and the brains have started.
+// Close implements target.Service. It ends all started processes.
 func (s *Service) Close() { _ = s.Stop() }
 
-// Restart ends the processes that Open and the brains have started, and starts the first one again
-// with the same home. No other method may be called meanwhile.
+// Restart ends all started processes and starts the first one again with the same home. No other
+// method may be called concurrently.
 func (s *Service) Restart(ctx context.Context) error {
 	if err := s.Stop(); err != nil {
 		return err
@@ -350,7 +351,7 @@ func (s *Service) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Stop is Close that returns the error of processes that could not be ended.
+// Stop is Close, but returns the errors of processes that could not be ended.
 func (s *Service) Stop() error {
 	var errs []error
 	if s.main != nil {
@@ -365,7 +366,7 @@ func (s *Service) Stop() error {
 	return errors.Join(errs...)
 }
 
-// Escaped returns what launch.Filter.Escaped does, of all processes of the server that have ended.
+// Escaped is launch.Filter.Escaped for all ended processes of the server.
 func (s *Service) Escaped() (names []string, known bool) {
 	s.seen.mu.Lock()
 	defer s.seen.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"evalctl/harness/target"
 )
 
-// settle makes the calls after texts were written to a brain, finish and then ready, before it is
-// searched. A service that is not ready in time is searched as it is, and the result says so.
+// settle calls finish and then ready after texts were written to a brain, before it is searched. If
+// the service is not ready in time, it is searched anyway, and the result says so.
 func (s *Service) settle(ctx context.Context, b *brain) error {
 	if s.mapping.finish == nil && s.mapping.ready == nil {
 		return nil
@@ -41,8 +41,8 @@ func (s *Service) settle(ctx context.Context, b *brain) error {
 	return nil
 }
 
-// awaitReady polls until the condition holds, or until there was no progress for the time of the
-// operation.
+// awaitReady polls until the condition holds, or until there has been no progress within the
+// operation's time limit.
 func (s *Service) awaitReady(ctx context.Context, b *brain, r *ready, values map[string]any) error {
 	since, before := time.Now(), ""
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
@@ -71,7 +71,7 @@ func (s *Service) awaitReady(ctx context.Context, b *brain, r *ready, values map
 	}
 }
 
-// holds reports whether a reply says that what was written can be searched, and how far that is.
+// holds reports whether a reply says that written texts can be searched, and its progress.
 func (r *ready) holds(a callReply) (ready bool, progress string, err error) {
 	if r.matches != nil && r.progress == nil {
 		return r.matches.MatchString(a.text()), "", nil

@@ -11,8 +11,8 @@ import (
 	"evalctl/internal/printable"
 )
 
-// shaped reports whether a value has the place where a path selects. Its lists and objects must be
-// there, but may be empty.
+// shaped reports whether a value contains the place that a path selects from. Lists and objects
+// must exist, but may be empty.
 func shaped(p *jsonpath.Path, v any) bool {
 	segments := p.Query().Segments()
 	for i, s := range segments {
@@ -29,7 +29,7 @@ func shaped(p *jsonpath.Path, v any) bool {
 	return len(p.Select(v)) > 0
 }
 
-// selectsAny reports whether a selector selects whatever is there, not a member of a name or an index.
+// selectsAny reports whether a selector selects arbitrary members, as opposed to one name or index.
 func selectsAny(s spec.Selector) bool {
 	switch s.(type) {
 	case spec.Name, spec.Index:
@@ -38,7 +38,7 @@ func selectsAny(s spec.Selector) bool {
 	return true
 }
 
-// keysOf says in an error what a value is.
+// keysOf describes a value in an error.
 func keysOf(v any) string {
 	switch v := v.(type) {
 	case map[string]any:

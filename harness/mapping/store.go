@@ -17,7 +17,7 @@ import (
 	"evalctl/harness/target"
 )
 
-// brain is a brain and what was written to it.
+// brain is a brain with its written texts.
 type brain struct {
 	name string
 
@@ -38,13 +38,14 @@ func (b *brain) id() string {
 	return cmp.Or(b.called, b.name)
 }
 
-// partMark is how an id ends of a part of a document or of a turn of a session.
+// partMark matches the end of the id of a document's part or a session's turn.
 var partMark = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`#\d+$`)
 })
 
-// pathOf returns the path of the document with an id. If an earlier process has written it, the id
-// is the path, or that of a part of it. An id of the service that is not known has no path.
+// pathOf returns the path of the document with an id, "" if the service assigned the id and it is
+// unknown. For documents written by an earlier process, the path is the id, without the mark of a
+// part.
 func (b *brain) pathOf(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,7 +81,7 @@ var (
 	_ target.Reader   = (*Service)(nil)
 )
 
-// Create implements target.Store. Of a service with one store, only one brain can be created.
+// Create implements target.Store. A service with one store can have only one brain.
 func (s *store) Create(ctx context.Context, name string) (string, error) {
 	b := s.brain(name)
 	switch s.mapping.Brains {
@@ -107,7 +108,7 @@ func (s *store) Create(ctx context.Context, name string) (string, error) {
 	return name, nil
 }
 
-// createByCall creates a brain at a service that keeps several, if it has a call for that.
+// createByCall creates a brain at a service that keeps several, if the mapping has a call for this.
 func (s *store) createByCall(ctx context.Context, b *brain) error {
 	o := s.mapping.create
 	if o == nil {
@@ -122,8 +123,8 @@ func (s *store) createByCall(ctx context.Context, b *brain) error {
 	return err
 }
 
-// Find implements target.Store. Whether a service has a brain and what is in it is known only if each
-// brain has a process.
+// Find implements target.Store. Whether a brain exists and what it contains is known only with a
+// process per brain.
 func (s *store) Find(_ context.Context, name string) (string, error) {
 	if s.mapping.Brains == PerProcess {
 		if _, err := os.Stat(s.home(name)); err != nil {
@@ -134,11 +135,11 @@ func (s *store) Find(_ context.Context, name string) (string, error) {
 	return name, nil
 }
 
-// removeWithin is how long it may take to empty a store.
+// removeWithin limits the time to empty a store.
 const removeWithin = 30 * time.Second
 
-// Remove implements target.Store. From a service with one store and without a call that empties it,
-// the texts are deleted that were written, if it can delete.
+// Remove implements target.Store. If the service has one store and no call to empty it, Remove
+// deletes the written texts, if the service can delete.
 func (s *store) Remove(ctx context.Context, id, name string) error {
 	ctx, cancel := target.TimeLimit(context.WithoutCancel(ctx), removeWithin)
 	defer cancel()
@@ -175,8 +176,8 @@ func (s *store) Apply(ctx context.Context, id string, o dataset.Operation) error
 	return s.delete(ctx, b, o.Path)
 }
 
-// pathOf returns the path of the document that an operation writes. One that is remembered without a
-// path is named after its text.
+// pathOf returns the path of the document that an operation writes. A text remembered without a
+// path is named after its content.
 func pathOf(o dataset.Operation) string {
 	if o.Path != "" {
 		return o.Path
@@ -184,8 +185,8 @@ func pathOf(o dataset.Operation) string {
 	return fmt.Sprintf("remembered-%x.md", result.IDsSHA256(func(yield func(string) bool) { yield(o.Text) })[:12])
 }
 
-// idsOf returns the ids by which get and delete find what was written of a document, or of all if path
-// is empty, sorted.
+// idsOf returns the sorted ids by which get and delete find the texts of a document, or of all
+// documents if path is empty.
 func (b *brain) idsOf(path string) (ids []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

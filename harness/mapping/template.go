@@ -11,10 +11,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// template is an argument: a value of YAML in whose strings {name} is a placeholder, {{ a brace and
-// }} a closing one. A string that is one placeholder becomes the value with its type, or is left out
-// with its key if there is no value; within other text, a value is text. Values are never read for
-// placeholders.
+// template is an argument: a YAML value whose strings may contain placeholders {name}. {{ and }}
+// stand for braces. A string that consists of one placeholder becomes the value with its type;
+// without a value, it is left out together with its key. Within other text, a value is inserted as
+// text. Values are never searched for placeholders.
 type template struct {
 	source string
 	at     *yaml.Node
@@ -26,18 +26,18 @@ type template struct {
 	kind    yaml.Kind
 }
 
-// part is literal text, or the name of a placeholder.
+// part is literal text or the name of a placeholder.
 type part struct{ text, name string }
 
-// absent is the value of a placeholder without a value.
+// absent stands for a placeholder without a value.
 type absent struct{}
 
-// placeholder is a word in braces, or two braces.
+// placeholder matches a word in braces, or two braces.
 var placeholder = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\{\{|\}\}|\{([a-z_]+|env:[A-Za-z_][A-Za-z0-9_]*)\}`)
 })
 
-// compileText returns the template of a string. allowed are the names that it may have.
+// compileText compiles a string. allowed are the placeholders it may contain.
 func compileText(text string, allowed []string) (*template, error) {
 	t := &template{source: text, kind: yaml.ScalarNode, parts: []part{}}
 	add := func(text string) {
@@ -71,7 +71,7 @@ func compileText(text string, allowed []string) (*template, error) {
 	}
 }
 
-// compile returns the template of a node. f reports errors with the line.
+// compile compiles a node. Errors have its line.
 func (f *file) compile(n *yaml.Node, allowed []string) (*template, error) {
 	t := &template{at: n, kind: n.Kind}
 	switch n.Kind {
@@ -108,8 +108,7 @@ func (f *file) compile(n *yaml.Node, allowed []string) (*template, error) {
 	return nil, f.errorf(n, "aliases are not read; write the value out")
 }
 
-// render returns the value with the placeholders replaced. Its strings, lists and objects are what
-// JSON encodes.
+// render returns the value with placeholders replaced. The result can be encoded as JSON.
 func (t *template) render(values map[string]any) any {
 	if t == nil {
 		return absent{}
@@ -146,7 +145,7 @@ func (t *template) render(values map[string]any) any {
 	return t.text(values)
 }
 
-// text returns a string with the placeholders replaced. A placeholder without a value is empty.
+// text returns a string with placeholders replaced. A placeholder without a value is empty.
 func (t *template) text(values map[string]any) string {
 	var b strings.Builder
 	for _, p := range t.parts {
@@ -158,7 +157,7 @@ func (t *template) text(values map[string]any) string {
 	return b.String()
 }
 
-// uses reports whether the template has a placeholder.
+// uses reports whether the template contains a placeholder.
 func (t *template) uses(name string) bool {
 	if t == nil {
 		return false
@@ -167,7 +166,7 @@ func (t *template) uses(name string) bool {
 		slices.ContainsFunc(t.values, func(v *template) bool { return v.uses(name) })
 }
 
-// secrets returns the names of the environment variables in a template, sorted.
+// secrets returns the sorted names of the environment variables in a template.
 func (t *template) secrets() []string {
 	names := map[string]bool{}
 	for _, p := range t.parts {

@@ -10,7 +10,7 @@ import (
 // group reports whether the pattern has a group.
 func (r *reply) group(name string) bool { return r.pattern != nil && r.pattern.SubexpIndex(name) >= 0 }
 
-// text returns the whole reply as the patterns of a mapping see it.
+// text returns the whole reply for pattern matching.
 func (a callReply) text() string {
 	if len(a.texts) > 0 {
 		return strings.Join(a.texts, "\n")
@@ -18,7 +18,7 @@ func (a callReply) text() string {
 	return string(a.structured)
 }
 
-// readText reads a reply that is text: each text, or each part of it, is an item. With a pattern, each
+// readText reads a text reply. Each text, or each part of it, is an item; with a pattern, each
 // match is one.
 func (r *reply) readText(texts []string) (items []foundItem, err error) {
 	for _, text := range texts {
@@ -42,7 +42,7 @@ func (r *reply) readText(texts []string) (items []foundItem, err error) {
 	return items, nil
 }
 
-// part returns the items of a part of a text, such as none of a heading.
+// part returns the items of a part of a text. A part such as a heading has none.
 func (r *reply) part(text string) (items []foundItem, err error) {
 	text = strings.TrimSpace(text)
 	if text == "" {

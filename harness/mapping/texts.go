@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// head is what the beginning of a document says about it.
+// head is the metadata at the beginning of a document.
 type head struct{ title, date, body string }
 
-// headOf reads the date of the front matter and the first heading. The body is the document without
-// the front matter.
+// headOf reads the date in the front matter and the first heading. body is the document without the
+// front matter.
 func headOf(text string) head {
 	h := head{body: text}
 	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
@@ -33,7 +33,7 @@ func headOf(text string) head {
 	return h
 }
 
-// values returns the placeholders of a document.
+// values returns a document's placeholders.
 func (h head) values() map[string]any {
 	v := map[string]any{}
 	if h.title != "" {
@@ -45,12 +45,12 @@ func (h head) values() map[string]any {
 	return v
 }
 
-// otherInNames are the characters that names of files do not have everywhere.
+// otherInNames matches characters that file names cannot contain everywhere.
 var otherInNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 })
 
-// nameOf returns an id as a name of a file without folders. A name that differs from its id has a
+// nameOf converts an id to a file name without folders. A name that differs from the id ends in a
 // digest of it.
 func nameOf(id string) string {
 	name := otherInNames().ReplaceAllString(id, "-")
@@ -60,8 +60,8 @@ func nameOf(id string) string {
 	return sum([]byte(id))[:8] + "-" + name
 }
 
-// cutText cuts a text into parts of at most limit characters, 0 for no limit: after a line if there is
-// one in the second half of a part, else after a sentence or a word.
+// cutText divides a text into parts of at most limit characters, 0 for no limit. It cuts after a
+// line in the second half of a part, else after a sentence or a word.
 func cutText(text string, limit int) []string {
 	if limit <= 0 || utf8.RuneCountInString(text) <= limit {
 		return []string{text}

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// mostTried limits how many offers, and forms of each, are tried for one operation.
+	// mostTried limits the offers, and the forms of each, tried for one operation.
 	mostTried = 8
-	// mostAmended limits how often a call is changed as its errors ask for.
+	// mostAmended limits how often a call is amended as its errors ask.
 	mostAmended = 4
-	// findWithin is how long what was written may take to be found.
+	// findWithin is how long a service may take until a written text is found.
 	findWithin = 15 * time.Second
 )
 
@@ -42,7 +42,7 @@ type trial struct {
 // brainOf returns the brain of the samples.
 func (t *trial) brainOf() string { return "evalctl-" + t.mark }
 
-// run tries the offers. What was written to the service is deleted again if something deletes it.
+// run tries the offers. It deletes the samples at the end if it has found a way to delete.
 func (t *trial) run(ctx context.Context) error {
 	t.failed = map[string]int{}
 	t.spaces = !t.starts()
@@ -78,7 +78,7 @@ func (t *trial) remembers() (calls []*Call) {
 		}
 		calls = append(calls, o.forms(fillings, flippedOptions)...)
 	}
-	// The first form of each offer before other forms.
+	// Try the first form of every offer before other forms.
 	seen := map[*offer]int{}
 	order := map[*Call]int{}
 	for _, c := range calls {
@@ -89,7 +89,7 @@ func (t *trial) remembers() (calls []*Call) {
 	return calls
 }
 
-// within returns roles, with that of the brain if calls name it where they can.
+// within returns roles, and adds the brain's role if calls can name brains.
 func (t *trial) within(roles ...role) []role {
 	if t.spaces {
 		return append(roles, spaceRole)
@@ -97,7 +97,7 @@ func (t *trial) within(roles ...role) []role {
 	return roles
 }
 
-// writeAndFind finds calls that write the samples and find them.
+// writeAndFind looks for calls that write the samples and find them.
 func (t *trial) writeAndFind(ctx context.Context, remembers []*Call) error {
 	if searches := t.searches(); len(searches) == 0 {
 		return fmt.Errorf("nothing that the service offers searches: %s; write a mapping by hand, see docs/any-memory.md", t.Offers())
@@ -150,7 +150,7 @@ func (t *trial) writeAndFind(ctx context.Context, remembers []*Call) error {
 	return fmt.Errorf("no search finds what was written within %v; write the mapping by hand", findWithin)
 }
 
-// write writes the samples with a call, after it has created their brain if the call needs one.
+// write writes the samples with a call. It creates their brain first if the call needs one.
 func (t *trial) write(ctx context.Context, c *Call) (replies []callReply, err error) {
 	if uses(c.Arguments, "{brain}") && t.p.Create == nil {
 		t.create(ctx)
@@ -165,7 +165,7 @@ func (t *trial) write(ctx context.Context, c *Call) (replies []callReply, err er
 	return replies, nil
 }
 
-// create creates the brain of the samples if something does.
+// create creates the brain of the samples, if an offer does this.
 func (t *trial) create(ctx context.Context) {
 	for _, o := range t.offers {
 		space := slices.ContainsFunc(o.words, func(w string) bool { return slices.Contains(spaceArguments, w) })
@@ -202,7 +202,7 @@ func (t *trial) searches() (calls []*Call) {
 	return calls
 }
 
-// find searches until the samples are found, and keeps the call whose reply says most.
+// find searches until the samples are found, and keeps the call with the best reply.
 func (t *trial) find(ctx context.Context, within time.Duration) bool {
 	deadline := time.Now().Add(within)
 	finishes := ranked(t.offers, finishWords)
@@ -226,7 +226,7 @@ func (t *trial) find(ctx context.Context, within time.Duration) bool {
 	return false
 }
 
-// finish calls an offer that needs no arguments and may make what was written searchable.
+// finish calls an offer that needs no arguments and may make written texts searchable.
 func (t *trial) finish(ctx context.Context, o *offer) {
 	if len(o.schema.Required) > 0 || o == t.p.Remember.offer || o.method != "" && o.method != "GET" && o.method != "POST" {
 		return
@@ -240,12 +240,12 @@ func (t *trial) finish(ctx context.Context, o *offer) {
 	}
 }
 
-// best is what quality returns of a place that has all.
+// best is the quality of a place that has everything.
 const best = 16
 
-// search makes each call that may search once, and keeps the best.
+// search makes each candidate search once and keeps the best.
 func (t *trial) search(ctx context.Context) bool {
-	// The word that all samples have, then a whole sentence, for a service that compares meanings.
+	// The word in all samples, then a whole sentence for a service that compares meanings.
 	for _, query := range []string{t.mark, t.samples[0].text[:strings.Index(t.samples[0].text, ".")]} {
 		quality := 0
 		for _, c := range t.searches() {
@@ -277,7 +277,7 @@ func (t *trial) asked(query string) map[string]any {
 	return map[string]any{"brain": t.brainOf(), "query": query, "top_k": 10}
 }
 
-// chooseIDs keeps where the replies to writes have the ids that a search finds.
+// chooseIDs keeps the place in write replies that has the ids found by a search.
 func (t *trial) chooseIDs(sources []idSource) {
 	if len(sources) > 0 {
 		t.p.given = sources[0].reply
@@ -290,10 +290,10 @@ func (t *trial) chooseIDs(sources []idSource) {
 	}
 }
 
-// toldError matches a reply that tells an error in a text.
+// toldError matches a text reply that reports an error.
 var toldError = regexp.MustCompile(`(?i)^[\s#*>❌]*(?:error|failed|failure|invalid|exception)\b|^\s*\{"error":|"isError":\s*true|"(?:success|ok)":\s*false`)
 
-// call makes a call and shows it. A reply that seems to tell an error is one.
+// call makes a call and shows it. A reply that seems to report an error counts as one.
 func (t *trial) call(ctx context.Context, one caller, name string, c *Call, values map[string]any) (callReply, error) {
 	o, err := c.operation(name)
 	if err != nil {
@@ -320,7 +320,7 @@ func (t *trial) call(ctx context.Context, one caller, name string, c *Call, valu
 	return a, err
 }
 
-// shortened returns the beginning of a text, and JSON on one line.
+// shortened returns the beginning of a text, with JSON on one line.
 func shortened(text string, most int) string {
 	var one bytes.Buffer
 	if json.Compact(&one, []byte(text)) == nil {
@@ -332,7 +332,7 @@ func shortened(text string, most int) string {
 	return strings.ReplaceAll(text, "\n", "\n         ")
 }
 
-// operation returns the call as the operation of a mapping.
+// operation returns the call as an operation of a mapping.
 func (c *Call) operation(name string) (*operation, error) {
 	data, err := yaml.Marshal(c.entry(nil))
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"evalctl/harness/target"
 )
 
-// text is one text of a document or a conversation, as a call writes it.
+// text is one text of a document or a conversation, as written in one call.
 type text struct {
-	id, path string // the path is that of the document, and the id that of this part of it
-	// values are those of the placeholders of one text.
+	id, path string // the document's path, and the id of this part of it
+	// values are the text's placeholders.
 	values map[string]any
 }
 
-// partID returns the id of a part of a document or of a turn of a session, counted from 0.
+// partID returns the id of a document's part or a session's turn, counted from 0.
 func partID(path string, i int) string {
 	if i == 0 {
 		return path
@@ -31,8 +31,7 @@ func partID(path string, i int) string {
 	return path + "#" + strconv.Itoa(i+1)
 }
 
-// textsOf returns the texts of a document: one, or several if a call takes no more than limit
-// characters.
+// textsOf returns the texts of a document: several if it exceeds limit characters, else one.
 func textsOf(doc dataset.Doc, limit int) (texts []text) {
 	head := headOf(string(doc.Data))
 	for i, part := range cutText(head.body, limit) {
@@ -51,11 +50,11 @@ func (t text) named() text {
 
 // call is one call that writes.
 type call struct {
-	values map[string]any // of the placeholders of the whole call, without those of lists
+	values map[string]any // the placeholders of the whole call, without lists
 	texts  []text
 }
 
-// calls returns the calls that write texts, each of one text or of as many as a call takes.
+// calls returns the calls that write texts, with as many texts in each as allowed.
 func (o *operation) calls(texts []text) (calls []call) {
 	most := 1
 	if o.several() {
@@ -73,7 +72,7 @@ func (o *operation) calls(texts []text) (calls []call) {
 	return calls
 }
 
-// render returns the values of a call, with those of lists if it has several texts.
+// render returns the values of a call, including lists if it sends several texts.
 func (c call) render(o *operation, brain string) map[string]any {
 	all := map[string]any{}
 	maps.Copy(all, c.values)
@@ -135,7 +134,7 @@ func (s *Service) remember(ctx context.Context, b *brain, o *operation, c call) 
 	return err
 }
 
-// change makes a call that changes the brain, when no more do than may.
+// change makes a call that changes the brain, and limits how many do so at a time.
 func (b *brain) change(ctx context.Context, do func() error) error {
 	select {
 	case b.writing <- struct{}{}:
@@ -149,8 +148,8 @@ func (b *brain) change(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// keep notes to which documents the ids belong that were sent, and those that the reply has. Get and
-// delete use the ids of the reply; where it has none, those that were sent.
+// keep records which documents the sent ids and the ids in the reply belong to. Get and delete use
+// the reply's ids, or else the sent ones.
 func (b *brain) keep(o *operation, c call, items []foundItem) error {
 	given, err := idsGiven(o, c.texts, items)
 	if err != nil {
@@ -176,7 +175,7 @@ func (b *brain) keep(o *operation, c call, items []foundItem) error {
 	return nil
 }
 
-// sent returns the ids with which a call sends a text, the one first by which it can be deleted.
+// sent returns the ids that a call sends for a text, the one usable for deletion first.
 func (o *operation) sent(c call, t text) (ids []string) {
 	if o.whole("ids") || o.item.uses("id") {
 		ids = append(ids, t.id)
@@ -195,7 +194,8 @@ func (o *operation) sent(c call, t text) (ids []string) {
 	return ids
 }
 
-// idsGiven returns the ids that a reply gives to texts: all to the only one, else one to each.
+// idsGiven returns the ids that a reply assigns to texts: all of them to a single text, else one to
+// each.
 func idsGiven(o *operation, texts []text, items []foundItem) ([][]string, error) {
 	given := make([][]string, len(texts))
 	if o.reply.id == nil && !o.reply.group("id") {
@@ -214,8 +214,8 @@ func idsGiven(o *operation, texts []text, items []foundItem) ([][]string, error)
 	return given, nil
 }
 
-// replace writes a document whose earlier text is overwritten: by update if the mapping has it, else by
-// delete and a new text. A mapping with neither writes it again.
+// replace overwrites a document: by update if the mapping has it, else by delete and a new text.
+// Without either, it writes the document again.
 func (s *store) replace(ctx context.Context, b *brain, doc dataset.Doc) error {
 	ids := b.idsOf(doc.Path)
 	if o := s.mapping.update; o != nil && len(ids) == 1 {
@@ -252,7 +252,7 @@ func (s *store) update(ctx context.Context, b *brain, id string, t text) error {
 	return nil
 }
 
-// delete deletes what was written of a document.
+// delete deletes all texts written for a document.
 func (s *store) delete(ctx context.Context, b *brain, path string) error {
 	for _, id := range b.idsOf(path) {
 		if err := b.change(ctx, func() error { return s.forget(ctx, b, id) }); err != nil {
@@ -273,7 +273,7 @@ func (s *Service) forget(ctx context.Context, b *brain, id string) error {
 	return err
 }
 
-// values returns those of a call about the text with an id.
+// values returns the placeholders of a call about the text with an id.
 func (b *brain) values(id string) map[string]any {
 	values := map[string]any{"brain": b.id()}
 	b.mu.Lock()
@@ -300,9 +300,8 @@ func (s *Service) Tell(ctx context.Context, id string, c target.Conversation) er
 	return nil
 }
 
-// once makes a call that changes or reads something, within the time of its operation, and reads its
-// reply. Only a call that the service refused because it is busy is repeated, because it is not known
-// whether others did something.
+// once makes a call within its operation's time limit and reads the reply. It repeats the call only
+// if the service refused it as busy, because any other call may have had an effect.
 func (s *Service) once(ctx context.Context, b *brain, o *operation, values map[string]any) ([]foundItem, error) {
 	var a callReply
 	err := target.Retry(ctx, o.within, func(ctx context.Context) (err error) {

@@ -9,12 +9,12 @@ import (
 	"evalctl/internal/printable"
 )
 
-// maxFailed limits what is kept of the answer to a question that failed: texts, names and messages
-// together, in bytes before they are encoded as JSON. A daemon that floods its clients would
-// otherwise fill the disk with answers that count for nothing.
+// maxFailed limits how much of a failed question's answer is stored: texts, names and messages
+// together, in bytes before JSON encoding. Otherwise a daemon that floods its clients could fill
+// the disk with answers that do not count.
 const maxFailed = 64 << 10
 
-// The parts of maxFailed. What they leave is for the texts of chunks.
+// The parts of maxFailed. The rest is for the texts of chunks.
 const (
 	maxMessage    = 3 << 10 // of each attempt
 	maxReported   = 1 << 10 // of each value that a daemon reports about itself
@@ -50,11 +50,10 @@ func bound(r *result.Record) {
 	r.CutBytes = b.cut
 }
 
-// bounder counts the bytes that may still be kept, and those that were cut.
+// bounder counts the bytes that may still be stored, and those that were cut.
 type bounder struct{ left, cut int }
 
-// text returns a copy of s if it has at most limit bytes, else as much of it as there is room for
-// together with a mark.
+// text returns a copy of s of at most limit bytes. Longer text is cut and marked.
 func (b *bounder) text(s string, limit int) string {
 	if len(s) > limit {
 		const markRoom = len(" … [9223372036854775807 bytes cut]")
@@ -70,13 +69,13 @@ func (b *bounder) text(s string, limit int) string {
 	return strings.Clone(s) // so that the rest is not kept in memory
 }
 
-// chunkNames keeps the first chunks: all that says which they are, but not their texts.
+// chunkNames keeps the names of the first chunks, without their texts.
 func (b *bounder) chunkNames(r *result.Record) {
 	chunks, room := r.Retrieved, maxChunkNames
 	r.Retrieved = []result.Chunk{}
 	for i, c := range chunks {
 		size := chunkSize(c) - len(c.Text)
-		// A chunk takes room also if it has no names.
+		// A chunk without names also takes room.
 		if room -= size + 16; room < 0 {
 			for _, c := range chunks[i:] {
 				b.cut += chunkSize(c)
@@ -96,7 +95,7 @@ func chunkSize(c result.Chunk) int {
 	return size
 }
 
-// citations keeps the first ones, because a part of one is not JSON.
+// citations keeps the first citations whole, because a part of one is not valid JSON.
 func (b *bounder) citations(r *result.Record) {
 	citations, room := r.Citations, maxCitations
 	r.Citations = []json.RawMessage{}

@@ -5,17 +5,16 @@ import (
 	"evalctl/harness/result"
 )
 
-// Memory is the Keeper of a run without a journal. It keeps only the answers that wait for a grade,
-// by question: like a journal's, entries of different questions can be used concurrently.
+// Memory is the Keeper of a run without a journal. It stores only the answers that wait for a
+// grade. As with a journal, entries of different questions can be used concurrently.
 type Memory struct {
 	waiting []*result.Record
-	// reopened are the earlier tries that are asked again: waiting has the earlier record.
+	// reopened marks earlier tries to be asked again, with the earlier record in waiting.
 	reopened []bool
 	calls    journal.Calls
 }
 
-// NewMemory returns the keeper of a run of n questions. earlier has the records of those that are
-// tried again.
+// NewMemory returns a Keeper for n questions. earlier has the records of questions to retry.
 func NewMemory(n int, earlier map[int]result.Record) *Memory {
 	m := &Memory{waiting: make([]*result.Record, n), reopened: make([]bool, n)}
 	for i, rec := range earlier {

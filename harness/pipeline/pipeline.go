@@ -1,13 +1,12 @@
-// Package pipeline moves the questions of a run through four stages. A Source gives the questions,
-// an Asker makes a record with an answer of each, a Scorer adds the grade, and a Keeper keeps the
-// record. Run is the loop that connects them. Everything else is a composition of stages, or a stage
-// around another one.
+// Package pipeline moves the questions of a run through four stages. A Source yields the questions,
+// an Asker makes a record with an answer for each, a Scorer adds the grade, and a Keeper stores the
+// record. Run is the loop that connects them. Everything else is a composition of stages, or a
+// stage around another one.
 //
-// A stage changes only the record that it returns, and it sees one question at a time. Only the
-// Source decides which questions are asked and when, only the Asker and the Scorer make requests,
-// and only the loop writes to the Keeper, from one goroutine. To stop a run, a stage returns an
-// error or a Brake does; no stage ends another one, and what was begun is finished after an error
-// of Soft.
+// A stage sees one question at a time and changes only the record that it returns. Only the Source
+// decides which questions are asked and when, only the Asker and the Scorer make requests, and only
+// the loop writes to the Keeper, from one goroutine. To stop a run, a stage or a Brake returns an
+// error; no stage ends another one. After an error from Soft, work in progress is finished.
 package pipeline
 
 import (
@@ -24,41 +23,42 @@ import (
 	"evalctl/scorer"
 )
 
-// ErrScorer means that the scorer fails for a reason that does not depend on the answer.
+// ErrScorer means that the scorer fails regardless of the answer.
 var ErrScorer = errors.New("no answer can be scored")
 
 // Job is a question on its way through the pipeline.
 type Job struct {
-	// Index is that of the question in the run, from 0.
+	// Index is the question's index in the run, from 0.
 	Index    int
 	Question dataset.Question
-	// Answer is a recorded answer that only lacks its grade, nil for a question to ask.
+	// Answer is a recorded answer without a grade, nil for a question to ask.
 	Answer *result.Record
-	// Earlier is the record of an earlier try, nil if there is none. Reopen is set if the keeper does
-	// not know yet that there is another try.
+	// Earlier is the record of an earlier try, nil if there is none. Reopen is set if the keeper
+	// has not yet recorded the new try.
 	Earlier *result.Record
 	Reopen  bool
 
-	// hold has what the replies to the question take, until its record is kept.
+	// hold accounts for the memory of the question's replies until its record is stored.
 	hold *intake.Hold
 }
 
-// Source gives the questions that are not finished.
+// Source yields the unfinished questions.
 type Source interface {
-	// Jobs yields questions with ascending indexes. It may wait before each. It ends when ctx does,
-	// which is as soon as no further question is to be asked. An error is the last thing it yields.
+	// Jobs yields questions with ascending indexes. It may wait before each. It ends when ctx ends,
+	// which means that no further question is wanted. An error is the last item.
 	Jobs(ctx context.Context) iter.Seq2[Job, error]
 }
 
 // Asker asks questions.
 type Asker interface {
-	// Ask returns the record of a question with its answer or failure, not scored. An error means that
-	// there is neither, and ends the run: at once, or as Soft says. It is called concurrently.
+	// Ask returns the unscored record of a question with its answer or failure. An error means that
+	// there is neither, and ends the run, at once or as described at Soft. It must be safe for
+	// concurrent use.
 	Ask(ctx context.Context, j Job) (result.Record, error)
 }
 
-// Stopper is an Asker that waits for others to ask. If no further question is to be asked, Stop is
-// called with the reason. Calls of Ask for questions that nobody asks must then return an error.
+// Stopper is an Asker that waits for other processes to ask. Stop is called with the reason when no
+// further question is wanted. Ask must then return an error for questions that nobody is asking.
 type Stopper interface {
 	Asker
 	Stop(reason error)
@@ -66,16 +66,16 @@ type Stopper interface {
 
 // Scorer grades records.
 type Scorer interface {
-	// Check returns scorer.ErrNoGold for a question that is left out. It is not asked then.
+	// Check returns scorer.ErrNoGold for a question to leave out, which is then not asked.
 	Check(q scorer.Item) error
-	// Score returns a record with its grade. It also gets the records of failures, and of questions
-	// that are left out, which it may change but cannot grade. The requests that it makes are written
-	// to the keeper before they are sent, by the llm.Witness of ctx. If it fails, what it has spent is
-	// in the record that it returns. It is called concurrently.
+	// Score returns a record with its grade. It is also called for failed and left out questions,
+	// whose records it may change but cannot grade. The llm.Witness in ctx writes its requests to
+	// the keeper before they are sent. If it fails, the returned record has the amount spent. It
+	// must be safe for concurrent use.
 	Score(ctx context.Context, rec result.Record) (result.Record, error)
 }
 
-// Keeper keeps the records of a run: a journal, or memory.
+// Keeper stores the records of a run, in a journal or in memory.
 type Keeper interface {
 	State(question int) journal.State
 	Record(question int) (result.Record, error)
@@ -84,29 +84,28 @@ type Keeper interface {
 	Unassigned() []result.JudgeCall
 }
 
-// Observer sees what happens to questions.
+// Observer follows the progress of questions.
 type Observer interface {
-	// Asking is called when a question begins to be asked and when its answer or failure is there. It
-	// is called concurrently.
+	// Asking is called when a question starts and when it has been answered or has failed. Calls
+	// are concurrent.
 	Asking(id string, begin bool)
-	// Recorded is called with each record that is finished and safe in the keeper. Calls are not
+	// Recorded is called for each finished record once it is safe in the keeper. Calls are not
 	// concurrent.
 	Recorded(rec result.Record)
 }
 
-// Brake ends the asking because of the questions that have finished.
+// Brake stops the asking depending on finished questions.
 type Brake interface {
-	// Finished returns the reason why no further question is to be asked after this one, or nil. It is
-	// called concurrently.
+	// Finished returns a reason for asking no further question after this one, or nil. It must be
+	// safe for concurrent use.
 	Finished(question int, rec *result.Record) error
 }
 
-// Pipeline is the stages of a run and the loop that connects them. Fields without a comment are
-// required.
+// Pipeline connects the stages of a run. Fields without a comment are required.
 type Pipeline struct {
 	Source Source
 	Asker  Asker
-	// Scorer is nil if the records of Asker are scored already.
+	// Scorer is nil if the Asker's records are already scored.
 	Scorer   Scorer
 	Keeper   Keeper
 	Observer Observer
@@ -116,28 +115,27 @@ type Pipeline struct {
 	Concurrency int
 	// Several is set if records name the brain of their question.
 	Several bool
-	// Paid is set if judging costs money. An answer is then written before it is judged, so that a
-	// killed run knows what may have been spent.
+	// Paid is set if judging costs money. Answers are then written before they are judged, so that
+	// a killed run knows what it may have spent.
 	Paid bool
 }
 
-// softError is an error of Soft.
+// softError is an error from Soft.
 type softError struct{ error }
 
 func (e softError) Unwrap() error { return e.error }
 
-// Soft returns err as the error of a question that ends a run only once those that are being asked
-// have finished.
+// Soft wraps an error so that it ends a run only once the questions in progress have finished.
 func Soft(err error) error { return softError{err} }
 
-// softly reports whether an error of a question ends the run as soon as those that are being asked
-// have finished: what they cost is spent already.
+// softly reports whether a question's error ends the run only after the questions in progress,
+// whose cost is already spent.
 func softly(err error) bool {
 	return errors.As(err, new(softError)) ||
 		errors.Is(err, llm.ErrBudgetExceeded) || errors.Is(err, scorer.ErrUnusable)
 }
 
-// loop is a pipeline that runs: one goroutine feeds the questions, several work on them, and one
+// loop is a running pipeline: one goroutine feeds the questions, several work on them, and one
 // records their outcomes.
 type loop struct {
 	*Pipeline
@@ -146,12 +144,12 @@ type loop struct {
 }
 
 // Run moves the questions through the stages until they are done or something stops them, and
-// returns the reason if so.
+// returns the reason in the latter case.
 func (p *Pipeline) Run(parent context.Context) error {
 	ctx, abort := context.WithCancelCause(parent)
 	defer abort(nil)
-	// quit ends only the feeding. Questions that are being asked still finish, so that answers that
-	// were paid for are not lost.
+	// quit ends only the feeding. Questions in progress still finish, so that paid answers are not
+	// lost.
 	quit, soften := context.WithCancelCause(ctx)
 	defer soften(nil)
 
@@ -192,8 +190,8 @@ func (p *Pipeline) Run(parent context.Context) error {
 	return context.Cause(quit)
 }
 
-// feed sends the questions of the source. Once ctx has ended, an error of the source is no reason
-// to drop the questions that are being asked.
+// feed sends the source's questions. After the end of ctx it ignores errors of the source, which
+// must not abort questions in progress.
 func (l *loop) feed(ctx context.Context, jobs chan<- Job) error {
 	for j, err := range l.Source.Jobs(ctx) {
 		switch {

@@ -26,17 +26,16 @@ type recorder struct {
 	written []journal.Entry // written since the current or last sync began
 	syncing []journal.Entry // covered by the current sync
 	holds   []*intake.Hold  // of syncing and of written
-	covered int             // how many of holds are those of syncing
-	// due fires when the next sync is due; it is nil if none is planned. synced receives the result
-	// of the current sync; it is nil if there is none.
+	covered int             // how many of holds belong to syncing
+	// due fires when the next sync is due, nil if none is planned. synced receives the result of
+	// the current sync, nil if there is none.
 	due    <-chan time.Time
 	synced chan error
 }
 
-// record is the only goroutine that appends to the keeper and shows finished records. Entries are
-// written as they arrive, all that are waiting in one write, so that they survive the end of this
-// process. Records are shown once they are on the disk, which does not keep others from being
-// written.
+// record is the only goroutine that appends to the keeper and reports finished records. It writes
+// entries as they arrive, with all waiting ones in one write, so that they survive the end of this
+// process. Records are reported once they are on disk, while other entries are being written.
 func (p *Pipeline) record(entries <-chan entry, abort context.CancelCauseFunc) (failed error) {
 	rec := recorder{Pipeline: p}
 	for entries != nil || rec.synced != nil {
@@ -79,7 +78,7 @@ func (p *Pipeline) record(entries <-chan entry, abort context.CancelCauseFunc) (
 	return failed
 }
 
-// write appends an entry, and those that are waiting behind it, to the keeper.
+// write appends an entry and all entries waiting behind it to the keeper.
 func (r *recorder) write(first entry, entries <-chan entry) error {
 	r.waiting = append(r.waiting[:0], first)
 	for range len(entries) {
@@ -101,7 +100,7 @@ func (r *recorder) write(first entry, entries <-chan entry) error {
 	return err
 }
 
-// sync begins to sync what is written.
+// sync starts to sync the written entries.
 func (r *recorder) sync() {
 	r.syncing, r.written, r.due = r.written, r.syncing, nil
 	r.covered = len(r.holds)
@@ -110,7 +109,7 @@ func (r *recorder) sync() {
 	go func() { done <- r.Keeper.Sync() }()
 }
 
-// count shows the questions that the synced entries finish.
+// count reports the questions finished by the synced entries.
 func (r *recorder) count() {
 	for _, e := range r.syncing {
 		if e.Finishes() {
@@ -130,7 +129,7 @@ func (r *recorder) end(n int) {
 	r.holds = slices.Delete(r.holds, 0, n)
 }
 
-// signalWritten releases the worker that waits for the entry.
+// signalWritten releases the worker waiting for the entry.
 func (e entry) signalWritten(err error) {
 	if e.written != nil {
 		e.written <- err

@@ -9,8 +9,8 @@ import (
 	"evalctl/harness/target"
 )
 
-// notAsked returns the record of a question that a run that scores retrieval leaves out, because it
-// has no gold.
+// notAsked returns the record of a question without gold, which a run that scores retrieval leaves
+// out.
 func notAsked(q dataset.Question) result.Record {
 	r := NewRecord(q, target.Answer{}, nil)
 	r.Outcome, r.Reason = result.NoGold, "no gold: left out"
@@ -18,7 +18,7 @@ func notAsked(q dataset.Question) result.Record {
 	return r
 }
 
-// NewRecord returns the record of a question with its answer or failure, not yet scored. That of a
+// NewRecord returns the unscored record of a question with its answer or failure. The record of a
 // failure is cut to a limit.
 func NewRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Record {
 	r := Unscored(q, a.Reply)
@@ -42,7 +42,7 @@ func NewRecord(q dataset.Question, a target.Answer, f *target.Failure) result.Re
 	return r
 }
 
-// Unscored returns the record of a question with a reply to it.
+// Unscored returns the unscored record of a question with a reply.
 func Unscored(q dataset.Question, reply result.Reply) result.Record {
 	r := result.Record{
 		ID: q.ID, Question: q.Question, Outcome: result.Unscored, Reply: reply,

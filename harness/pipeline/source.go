@@ -8,11 +8,11 @@ import (
 	"evalctl/harness/result"
 )
 
-// UnfinishedSource is the Source of the questions of a dataset that a keeper does not have finished.
+// UnfinishedSource is the Source of the questions that a keeper has not finished.
 type UnfinishedSource struct {
 	Dataset dataset.Dataset
 	Keeper  Keeper
-	// Again are the finished questions to try again.
+	// Again are the finished questions to retry.
 	Again map[int]bool
 }
 
@@ -39,7 +39,7 @@ func (u UnfinishedSource) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	}
 }
 
-// addRecord adds what the keeper has of a question.
+// addRecord adds the keeper's record of a question.
 func (u UnfinishedSource) addRecord(j *Job) error {
 	state := u.Keeper.State(j.Index)
 	if !state.Answered && !state.Reopened {
@@ -61,14 +61,14 @@ func (u UnfinishedSource) addRecord(j *Job) error {
 	return nil
 }
 
-// Pace says when questions may be asked.
+// Pace decides when questions may be asked.
 type Pace interface {
-	// Turn waits until a question may be asked. Questions ascend. Some are not asked: they have an
-	// answer already, or no gold.
+	// Turn waits until a question may be asked. Questions ascend but may be skipped if they are
+	// already answered or have no gold.
 	Turn(ctx context.Context, j Job) error
 }
 
-// Paced returns the questions of a source, each when its turn is.
+// Paced returns a source that waits for each question's turn.
 func Paced(s Source, p Pace) Source { return pacedSource{s, p} }
 
 type pacedSource struct {

@@ -10,7 +10,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// judgeRequests is the requests to the judge for one answer.
+// judgeRequests are the judge's requests for one answer.
 type judgeRequests struct {
 	*loop
 	index int
@@ -20,8 +20,8 @@ type judgeRequests struct {
 	calls []result.JudgeCall
 }
 
-// score scores an answer, and adds the judge's requests that are not plain. Each request is written
-// before it is sent, so that a killed run knows what may have been charged.
+// score scores an answer and records the judge's requests, unless they are plain. Each request is
+// written before it is sent, so that a killed run knows what may have been charged.
 func (l *loop) score(ctx context.Context, index int, rec *result.Record) (result.Record, error) {
 	j := judgeRequests{loop: l, index: index, rec: rec}
 	graded, err := l.Scorer.Score(llm.WithQuestion(llm.WithWitness(ctx, j.begin), rec.ID), *rec)
@@ -34,7 +34,7 @@ func (l *loop) score(ctx context.Context, index int, rec *result.Record) (result
 	return graded, err
 }
 
-// begin is the llm.Witness of the judgement.
+// begin is the judgement's llm.Witness.
 func (j *judgeRequests) begin(worst llm.Charge) (end func(string, llm.Charge), err error) {
 	j.mu.Lock()
 	n := len(j.calls) + 1
@@ -53,7 +53,7 @@ func (j *judgeRequests) begin(worst llm.Charge) (end func(string, llm.Charge), e
 	}, nil
 }
 
-// line returns the line of a request.
+// line returns a request's journal line.
 func (j *judgeRequests) line(kind string, call result.JudgeCall) journal.Entry {
 	call.ID, call.Repeat = j.rec.ID, j.rec.Repeat
 	return journal.Entry{Kind: kind, Index: j.index, Call: &call}

@@ -12,7 +12,7 @@ import (
 	"evalctl/scorer"
 )
 
-// Grader is the Scorer that grades answers with a scorer, and nothing else.
+// Grader is a Scorer that only grades answers with a scorer.
 type Grader struct{ scorer.Scorer }
 
 // Score implements Scorer.
@@ -118,7 +118,7 @@ func (l *loop) grade(ctx context.Context, j Job, rec *result.Record) error {
 	return nil
 }
 
-// await records what the asker has made of a question, which is scored already.
+// await records a question that the asker returns already scored.
 func (l *loop) await(ctx context.Context, j Job) error {
 	rec, err := l.Asker.Ask(ctx, j)
 	switch {
@@ -145,7 +145,7 @@ func (l *loop) await(ctx context.Context, j Job) error {
 	return nil
 }
 
-// finished asks the brakes about a question that has its outcome.
+// finished asks the brakes after a question has finished.
 func (l *loop) finished(j Job, rec *result.Record) {
 	for _, b := range l.Brakes {
 		if err := b.Finished(j.Index, rec); err != nil {

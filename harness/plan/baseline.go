@@ -15,9 +15,9 @@ type Baseline struct {
 	id result.Identity
 }
 
-// OpenBaseline reads a result file, nil if path is empty. id is the identity of the run that is
-// compared with it, which may differ in the settings with the names of accept. The error of a baseline
-// that is not comparable wraps key.ErrIncomparable.
+// OpenBaseline reads a result file, or returns nil if path is empty. id is the identity of the run
+// to compare, which may differ in the settings named in accept. The error for an incomparable
+// baseline wraps key.ErrIncomparable.
 func OpenBaseline(path string, margin float64, accept []string, id result.Identity) (*Baseline, error) {
 	if path == "" {
 		return nil, nil
@@ -40,7 +40,8 @@ func OpenBaseline(path string, margin float64, accept []string, id result.Identi
 	return &Baseline{Baseline: *read, id: res.Identity}, nil
 }
 
-// checkBaseline says in what a result does not agree with the run of id, which was accepted.
+// checkBaseline checks that a result is comparable with the run of id, and describes the accepted
+// differences.
 func checkBaseline(path string, res result.Result, accept []string, id result.Identity) (string, error) {
 	switch g := res.Gate; g.Verdict {
 	case result.Inconclusive:
@@ -58,8 +59,8 @@ func checkBaseline(path string, res result.Result, accept []string, id result.Id
 	return key.Accepted([]string{path, "this run"}, keys), nil
 }
 
-// Against returns the baseline for the run of id, which has the version of the daemon.
-// It is nil without a baseline.
+// Against returns the baseline for the run of id, which includes the daemon's version. It is nil
+// without a baseline.
 func (b *Baseline) Against(id result.Identity) *aggregate.Baseline {
 	if b == nil {
 		return nil

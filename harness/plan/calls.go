@@ -13,36 +13,34 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Calls are the models that a started daemon calls, as far as its configuration says.
+// Calls are the models that a started daemon calls, as far as its configuration shows.
 type Calls struct {
-	// Models are those behind gateways, which count what they cost.
+	// Models are the models behind gateways, which count their cost.
 	gateway.Models
-	// Answering is the model of Upstream with which the daemon answers and extracts facts, empty if
-	// that is not known or it does neither. Reranker is the one with which it reranks, empty for none.
+	// Answering is the model in Upstream with which the daemon answers and extracts facts, empty if
+	// unknown or unused. Reranker is its reranking model, empty for none.
 	Answering, Reranker string
-	// Uncounted says what else it calls that may cost money, empty for nothing.
+	// Uncounted names anything else that it calls and that may cost money, empty for nothing.
 	Uncounted string
-	// Passed are the variables with which the user lets it pay for what is not counted.
+	// Passed are the variables that let it pay for uncounted calls, as permitted by the user.
 	Passed []string
-	// DaemonEnv is what results have of its environment.
+	// DaemonEnv is the description of its environment for results.
 	DaemonEnv *result.DaemonEnv
 }
 
-// Asks says what a daemon is used for, which decides what it calls.
+// Asks says what a daemon is used for, and thus which models it calls.
 type Asks struct {
-	// Model is the one that the daemon is configured with. Its provider is empty if the daemon chooses
-	// by itself.
+	// Model is the configured model. Its provider is empty if the daemon chooses by itself.
 	Model llm.Ref
-	// Generates is set if the daemon answers, or extracts facts.
+	// Generates is set if the daemon answers or extracts facts.
 	Generates bool
-	// Unmetered accepts that it pays for what is not counted.
+	// Unmetered permits the daemon to pay for uncounted calls.
 	Unmetered bool
 }
 
-// Calls returns the models that the daemon of a target calls, which a session starts, and sets
-// which variables it gets besides those of its gateways. The user's key of a provider is not among
-// these: a key that the user names is the gateway's, unless the daemon may pay for what is not
-// counted.
+// Calls returns the models that a target's daemon calls when started by a session, and sets the
+// variables it receives besides those of its gateways. The user's provider key is not among them: a
+// key named by the user is for the gateway, unless the daemon may make uncounted calls.
 func (t Targets) Calls(d target.Definition, s *harness.SessionConfig, a Asks) (c Calls, err error) {
 	env := llm.Env(Environment(t.Env, d))
 	own := slices.ContainsFunc(t.Passed, isMetered)
@@ -88,7 +86,7 @@ func (t Targets) Calls(d target.Definition, s *harness.SessionConfig, a Asks) (c
 	return c, nil
 }
 
-// embeds has the daemon's paid embeddings counted.
+// embeds makes the daemon's paid embeddings counted.
 func (c *Calls) embeds(env llm.Env, model llm.Ref) error {
 	embedding := llm.EmbedConfig{
 		Provider: env("SVC_EMBED_PROVIDER"), Model: env("SVC_EMBED_MODEL"),
@@ -105,10 +103,10 @@ func (c *Calls) embeds(env llm.Env, model llm.Ref) error {
 	return nil
 }
 
-// isMetered reports whether a daemon with a gateway gets a value of its own for a variable.
+// isMetered reports whether a daemon with a gateway receives a different value for a variable.
 func isMetered(name string) bool { return slices.Contains(Metered, name) }
 
-// Known returns the models behind gateways that have a name.
+// Known returns the known models behind gateways.
 func (c *Calls) Known() (out []llm.Config) {
 	for _, name := range []string{c.Answering, c.Reranker} {
 		if name != "" {
@@ -121,7 +119,7 @@ func (c *Calls) Known() (out []llm.Config) {
 	return out
 }
 
-// NotCounted says what the daemon of a target may pay for that no cap can limit, empty for nothing.
+// NotCounted describes what a target's daemon may pay for outside any cap, empty for nothing.
 func (c *Calls) NotCounted(name string) string {
 	switch {
 	case c.Uncounted != "":
@@ -132,7 +130,7 @@ func (c *Calls) NotCounted(name string) string {
 	return ""
 }
 
-// Check returns an error if a cap cannot limit what the daemon of a target pays for.
+// Check returns an error if a cap cannot limit the spending of a target's daemon.
 func (c *Calls) Check(name string, prices llm.Prices, unmetered bool) error {
 	if c.Uncounted != "" && !unmetered {
 		return fmt.Errorf("the cap cannot be enforced: %s, which cannot be counted; leave it out with SVC_RERANK_PROVIDER=, "+

@@ -14,29 +14,29 @@ import (
 	"evalctl/harness/target"
 )
 
-// ConformanceSpec says which daemon is checked, and how.
+// ConformanceSpec says which daemon to check, and how.
 type ConformanceSpec struct {
 	Targets Targets
 	// Target and Command define a daemon, see Targets.FindOne. Without a target, Options has an
 	// Endpoint or a server of tools.
 	Target, Command string
 	Port            int
-	// Options has the tokens and the selection. Those that concern the process are set by Open.
+	// Options has the tokens and the selection. Open sets the options for the process.
 	Options conformance.Options
-	// NewToken returns a new token, and AddKey adds a key for a token to a keys file.
+	// NewToken returns a new token, and AddKey adds a token's key to a keys file.
 	NewToken func() string
 	AddKey   func(file string, k ConformanceKey) error
 }
 
-// ConformanceKey is a key that a check needs. It permits all brains of its tenant.
+// ConformanceKey is a key required by a check. It permits all brains of its tenant.
 type ConformanceKey struct{ Name, Tenant, Role, Token string }
 
-// Conformance is a daemon whose conformance is checked. The caller must Close it.
+// Conformance is a daemon to check for conformance. The caller must call Close.
 type Conformance struct {
 	Options conformance.Options
-	// Keys is the folder with the keys file that was made for the daemon, empty without one.
+	// Keys is the folder with the keys file made for the daemon, empty without one.
 	Keys string
-	// Hint is what Targets.Hint says.
+	// Hint is from Targets.Hint.
 	Hint string
 
 	found   target.Definition // the zero value is a daemon that runs already
@@ -44,7 +44,7 @@ type Conformance struct {
 	session *harness.Session
 }
 
-// NewConformance checks how the daemon is started or reached.
+// NewConformance checks how to start or connect to the daemon.
 func NewConformance(s ConformanceSpec) (*Conformance, error) {
 	c := &Conformance{Options: s.Options}
 	c.Options.Secrets = s.Targets.Secrets
@@ -74,15 +74,15 @@ func NewConformance(s ConformanceSpec) (*Conformance, error) {
 	return c, err
 }
 
-// keysPlaceholder is what a daemon's command has in the place of a keys file.
+// keysPlaceholder stands for a keys file in a daemon's command.
 const keysPlaceholder = "{keys}"
 
-// makeKeys makes a keys file for a daemon that takes one: this program's own, or one whose command
-// has {keys}. The file has the given tokens, and new ones for those that are missing, so that the
-// checks of authentication can run. Only the path of the file becomes an argument.
+// makeKeys makes a keys file for a daemon that takes one: this program's own, or one with {keys} in
+// its command. The file has the given tokens, and new ones for those missing, so that
+// authentication can be checked. Only the file's path becomes an argument.
 func (c *Conformance) makeKeys(s ConformanceSpec) (err error) {
 	command, o := slices.Clone(c.config.Profile.Command), &c.Options
-	// Another server at a URL would get the same token, and does not know a new one.
+	// A separate server at a URL receives the same token, but does not know a new one.
 	if c.found.Own && (o.MCP == "" || strings.HasPrefix(o.MCP, "stdio:")) {
 		command = append(command, "--keys="+keysPlaceholder)
 	}
@@ -115,7 +115,7 @@ func (c *Conformance) makeKeys(s ConformanceSpec) (err error) {
 	return nil
 }
 
-// Open starts the daemon, unless it runs already. restarting is called when it is started again.
+// Open starts the daemon unless it is already running. restarting is called when it is restarted.
 func (c *Conformance) Open(ctx context.Context, restarting func()) (err error) {
 	if c.found.Name == "" || c.found.Endpoint != "" {
 		return nil
@@ -139,7 +139,7 @@ func (c *Conformance) Open(ctx context.Context, restarting func()) (err error) {
 	return nil
 }
 
-// Escaped returns what Session.Escaped does, and whether a daemon was started.
+// Escaped returns Session.Escaped, and whether a daemon was started.
 func (c *Conformance) Escaped() (names []string, started bool) {
 	if c.session == nil {
 		return nil, false
@@ -147,7 +147,7 @@ func (c *Conformance) Escaped() (names []string, started bool) {
 	return c.session.Escaped(), true
 }
 
-// Close stops a daemon that Open has started, and removes the keys file.
+// Close stops a daemon started by Open, and removes the keys file.
 func (c *Conformance) Close() error {
 	var err error
 	if c.session != nil {

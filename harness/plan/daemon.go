@@ -19,38 +19,38 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Spec says which daemon is asked which questions, by a run or a sweep.
+// Spec says which daemon a run or a sweep asks which questions.
 type Spec struct {
 	Targets Targets
 	// Target names the daemon. Command and Endpoint define it, see Targets.FindOne.
 	Target, Command, Endpoint string
 	Token                     string
-	// Port is that of a started daemon, 0 for a free one.
+	// Port is the port of a started daemon, 0 for a free one.
 	Port int
-	// Questions is complete but for its Selection, which Criteria select, and its Check.
+	// Questions is complete except for Selection, which Criteria determines, and Check.
 	Questions dataset.Spec
 	Criteria  dataset.Criteria
-	// Output is the folder that gets a folder for the day, with the results.
+	// Output is the parent of the day's folder for results.
 	Output      string
 	Dialect     result.Dialect
 	Concurrency int
-	// Timeout is for one question, all attempts included.
+	// Timeout limits one question, all attempts included.
 	Timeout time.Duration
 	Tool    result.ToolID
 }
 
-// Plan is what a run and a sweep have in common, checked and not started.
+// Plan is the common part of a run and a sweep, checked but not started.
 type Plan struct {
 	Spec
 	Started time.Time
-	// Dir gets the files of the run.
+	// Dir is the folder for the run's files.
 	Dir   string
 	Found target.Definition
-	// Session is how the daemon is started or reached.
+	// Session says how to start or connect to the daemon.
 	Session harness.SessionConfig
-	// Calls are the models that a started daemon calls.
+	// Calls are the models called by a started daemon.
 	Calls Calls
-	// Hint is what Targets.Hint says.
+	// Hint is from Targets.Hint.
 	Hint string
 	dataset.Input
 
@@ -58,20 +58,19 @@ type Plan struct {
 	daemon result.DaemonID     // without its version
 }
 
-// namespace returns what begins the names of brains at a service that a mapping describes. No other
-// process has it.
+// namespace returns the prefix of brain names at a mapped service. It is unique to this process.
 func (p *Plan) namespace() string {
 	of := fmt.Sprintf("%s %d %d", p.Found.Name, p.Started.UnixNano(), os.Getpid())
 	return fmt.Sprintf("evalctl-%x-", sha256.Sum256([]byte(of)))[:len("evalctl-")+namespaceDigits] + "-"
 }
 
-// namespaceDigits is how many hexadecimal digits a namespace has.
+// namespaceDigits is the number of hexadecimal digits in a namespace.
 const namespaceDigits = 10
 
-// ErrPort means that a port was given for a daemon that is not started.
+// ErrPort means that a port was given for a daemon that is not started here.
 var ErrPort = errors.New("--port is for a daemon that is started; one at a URL has a port of its own")
 
-// New checks how the daemon is started or reached. The questions are not read yet.
+// New checks how to start or connect to the daemon. It does not read the questions.
 func New(s Spec) (*Plan, error) {
 	if err := dataset.CheckFile(s.Questions.Path); err != nil {
 		return nil, err
@@ -100,8 +99,8 @@ func New(s Spec) (*Plan, error) {
 	return p, err
 }
 
-// NewSweep checks how the daemon of a sweep is started or reached, and reads what load makes of the
-// questions. A daemon of this program generates no answers.
+// NewSweep checks how to start or connect to a sweep's daemon, and reads the questions with load.
+// This program's own daemon generates no answers in a sweep.
 func NewSweep(s Spec, m Money, load func(dataset.Spec) (dataset.Input, error)) (*Plan, error) {
 	p, err := New(s)
 	if err != nil {
@@ -125,7 +124,7 @@ func NewSweep(s Spec, m Money, load func(dataset.Spec) (dataset.Input, error)) (
 	return p, err
 }
 
-// sweeping says what a sweep uses the daemon for. A daemon of this program generates no answers.
+// sweeping says what a sweep uses the daemon for. This program's own daemon generates no answers.
 func (p *Plan) sweeping() Asks {
 	if p.Found.Own {
 		return Asks{Model: llm.Ref{Provider: llm.ProviderFake}}
@@ -133,8 +132,7 @@ func (p *Plan) sweeping() Asks {
 	return Asks{Model: llm.Ref{Provider: p.Targets.Env("SVC_LLM_PROVIDER")}}
 }
 
-// planCalls finds out which models a started daemon calls, and whether a cap can limit what they
-// cost.
+// planCalls determines which models a started daemon calls, and whether a cap can limit their cost.
 func (p *Plan) planCalls(a Asks, m Money) (err error) {
 	if p.Found.Endpoint != "" {
 		return nil
@@ -152,14 +150,14 @@ func (p *Plan) planCalls(a Asks, m Money) (err error) {
 	return p.Calls.Check(p.Found.Name, m.Prices, m.Unmetered)
 }
 
-// accountConfig returns what is counted of the daemon.
+// accountConfig returns the account for the daemon's calls.
 func (p *Plan) accountConfig(m Money) account.Config {
 	return account.Config{
 		Dir: p.Dir, Started: p.Started, Name: p.Found.Name, Limit: m.Cap, Prices: m.Prices, Daemons: map[string]gateway.Models{p.Found.Name: p.Calls.Models},
 	}
 }
 
-// openAccount opens an account, and has the daemon use its gateways.
+// openAccount opens an account and points the daemon to its gateways.
 func (p *Plan) openAccount(c account.Config, resume bool, before llm.USD) (*account.Account, error) {
 	a, err := account.Open(c, resume, before)
 	if err == nil {
@@ -168,12 +166,12 @@ func (p *Plan) openAccount(c account.Config, resume bool, before llm.USD) (*acco
 	return a, err
 }
 
-// OpenAccount opens the account of a sweep as Run.OpenAccount does.
+// OpenAccount opens the account of a sweep, like Run.OpenAccount.
 func (p *Plan) OpenAccount(m Money) (*account.Account, error) {
 	return p.openAccount(p.accountConfig(m), false, 0)
 }
 
-// ReadCriteria returns which questions are asked. check is that of Options.
+// ReadCriteria returns the questions to ask. check is for Options.Check.
 func (p *Plan) ReadCriteria(check func(dataset.Question) error) (dataset.Spec, error) {
 	var err error
 	p.Questions.Selection, err = p.Criteria.Read()
@@ -181,8 +179,7 @@ func (p *Plan) ReadCriteria(check func(dataset.Question) error) (dataset.Spec, e
 	return p.Questions, err
 }
 
-// Place chooses where a daemon that Session starts has its log and its home. The folder of the run
-// must be locked.
+// Place sets the log and the home of a started daemon. The run's folder must be locked.
 func (p *Plan) Place() (err error) {
 	if p.Session.Endpoint != "" {
 		return nil
@@ -195,8 +192,8 @@ func (p *Plan) Place() (err error) {
 	return err
 }
 
-// shareVectors lets a daemon of this program with a temporary home keep vectors for later runs, in the
-// user's cache folder, unless a variable names another one.
+// shareVectors makes this program's own daemon with a temporary home keep vectors for later runs in
+// the user's cache folder, unless a variable names another folder.
 func (p *Plan) shareVectors() {
 	provider := p.env("SVC_EMBED_PROVIDER")
 	embeds := provider != "" && provider != llm.ProviderFake
@@ -214,7 +211,7 @@ func (p *Plan) shareVectors() {
 	p.Session.Profile.Env = append(slices.Clip(p.Session.Profile.Env), "SVC_EMBED_CACHE="+dir)
 }
 
-// Identity returns the part of a run's identity that the daemon and the questions determine.
+// Identity returns the part of a run's identity that depends on the daemon and the questions.
 func (p *Plan) Identity(daemon result.DaemonID) result.Identity {
 	id := result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: p.Found.Name, Daemon: daemon, Dialect: p.Dialect,

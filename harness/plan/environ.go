@@ -14,11 +14,11 @@ import (
 	"evalctl/internal/postgres"
 )
 
-// TokenVariable has the token between evalctl and the daemon, which is no provider's. With an
-// ending, it has those of other tenants and roles.
+// TokenVariable has the token between evalctl and the daemon, which is not a provider's. With a
+// suffix, it has the token of another tenant or role.
 const TokenVariable = "SVC_TOKEN"
 
-// The variables with which the tools of model providers are configured.
+// The variables that configure the tools of model providers.
 const (
 	openAIKey = "OPENAI_API_KEY"
 	openAIURL = "OPENAI_BASE_URL"
@@ -27,11 +27,11 @@ const (
 	rerankKey = "SVC_RERANK_API_KEY"
 )
 
-// Free reports whether a variable costs nothing although it looks like a credential: the token for the
-// daemon, and the address of an ollama.
+// Free reports whether a variable is free of charge although it looks like a credential: the
+// daemon's token and the address of an ollama.
 func Free(name string) bool { return name == TokenVariable || name == ollamaURL }
 
-// Metered are the variables that have a daemon use its gateways, so that what it spends is counted.
+// Metered are the variables that point a daemon to its gateways, so that its spending is counted.
 var Metered = []string{openAIKey, openAIURL, embedKey, "SVC_EMBED_BASE_URL"}
 
 // ours are the beginnings of the variables that configure evalctl and not a daemon.
@@ -58,7 +58,7 @@ func (t Targets) PassedTo(d target.Definition, needed []string) []string {
 	return names
 }
 
-// values returns the variables with these names, NAME=VALUE.
+// values returns the variables with these names as NAME=VALUE.
 func (t Targets) values(names []string) (env []string) {
 	for _, variable := range t.Environ {
 		if name, _, _ := strings.Cut(variable, "="); slices.Contains(names, name) {
@@ -75,15 +75,15 @@ func configures(name string) bool {
 		begins("SVC_") && !slices.ContainsFunc(ours, begins) && !environ.LooksSecret(name) && !strings.HasSuffix(name, "_PASSPHRASE")
 }
 
-// isPostgres reports whether a variable says where a database in PostgreSQL is. A password must be
-// named.
+// isPostgres reports whether a variable locates a PostgreSQL database. A password must be named
+// explicitly.
 func isPostgres(name string) bool {
 	return strings.HasPrefix(name, "PG") && !strings.HasPrefix(name, "PGPASSWORD")
 }
 
-// ModelVariables returns the variables that the models of a daemon need in whose environment env
-// looks up variables: the addresses of their providers, and keys that are for daemons only. provider
-// is that of its completions. The key of a provider must be named by the user.
+// ModelVariables returns the variables that a daemon's models need: the addresses of their
+// providers, and keys for daemons only. env looks up the daemon's environment, and provider is its
+// completion provider. A provider's key is not included; the user must name it.
 func ModelVariables(env func(string) string, provider string) (names []string) {
 	embedding := env("SVC_EMBED_PROVIDER")
 	for _, p := range []string{provider, embedding} {
@@ -103,8 +103,8 @@ func ModelVariables(env func(string) string, provider string) (names []string) {
 	return names
 }
 
-// DaemonEnv returns what a result has of the environment of what a session starts. passed are the
-// names that it gets besides those that its mapping names.
+// DaemonEnv describes the environment of a session's process for results. passed are the names that
+// it receives besides those in its mapping.
 func (t Targets) DaemonEnv(s harness.SessionConfig, passed []string) *result.DaemonEnv {
 	passed = slices.Concat(passed, s.Described.Variables())
 	env := &result.DaemonEnv{Withheld: []string{}, Passed: []string{}, HomeOfUser: s.HomeOfUser}
@@ -124,7 +124,7 @@ func (t Targets) DaemonEnv(s harness.SessionConfig, passed []string) *result.Dae
 	return env
 }
 
-// CheckPassed returns an error for a variable that a flag passes on and that is not set.
+// CheckPassed returns an error for a variable named by a flag that is not set.
 func CheckPassed(environ, passed []string, flag string) error {
 	for _, name := range passed {
 		if !slices.ContainsFunc(environ, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
@@ -134,8 +134,8 @@ func CheckPassed(environ, passed []string, flag string) error {
 	return nil
 }
 
-// missingKey returns the name of the key that a started daemon needs for completions of a provider,
-// and does not get although it is set, "" for none. passed are the variables that it gets.
+// missingKey returns the name of a key that is set and that a started daemon needs for a completion
+// provider but does not receive, "" for none. passed are the variables it receives.
 func (t Targets) missingKey(d target.Definition, provider string, passed []string) string {
 	_, set := assigned(d.Profile.Env, openAIKey)
 	if d.Endpoint != "" || !d.Configured() || provider != llm.ProviderOpenAI || set || t.Env(openAIKey) == "" || slices.Contains(passed, openAIKey) {
@@ -144,8 +144,8 @@ func (t Targets) missingKey(d target.Definition, provider string, passed []strin
 	return openAIKey
 }
 
-// Hint says which key the daemon of a target is likely to need and does not get, "" for none.
-// provider is that of its completions.
+// Hint names a key that the target's daemon probably needs but does not receive, "" for none.
+// provider is its completion provider.
 func (t Targets) Hint(d target.Definition, provider string, passed []string) string {
 	name := cmp.Or(t.missingKey(d, provider, passed), t.missingEmbedKey(d, passed))
 	if name == "" {
@@ -155,8 +155,8 @@ func (t Targets) Hint(d target.Definition, provider string, passed []string) str
 		"If the daemon needs it, add --daemon-env %[1]s", name)
 }
 
-// missingEmbedKey is missingKey for embeddings. A key of their own takes precedence, and the key of
-// completions is sent to their server only.
+// missingEmbedKey is missingKey for embeddings. A separate embedding key takes precedence, and the
+// completion key is sent only to the completion server.
 func (t Targets) missingEmbedKey(d target.Definition, passed []string) string {
 	env := Environment(t.Env, d)
 	if base := env("SVC_EMBED_BASE_URL"); env(embedKey) != "" || base != "" && base != env(openAIURL) {

@@ -21,7 +21,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Evaluation is a run on a daemon that is healthy.
+// Evaluation is a run on a healthy daemon.
 type Evaluation struct {
 	Journal *journal.Journal
 
@@ -33,8 +33,8 @@ type Evaluation struct {
 	held    *int         // see harness.Subject
 }
 
-// Reopen opens the journal of Resume. It compares the experiments as far as that is possible before
-// the daemon runs.
+// Reopen opens the journal in Resume. It compares the experiments as far as possible before the
+// daemon runs.
 func (r *Run) Reopen() (*journal.Journal, error) {
 	j, err := journal.Open(r.Resume)
 	if err != nil {
@@ -54,8 +54,8 @@ func (r *Run) Reopen() (*journal.Journal, error) {
 	return j, nil
 }
 
-// anythingToResume returns an error for the journal of a finished run unless questions of it are to
-// be tried again.
+// anythingToResume returns an error for the journal of a finished run, unless questions are to be
+// retried.
 func (r *Run) anythingToResume(j *journal.Journal) error {
 	if r.RetryErrors || !j.Complete() {
 		return nil
@@ -77,7 +77,7 @@ func (r *Run) sameRun(j *journal.Journal, daemon result.DaemonID) error {
 	return fmt.Errorf("%s belongs to another experiment:%s\nstart a new run without --resume", r.Resume, text)
 }
 
-// Identity returns what determines the outcome of the run with a daemon.
+// Identity returns everything that determines the outcome of the run with a daemon.
 func (r *Run) Identity(daemon result.DaemonID) result.Identity {
 	id := r.Plan.Identity(daemon)
 	id.Scorer, id.External = r.Scorer.Name, r.External
@@ -94,8 +94,8 @@ func (r *Run) Identity(daemon result.DaemonID) result.Identity {
 	return id
 }
 
-// readerID returns the reader that a started daemon was configured with, nil if that is not known.
-// The reader that it reports is recorded in the result's reader_models.
+// readerID returns the reader that a started daemon was configured with, nil if unknown. The reader
+// that it reports is recorded in the result's reader_models.
 func (r *Run) readerID(daemon result.DaemonID) *result.ModelID {
 	switch {
 	case daemon.Endpoint != "" || !r.reads():
@@ -110,9 +110,9 @@ func (r *Run) readerID(daemon result.DaemonID) *result.ModelID {
 	return nil
 }
 
-// OpenAccount opens the account of the run, and has the daemon that is going to be started use its
-// gateways. resumed is nil for a new run. The folder of the run must be locked. The caller closes
-// the account, which may be nil.
+// OpenAccount opens the run's account and points the daemon about to start to its gateways. resumed
+// is nil for a new run. The run's folder must be locked. The caller closes the account, which may
+// be nil.
 func (r *Run) OpenAccount(resumed *journal.Journal) (*account.Account, error) {
 	c := r.accountConfig(r.Money)
 	c.Paid = r.Judging != nil && !r.Judging.Free()
@@ -123,8 +123,8 @@ func (r *Run) OpenAccount(resumed *journal.Journal) (*account.Account, error) {
 	return r.openAccount(c, resumed != nil, before)
 }
 
-// Begin creates the journal of the run, which keeps options, unless resumed is one of the same run.
-// The caller closes the journal.
+// Begin creates the run's journal, which stores options, unless resumed is the journal of the same
+// run. The caller closes the journal.
 func (r *Run) Begin(session *harness.Session, a *account.Account, resumed *journal.Journal, options []byte) (*Evaluation, error) {
 	if err := r.need().Check(session.Service()); err != nil {
 		return nil, err
@@ -138,12 +138,12 @@ func (r *Run) Begin(session *harness.Session, a *account.Account, resumed *journ
 	return e, err
 }
 
-// Prepare fills the brains and asks a question of this program's own. The error means that the
-// daemon cannot be evaluated. A new journal is removed then, since nothing was asked.
+// Prepare fills the brains and asks one of evalctl's own questions. An error means that the daemon
+// cannot be evaluated. A new journal is then removed, since nothing was asked.
 func (e *Evaluation) Prepare(ctx context.Context) error {
 	r := e.run
 	e.session.MeterEmbeddings(ctx)
-	// The others are filled before their first question.
+	// Changing brains are filled before their first question.
 	unchanging := slices.DeleteFunc(slices.Clone(r.Brains), func(b dataset.Brain) bool { return b.Changes })
 	end := e.filling()
 	brains, err := e.fill(ctx, unchanging)
@@ -165,8 +165,8 @@ func (e *Evaluation) Prepare(ctx context.Context) error {
 	return err
 }
 
-// fill makes the brains ready to be asked, and looks for a canary if it writes to one. A service that
-// a mapping describes is filled anew when a run is resumed: its namespace was that of the process.
+// fill makes the brains ready, and looks for a canary if it writes to one. When a run is resumed, a
+// mapped service is filled again, because its namespace belonged to the earlier process.
 func (e *Evaluation) fill(ctx context.Context, brains []dataset.Brain) (ids map[string]string, err error) {
 	r, s := e.run, e.session.Service()
 	i := slices.IndexFunc(brains, func(b dataset.Brain) bool { return b.Docs != nil })
@@ -188,8 +188,8 @@ func (e *Evaluation) fill(ctx context.Context, brains []dataset.Brain) (ids map[
 	return ids, nil
 }
 
-// leave removes what the run has written to a service that goes on running, if it has a namespace
-// there, and the canary. It works also if ctx has ended.
+// leave removes the canary and, if the run has a namespace at a service that keeps running,
+// everything it has written. It works even if ctx has ended.
 func (e *Evaluation) leave(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if e.canary != nil {
@@ -215,9 +215,8 @@ func (e *Evaluation) answering() (end func()) { return e.account.Enter(e.run.Fou
 
 func (e *Evaluation) filling() (end func()) { return e.account.Enter(e.run.Found.Name, ledger.Ingest) }
 
-// check asks a question of evalctl's own, which it records in the journal. It returns an error if
-// the daemon's answers cannot be read. The brains that the run has created are removed then, since
-// nothing is asked in them.
+// check asks one of evalctl's own questions and records it in the journal. It returns an error if
+// the daemon's answers cannot be read, after removing the brains that the run created.
 func (e *Evaluation) check(ctx context.Context) error {
 	defer e.answering()()
 	own, err := e.asked.Check(ctx, e.run.Timeout)
@@ -240,8 +239,8 @@ func (e *Evaluation) check(ctx context.Context) error {
 	return err
 }
 
-// Ask asks and scores the questions that the journal lacks, stops a daemon that was started, and
-// writes the result. The path is empty if the result could not be written.
+// Ask asks and scores the questions missing from the journal, stops a started daemon, and writes
+// the result. The path is empty if the result could not be written.
 func (e *Evaluation) Ask(ctx context.Context, o pipeline.Observer) (result.Result, string, error) {
 	ended, err := e.measure(ctx, o)
 	if err != nil {
@@ -264,7 +263,7 @@ func (e *Evaluation) measure(ctx context.Context, o pipeline.Observer) (*harness
 	return harness.Measure(ctx, config, e.Journal)
 }
 
-// config returns the configuration of the run, without its scorer.
+// config returns the run's configuration without its scorer.
 func (e *Evaluation) config() harness.Config {
 	r := e.run
 	settings := r.Gate
@@ -291,8 +290,8 @@ func (e *Evaluation) config() harness.Config {
 	return config
 }
 
-// readerPrices are those of the models that the daemon reports. A daemon that is running already
-// does not say who provides them. The offline reader of the reference daemon costs nothing.
+// readerPrices returns the prices of the models that the daemon reports. A daemon that was already
+// running does not report their provider. The offline reader of the reference daemon is free.
 func (r *Run) readerPrices() *result.ReaderPrices {
 	provider := llm.ProviderOpenAI
 	if r.Found.Endpoint == "" {
@@ -310,7 +309,7 @@ func (r *Run) readerPrices() *result.ReaderPrices {
 	}}
 }
 
-// listDate is the day of the list prices, empty if some prices may be given.
+// listDate is the date of the list prices, empty if some prices may be the user's.
 func (r *Run) listDate() string {
 	if len(r.Priced) > 0 {
 		return ""

@@ -16,8 +16,8 @@ import (
 	"evalctl/harness/target"
 )
 
-// FindServer returns how the service that given names is started or reached: a target, a command or a
-// URL of an MCP server, or the URL of an OpenAPI description.
+// FindServer returns how to start or connect to the service given as a target, a command or URL of
+// an MCP server, or the URL of an OpenAPI description.
 func (t Targets) FindServer(given, token string) (config harness.SessionConfig, err error) {
 	if mapping.Describes(given) {
 		return harness.SessionConfig{Endpoint: given, Token: token, UserAgent: t.UserAgent, Secrets: t.Secrets}, nil
@@ -35,10 +35,10 @@ func (t Targets) FindServer(given, token string) (config harness.SessionConfig, 
 	return t.Session(d, token, 0)
 }
 
-// ProposeMapping starts or reaches a service, tries what it offers and returns a mapping file for it. A
-// server that is started has its data below home, an empty folder. Requests to a URL get headers, of
-// which env has the variables. What the server says and what was called is written to shown, as it
-// came from the server.
+// ProposeMapping starts or connects to a service, tries its tools or routes and returns a mapping
+// file for it. A started server has its data below home, an empty folder. headers are added to
+// requests to a URL, with variables from env. The calls and the server's replies are written
+// unescaped to shown.
 func ProposeMapping(
 	ctx context.Context, config harness.SessionConfig, headers mapping.Headers, env func(string) string, home string, shown io.Writer,
 ) (_ []byte, err error) {
@@ -63,11 +63,12 @@ func ProposeMapping(
 	return proposal.Mapping()
 }
 
-// Finding is one thing that CheckTarget found.
+// Finding is one finding of CheckTarget.
 type Finding struct{ Name, Text string }
 
-// CheckTarget writes, finds and deletes a text at the service of a session, and returns what took how
-// long and what the service lacks. failed is set if it failed at something that it does not lack.
+// CheckTarget writes, finds and deletes a text at a session's service, and returns how long each
+// step took and which abilities are missing. failed is set if a step failed for another reason than
+// a missing ability.
 func CheckTarget(ctx context.Context, session *harness.Session, d result.Dialect) (found []Finding, failed bool) {
 	add := func(name, format string, args ...any) {
 		found = append(found, Finding{name, fmt.Sprintf(format, args...)})

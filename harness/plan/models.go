@@ -12,39 +12,39 @@ import (
 	"evalctl/scorer"
 )
 
-// Money says what all models of a command may cost together.
+// Money limits the total cost of a command's models.
 type Money struct {
 	Prices llm.Prices
-	// PricesDate is the day of the prices, and Priced are the beginnings of the names of models whose
-	// price the user gives.
+	// PricesDate is the date of the prices. Priced are prefixes of the names of models with prices
+	// given by the user.
 	PricesDate string
 	Priced     []string
-	// Cap is the limit, nil for none. Unmetered accepts that a daemon pays for what is not counted.
+	// Cap is the limit, nil for none. Unmetered permits a daemon to make uncounted calls.
 	Cap       *llm.USD
 	Unmetered bool
 }
 
 // Models says which models answer and judge.
 type Models struct {
-	// Provider is that of models without one, empty for the default.
+	// Provider is the provider of models given without one, empty for the default.
 	Provider string
-	// Reader and Judge are [PROVIDER/]MODEL. Reader judges if Judge is empty.
+	// Reader and Judge have the form [PROVIDER/]MODEL. Judge defaults to Reader.
 	Reader, Judge string
-	// PerSecond limits the requests to the judge, and MaxUnusable its unusable verdicts in a row. 0 is
-	// no limit.
+	// PerSecond limits the requests to the judge, and MaxUnusable its consecutive unusable
+	// verdicts. 0 means no limit.
 	PerSecond   float64
 	MaxUnusable int
-	// Options say how the judge is asked, and Patience how long (see llm.Config).
+	// Options configure the judge's requests, and Patience how long to wait (see llm.Config).
 	Options  llm.Options
 	Patience time.Duration
-	// Panel are the recipes of a panel of judges, nil for one judge.
+	// Panel has the recipes of a panel of judges, nil for one judge.
 	Panel []judging.Recipe
-	// CacheDir is the folder of replies of judges that are kept and used again, empty for none.
+	// CacheDir is the folder for cached replies of judges, empty for none.
 	CacheDir string
 	Money
 }
 
-// find returns the models that answer and judge. Their names are empty if none is given.
+// find returns the answering and the judging model. Their names are empty if none is given.
 func (m Models) find(env func(string) string) (reader, judge llm.Ref, err error) {
 	if m.Provider != "" && !slices.Contains(llm.Providers, m.Provider) {
 		return reader, judge, fmt.Errorf("SVC_LLM_PROVIDER %q: must be openai, ollama or fake", m.Provider)
@@ -59,7 +59,7 @@ func (m Models) find(env func(string) string) (reader, judge llm.Ref, err error)
 	return reader, judge, nil
 }
 
-// OpenJudge plans the judge of a scorer of this kind. It makes no request.
+// OpenJudge plans the judge for a kind of scorer. It makes no request.
 func (m Models) OpenJudge(env func(string) string, kind scorer.Kind) (*judging.Plan, error) {
 	_, judge, err := m.find(env)
 	switch {
@@ -98,7 +98,7 @@ func (m Models) OpenJudge(env func(string) string, kind scorer.Kind) (*judging.P
 	})
 }
 
-// config returns how a model is reached, and the day of its price.
+// config returns how to reach a model, and the date of its price.
 func (m Models) config(env func(string) string, judge llm.Ref) (judging.Config, error) {
 	config := judge.Config(env)
 	config.PerSecond, config.Patience = m.PerSecond, m.Patience
@@ -115,7 +115,7 @@ func (m Models) config(env func(string) string, judge llm.Ref) (judging.Config, 
 	}, nil
 }
 
-// Client says how the judge reaches its models.
+// Client connects the judge to its models.
 func (m Models) Client(a llm.Account) (c judging.Client, err error) {
 	c = judging.Client{Account: a, MaxUnusable: m.MaxUnusable}
 	if m.CacheDir != "" {

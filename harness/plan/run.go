@@ -18,16 +18,16 @@ import (
 	"evalctl/scorer"
 )
 
-// RunSpec says how the questions of a run are asked and scored, and when it passes.
+// RunSpec says how a run asks and scores its questions, and when it passes.
 type RunSpec struct {
 	Models
 	Scenario target.Scenario
-	// Mode is the retrieval mode. A target that has one takes precedence.
+	// Mode is the retrieval mode. The target's own mode takes precedence.
 	Mode string
 	// RequireMode is the mode that every answer must report, SameMode for Mode, empty for any.
 	RequireMode                  string
 	TopK, CandidateK, RerankTopN int
-	// MaxPerDocument is nil for the daemon's own.
+	// MaxPerDocument is nil for the daemon's default.
 	MaxPerDocument *int
 
 	Scorer    scorer.Kind
@@ -36,35 +36,35 @@ type RunSpec struct {
 
 	// Gate has the floors and allowances.
 	Gate result.Settings
-	// FamilyFloor is the floor of each family of questions over time that has none of its own. With
-	// it, nothing deleted or foreign may come back. It is nil for no such rules.
+	// FamilyFloor is the floor of each family of questions over time without a floor of its own. If
+	// set, nothing deleted or foreign may come back. It is nil to disable these rules.
 	FamilyFloor *float64
 	MaxFailures int
-	// Baseline is the result that the run must not be worse than, by more than Margin. It is empty for
-	// none.
+	// Baseline is the result file that the run must not be worse than by more than Margin, empty
+	// for none.
 	Baseline string
 	Margin   float64
-	// Accept has the names of the settings in which Baseline may differ.
+	// Accept names the settings in which Baseline may differ.
 	Accept []string
 
-	// Resume is the journal of the run that is resumed, empty for a new one. RetryErrors tries failed
-	// questions again.
+	// Resume is the journal of the run to resume, empty for a new run. RetryErrors retries failed
+	// questions.
 	Resume      string
 	RetryErrors bool
 }
 
-// SameMode is the value of RunSpec.RequireMode for the mode of the run.
+// SameMode is the value of RunSpec.RequireMode for the run's own mode.
 const SameMode = "same"
 
-// Run is a run that has been checked and not started.
+// Run is a checked run that has not started.
 type Run struct {
 	*Plan
 	RunSpec
-	// Baseline is nil for a run without one.
+	// Baseline is nil if the run has none.
 	Baseline *Baseline
-	// Judging is nil for a scorer that asks no model, which costs nothing.
+	// Judging is nil for a scorer without a model, which is free.
 	Judging *judging.Plan
-	// Estimate is what judging all questions is likely to cost.
+	// Estimate is the forecast cost of judging all questions.
 	Estimate judging.Forecast
 
 	reader llm.Ref // without a name if the daemon chooses the model
@@ -92,7 +92,7 @@ func NewRun(of Spec, s RunSpec) (*Run, error) {
 	return r, r.CheckGoldFor(s.Scorer, s.TopK)
 }
 
-// planReader configures the reader of a started daemon.
+// planReader configures a started daemon's reader.
 func (r *Run) planReader() (err error) {
 	if r.reader, _, err = r.find(r.env); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (r *Run) planReader() (err error) {
 		env = nil
 	}
 	r.Session.Profile.Env = slices.Concat(env, r.Found.Profile.Env)
-	// Other daemons than this program's own may interpret their environment differently.
+	// Daemons other than this program's own may interpret their environment differently.
 	if r.reader.Provider != "" && r.Found.Own && r.reads() {
 		if _, err := llm.Open(r.reader.Config(r.env)); err != nil {
 			return fmt.Errorf("reader: %w", err)
@@ -124,8 +124,9 @@ func (r *Run) planReader() (err error) {
 
 func (r *Run) reads() bool { return r.Scenario.Name.Reads() }
 
-// startedReader returns the provider of the reader of a started daemon, "" if it chooses by itself.
-// If no answer is generated, the judge's provider need not have a reader model.
+// startedReader returns the reader's provider for a started daemon, "" if the daemon chooses. If no
+// answer is generated, it is the fake provider, because the judge's provider may have no reader
+// model.
 func (r *Run) startedReader() string {
 	if !r.reads() && r.Found.Own && r.env("SVC_RERANK_PROVIDER") != llm.RerankLLM {
 		return llm.ProviderFake
@@ -133,7 +134,7 @@ func (r *Run) startedReader() string {
 	return r.reader.Provider
 }
 
-// planInput reads the questions and documents, for the judge if every question needs it.
+// planInput reads the questions and documents. It first plans the judge if every question needs it.
 func (r *Run) planInput() (err error) {
 	if r.Scorer.Offline == nil {
 		if r.Judging, err = r.OpenJudge(r.env, r.Scorer); err != nil {
@@ -158,7 +159,7 @@ func (r *Run) planInput() (err error) {
 	return nil
 }
 
-// gateFamilies adds the rules for questions over time to the gate, if there are such questions.
+// gateFamilies adds the rules for questions over time, if there are any such questions.
 func (r *Run) gateFamilies() {
 	if r.FamilyFloor == nil || !r.Dataset.Lifecycle() {
 		return
@@ -178,7 +179,7 @@ func (r *Run) gateFamilies() {
 	r.Gate.TagFloors = floors
 }
 
-// NewScorer returns the scorer, whose judge is paid for by an account.
+// NewScorer returns the scorer. The account pays for its judge.
 func (r *Run) NewScorer(a llm.Account) (scorer.Scorer, error) {
 	calls, err := r.Client(a)
 	if err != nil {
@@ -188,8 +189,8 @@ func (r *Run) NewScorer(a llm.Account) (scorer.Scorer, error) {
 	return judging.OpenScorer(r.Scorer, scorer.Options{TopK: r.TopK, Evidence: evidence, ExactCase: r.ExactCase}, r.Judging, calls)
 }
 
-// planJudging opens the judge also for a scorer that asks it only about some questions, and adds up
-// what judging the questions is likely to cost, repeats included.
+// planJudging opens the judge, also for a scorer that needs it only for some questions, and sums up
+// the forecast cost of judging, repeats included.
 func (r *Run) planJudging() error {
 	if r.Scorer.Prompts == nil {
 		return nil
@@ -211,8 +212,8 @@ func (r *Run) planJudging() error {
 	return nil
 }
 
-// Left returns what judging the questions is likely to cost that a journal does not have, or has
-// only to be tried again. The journal is nil for a new run.
+// Left returns the forecast cost of judging the questions that a journal lacks or has to retry. The
+// journal is nil for a new run.
 func (r *Run) Left(j *journal.Journal) (judging.Forecast, error) {
 	if j == nil || r.Judging == nil {
 		return r.Estimate, nil
@@ -230,7 +231,7 @@ func (r *Run) planBaseline() (err error) {
 
 func (r *Run) checkAbilities() error { return r.need().Check(r.Session.Abilities()) }
 
-// need returns what the run needs of its target.
+// need returns the run's requirements for its target.
 func (r *Run) need() harness.Need {
 	n := harness.Need{Scenario: r.Scenario.Name, Brains: len(r.Brains), Mode: r.Mode, Settings: map[string]target.Ability{}}
 	for _, s := range []struct {
@@ -250,8 +251,8 @@ func (r *Run) need() harness.Need {
 	return n
 }
 
-// CheckTagFloors returns an error for a tag with a floor that no question has. of are the questions
-// by tag.
+// CheckTagFloors returns an error for a floor whose tag no question has. of counts the questions by
+// tag.
 func CheckTagFloors(floors map[string]float64, of map[string]int) error {
 	for _, tag := range slices.Sorted(maps.Keys(floors)) {
 		if of[tag] > 0 {

@@ -1,6 +1,6 @@
-// Package plan checks all of a run before it costs time or money: the daemon that is started or
-// reached and the variables that it gets, the questions and documents, the models, and the earlier
-// result that the run is compared with. An Evaluation is the run on a healthy daemon.
+// Package plan checks a run completely before it costs time or money: the daemon and its
+// environment, the questions and documents, the models, and the earlier result to compare with. An
+// Evaluation is a run on a healthy daemon.
 package plan
 
 import (
@@ -16,23 +16,23 @@ import (
 	"evalctl/internal/redact"
 )
 
-// Targets finds targets and says how they are reached.
+// Targets finds targets and says how to reach them.
 type Targets struct {
 	target.Registry
 	// UserAgent is sent to daemons.
 	UserAgent string
-	// Environ is the environment of this process, NAME=VALUE, and Passed are the names of the variables
-	// that the user passes on to what is started.
+	// Environ is this process's environment as NAME=VALUE, and Passed names the variables that the
+	// user passes on to started processes.
 	Environ, Passed []string
-	// HomeOfUser has what is started use the home of the user.
+	// HomeOfUser makes started processes use the user's home.
 	HomeOfUser bool
-	// StartTimeout is how long what is started may take to be ready, 0 for the default.
+	// StartTimeout limits the time to start, 0 for the default.
 	StartTimeout time.Duration
-	// Secrets are replaced in what a target sends and writes.
+	// Secrets are redacted in a target's output.
 	Secrets []redact.Secret
 }
 
-// FindOne returns the target that given names. command and endpoint, if they are not empty, define it.
+// FindOne returns the target for given. command and endpoint, if not empty, define it.
 func (t Targets) FindOne(given, command, endpoint string) (d target.Definition, err error) {
 	switch _, _, defined := strings.Cut(given, "="); {
 	case defined && command+endpoint != "":
@@ -55,7 +55,7 @@ func (t Targets) FindOne(given, command, endpoint string) (d target.Definition, 
 	return d, nil
 }
 
-// assigned returns the value that a list of VARIABLE=VALUE gives a variable.
+// assigned returns the value of a variable in a list of VARIABLE=VALUE.
 func assigned(env []string, name string) (value string, set bool) {
 	for _, e := range slices.Backward(env) {
 		if v, ok := strings.CutPrefix(e, name+"="); ok {
@@ -65,7 +65,7 @@ func assigned(env []string, name string) (value string, set bool) {
 	return "", false
 }
 
-// Environment returns the environment of the target's daemon.
+// Environment returns a lookup in the environment of the target's daemon.
 func Environment(env func(string) string, d target.Definition) func(string) string {
 	if len(d.Profile.Env) == 0 {
 		return env
@@ -78,8 +78,8 @@ func Environment(env func(string) string, d target.Definition) func(string) stri
 	}
 }
 
-// Session returns how to start or reach the daemon of a target. A started daemon does not outlive
-// this process, and listens on port. The token is that of the target, or of all.
+// Session returns how to start or connect to a target's daemon. A started daemon does not outlive
+// this process, and listens on port. A token for the target takes precedence over the common one.
 func (t Targets) Session(d target.Definition, token string, port int) (config harness.SessionConfig, err error) {
 	if own := t.Env(target.Variable(d.Name, "TOKEN")); own != "" {
 		token = own
@@ -119,11 +119,10 @@ func (t Targets) Session(d target.Definition, token string, port int) (config ha
 	return config, nil
 }
 
-// ownCommand identifies this program's own daemon in results, because the program's file may be
-// anywhere.
+// ownCommand identifies this program's own daemon in results, because the program's path varies.
 var ownCommand = []string{"evalctl", "serve"}
 
-// described returns how the service of a target is used, nil for a daemon that speaks the protocol.
+// described returns how to use a target's service, nil for a daemon of the protocol.
 func (t Targets) described(d target.Definition) (*harness.Description, error) {
 	if !d.Mapped() {
 		return nil, nil

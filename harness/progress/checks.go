@@ -11,8 +11,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Checks reports the progress of a run of checks: as a bar on a terminal, otherwise as plain
-// lines.
+// Checks shows the progress of a run of checks: as a bar on a terminal, otherwise as plain lines.
 type Checks struct {
 	t     *terminal.Terminal
 	total int
@@ -42,7 +41,7 @@ func NewChecks(t *terminal.Terminal, total int) *Checks {
 	return p
 }
 
-// Add counts a result. It is called by one goroutine at a time.
+// Add counts a result. It must not be called concurrently.
 func (p *Checks) Add(r conformance.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

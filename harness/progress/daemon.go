@@ -23,7 +23,7 @@ func Daemon(t *terminal.Terminal, name string, s *harness.Session) {
 		s.Process().PID(), url, s.Process().HealthyIn().Milliseconds(), version, terminal.Line(s.LogPath()))
 }
 
-// mapped prints a service with a mapping.
+// mapped prints a mapped service.
 func mapped(t *terminal.Terminal, name string, s *harness.Session, m *result.MappedService) {
 	line := s.Service().URL() + "  " + m.Text()
 	if log := s.LogPath(); log != "" {

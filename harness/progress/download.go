@@ -11,7 +11,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Download shows a download: as a bar on a terminal, otherwise as a line now and then.
+// Download shows a download: as a bar on a terminal, otherwise as occasional lines.
 type Download struct {
 	t     *terminal.Terminal
 	bar   *progressbar.ProgressBar
@@ -31,7 +31,7 @@ func NewDownload(t *terminal.Terminal, url string) *Download {
 	return d
 }
 
-// Arrived shows how much has arrived. total is -1 if it is unknown.
+// Arrived shows the number of bytes received. total is -1 if unknown.
 func (d *Download) Arrived(done, total int64) {
 	switch {
 	case d.t.Quiet():
@@ -50,7 +50,7 @@ func (d *Download) Arrived(done, total int64) {
 	}
 }
 
-// Retrying says why a download pauses.
+// Retrying shows why a download pauses.
 func (d *Download) Retrying(err error, wait time.Duration) {
 	if d.bar != nil {
 		_ = d.bar.Clear()
@@ -65,7 +65,7 @@ func (d *Download) Done() {
 	}
 }
 
-// Downloaded says what was downloaded. verified reports that its SHA-256 was known. licence may be
+// Downloaded prints a finished download. verified is set if its SHA-256 was known. licence may be
 // empty.
 func Downloaded(t *terminal.Terminal, f download.File, verified bool, licence string) {
 	state := fmt.Sprintf("%s downloaded", figure.Bytes(f.Size))

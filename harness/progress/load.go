@@ -13,7 +13,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Load shows what a bench does: in a line that is drawn again, or as plain lines.
+// Load shows the progress of a bench: in a line that is redrawn, or as plain lines.
 type Load struct {
 	t    *terminal.Terminal
 	bar  *progressbar.ProgressBar
@@ -57,7 +57,7 @@ func NewLoad(t *terminal.Terminal) *Load {
 	return p
 }
 
-// Doing says what begins. live is nil without load.
+// Doing shows the step that begins. live is nil without load.
 func (p *Load) Doing(what string, live *load.Live) {
 	p.mu.Lock()
 	p.what, p.live, p.began = what, live, time.Now()
@@ -95,7 +95,7 @@ func (p *Load) draw() {
 	}
 }
 
-// Status describes load that has gone on for a while: rate, requests in flight, latencies, errors.
+// Status describes load after some time: rate, requests in flight, latencies, errors.
 func Status(live *load.Live, while time.Duration) string {
 	if live == nil || while <= 0 {
 		return ""

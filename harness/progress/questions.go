@@ -1,6 +1,5 @@
-// Package progress shows on a terminal how far something is that takes long: as a bar, or as plain
-// lines where lines cannot be redrawn. A quiet terminal shows nothing. Types are safe for concurrent
-// use.
+// Package progress shows the progress of long operations on a terminal: as a bar, or as plain lines
+// where lines cannot be redrawn. A quiet terminal shows nothing. Types are safe for concurrent use.
 package progress
 
 import (
@@ -25,10 +24,10 @@ const (
 	minBar   = 4
 	// barOverhead is the width of percentage, count and blanks, without the digits of the count.
 	barOverhead = 12
-	// recentAnswers is the number of latencies from which the live percentiles are computed.
+	// recentAnswers is the number of latencies used for the live percentiles.
 	recentAnswers  = 512
 	redrawInterval = 100 * time.Millisecond
-	// A bar is drawn again after liveInterval although no question has finished.
+	// A bar is redrawn after liveInterval even if no question has finished.
 	liveInterval = time.Second
 	// stallAge is the age from which the oldest question is named.
 	stallAge = 5 * time.Second
@@ -37,7 +36,7 @@ const (
 	maxLineInterval = 10 * time.Second
 )
 
-// Questions reports the progress of a run: as a bar on a terminal, otherwise as plain lines. Its
+// Questions shows the progress of a run: as a bar on a terminal, otherwise as plain lines. Its
 // fields may be read after Done.
 type Questions struct {
 	t       *terminal.Terminal
@@ -52,9 +51,9 @@ type Questions struct {
 	asked  int                  // in this process
 	open   map[string]time.Time // when the questions that wait for an answer were asked, by id
 	spent  llm.USD
-	// Unpriced is set if the price of the judge is not known.
+	// Unpriced is set if the price of the judge is unknown.
 	Unpriced bool
-	// more, if set, returns further parts of the status, the cost among them.
+	// more, if set, returns further parts of the status, including the cost.
 	more  func() []string
 	start time.Time
 	pace
@@ -63,11 +62,11 @@ type Questions struct {
 	Failed *result.Record // the first one in the dataset that ended with an error
 }
 
-// theme is what bars are drawn with.
+// theme is the theme of bars.
 var theme = progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""})
 
-// NewQuestions starts the display for a run of total questions. The first resumed records passed to add
-// were finished by an earlier process.
+// NewQuestions starts the display for a run of total questions. The first resumed records passed to
+// Recorded were finished by an earlier process.
 func NewQuestions(t *terminal.Terminal, total, resumed int) *Questions {
 	p := &Questions{
 		t: t, total: total, resumed: resumed, start: time.Now(), pace: pace{drawn: time.Now()}, open: map[string]time.Time{},
@@ -87,7 +86,7 @@ func NewQuestions(t *terminal.Terminal, total, resumed int) *Questions {
 	return p
 }
 
-// patience is how long nothing is drawn while no question finishes.
+// patience is the maximum time without drawing while no question finishes.
 func (p *Questions) patience() time.Duration {
 	if p.t.Live() {
 		return liveInterval
@@ -105,14 +104,14 @@ func (p *Questions) tick() {
 	}
 }
 
-// Resume counts one more question that was finished before this process.
+// Resume counts one more question finished before this process.
 func (p *Questions) Resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.resumed++
 }
 
-// Also adds what more returns to the status, which has the cost then.
+// Also adds the results of more to the status. They must include the cost.
 func (p *Questions) Also(more func() []string) {
 	p.mu.Lock() // it may be drawn already
 	defer p.mu.Unlock()
@@ -169,7 +168,7 @@ func (p *Questions) Recorded(r result.Record) {
 	}
 }
 
-// ring adds v, the value number n, to the last recentAnswers values.
+// ring adds v, value number n, to the last recentAnswers values.
 func ring(values []float64, n int, v float64) []float64 {
 	if len(values) < recentAnswers {
 		return append(values, v)
@@ -178,14 +177,14 @@ func ring(values []float64, n int, v float64) []float64 {
 	return values
 }
 
-// pace says when the next plain line is due.
+// pace decides when the next plain line is due.
 type pace struct {
 	drawn time.Time
 	tenth int
 }
 
-// due reports whether a plain line is due, and counts it: after each tenth of total, and if there
-// was none for a while.
+// due reports whether a plain line is due, and counts it. A line is due after each tenth of total,
+// and if there was none for a while.
 func (p *pace) due(done, total int) bool {
 	now, tenth := time.Now(), done*10/total
 	since := now.Sub(p.drawn)
@@ -213,7 +212,7 @@ func (p *Questions) draw() {
 	}
 }
 
-// description returns the status, shortened to fit on one line, because a line that wraps cannot be
+// description returns the status, shortened to fit on one line, because a wrapped line cannot be
 // redrawn in place. The bar is shortened first, then blanks and words.
 func (p *Questions) description() string {
 	room := p.t.Columns() - barOverhead - 2*len(strconv.Itoa(p.total))
@@ -259,7 +258,7 @@ func (p *Questions) status(first string) []string {
 	return s
 }
 
-// Aside prints something above the bar.
+// Aside prints above the bar.
 func (p *Questions) Aside(write func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

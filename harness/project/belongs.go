@@ -8,11 +8,11 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Belongs says which flags a flag of a file belongs to: it is about their values in the file. If
-// the command line or the environment has another value of one of these, the file's value of the
-// flag is not used, and that of the program is.
+// Belongs lists, for a flag, the flags that it belongs to: its value in the file only makes sense
+// with their values in the file. If the command line or the environment overrides one of these, the
+// file's value is ignored and the default is used.
 var Belongs = map[string][]string{
-	// What is in a dataset, or was measured with it.
+	// Contents of a dataset, or figures measured with it.
 	"baseline":        {"dataset"},
 	"brain-tag":       {"dataset"},
 	"cluster":         {"dataset"},
@@ -28,7 +28,7 @@ var Belongs = map[string][]string{
 	"option-seed":     {"dataset"},
 	"tags":            {"dataset"},
 
-	// How a daemon is reached, and what it may get.
+	// How to connect to a daemon, and what to send.
 	"daemon-cmd":       {"target"},
 	"daemon-env":       {"target", "daemon-cmd"},
 	"start-timeout":    {"target", "daemon-cmd"},
@@ -38,7 +38,7 @@ var Belongs = map[string][]string{
 	"unmetered-daemon": {"target", "endpoint"},
 	"use-brain":        {"target", "endpoint"},
 
-	// How a scorer or a judge is used.
+	// Options of a scorer or a judge.
 	"exact-case":     {"scorer"},
 	"judge-panel":    {"scorer"},
 	"judge-prompts":  {"scorer"},
@@ -56,21 +56,21 @@ var Belongs = map[string][]string{
 	"seed":         {"shuffle"},
 }
 
-// Orphan is a setting that is not used, because it belongs to a flag with another value.
+// Orphan is a setting that is ignored because a flag that it belongs to was overridden.
 type Orphan struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
-	// Owner is the flag that the setting belongs to.
+	// Owner is the overridden flag.
 	Owner string `json:"belongs_to"`
 }
 
-// Text says why the setting is not used.
+// Text says why the setting is ignored.
 func (o *Orphan) Text() string {
 	return fmt.Sprintf("%s:%d belongs to the file's --%s", o.File, o.Line, o.Owner)
 }
 
-// find returns the setting of a flag of a command, nil if no file sets it. unused is set instead if
-// the file's setting is not used.
+// find returns the setting for a flag of a command, nil if the file has none. If the file's setting
+// is ignored, unused is set instead.
 func (r *Resolver) find(k *kong.Context, command *kong.Node, f *kong.Flag) (s *Setting, unused *Orphan) {
 	if r.File == nil || r.resumed {
 		return nil, nil
@@ -87,7 +87,8 @@ func (r *Resolver) find(k *kong.Context, command *kong.Node, f *kong.Flag) (s *S
 	return s, nil
 }
 
-// overridden reports whether a flag that the file sets has another value.
+// overridden reports whether a flag in the file has another value on the command line or in the
+// environment.
 func (r *Resolver) overridden(k *kong.Context, command *kong.Node, f *kong.Flag) bool {
 	s, unused := r.find(k, command, f)
 	if s == nil {
@@ -103,7 +104,7 @@ func (r *Resolver) overridden(k *kong.Context, command *kong.Node, f *kong.Flag)
 	return err != nil || fmt.Sprint(inFile) != fmt.Sprint(Text(reflect.ValueOf(k.FlagValue(f))))
 }
 
-// Unused returns the settings that the command does not use, by flag, in the order of the help.
+// Unused returns the ignored settings of the command, by flag, in the order of the help.
 func (r *Resolver) Unused(k *kong.Context) (flags []string, settings []*Orphan) {
 	command := k.Selected()
 	if command == nil || !slices.Contains(Commands, command.Name) {

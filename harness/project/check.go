@@ -14,14 +14,14 @@ import (
 	"evalctl/internal/spelling"
 )
 
-// named reports whether key is the name of a flag, or one that it had. In defaults, a name is that
-// of the flags that have it now, if any has.
+// named reports whether key is the name or a former name of a flag. In defaults, a former name that
+// another flag has now means that other flag.
 func (p *File) named(section string, f *kong.Flag, key string) bool {
 	return f.Name == key || slices.Contains(f.Aliases, key) && (section != Defaults || !p.names[key])
 }
 
-// Check returns an error for the first section, setting or value that the flags of the commands do not
-// have. forbidden has reasons, by the names of the flags that a file must not set.
+// Check returns an error for the first unknown section, unknown setting or invalid value. forbidden
+// has reasons by the names of flags that a file must not set.
 func (p *File) Check(commands map[string][]*kong.Flag, forbidden map[string]string) error {
 	p.names = map[string]bool{}
 	for _, flags := range commands {
@@ -48,7 +48,8 @@ func (p *File) Check(commands map[string][]*kong.Flag, forbidden map[string]stri
 	return nil
 }
 
-// checkSetting checks a setting of one command, or one of defaults for each command that has it.
+// checkSetting checks a setting of one command, or a setting of defaults for each command that has
+// the flag.
 func (p *File) checkSetting(section string, s Setting, commands map[string][]*kong.Flag) error {
 	found, names := false, []string(nil)
 	for _, name := range slices.Sorted(maps.Keys(commands)) {
@@ -72,7 +73,7 @@ func (p *File) checkSetting(section string, s Setting, commands map[string][]*ko
 	return p.Errorf(s.Line, "unknown key %q in %s%s; the keys are the flags of the command without --", s.Key, section, nearest(s.Key, names))
 }
 
-// Find returns the setting of a flag of a command, nil if the file has none.
+// Find returns the setting for a flag of a command, nil if the file has none.
 func (p *File) Find(command string, f *kong.Flag) *Setting {
 	for _, section := range []string{command, Defaults} {
 		for _, s := range p.Sections[section] {
@@ -84,9 +85,8 @@ func (p *File) Find(command string, f *kong.Flag) *Setting {
 	return nil
 }
 
-// Value returns a setting as a string, or for a flag that may be repeated as a []any of strings or
-// ints, with paths relative to the current directory. The error names the line if it is no value of
-// the flag.
+// Value returns a setting as a string, or for a repeatable flag as a []any of strings or ints.
+// Paths are relative to the current directory. An error for an invalid value names the line.
 func (p *File) Value(f *kong.Flag, s Setting) (any, error) {
 	values, repeated := slices.Clone(s.Values), isList(f)
 	if !s.List && repeated && f.Tag.Sep != -1 {
@@ -119,7 +119,7 @@ func (p *File) Value(f *kong.Flag, s Setting) (any, error) {
 	return value, nil
 }
 
-// list returns the values of a flag that may be repeated.
+// list returns the values of a repeatable flag.
 func (p *File) list(f *kong.Flag, s Setting, values []string) ([]any, error) {
 	out := make([]any, len(values))
 	for i, v := range values {
@@ -135,7 +135,8 @@ func (p *File) list(f *kong.Flag, s Setting, values []string) ([]any, error) {
 	return out, nil
 }
 
-// Rebased returns a value of a flag with its path relative to the current directory.
+// Rebased returns the value of a flag. If it contains a path, the path is made relative to the
+// current directory.
 func (p *File) Rebased(f *kong.Flag, value string) string {
 	switch {
 	case f.Name == "ids" && strings.HasPrefix(value, "@"):
@@ -148,7 +149,7 @@ func (p *File) Rebased(f *kong.Flag, value string) string {
 	return value
 }
 
-// nearest returns a suggestion of the name that is most like key, "" if none is.
+// nearest suggests the name most similar to key, "" for none.
 func nearest(key string, names []string) string {
 	if best := spelling.Nearest(key, names); best != "" {
 		return fmt.Sprintf(": did you mean %q?", best)

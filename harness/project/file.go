@@ -1,5 +1,5 @@
-// Package project reads the project file, evalctl.yaml: the flags of commands and the targets of a
-// repository.
+// Package project reads the project file, evalctl.yaml, which has flags of commands and the targets
+// of a repository.
 package project
 
 import (
@@ -17,20 +17,21 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// Name is the name of the project file in the current directory.
+// Name is the name of the project file.
 const Name = "evalctl.yaml"
 
-// maxSize is the largest project file that is read, in bytes.
+// maxSize limits a project file, in bytes.
 const maxSize = 1 << 20
 
-// The sections of a project file besides those of commands.
+// The sections of a project file that are not commands.
 const (
 	Defaults    = "defaults"
 	Targets     = "targets"
 	sectionSDKs = "sdks" // its name in an older version
 )
 
-// Setting is a value of a project file, as text of a command line. A list has several values.
+// Setting is a setting of a project file. Values are written as on a command line; a list has
+// several.
 type Setting struct {
 	Key    string
 	Values []string
@@ -39,7 +40,7 @@ type Setting struct {
 	Line   int
 }
 
-// File is a parsed project file. Whether its settings are those of flags is not checked.
+// File is a parsed project file. Use Check to check its settings against the flags of commands.
 type File struct {
 	Path     string
 	Sections map[string][]Setting // by command, and Defaults
@@ -49,7 +50,7 @@ type File struct {
 	names map[string]bool // of the flags of all commands, once they are checked
 }
 
-// Read reads a project file. An error names the file and the line.
+// Read reads a project file. Errors name the file and the line.
 func Read(path string) (*File, error) {
 	data, err := inputfile.ReadText(path, maxSize)
 	if errors.Is(err, inputfile.ErrTooLarge) {
@@ -95,7 +96,7 @@ func (p *File) Errorf(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", p.Path, line, fmt.Errorf(format, args...))
 }
 
-// members calls each for the members of a mapping. A value that is left out is an empty mapping.
+// members calls each for the members of a mapping. A null value counts as an empty mapping.
 func (p *File) members(n *yaml.Node, what string, each func(key string, keyNode, value *yaml.Node) error) error {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
 		return nil
@@ -166,8 +167,8 @@ func (p *File) scalar(key string, n *yaml.Node) (string, error) {
 	return n.Value, nil
 }
 
-// define reads the definitions of targets, see target.Registry. sdks of an older version have a
-// mapping with the key cmd instead.
+// define reads definitions of targets, see target.Registry. The sdks of an older version may be
+// mappings with the key cmd.
 func (p *File) define(section string, n *yaml.Node) error {
 	return p.members(n, section, func(name string, at, value *yaml.Node) error {
 		if section == sectionSDKs && value.Kind == yaml.MappingNode && len(value.Content) == 2 && value.Content[0].Value == "cmd" {
@@ -193,7 +194,7 @@ func (p *File) define(section string, n *yaml.Node) error {
 
 func noVariables(string) string { return "" }
 
-// Rebase returns a path of the file relative to the current directory.
+// Rebase makes a path in the file relative to the current directory.
 func (p *File) Rebase(path string) string {
 	dir := filepath.Dir(p.Path)
 	if dir == "." || path == "" || filepath.IsAbs(path) {

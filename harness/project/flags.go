@@ -16,7 +16,7 @@ var Commands = []string{"run", "replay", "run sweep", "compare", "conformance", 
 // Section returns the name of a command's section in a file: its last word.
 func Section(command string) string { return command[strings.LastIndexByte(command, ' ')+1:] }
 
-// Forbidden are the flags that a file must not set, with the reasons.
+// Forbidden lists flags that a file must not set, with the reasons.
 var Forbidden = map[string]string{
 	"resume":       "it names one run: give it on the command line",
 	"retry-errors": "it belongs to --resume: give both on the command line",
@@ -35,11 +35,11 @@ func FlagsOf(grammar *kong.Node) map[string][]*kong.Flag {
 	return commands
 }
 
-// isList reports whether a flag may be repeated.
+// isList reports whether a flag is repeatable.
 func isList(f *kong.Flag) bool { return f.Target.Kind() == reflect.Slice }
 
-// allows returns an error for a text that is none of the values of a flag, if these are listed. A
-// type with a method Allows(string) error says itself which values it has.
+// allows returns an error for a text outside the listed values of a flag. A type with a method
+// Allows(string) error checks its values itself.
 func allows(f *kong.Flag, value string) error {
 	if f.Enum != "" && !f.EnumMap()[value] {
 		return fmt.Errorf("must be one of %s", strings.Join(f.EnumSlice(), ", "))
@@ -50,7 +50,7 @@ func allows(f *kong.Flag, value string) error {
 	return nil
 }
 
-// decode returns an error for a value of File.Value that is not of the flag's type.
+// decode returns an error if a value of File.Value does not have the flag's type.
 func decode(f *kong.Flag, value any) error {
 	scan := kong.Scan().PushTyped(value, kong.FlagValueToken)
 	return f.Mapper.Decode(&kong.DecodeContext{Value: f.Value, Scan: scan}, reflect.New(f.Target.Type()).Elem())
@@ -72,8 +72,8 @@ func CheckTyped(k *kong.Context, except ...string) error {
 	return nil
 }
 
-// Text returns a flag's value as on a command line: a string, a []string for a flag that may be
-// repeated, or nil for a flag without a value.
+// Text returns a flag's value as written on a command line: a string, a []string for a repeatable
+// flag, or nil for an unset flag.
 func Text(v reflect.Value) any {
 	switch v.Kind() {
 	case reflect.Pointer:

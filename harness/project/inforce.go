@@ -9,7 +9,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Where the value of a flag comes from.
+// The sources of a flag's value.
 const (
 	FromFlag        = "flag"
 	FromEnvironment = "env"
@@ -20,20 +20,20 @@ const (
 // masked replaces secrets.
 const masked = "****"
 
-// InForce is a flag with its value. A flag that may be repeated has a list.
+// InForce is a flag with its value. A repeatable flag has a list.
 type InForce struct {
 	Flag  string `json:"flag"`
 	Value any    `json:"value"`
 	From  string `json:"from"`
-	// Variable is set if From is env, File and Line if it is file.
+	// Variable is set if From is env, File and Line if From is file.
 	Variable string `json:"variable,omitempty"`
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
-	// Unused is the file's setting that is not used, nil for none. From is default then.
+	// Unused is the ignored setting of the file, nil for none. From is then default.
 	Unused *Orphan `json:"unused,omitempty"`
 }
 
-// Masked returns the value of a flag, or masked for one that is a secret or contains one.
+// Masked returns the value of a flag, or masked if it is or contains a secret.
 func Masked(flag string, value any) any {
 	if SecretKey.MatchString(flag) && value != nil && value != "" {
 		return masked
@@ -44,7 +44,7 @@ func Masked(flag string, value any) any {
 	return value
 }
 
-// Text returns the value as on a command line.
+// Text returns the value as written on a command line.
 func (f InForce) Text() string {
 	switch v := f.Value.(type) {
 	case nil:
@@ -57,7 +57,7 @@ func (f InForce) Text() string {
 	return fmt.Sprint(f.Value)
 }
 
-// Source returns where the value comes from: $VARIABLE, FILE:LINE, flag or default.
+// Source returns the source of the value: $VARIABLE, FILE:LINE, flag or default.
 func (f InForce) Source() string {
 	switch f.From {
 	case FromEnvironment:
@@ -71,8 +71,8 @@ func (f InForce) Source() string {
 	return f.From
 }
 
-// Table returns the flags of a command with their values and sources, for people. file is the project
-// file, empty for none.
+// Table formats the flags of a command with their values and sources as a table. file is the
+// project file, empty for none.
 func Table(command, file string, flags []InForce) string {
 	rows := [][]string{{"flag", "value", "from"}}
 	for _, f := range flags {

@@ -11,7 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// NotKept are the flags that are not kept, with the reasons.
+// NotKept lists flags that are not kept, with the reasons.
 var NotKept = map[string]string{
 	"token":      "it is a secret",
 	"output":     "the journal or ledger is in that directory",
@@ -27,21 +27,21 @@ var NotKept = map[string]string{
 	"estimate": "nothing is begun with it",
 }
 
-// KeptFlags is embedded in a command whose flags are kept in a journal or ledger, so that it can be
-// resumed with --resume alone.
+// KeptFlags is embedded in commands whose flags are kept in a journal or ledger, so that --resume
+// alone resumes them.
 type KeptFlags struct {
 	flags []*kong.Flag // of the command
 	given map[string]bool
 	typed map[string]bool
 }
 
-// Given reports whether the command line, a file, a journal or a ledger gives a flag.
+// Given reports whether the command line, a file, a journal or a ledger sets a flag.
 func (c *KeptFlags) Given(name string) bool { return c.given[name] }
 
-// Typed reports whether the command line gives a flag.
+// Typed reports whether the command line sets a flag.
 func (c *KeptFlags) Typed(name string) bool { return c.typed[name] }
 
-// AfterApply records which flags were given. kong calls it.
+// AfterApply is a hook of kong. It records which flags were set.
 func (c *KeptFlags) AfterApply(k *kong.Context) error {
 	c.flags, c.given, c.typed = k.Selected().Flags, map[string]bool{}, map[string]bool{}
 	for _, step := range k.Path {
@@ -53,10 +53,10 @@ func (c *KeptFlags) AfterApply(k *kong.Context) error {
 	return nil
 }
 
-// Keep returns the values of all flags but those of NotKept, for Reopened. They are written as on
-// a command line. A value from the environment is left out, because a resume reads the environment
-// again. paths are the flags whose value is a path, with the value: they are made absolute, so that
-// a run can be resumed in any directory.
+// Keep returns the values of all flags but NotKept, as written on a command line, for Reopened.
+// Values from the environment are left out, because a resume reads the environment again. paths
+// maps flags to the paths that are their values; they are made absolute, so that a run can be
+// resumed in any directory.
 func (c *KeptFlags) Keep(paths map[string]string) (map[string]any, error) {
 	options := map[string]any{}
 	for _, f := range c.flags {
@@ -82,7 +82,7 @@ func (c *KeptFlags) Keep(paths map[string]string) (map[string]any, error) {
 	return options, nil
 }
 
-// Reopened returns a resolver for the flags of a command that KeptFlags.Keep has returned.
+// Reopened returns a resolver for flags returned by KeptFlags.Keep.
 func Reopened(command string, options map[string]any) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, parent *kong.Path, f *kong.Flag) (any, error) {
 		if parent.Command == nil || parent.Command.Name != command {
@@ -98,8 +98,8 @@ func Reopened(command string, options map[string]any) kong.Resolver {
 	})
 }
 
-// Files yields the flags of the command that name files, as their placeholders or a value with an @
-// show, with the files.
+// Files yields the flags of the command that name files, with the file names. Such flags are
+// recognized by their placeholders or by a value with @.
 func (c *KeptFlags) Files() iter.Seq2[string, string] {
 	return func(yield func(flag, path string) bool) {
 		for _, f := range c.flags {
@@ -119,7 +119,7 @@ func (c *KeptFlags) Files() iter.Seq2[string, string] {
 	}
 }
 
-// KeptJSON returns the values of Keep as a journal or ledger has them.
+// KeptJSON encodes the values of Keep for a journal or ledger.
 func KeptJSON(options map[string]any, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

@@ -9,23 +9,23 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// NoFile is the value of --config that reads no file.
+// NoFile is the value of --config that disables the project file.
 const NoFile = "none"
 
-// targetCommands is the group of commands that take the targets of a file, and none of its flags.
+// targetCommands is the group of commands that use only the targets of a file.
 const targetCommands = "target"
 
-// Resolver sets flags from the project file: a flag of the command line wins, then the environment,
-// then the file, first its section of the command, then defaults. It looks for the file when it is
-// asked for the first flag. It implements kong.Resolver.
+// Resolver sets flags from the project file. The command line has precedence over the environment,
+// the environment over the file, and the file's section of a command over defaults. The file is
+// loaded when the first flag is resolved. It implements kong.Resolver.
 type Resolver struct {
 	// Grammar returns the grammar of Commands.
 	Grammar func() *kong.Node
-	// Set reports whether a variable of the environment is set, also to nothing.
+	// Set reports whether an environment variable is set, possibly to "".
 	Set func(variable string) bool
 
-	// File is nil without one. Err is what is wrong with it: Resolve does not return it, because kong
-	// would blame a flag.
+	// File is nil without a project file. Err is the error of an invalid one. Resolve does not
+	// return Err, because kong would blame a flag.
 	File *File
 	Err  error
 
@@ -60,7 +60,7 @@ func (r *Resolver) Resolve(k *kong.Context, parent *kong.Path, f *kong.Flag) (an
 	return r.File.Value(f, *s)
 }
 
-// load looks for the file and checks all of it.
+// load finds and checks the file.
 func (r *Resolver) load(k *kong.Context) (err error) {
 	path := Name
 	for _, step := range k.Path {
@@ -100,7 +100,7 @@ func (r *Resolver) InUse() string {
 	return ""
 }
 
-// Targets returns the targets that the file defines, by name.
+// Targets returns the targets defined by the file, by name.
 func (r *Resolver) Targets() map[string]string {
 	if r.File == nil {
 		return nil
@@ -108,7 +108,7 @@ func (r *Resolver) Targets() map[string]string {
 	return r.File.Targets
 }
 
-// InForce returns the flags of a command line whose values have been set, in the order of the help.
+// InForce returns the flags of a parsed command line in the order of the help.
 func (r *Resolver) InForce(k *kong.Context) (flags []InForce) {
 	given := map[*kong.Flag]bool{}
 	for _, step := range k.Path {

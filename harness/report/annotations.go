@@ -14,20 +14,20 @@ import (
 	"evalctl/internal/printable"
 )
 
-// maxAnnotations is the number of annotations that GitHub shows of a step.
+// maxAnnotations is the maximum number of annotations that GitHub shows for a step.
 const maxAnnotations = 10
 
-// annotation is an error, at a place in a file or at none.
+// annotation is an error, optionally with a place in a file.
 type annotation struct {
 	file           string // empty for none
 	line           int    // from 1, 0 for none
 	title, message string
 }
 
-// Annotations writes what did not pass as commands of GitHub's workflows, at most 10, each on one
-// line. Questions without a verdict come before those that failed. If there are more, the last
-// line says how many. The place of a question is its line in the dataset, whose path is relative to
-// root if it is a file in that folder. The error is that of w.
+// Annotations writes everything that did not pass as workflow commands of GitHub, at most 10, one
+// per line. Questions without a verdict come before failed ones. If there are more, the last line
+// says how many. The place of a question is its line in the dataset. The path is relative to root
+// if the dataset is in that folder. Annotations returns the error of w.
 func Annotations(w io.Writer, d Document, root string) error {
 	all := d.annotations()
 	shown := all
@@ -53,15 +53,14 @@ func Annotations(w io.Writer, d Document, root string) error {
 	return err
 }
 
-// showable reports whether a path can be part of a command: on a terminal, and as the path of a
-// file that exists.
+// showable reports whether a path can be part of a command: it is printable and valid UTF-8.
 func showable(path string) bool {
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
 	return path != "" && utf8.ValidString(path) && !strings.ContainsFunc(path, unprintable)
 }
 
-// relative returns the path of a file in root relative to it, with slashes, and any other path as
-// it is.
+// relative returns the path of a file in root relative to root, with slashes. Other paths are
+// unchanged.
 func relative(root, path string) string {
 	whole, err := filepath.Abs(path)
 	if err != nil {
@@ -83,8 +82,8 @@ func escapeProperty(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }
 
-// annotations returns the verdicts that are neither pass nor measured, the questions without a
-// verdict, and then those that failed.
+// annotations returns the verdicts other than pass and measured, then the questions without a
+// verdict, then the failed ones.
 func (a Arms) annotations() []annotation {
 	var verdicts, lost, failures []annotation
 	for _, arm := range a {
@@ -109,7 +108,7 @@ func (a Arms) annotations() []annotation {
 	return slices.Concat(verdicts, lost, failures)
 }
 
-// annotation returns that of a question that did not pass.
+// annotation returns the annotation for a question that did not pass.
 func (a *Arm) annotation(r *result.Record) annotation {
 	c := a.question(r)
 	message := c.message

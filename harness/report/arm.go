@@ -9,10 +9,10 @@ import (
 	"evalctl/internal/figure"
 )
 
-// failuresAt is where a report has what did not pass.
+// failuresAt is the index of the failures in a report.
 const failuresAt = 1
 
-// report returns the verdict on an arm, its figures, and what did not pass.
+// report returns the verdict on an arm, its figures, and its failures.
 func (a *Arm) report() *form.Report {
 	r := &form.Report{Verdict: a.verdict()}
 	if a.Run == nil {
@@ -90,7 +90,7 @@ func (a *Arm) headline(word string) form.Text {
 	return form.F("%s: %s, %s", word, passed, g.FloorName())
 }
 
-// about says in a line what was measured.
+// about describes the measurement in one line.
 func (run *Run) about() form.Text {
 	id := run.Result.Identity
 	parts := []form.Text{form.F("dataset %s", short(id.Dataset.SHA256)), form.F("scenario %s", form.Name(id.Scenario)), form.F("scorer %s", form.Name(id.ScoredBy()))}
@@ -100,7 +100,7 @@ func (run *Run) about() form.Text {
 	return form.Join("  ", append(parts, form.F("%s", moment(run.Result.StartedAt)))...)
 }
 
-// warnings are what makes the figures less than a result over the whole dataset.
+// warnings are the reasons why the figures are less than a result over the whole dataset.
 func (run *Run) warnings() (out []form.Text) {
 	res := &run.Result
 	for _, s := range res.Suspect {
@@ -124,7 +124,7 @@ func (run *Run) warnings() (out []form.Text) {
 	return out
 }
 
-// suspicions are the first lines of a terminal: why the result may say nothing, or little.
+// suspicions are the first lines on a terminal: reasons why the result may say little or nothing.
 func (run *Run) suspicions() form.Section {
 	s := form.Section{ID: "suspect", Title: "Suspect"}
 	for _, one := range run.Result.Suspect {
@@ -142,7 +142,8 @@ func (run *Run) scored() bool {
 	return run.Result.Stopped == "" && g != nil && g.Verdict.Scores()
 }
 
-// ifScored are all forms for a score. The summary of a job does not show a rate that is none.
+// ifScored returns the forms for a score. The summary of a job does not show a rate that is not a
+// score.
 func (run *Run) ifScored() form.Forms {
 	if run.scored() {
 		return form.Everywhere
@@ -150,7 +151,7 @@ func (run *Run) ifScored() form.Forms {
 	return form.Everywhere &^ form.Markdown
 }
 
-// ran says what was measured.
+// ran describes the measurement.
 func (a *Arm) ran() form.Section {
 	res, id := &a.Run.Result, &a.Run.Result.Identity
 	s := form.Section{ID: "ran", Title: "What ran", Folded: true}
@@ -192,7 +193,7 @@ func (a *Arm) ran() form.Section {
 	return s
 }
 
-// benchmark adds what was asked of a benchmark, and of whom.
+// benchmark adds the benchmark, its sample, and the daemon or reader.
 func (run *Run) benchmark(s *form.Section) {
 	r := run.Result.Replay
 	page := func(name, format string, args ...any) { s.FactIn(form.Pages, name, format, args...) }
@@ -234,7 +235,7 @@ func (run *Run) benchmark(s *form.Section) {
 	}
 }
 
-// unlessReplay are all forms for a run: the report of a replay is longer on a terminal.
+// unlessReplay returns the forms for a run: on a terminal, the report of a replay is longer.
 func (run *Run) unlessReplay() form.Forms {
 	if run.Result.Replay == nil {
 		return form.Everywhere
@@ -242,7 +243,7 @@ func (run *Run) unlessReplay() form.Forms {
 	return form.Pages
 }
 
-// modes returns how many questions ran with each mode, fusion and model.
+// modes lists how many questions ran with each mode, fusion and model.
 func (run *Run) modes() (out []form.Text) {
 	res := &run.Result
 	add := func(what string, counts map[string]int) {
@@ -259,7 +260,7 @@ func (run *Run) modes() (out []form.Text) {
 	return out
 }
 
-// words returns the texts that are not empty.
+// words joins the non-empty texts.
 func words(texts ...string) form.Text {
 	var list []form.Name
 	for _, t := range texts {

@@ -8,7 +8,7 @@ import (
 	"evalctl/internal/figure"
 )
 
-// Audit is what an audit found.
+// Audit is the document of an audit.
 type Audit struct{ *audit.Audit }
 
 func (Audit) suites() []suite           { return nil }
@@ -41,7 +41,7 @@ func (a Audit) reports() []*form.Report {
 	return []*form.Report{r}
 }
 
-// files lists what was audited, so that others find the same files.
+// files lists the audited files, so that others can find them.
 func (a Audit) files() form.Section {
 	s := form.Section{ID: "files", Title: "Files"}
 	t := form.NewTable(form.F("%s", figure.Count(len(a.Subjects), "file")), "file", ">answers", ">judged", ">passed", ">rate", "|sources", "|judge")
@@ -80,7 +80,7 @@ func givenJudge(s audit.Subject) form.Text {
 	return form.F("not named")
 }
 
-// finding is the section of a claim.
+// finding returns the section of a claim.
 func finding(f *audit.Finding) form.Section {
 	s := form.Section{ID: f.Name, Title: fmt.Sprintf("%d. %s", f.Number, f.Claim)}
 	s.Show(form.Terminal, form.Gap{})

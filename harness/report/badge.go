@@ -10,8 +10,8 @@ import (
 	"evalctl/internal/svg"
 )
 
-// Badge writes a picture for the page of a project: what was measured, and the rate with the number
-// of questions. A result that is not a score has no rate.
+// Badge writes an image for a project page: the measurement, and the rate with the number of
+// questions. A result that is not a score has no rate.
 func Badge(w io.Writer, d Document) error {
 	run, ok := d.(*Run)
 	if !ok {
@@ -22,7 +22,7 @@ func Badge(w io.Writer, d Document) error {
 	return err
 }
 
-// badge returns what a badge says.
+// badge returns the parts of a badge.
 func (run *Run) badge() (label, value string, tone svg.Tone) {
 	res := &run.Result
 	label = "memory " + res.Identity.ScoredBy()

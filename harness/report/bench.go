@@ -11,17 +11,17 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Bench is what a bench measured.
+// Bench is the document of a bench.
 type Bench struct {
 	File *record.File
-	// Path is that of the result file.
+	// Path is the path of the result file.
 	Path string
 }
 
 // NewBench returns the document of a bench.
 func NewBench(f *record.File, path string) Bench { return Bench{f, path} }
 
-// failed returns the sentences of what does not hold.
+// failed returns the requirements that are not met.
 func (b Bench) failed() (out []record.Verdict) {
 	for _, v := range b.File.Verdicts {
 		if !v.Held {
@@ -31,8 +31,8 @@ func (b Bench) failed() (out []record.Verdict) {
 	return out
 }
 
-// suites returns a case for everything that was required, and one for the bench itself, which is an
-// error if it was stopped.
+// suites returns a case for each requirement, and one for the bench itself, which is an error if it
+// was stopped.
 func (b Bench) suites() []suite {
 	f := b.File
 	s := suite{name: "bench." + f.SDK, started: f.StartedAt, ms: float64(f.FinishedAt.Sub(f.StartedAt).Milliseconds())}
@@ -78,7 +78,7 @@ func name(f *record.File, v record.Verdict) string {
 	return text
 }
 
-// reports returns the tables, and last on a terminal what was required.
+// reports returns the tables and the requirements, which come last on a terminal.
 func (b Bench) reports() []*form.Report {
 	f := b.File
 	r := &form.Report{Verdict: b.verdict(), Tool: toolOf(f.Tool)}
@@ -114,7 +114,7 @@ func (b Bench) reports() []*form.Report {
 	return []*form.Report{r}
 }
 
-// required lists what was required, first what does not hold. Pages fold what holds.
+// required lists the requirements, the missed ones first. Pages fold the others.
 func (b Bench) required() form.Section {
 	s := form.Section{ID: "required", Title: "Required", Place: form.Last}
 	missed, held := form.NewTable(form.F("Required"), "", "what"), form.NewTable(form.F("Required"), "", "what")
@@ -139,7 +139,7 @@ func (b Bench) required() form.Section {
 	return s
 }
 
-// verdict says whether what was required holds.
+// verdict says whether the requirements are met.
 func (b Bench) verdict() form.Verdict {
 	f := b.File
 	v := form.Verdict{Tone: form.None, Mark: "≡", Word: "Measured", Title: form.F("bench of %s", form.Name(f.SDK)),
@@ -181,8 +181,8 @@ func (b Bench) closing() form.Section {
 	return s
 }
 
-// headline returns the figure that decides: the highest rate that the first target kept, or else the
-// 99th percentile of its last summary.
+// headline returns the main figure: the highest rate that the first target kept, or else the 99th
+// percentile of its last summary.
 func (b Bench) headline() (value, of string) {
 	f := b.File
 	for _, l := range f.Limits {
@@ -199,7 +199,7 @@ func (b Bench) headline() (value, of string) {
 	return "", ""
 }
 
-// annotations returns what does not hold.
+// annotations returns the missed requirements.
 func (b Bench) annotations() []annotation {
 	var out []annotation
 	if b.File.Stopped != "" {

@@ -12,7 +12,7 @@ import (
 	"evalctl/internal/svg"
 )
 
-// charts adds the drawings of a bench to the section with a title.
+// charts adds the charts of a bench to the section with a title.
 func (b Bench) charts(s *form.Section) {
 	switch s.Title {
 	case "Latency":
@@ -28,7 +28,7 @@ func (b Bench) charts(s *form.Section) {
 	}
 }
 
-// draw adds a chart that has points.
+// draw adds a chart if it has points.
 func draw(s *form.Section, chart svg.XY, caption string) {
 	drawn := chart.Draw()
 	if drawn != "" {
@@ -36,7 +36,7 @@ func draw(s *form.Section, chart svg.XY, caption string) {
 	}
 }
 
-// limitsOf returns the objectives about one of some quantiles as lines of a chart.
+// limitsOf returns the objectives for the given quantiles as lines of a chart.
 func limitsOf(objectives string, ofX bool, figures ...string) (out []svg.Limit) {
 	parsed, err := record.ParseObjectives(objectives)
 	if err != nil {
@@ -56,7 +56,7 @@ func (b Bench) named(target int) string {
 	return form.F("%s", form.Name(b.File.Targets[target].Name)).String()
 }
 
-// place is a point without an interval.
+// place returns a point without an interval.
 func place(x, y float64) svg.Place { return svg.Place{X: x, Y: y, Low: math.NaN(), High: math.NaN()} }
 
 // distribution draws the latencies of each target at the last stage and the largest size.
@@ -83,7 +83,7 @@ func (b Bench) distribution() svg.XY {
 
 func percent(v float64) string { return fmt.Sprintf("%.0f%%", 100*v) }
 
-// course draws the latencies of the blocks in time.
+// course draws the latencies of the blocks over time.
 func (b Bench) course() svg.XY {
 	f := b.File
 	c := svg.XY{Title: "Latency in the course of the bench; the table has the percentiles",
@@ -133,7 +133,7 @@ func (b Bench) stages() svg.XY {
 	return c
 }
 
-// knee draws the rates that were tried, with the highest that was kept.
+// knee draws the rates that were tried, with the highest one that was kept.
 func (b Bench) knee() svg.XY {
 	f := b.File
 	c := throughput(f.Plan.Search)
@@ -156,7 +156,7 @@ func (b Bench) knee() svg.XY {
 	return c
 }
 
-// throughput is a chart of the 99th percentile against the rate.
+// throughput returns a chart of the 99th percentile against the rate.
 func throughput(objectives string) svg.XY {
 	return svg.XY{Title: "99th percentile of the latency against the rate; the table has the values",
 		X:      svg.Dimension{Name: "requests a second", Zero: true, Format: func(v float64) string { return fmt.Sprintf("%.4g", v) }},
@@ -164,7 +164,7 @@ func throughput(objectives string) svg.XY {
 		Limits: limitsOf(objectives, false, "p99")}
 }
 
-// rateAndP99 returns the point of an operation, none if its percentile is not known.
+// rateAndP99 returns the point of an operation, none if its percentile is unknown.
 func rateAndP99(o record.OpFigures) []svg.Place {
 	if o.Latency == nil || o.Latency.P99 == nil || o.Rate == nil {
 		return nil

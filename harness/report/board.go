@@ -17,7 +17,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Board has the ranked results of a folder. URLs has their pages by their paths.
+// Board is the document of a ranking. URLs are the pages of results by their paths.
 type Board struct {
 	*board.Board
 	URLs map[string]string
@@ -103,8 +103,8 @@ func (b Board) group(i int) form.Section {
 	return s
 }
 
-// WriteBoard writes the page of a board and, before it, those of the results that it links to. These
-// go to a folder next to it, which has its name without the ending.
+// WriteBoard writes the page of a board after the pages of the results that it links to. These go
+// to a folder next to the page, named after it without the extension.
 func WriteBoard(path string, b *board.Board) error {
 	base := strings.TrimSuffix(path, filepath.Ext(path))
 	if base == path || filepath.Base(base) == "" {

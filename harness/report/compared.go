@@ -17,7 +17,7 @@ import (
 // each other.
 type Replay struct {
 	Arms
-	// Compared is nil for arms that were not compared.
+	// Compared is nil if the arms were not compared.
 	Compared *compare.Arms
 }
 
@@ -144,8 +144,8 @@ func (r Replay) item(records []*result.Record) form.Item {
 	return item
 }
 
-// text prints what memory adds over baselines, what was found, an arm after the other, and then how
-// they compare.
+// text prints the gain of memory over baselines, the findings of one arm after the other, and then
+// the comparison.
 func (r Replay) text(t *terminal.Terminal) {
 	if len(r.Arms) > 1 {
 		t.Blank()
@@ -185,7 +185,7 @@ func (r Replay) text(t *terminal.Terminal) {
 	}
 }
 
-// maxFailure is how many characters of the error of an arm are printed.
+// maxFailure limits the printed error of an arm, in characters.
 const maxFailure = 400
 
 // overview adds the arms side by side.
@@ -240,7 +240,7 @@ func (a Arms) overview(s *form.Section) {
 	}
 }
 
-// alone returns what an arm was asked alone, nil for nothing.
+// alone returns the measurement of an arm alone, nil for none.
 func (a Arm) alone() *result.Alone {
 	if a.Run == nil || a.Run.Result.Replay == nil {
 		return nil
@@ -248,7 +248,7 @@ func (a Arm) alone() *result.Alone {
 	return a.Run.Result.Replay.Alone
 }
 
-// median returns the median of latencies, or how many it needs.
+// median formats the median of latencies, or the number of latencies that it needs.
 func median(q *result.Quantiles) string {
 	switch {
 	case q.P50 != nil:
@@ -259,7 +259,7 @@ func median(q *result.Quantiles) string {
 	return none
 }
 
-// misjudged returns the rates of false positives and false negatives among the controls.
+// misjudged formats the rates of false positives and false negatives among the controls.
 func misjudged(r *result.Replay) string {
 	if r == nil || r.Controls == nil || r.Controls.FalsePositiveRate == nil || r.Controls.FalseNegativeRate == nil {
 		return none
@@ -267,7 +267,7 @@ func misjudged(r *result.Replay) string {
 	return fmt.Sprintf("%.2f/%.2f", *r.Controls.FalsePositiveRate, *r.Controls.FalseNegativeRate)
 }
 
-// ArmComparison is how the arms of a replay compare: the figures for a page of Markdown which has the
+// ArmComparison is the comparison of a replay's arms: the figures for a Markdown page that has the
 // sentences of compare.Arms.Sentences elsewhere.
 type ArmComparison struct {
 	*compare.Arms
@@ -280,7 +280,7 @@ func (ArmComparison) annotations() []annotation { return nil }
 
 func (c ArmComparison) reports() []*form.Report { return []*form.Report{{Sections: c.sections()}} }
 
-// sections returns what is known about the arms against each other.
+// sections returns the figures of the comparison.
 func (c ArmComparison) sections() []form.Section {
 	s := form.Section{ID: "arms", Title: "Arms"}
 	if len(c.Of) > 0 {
@@ -309,7 +309,7 @@ func (c ArmComparison) sections() []form.Section {
 	return append([]form.Section{s}, Comparison{c.Comparison}.sections()...)
 }
 
-// refused has the differences for which the arms are not compared.
+// refused returns a table of the differences because of which the arms are not compared.
 func refused(e *key.IncomparableError) *form.Table {
 	names := []any{"differs in"}
 	for _, n := range e.Names {
@@ -329,7 +329,7 @@ func refused(e *key.IncomparableError) *form.Table {
 	return t
 }
 
-// report returns what is known about the arms against each other, for a page of its own.
+// report returns the comparison as a report of its own.
 func (c ArmComparison) report() *form.Report {
 	r := &form.Report{Sections: c.sections(), Verdict: form.Verdict{Tone: form.Doubt, Mark: "≠", Word: "Not comparable"}}
 	switch {
@@ -343,7 +343,7 @@ func (c ArmComparison) report() *form.Report {
 	return r
 }
 
-// Incomparable prints in what results differ, and what can be done about it.
+// Incomparable prints the differences of results, and how to proceed.
 func Incomparable(t *terminal.Terminal, e *key.IncomparableError) {
 	s := form.Section{}
 	s.Show(form.Terminal, refused(e))

@@ -21,8 +21,8 @@ func (c Comparison) title(p *compare.Pair) string {
 }
 
 // verdictOn returns the verdict on a pair by the primary measures in words, and whether it is a
-// regression: the run is worse than the baseline, or worse by more than the margin. It is what
-// --fail-on regression of evalctl compare asks.
+// regression: the run is worse than the baseline, or worse by more than the margin. --fail-on
+// regression of evalctl compare uses it.
 func (c Comparison) verdictOn(p *compare.Pair) (words string, regression bool) {
 	for i, k := range c.PrimaryClaims(p) {
 		if i > 0 {
@@ -41,7 +41,8 @@ func (c Comparison) verdictOn(p *compare.Pair) (words string, regression bool) {
 }
 
 // suites returns a suite for each pair of runs: a case for the verdict, and one for each question
-// that only one of the runs passed. With a baseline, a question that only that passed is a failure.
+// that only one of the runs passed. With a baseline, a question that only the baseline passed is a
+// failure.
 func (c Comparison) suites() []suite {
 	var out []suite
 	for i := range c.Pairs {
@@ -81,7 +82,7 @@ func (c Comparison) suites() []suite {
 	return out
 }
 
-// sentence says in words how the runs of a pair differ.
+// sentence describes the difference of the runs of a pair.
 func (c Comparison) sentence(p *compare.Pair) string {
 	words, _ := c.verdictOn(p)
 	text := fmt.Sprintf("%s: %s, %s passed only by %s and %d only by %s", c.title(p), words,

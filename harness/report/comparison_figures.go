@@ -12,8 +12,8 @@ import (
 	"evalctl/internal/figure"
 )
 
-// measures adds the differences of scores and of retrieval: for a terminal from the first run, if a
-// question differs.
+// measures adds the differences of scores and of retrieval. A terminal shows differences from the
+// first run, if a question differs.
 func (c Comparison) measures(s *form.Section) {
 	columns := []any{"mean of", ">pair", ">n", ">this", ">other", ">difference", ">p, Holm", ">"}
 	caption := form.F("Differences of means")
@@ -86,11 +86,11 @@ func (c Comparison) latencies(s *form.Section) {
 	}
 }
 
-// tagsShown is how many tags a terminal shows. The other forms have all of them.
+// tagsShown limits the tags on a terminal. The other forms show all.
 const tagsShown = 20
 
-// tags adds the pass rates by tag, and how they differ from those of the first run; pages have the
-// figures of each pair.
+// tags adds the pass rates by tag, and their differences from the first run. Pages have the figures
+// of each pair.
 func (c Comparison) tags(s *form.Section) {
 	if len(c.Tags) == 0 {
 		return
@@ -148,7 +148,7 @@ func (c Comparison) tagVerdict(v compare.Verdict) form.Text {
 	return form.Toned(cell.Tone, v.Mark()+" "+v.Words())
 }
 
-// units names what changes its sign in a test.
+// units names the units whose signs a test flips.
 func (c Comparison) units() form.Text {
 	if c.ClusterTag == "" {
 		return form.F("questions")
@@ -156,12 +156,12 @@ func (c Comparison) units() form.Text {
 	return form.F("clusters by %s", form.Name(c.ClusterTag))
 }
 
-// overOthers says over what tests other than those of primary measures are adjusted.
+// overOthers names the family of tests over which non-primary measures are adjusted.
 func (c Comparison) overOthers() string {
 	return "over all " + figure.Count(c.OtherTests, "other test")
 }
 
-// keys says whether the runs measured the same thing.
+// keys shows whether the runs measured the same thing.
 func (c Comparison) keys() *form.Table {
 	t := form.NewTable(form.F("What was measured"), append([]any{"", "state"}, c.columns()...)...)
 	for _, k := range c.Keys {
@@ -197,7 +197,7 @@ func (c Comparison) columns() (out []any) {
 	return out
 }
 
-// differing has the questions on which the runs disagree.
+// differing lists the questions on which the runs disagree.
 func (c Comparison) differing() *form.Table {
 	t := form.NewTable(form.F("%s on which the runs disagree", figure.Count(len(c.Differing), "question")), append([]any{"question", "text"}, c.columns()...)...)
 	for _, q := range c.Differing {
@@ -215,7 +215,7 @@ func (c Comparison) severalRuns() bool {
 	return slices.ContainsFunc(c.Runs, func(r compare.RunFigures) bool { return len(r.Files) > 1 })
 }
 
-// answered says what became of a question in a run.
+// answered formats the outcome of a question in a run.
 func answered(a compare.QuestionOutcome) form.Cell {
 	out := form.Cell{Mark: "✗", Tone: form.Bad, Text: form.F("fail")}
 	switch {
@@ -238,7 +238,7 @@ func answered(a compare.QuestionOutcome) form.Cell {
 	return out
 }
 
-// how says how the figures of a comparison were computed, and from what.
+// how describes how the figures of a comparison were computed, and from what.
 func (c Comparison) how() form.Section {
 	s := methodFacts{Section: form.Section{ID: "how", Title: "How each number was computed", Folded: true}}
 	test := "Exact McNemar test, two-sided: with b and c questions that only one of the runs passed, " +

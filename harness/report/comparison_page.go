@@ -17,7 +17,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// reports returns the verdicts, what differs between the runs, and the figures.
+// reports returns the verdicts, the differences between the runs, and the figures.
 func (c Comparison) reports() []*form.Report {
 	r := &form.Report{Verdict: c.verdict()}
 	if accepted := c.Accepted(); accepted != "" {
@@ -35,7 +35,7 @@ func (c Comparison) reports() []*form.Report {
 	return []*form.Report{r}
 }
 
-// lead returns what a reader must know first: what was accepted, and what memory adds.
+// lead returns what a reader must know first: accepted differences, and the gain of memory.
 func (c Comparison) lead() []string {
 	if accepted := c.Accepted(); accepted != "" {
 		return append([]string{accepted}, c.MemorySentences()...)
@@ -43,7 +43,7 @@ func (c Comparison) lead() []string {
 	return c.MemorySentences()
 }
 
-// dataOf returns sentences with texts of others.
+// dataOf converts sentences with foreign texts.
 func dataOf(sentences []string) (out []form.Text) {
 	for _, s := range sentences {
 		out = append(out, form.F("%s", form.Data(s)))
@@ -93,7 +93,7 @@ func (c Comparison) names() form.Text {
 
 func (c Comparison) run(i int) form.Name { return form.Name(c.name(i)) }
 
-// pair returns "py vs go".
+// pair formats a pair: "py vs go".
 func (c Comparison) pair(run, reference int) form.Text {
 	return form.F("%s vs %s", c.run(run), c.run(reference))
 }
@@ -130,12 +130,12 @@ func (c Comparison) sections() []form.Section {
 	return out
 }
 
-// shownKeys are those whose common value is shown.
+// shownKeys are the keys whose common value is shown.
 var shownKeys = []string{
 	"dataset", "scenario", "scorer", "judge", "judge_prompt", "mode", "effective_modes", "top_k", "reader", "corpus",
 }
 
-// comparability adds what the runs have in common and in what they differ.
+// comparability adds the common settings and the differences of the runs.
 func (c Comparison) comparability(s *form.Section, in form.Forms) {
 	same := []form.Text{form.F("%s", figure.Count(c.Questions.Compared, "question"))}
 	for _, name := range shownKeys {
@@ -167,10 +167,10 @@ func (c Comparison) comparability(s *form.Section, in form.Forms) {
 	}
 }
 
-// keyValue returns a value of a key.
+// keyValue formats a value of a key.
 func keyValue(v string) form.Name { return form.Name(key.ValueText(v)) }
 
-// pairTable has a row for each run, with its difference from the first, and one for each other
+// pairTable returns a row for each run, with its difference from the first, and one for each other
 // pair.
 func (c Comparison) pairTable() *form.Table {
 	t := form.NewTable(form.F("Pass rates with 95%% intervals, and their differences with intervals at the level of their test"), "", ">passed", ">pass rate", "|>errors", "|>unscored",
@@ -220,7 +220,7 @@ func (c Comparison) pairs(s *form.Section) {
 	t.in(s, form.HTML, form.F("Differences of the pass rates"), "pass rates")
 }
 
-// value returns what a pointer points to, 0 for nil.
+// value returns *v, 0 for nil.
 func value(v *float64) float64 {
 	if v == nil {
 		return 0
@@ -248,7 +248,7 @@ func tableCells(t compare.Table) []any {
 	return []any{pointsWithin(t), fmt.Sprintf("%d / %d", t.OnlyRun, t.OnlyReference), p}
 }
 
-// probabilities returns a p-value and, behind an arrow, the adjusted one.
+// probabilities formats a p-value and, after an arrow, the adjusted one.
 func probabilities(p float64, adjusted *float64) string {
 	if adjusted == nil {
 		return figure.Probability(p)
@@ -264,7 +264,7 @@ func (c Comparison) verdictCell(v compare.Verdict) form.Cell {
 	return form.Cell{Text: form.F("%s", v.Words()), Mark: v.Mark(), Tone: tone}
 }
 
-// widest returns the largest absolute end of the interval of a difference, as the scale of its
+// widest returns the largest absolute end of the interval of a difference, for the scale of a
 // drawing.
 func widest(t compare.Table) float64 {
 	if t.Interval == nil {
@@ -273,7 +273,7 @@ func widest(t compare.Table) float64 {
 	return max(math.Abs(t.Interval.Low), math.Abs(t.Interval.High))
 }
 
-// scale names the ends of drawn differences.
+// scale names the ends of the scale of drawn differences.
 func scale(most float64) string { return fmt.Sprintf("−%.0f to +%.0f pp", 100*most, 100*most) }
 
 // differenceBar draws a difference.
@@ -285,7 +285,7 @@ func differenceBar(t compare.Table, most float64) form.Cell {
 	return form.Cell{Bar: func() template.HTML { return svg.Difference(v, math.NaN(), most) }}
 }
 
-// legend says how the figures of the table were computed.
+// legend describes how the figures of the table were computed.
 func (c Comparison) legend(s *form.Section, in form.Forms) {
 	test, within := form.F("exact McNemar"), "Newcombe, paired"
 	switch {
@@ -302,7 +302,7 @@ func (c Comparison) legend(s *form.Section, in form.Forms) {
 		c.PrimaryText(), figure.Count(c.Tests, "test"), figure.Count(c.OtherTests, "test"))
 }
 
-// levels has the least and the highest level of the intervals of the pairs.
+// levels formats the lowest and the highest level of the intervals of the pairs.
 func (c Comparison) levels() string {
 	var levels []*result.Interval
 	for i := range c.Pairs {
@@ -321,7 +321,7 @@ func (c Comparison) levels() string {
 	return least + " to " + most
 }
 
-// clusterFlips describes the test of clusters. Pairs differ in their number of clusters if
+// clusterFlips describes the test over clusters. The number of clusters differs between pairs if
 // questions have no score.
 func (c Comparison) clusterFlips() form.Text {
 	var clusters []int
@@ -345,9 +345,9 @@ func (c Comparison) clusterFlips() form.Text {
 	return text
 }
 
-// pairFacts adds the intervals that respect that questions are alike, and what the figures of a
-// pair allow to conclude. A terminal shows what could have been seen of the largest difference that
-// is not shown.
+// pairFacts adds the intervals that allow for similar questions, and the conclusions from the
+// figures of a pair. For the largest difference that is not shown to be real, a terminal shows the
+// smallest one that could have been detected.
 func (c Comparison) pairFacts(s *form.Section) {
 	for i, r := range c.Runs {
 		k := r.Clustered
@@ -406,7 +406,7 @@ func (c Comparison) margin(s *form.Section, p *compare.Pair) {
 	s.Fact("margin", "%s  %s  %s", c.pair(p.Run, p.Reference), form.Toned(tone, strings.ToUpper(m.Verdict.Words())), why)
 }
 
-// idsShown is how many ids of a list a terminal shows. The other forms have all of them.
+// idsShown limits the ids of a list on a terminal. The other forms show all.
 const idsShown = 12
 
 // disagreements lists the questions that the first run passed and another did not, or the reverse.
@@ -468,7 +468,7 @@ func (c Comparison) next() string {
 	return terminal.CommandLine(append(command, "--html", "comparison.html")...)
 }
 
-// acceptedKeys returns the names of the differences that were accepted.
+// acceptedKeys returns the names of the accepted differences.
 func (c Comparison) acceptedKeys() (names []string) {
 	for _, k := range c.Keys {
 		if k.Accepted {
@@ -478,7 +478,7 @@ func (c Comparison) acceptedKeys() (names []string) {
 	return names
 }
 
-// someOf lists the first names, and how many there are more.
+// someOf lists the first names, and the number of the others.
 func someOf(names []string, most int, separator string) form.Text {
 	text := form.Join(separator, form.Names(names[:min(len(names), most)])...)
 	if more := len(names) - most; more > 0 {

@@ -10,16 +10,16 @@ import (
 	"evalctl/internal/printable"
 )
 
-// Conformance is a report of the checks of a daemon.
+// Conformance is the document of the checks of a daemon.
 type Conformance conformance.Report
 
 // report returns the report with its methods.
 func (c Conformance) report() conformance.Report { return conformance.Report(c) }
 
-// isWhole reports whether all checks were done, by one and the same process of the daemon.
+// isWhole reports whether all checks were done by a single process of the daemon.
 func (c Conformance) isWhole() bool { return !c.Partial && len(c.Deaths) == 0 }
 
-// progress describes a report that is not whole.
+// progress describes an incomplete report.
 func (c Conformance) progress() string {
 	text := fmt.Sprintf("%d of %d checks were done when the run was stopped", len(c.Results), c.Planned)
 	if !c.Partial {
@@ -31,7 +31,7 @@ func (c Conformance) progress() string {
 	return text
 }
 
-// incomplete is the word for a report that is not whole.
+// incomplete returns the word for an incomplete report.
 func (c Conformance) incomplete() string {
 	if c.Partial {
 		return "partial"
@@ -39,10 +39,10 @@ func (c Conformance) incomplete() string {
 	return "died"
 }
 
-// suites returns a suite for each group of requirements. A requirement of level MUST that is broken
-// is a failure. One of level SHOULD does not decide the verdict: if it is broken it is skipped,
-// like one that was not judged, and its message says so. A partial report, and one of a daemon that
-// died, has an additional suite with an error, so that it does not count as a success.
+// suites returns a suite for each group of requirements. A broken requirement of level MUST is a
+// failure. Level SHOULD does not affect the verdict: a broken requirement is skipped, like one that
+// was not judged, and its message says so. If the report is partial or the daemon died, an
+// additional suite has an error, so that the report does not count as a success.
 func (c Conformance) suites() []suite {
 	var out []suite
 	for _, group := range c.report().Groups() {
@@ -68,7 +68,7 @@ func (c Conformance) suites() []suite {
 	return out
 }
 
-// requirement returns the case of a check. Its class has the level.
+// requirement returns the case of a check. Its class contains the level.
 func requirement(r conformance.Result) testCase {
 	c := testCase{class: fmt.Sprintf("conformance.%s.%s", r.Group, r.Level), name: r.ID, ms: r.DurationMS}
 	if r.Verdict == conformance.Kept {
@@ -93,7 +93,8 @@ func requirement(r conformance.Result) testCase {
 	return c
 }
 
-// reports returns the verdict, what is broken, what was not judged, and the counts of each group.
+// reports returns the verdict, the broken and the unjudged requirements, and the counts of each
+// group.
 func (c Conformance) reports() []*form.Report {
 	r := c.report()
 	out := &form.Report{Verdict: c.verdict()}
@@ -156,14 +157,14 @@ func (c Conformance) reports() []*form.Report {
 	return []*form.Report{out}
 }
 
-// broken counts the requirements that are broken.
+// broken counts the broken requirements.
 func (c Conformance) broken() string {
 	r := c.report()
 	broken, kept := r.Count("", conformance.Must, conformance.Broken), r.Count("", conformance.Must, conformance.Kept)
 	return fmt.Sprintf("%d of %d MUST requirements%s are broken", broken, broken+kept, r.Of())
 }
 
-// verdict says that no MUST may be broken.
+// verdict passes if no MUST is broken.
 func (c Conformance) verdict() form.Verdict {
 	r := c.report()
 	v := form.Verdict{Tone: form.Good, Mark: "✓", Word: "Pass", Title: form.F("Conformance of %s", form.Name(c.Endpoint))}
@@ -184,7 +185,7 @@ func (c Conformance) verdict() form.Verdict {
 	return v
 }
 
-// counts has the checks by group, and by section of the specification.
+// counts returns the checks by group, and by section of the specification.
 func (c Conformance) counts() form.Section {
 	s := form.Section{ID: "groups", Title: "Groups and sections"}
 	table := func(caption, what string) *form.Table {
@@ -234,17 +235,17 @@ func checkRow(c conformance.Result) []any {
 	return []any{id, string(c.Level), form.Name(c.Section), form.Data(c.Sentence), found}
 }
 
-// wholeReport is where the items are that do not fit into a summary.
+// wholeReport is where to find items that do not fit into a summary.
 const wholeReport = "the report of evalctl conformance --format json"
 
-// What a report shows of a finding, of checks that are not judged, and of brains.
+// The limits of the shown findings, unjudged checks and brains.
 const (
 	shownChecks   = 10
 	shownUnjudged = 20
 	shownBrains   = 10
 )
 
-// findingItem returns a finding with its evidence as an item of a list.
+// findingItem returns a list item for a finding with its evidence.
 func findingItem(f conformance.Finding) form.Item {
 	item := form.Item{Tone: form.Doubt}
 	if f.Level == conformance.Must {
@@ -268,7 +269,7 @@ func findingItem(f conformance.Finding) form.Item {
 	return item
 }
 
-// groupItem returns a group of checks that are not judged as an item of a list.
+// groupItem returns a list item for a group of unjudged checks.
 func groupItem(g conformance.Group) form.Item {
 	item := form.Item{Head: form.F("%d: %s", len(g.Results), form.Data(g.String()))}
 	if first := g.Results[0]; first.Reason != conformance.ReasonNeed {
@@ -277,7 +278,8 @@ func groupItem(g conformance.Group) form.Item {
 	return item
 }
 
-// annotations returns the findings of level MUST, after an incomplete run.
+// annotations returns the findings of level MUST. For an incomplete run, they follow an annotation
+// about it.
 func (c Conformance) annotations() []annotation {
 	var out []annotation
 	if !c.isWhole() {

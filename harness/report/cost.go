@@ -12,7 +12,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// cost returns what was paid for.
+// cost returns the costs.
 func (run *Run) cost() form.Section {
 	res := &run.Result
 	s := form.Section{ID: "cost", Title: "Cost"}
@@ -60,7 +60,7 @@ func (run *Run) cost() form.Section {
 	if c := res.ReaderCost; c != nil && (c.USD == nil || *c.USD > 0) { // not what costs nothing
 		payer := "; the daemon pays"
 		if p := res.Cost.Parts; p != nil && p.ReaderUSD > 0 || res.Identity.Rescored != nil {
-			payer = "" // the cost has it, or that of the run that was rescored
+			payer = "" // the cost includes it, or it belongs to the rescored run
 		}
 		s.Fact("reader", "%s  %d tokens in  %d out  reported for %s%s", form.Data(c.Text()),
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, figure.Count(res.ReaderUsage.Reported, "answer"), payer)
@@ -74,7 +74,7 @@ func (run *Run) cost() form.Section {
 	return s
 }
 
-// total adds the total cost of a run, its parts if there are several, and what its daemon asked of
+// total adds the total cost of a run, its parts if there are several, and the daemon's requests to
 // the gateway.
 func (run *Run) total(s *form.Section) {
 	c := &run.Result.Cost
@@ -109,7 +109,7 @@ func (run *Run) total(s *form.Section) {
 	s.Fact("cost", "%s", form.Parts(parts...))
 }
 
-// pricesOf says of which day the prices are of a cost, as far as that is known.
+// pricesOf names the day of the prices of a cost, "" if unknown.
 func pricesOf(date string) form.Text {
 	if date == "" {
 		return form.F("")
@@ -117,7 +117,7 @@ func pricesOf(date string) form.Text {
 	return form.F("  prices of %s", form.Name(date))
 }
 
-// ofCap returns the cap as it follows an amount.
+// ofCap formats the cap to follow an amount.
 func ofCap(limit *llm.USD) string {
 	if limit == nil {
 		return " (no cap)"
@@ -177,7 +177,7 @@ func (run *Run) accounting(s *form.Section) {
 	s.Show(form.Pages, t)
 }
 
-// costItems adds what belongs to the cost of an arm besides its parts.
+// costItems adds further figures of the cost of an arm.
 func costItems(s *form.Section, c *result.CostAccounting) {
 	add := func(name, text string) { s.FactIn(form.HTML, name, "%s", text) }
 	if c.LostUSD > 0 {
@@ -201,7 +201,7 @@ func costItems(s *form.Section, c *result.CostAccounting) {
 	add("list cost: alone, with an empty cache", c.ListText())
 }
 
-// listCost adds what the arm would have cost alone, unless it is free.
+// listCost adds the cost of the arm on its own, unless it is free.
 func listCost(s *form.Section, c *result.CostAccounting) {
 	l := c.List
 	if l == nil || l.USD != nil && *l.USD == 0 {
@@ -220,7 +220,7 @@ func listCost(s *form.Section, c *result.CostAccounting) {
 	s.Fact("list cost", "%s", form.Parts(append([]form.Text{form.F("%s", sum)}, perCorrect(c)...)...))
 }
 
-// perCorrect returns what a correct answer cost, nothing if that is not known or nothing.
+// perCorrect formats the cost of a correct answer, nothing if it is unknown or 0.
 func perCorrect(c *result.CostAccounting) []form.Text {
 	if c.PerCorrectUSD == nil || *c.PerCorrectUSD == 0 || len(c.Unpriced) > 0 {
 		return nil

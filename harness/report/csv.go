@@ -64,7 +64,7 @@ func tableRow(figure, tag string, names []string, reference, run *float64, t com
 	return append(row, t.Test, csvNumber(t.P), csvNumber(t.Adjusted), string(t.Verdict))
 }
 
-// measureRow returns the columns before test. Those that are not of the figure are empty.
+// measureRow returns the columns before test. Columns that do not apply to the figure are empty.
 func measureRow(
 	figure, tag string, names []string, n int, reference, run *float64, within *result.Interval,
 ) []string {
@@ -77,7 +77,7 @@ func measureRow(
 	return row
 }
 
-// csvText returns foreign text for a cell, on one line.
+// csvText formats foreign text for a cell, on one line.
 func csvText(s string) string {
 	return terminal.Line(rows.Text(s))
 }

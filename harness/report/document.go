@@ -1,10 +1,8 @@
 // Package report describes results, reports of conformance and comparisons, and writes them for
 // people and for continuous integration: as text for terminals, Markdown, HTML, JUnit XML, and
-// annotations of GitHub. A description has the facts once; package form has what each form makes of
-// them.
+// annotations of GitHub. A report has each fact once; package form defines how each form shows it.
 //
-// Text of datasets, daemons and models is data in all of them: it is shown as it is and never
-// interpreted.
+// Text of datasets, daemons and models is shown verbatim and never interpreted in any form.
 package report
 
 import (
@@ -15,20 +13,22 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Document is what can be rendered: *Run, Arms, Replay, Compared, Conformance, Comparison, Bench or Sweep.
+// Document is a document that can be rendered: *Run, Arms, Replay, Compared, Conformance,
+// Comparison, Bench or Sweep.
 type Document interface {
 	// suites returns the test suites, with a case for everything that passes or fails.
 	suites() []suite
-	// annotations returns what did not pass, the most important first.
+	// annotations returns everything that did not pass, the most important first.
 	annotations() []annotation
-	// reports returns what people read. A terminal and Markdown show all, an HTML page the first.
+	// reports returns the reports for people. A terminal and Markdown show all, an HTML page only
+	// the first.
 	reports() []*form.Report
 }
 
-// MaxSummary is the size of the largest summary that GitHub shows of a step, in bytes.
+// MaxSummary is the maximum size of a step summary on GitHub, in bytes.
 const MaxSummary = 1 << 20
 
-// Text prints a document on a terminal, the verdict last.
+// Text prints a document on a terminal, with the verdict last.
 func Text(t *terminal.Terminal, d Document) {
 	if r, ok := d.(Replay); ok {
 		r.text(t)
@@ -39,9 +39,9 @@ func Text(t *terminal.Terminal, d Document) {
 	}
 }
 
-// Markdown writes a document as a page for the summary of a job: the verdict first, then figures,
-// then what did not pass, folded. The page has fewer than limit bytes: what does not fit is left
-// out, and the page says how much. The error is that of w.
+// Markdown writes a document as the summary of a job: the verdict first, then figures, then a
+// folded list of failures. The page has fewer than limit bytes; it says how much was omitted.
+// Markdown returns the error of w.
 func Markdown(w io.Writer, d Document, limit int) error {
 	p := form.NewSummary(limit)
 	for _, r := range d.reports() {
@@ -51,9 +51,9 @@ func Markdown(w io.Writer, d Document, limit int) error {
 	return err
 }
 
-// HTML writes a page that needs no other file, no network and no script. With scripts, its
-// questions can be sorted and filtered. All text of datasets and daemons is escaped, and characters
-// that cannot be seen are shown as their numbers. Long texts are cut, which the page says.
+// HTML writes a self-contained page that works without network and without scripts. With scripts,
+// its questions can be sorted and filtered. All text of datasets and daemons is escaped, and
+// invisible characters are shown as their numbers. The page says where it shortens long texts.
 func HTML(w io.Writer, p Page) error {
 	r := p.Document.reports()[0]
 	c := page.Content{Report: r}
@@ -65,23 +65,23 @@ func HTML(w io.Writer, p Page) error {
 	return page.Write(w, c)
 }
 
-// Page is what an HTML page shows.
+// Page is the content of an HTML page.
 type Page struct {
 	Document Document
-	// Trend has results that are comparable with that of a Run, the oldest first.
+	// Trend has results comparable with the result of a Run, the oldest first.
 	Trend []TrendPoint
 	// Links lead to other pages, for a page that is served.
 	Links []form.Link
 }
 
-// hasPage reports whether there is a page of a document. There is none of arms that are not exactly
-// one with a result.
+// hasPage reports whether a document has a page. Arms have one only if there is a single arm with a
+// result.
 func hasPage(d Document) bool {
 	arms, ok := d.(Arms)
 	return !ok || len(arms) == 1 && arms[0].Run != nil
 }
 
-// theRun returns the result of a document with a single one, nil for others.
+// theRun returns the only result of a document, nil if there are none or several.
 func theRun(d Document) *Run {
 	switch d := d.(type) {
 	case *Run:
@@ -92,17 +92,17 @@ func theRun(d Document) *Run {
 	return nil
 }
 
-// Arm is a run, or one of the things that a replay measured.
+// Arm is a run, or an arm of a replay.
 type Arm struct {
 	// Name is the SDK or the baseline.
 	Name string
 	// Run is nil without a result.
 	Run *Run
-	// Problem is what ended the arm early, empty if nothing did.
+	// Problem is why the arm ended early, empty if it did not.
 	Problem string
 }
 
-// Arms are the arms of one replay, or a run alone.
+// Arms are the arms of one replay, or a single run.
 type Arms []Arm
 
 func (r *Run) arms() Arms { return Arms{{Name: r.Result.SDK, Run: r}} }

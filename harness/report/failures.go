@@ -10,7 +10,7 @@ import (
 	"evalctl/scorer"
 )
 
-// ListedFailures is the maximum number of failed questions in the report.
+// ListedFailures limits the failed questions in the report.
 const ListedFailures = 20
 
 // Failures are the first questions that did not pass, in the order of the dataset, and the number
@@ -22,8 +22,8 @@ type Failures struct {
 	Err    error // why there may be fewer than there should be
 }
 
-// ReadFailures reads the first limit questions that did not pass from a result file, none if they
-// are not printed. They are not collected during the run, because they finish in any order.
+// ReadFailures reads the first limit questions that did not pass from a result file, none if the
+// terminal is quiet. They are not collected during the run, because questions finish in any order.
 func ReadFailures(t *terminal.Terminal, path string, limit int) Failures {
 	if t.Quiet() {
 		return Failures{}
@@ -63,7 +63,7 @@ func FailuresOf(r *result.Reader, limit int) (f Failures) {
 	return f
 }
 
-// failureText returns why a question has no score, nothing if it has one.
+// failureText returns why a question has no score, "" if it has one.
 func failureText(r result.Record) string {
 	if r.Error != nil {
 		return string(r.Error.Kind) + " " + r.Error.Message
@@ -74,7 +74,7 @@ func failureText(r result.Record) string {
 	return ""
 }
 
-// failures returns the questions that did not pass: the first ones for a terminal.
+// failures returns the questions that did not pass. A terminal shows the first ones.
 func (run *Run) failures(arm string) form.Section {
 	s := form.Section{Place: form.First}
 	s.Show(form.Terminal, form.Print(run.printFailures))
@@ -104,7 +104,7 @@ func (run *Run) failures(arm string) form.Section {
 // isLost reports whether a question did not pass.
 func isLost(r *result.Record) bool { return !r.Passed && r.Outcome.Counts() }
 
-// outcomeWord returns how a question ended that did not pass.
+// outcomeWord names the outcome of a question that did not pass.
 func outcomeWord(r *result.Record) string {
 	if r.Outcome == result.Scored {
 		return "failed"
@@ -112,7 +112,7 @@ func outcomeWord(r *result.Record) string {
 	return string(r.Outcome)
 }
 
-// item returns a question that did not pass as an item of a list.
+// item returns a list item for a question that did not pass.
 func (run *Run) item(r *result.Record) form.Item {
 	return form.Item{Head: form.F("%s %s, %s", form.Name(caseName(r)), form.Name(group(r)), form.Toned(form.Bad, outcomeWord(r))), Below: factsOf(run.parts(r))}
 }
@@ -138,7 +138,7 @@ func (run *Run) printFailures(t *terminal.Terminal) {
 	printOthers(t, f)
 }
 
-// lossLine is failureLine for an arm of a replay, which knows what lost a question.
+// lossLine is like failureLine, for an arm of a replay, where the cause of a loss is known.
 func lossLine(t *terminal.Terminal, id result.Identity, r result.Record) (mark, text string) {
 	name := terminal.Short(r.ID, 40) + " " + terminal.Short(r.Type, 26)
 	switch r.Outcome {
@@ -192,7 +192,7 @@ func failureLine(t *terminal.Terminal, id result.Identity, r result.Record) (mar
 	}
 	want := r.Wanted(id.Scorer)
 	switch needs := scorer.NeedOf(id.Scorer); {
-	case needs == scorer.NeedChecks || id.External != nil: // whose reasons say what was expected
+	case needs == scorer.NeedChecks || id.External != nil: // their reasons say what was expected
 		return mark, fmt.Sprintf("%s  %s  got \"%s\"%s", name, terminal.Short(r.Reason, 200), terminal.Short(r.Answer, 72), instead(id, r))
 	case needs == scorer.NeedGold:
 		return mark, fmt.Sprintf("%s  %s: expected \"%s\"%s", name, terminal.Short(r.Reason, 200), terminal.Short(want, 72), instead(id, r))
@@ -201,7 +201,7 @@ func failureLine(t *terminal.Terminal, id result.Identity, r result.Record) (mar
 	return mark, text
 }
 
-// instead names what was retrieved instead of the gold of a failed question, if gold is missing.
+// instead lists the documents retrieved instead of missing gold for a failed question.
 func instead(id result.Identity, r result.Record) string {
 	text := r.RetrievedInstead(id.TopK)
 	if text == "" {
@@ -227,7 +227,7 @@ func count(list []int, value int) (n int) {
 	return n
 }
 
-// blame names the stage in which a failed question was lost, if its gold documents show it.
+// blame names the stage that lost a failed question, if its gold documents show it.
 func blame(id result.Identity, r result.Record) string {
 	if r.LacksEvidence() {
 		found := len(r.Evidence.Ranks) - count(r.Evidence.Ranks, 0)

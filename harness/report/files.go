@@ -14,7 +14,7 @@ import (
 	"evalctl/internal/atomicfile"
 )
 
-// Stdout is the path of a report that goes to stdout.
+// Stdout is the path that means standard output.
 const Stdout = "-"
 
 // File is a file that a flag names.
@@ -29,12 +29,13 @@ type File struct {
 // Files are the files of reports.
 type Files []File
 
-// Given returns the files that have a path.
+// Given returns the files with a path.
 func Given(files ...File) Files {
 	return slices.DeleteFunc(files, func(f File) bool { return f.Path == "" })
 }
 
-// ForArms adds the pages of several arms, each to a file with the name of the arm before the ending.
+// ForArms adds a page for each of several arms. The name of the arm is inserted before the file
+// extension.
 func (fs Files) ForArms(names []string) Files {
 	var all Files
 	for _, f := range fs {
@@ -51,7 +52,7 @@ func (fs Files) ForArms(names []string) Files {
 }
 
 // Prepare checks that the reports can be written at the end, and creates their folders. others are
-// the files that the command reads or writes, none of which a report may replace.
+// files that the command reads or writes; a report must not replace them.
 func (fs Files) Prepare(others ...File) error {
 	if err := fs.distinct(others); err != nil {
 		return err
@@ -64,7 +65,7 @@ func (fs Files) Prepare(others ...File) error {
 	return nil
 }
 
-// distinct returns an error for two files that are the same, or one of others.
+// distinct returns an error if two files are the same, or one of them is in others.
 func (fs Files) distinct(others []File) error {
 	for i, f := range fs {
 		for _, other := range slices.Concat(others, fs[:i]) {
@@ -80,8 +81,8 @@ func (fs Files) distinct(others []File) error {
 	return nil
 }
 
-// Render writes a result file, or a report of conformance, again. It checks all files before it
-// writes the first. The tables csv and jsonl are made without reading the questions into memory.
+// Render renders a result file or a report of conformance. It checks all files before it writes the
+// first one. For the tables csv and jsonl, it does not load the questions into memory.
 func (fs Files) Render(path string, stdout io.Writer) error {
 	if err := fs.distinct(nil); err != nil {
 		return err
@@ -140,8 +141,8 @@ func (f File) render(w io.Writer, d Document) error {
 	return Markdown(w, d, MaxSummary)
 }
 
-// write replaces the file by what content writes. stdout is that of the path Stdout, nil if the
-// path is always that of a file.
+// write replaces the file with the output of content. stdout is used for the path Stdout; nil means
+// that this path is an ordinary file.
 func (f File) write(stdout io.Writer, content func(io.Writer) error) error {
 	path := f.Path
 	if path == Stdout && stdout != nil {
@@ -158,8 +159,8 @@ func (f File) write(stdout io.Writer, content func(io.Writer) error) error {
 	return out.Keep()
 }
 
-// writable returns an error if the file cannot be written, or has a name that no report has. It
-// creates the folder of the file.
+// writable returns an error if the file cannot be written, or has an extension that reports must
+// not have. It creates the folder of the file.
 func (f File) writable() error {
 	switch ending := strings.ToLower(filepath.Ext(f.Path)); ending {
 	case ".json", ".jsonl", ".journal", ".ledger":
@@ -191,7 +192,7 @@ func sameFile(path, other string) bool {
 	return resolved(path) == resolved(other)
 }
 
-// resolved returns an absolute path without symbolic links in its folder.
+// resolved returns an absolute path with the symbolic links in its folder resolved.
 func resolved(path string) string {
 	whole, err := filepath.Abs(path)
 	if err != nil {

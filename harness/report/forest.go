@@ -14,10 +14,10 @@ import (
 	"evalctl/internal/svg"
 )
 
-// plotted is how many rows of a plot are shown, the others are folded.
+// plotted limits the rows of a plot. The others are folded.
 const plotted = 12
 
-// intervalOf returns a value for a drawing. The ends are NaN without an interval.
+// intervalOf returns a value to draw. Its ends are NaN without an interval.
 func intervalOf(value float64, i *result.Interval) svg.Interval {
 	v := svg.Interval{Value: value, Low: math.NaN(), High: math.NaN()}
 	if i != nil {
@@ -26,7 +26,7 @@ func intervalOf(value float64, i *result.Interval) svg.Interval {
 	return v
 }
 
-// plot adds the rows of a plot for HTML, the first ones open.
+// plot adds the rows of a plot for HTML. Only the first rows are unfolded.
 func plot(s *form.Section, caption, more string, rows []form.PlotRow, axis func() template.HTML) {
 	open := min(len(rows), plotted)
 	if len(rows) == open+1 {
@@ -71,7 +71,7 @@ func (run *Run) tagPlot(s *form.Section) {
 	})
 }
 
-// floor returns the floor of all questions, NaN without one.
+// floor returns the floor for all questions, NaN without one.
 func (run *Run) floor() float64 {
 	if g := run.Result.Gate; g != nil && g.FloorFrom != result.FloorNone {
 		return g.Floor
@@ -79,15 +79,15 @@ func (run *Run) floor() float64 {
 	return math.NaN()
 }
 
-// rank orders differences: losses that are shown come first, then gains, then what is not shown.
+// rank orders differences: proven losses, proven gains, then differences that are not proven.
 func rank(v compare.Verdict) int {
 	return max(0, slices.Index([]compare.Verdict{compare.Worse, compare.Better, compare.NotSeen, compare.NotJudged}, v))
 }
 
-// isShown reports whether a difference is shown.
+// isShown reports whether a difference is proven.
 func isShown(v compare.Verdict) bool { return rank(v) < rank(compare.NotSeen) }
 
-// ordered returns the pairs, shown losses first.
+// ordered returns the pairs, proven losses first.
 func (c Comparison) ordered() []*compare.Pair {
 	var out []*compare.Pair
 	for i := range c.Pairs {
@@ -102,7 +102,7 @@ func (c Comparison) ordered() []*compare.Pair {
 	return out
 }
 
-// forest draws the differences of pass rates, and those of the other means, on a scale each.
+// forest draws the differences of pass rates and of the other means, each on its own scale.
 func (c Comparison) forest(s *form.Section) {
 	var rows []form.PlotRow
 	most, margin := 0.05, math.NaN()
@@ -132,7 +132,7 @@ func (c Comparison) forestRow(scale svg.Scale, name, value form.Text, v svg.Inte
 		Draw: func() template.HTML { return scale.Row(v, isShown(verdict)) }}
 }
 
-// means draws the differences of scores and of retrieval: for each measure its pairs.
+// means draws the differences of scores and of retrieval, by measure and pair.
 func (c Comparison) means(s *form.Section) {
 	most := 0.05
 	type row struct {
@@ -180,7 +180,7 @@ func (c Comparison) means(s *form.Section) {
 	}
 }
 
-// meanWithin returns a difference of means with its interval.
+// meanWithin formats a difference of means with its interval.
 func meanWithin(m compare.MeasureDifference) string {
 	text := fmt.Sprintf("%+.3f", m.Difference)
 	if m.Interval != nil {
@@ -189,7 +189,7 @@ func meanWithin(m compare.MeasureDifference) string {
 	return text
 }
 
-// pairRows are the rows of a table of differences: those that are shown first.
+// pairRows are the rows of a table of differences, proven ones first.
 type pairRows struct {
 	columns []any
 	rows    []pairRow

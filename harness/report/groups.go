@@ -11,7 +11,7 @@ import (
 	"evalctl/internal/figure"
 )
 
-// groups returns the pass rates of groups of questions, and how certain the rate is.
+// groups returns the pass rates of groups of questions, and the uncertainty of the rate.
 func (run *Run) groups() form.Section {
 	res := &run.Result
 	s := form.Section{ID: "groups", Title: "Groups of questions"}
@@ -44,8 +44,8 @@ func (run *Run) groups() form.Section {
 	return s
 }
 
-// table adds the results of groups of questions. A terminal shows those in which questions did not
-// pass, or all.
+// table adds the results of groups of questions. A terminal shows only the groups with questions
+// that did not pass, unless all is set.
 func (run *Run) table(s *form.Section, of string, rows []result.TagRow, all bool, in form.Forms) {
 	res := &run.Result
 	interval, floor := result.Interval{Method: result.MethodWilson, Confidence: 0.95}, math.NaN()
@@ -83,13 +83,14 @@ func (run *Run) table(s *form.Section, of string, rows []result.TagRow, all bool
 	s.Show(in, t)
 }
 
-// isStratum reports whether a tag has the questions of a stratum of a replay.
+// isStratum reports whether a tag stands for a stratum of a replay.
 func (run *Run) isStratum(tag string) bool {
 	name, ok := strings.CutPrefix(tag, "type:")
 	return ok && run.Result.Replay != nil && slices.ContainsFunc(run.Result.Replay.Strata, func(s result.Stratum) bool { return s.Name == name })
 }
 
-// withMethod is within for a column whose title names a method. It names any other one.
+// withMethod formats an interval for a column whose title names a method. It names any other
+// method.
 func withMethod(i *result.Interval, titled string) form.Text {
 	if i == nil || i.Method == titled {
 		return form.F("%s", i.Ends())
@@ -97,12 +98,12 @@ func withMethod(i *result.Interval, titled string) form.Text {
 	return form.F("%s %s", i.Ends(), methodName(i.Method))
 }
 
-// fewClusters is the number of clusters below which a clustered standard error is imprecise
-// (Miller 2024).
+// fewClusters is the number of clusters below which a clustered standard error is imprecise (Miller
+// 2024).
 const fewClusters = 20
 
-// clustered adds the interval of the pass rate that respects that questions of a cluster, or
-// repeats of a question, are alike.
+// clustered adds the interval of the pass rate that allows for similar questions in a cluster, or
+// similar repeats of a question.
 func (run *Run) clustered(s *form.Section) {
 	c, in := run.Result.Clustered, run.unlessReplay()&run.ifScored()
 	if c == nil {
@@ -128,10 +129,10 @@ func (run *Run) clustered(s *form.Section) {
 	}
 }
 
-// listedFlaky is the maximum number of flaky questions in the report.
+// listedFlaky limits the flaky questions in the report.
 const listedFlaky = 10
 
-// repeats adds how the repeats of questions differ.
+// repeats adds the differences between repeats of questions.
 func (run *Run) repeats(s *form.Section) {
 	r := run.Result.Repeats
 	if r == nil || len(r.At) == 0 {
@@ -194,7 +195,7 @@ func (run *Run) strata(s *form.Section) {
 	s.Show(form.Terminal|form.Markdown, t)
 }
 
-// losses says which stage lost the questions that did not pass.
+// losses returns a table of the stages that lost questions.
 func (run *Run) losses() *form.Table {
 	res := &run.Result
 	lost := res.Counts.Total - res.Counts.Passed

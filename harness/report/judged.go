@@ -14,8 +14,8 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// replayed adds what only a replay knows: estimates for the whole benchmark, errata, the check of
-// the judge, and what lost questions.
+// replayed adds the parts specific to a replay: estimates for the whole benchmark, errata, the
+// check of the judge, and the causes of losses.
 func (run *Run) replayed(s *form.Section) {
 	r, n := run.Result.Replay, run.Result.Counts.Total
 	if r == nil {
@@ -55,10 +55,10 @@ func (run *Run) replayed(s *form.Section) {
 	}
 }
 
-// maxFailedControls is how many misjudged controls are listed.
+// maxFailedControls limits the listed misjudged controls.
 const maxFailedControls = 5
 
-// controls adds how the scorer did on answers that are known to be right or wrong.
+// controls adds the verdicts on answers known to be right or wrong.
 func controls(s *form.Section, c *result.Controls) {
 	if c == nil {
 		return
@@ -97,10 +97,10 @@ func controls(s *form.Section, c *result.Controls) {
 	}
 }
 
-// listedDisputes is how many disputed answers a terminal lists.
+// listedDisputes limits the disputed answers on a terminal.
 const listedDisputes = 8
 
-// panel adds what the recipes of a panel say: first the answers on which they disagree.
+// panel adds the verdicts of the recipes of a panel, disputed answers first.
 func panel(s *form.Section, p *result.Panel) {
 	if p == nil {
 		return

@@ -12,8 +12,8 @@ import (
 // pair of runs, with a case for each question or requirement. A case that did not pass is a
 // failure, one without a verdict an error, and one that was not run is skipped.
 //
-// The elements and attributes are those that the readers of Jenkins, GitLab and GitHub have in
-// common. Characters that XML 1.0 does not have are left out. The error is that of w.
+// The elements and attributes are those that Jenkins, GitLab and GitHub all understand. Characters
+// that are invalid in XML 1.0 are omitted. JUnit returns the error of w.
 func JUnit(w io.Writer, d Document) error {
 	all := xmlSuites{Name: "evalctl"}
 	total := 0.0
@@ -113,7 +113,7 @@ func (s *suite) xml() xmlSuite {
 	return x
 }
 
-// xmlText returns text without the characters that XML 1.0 does not have.
+// xmlText removes characters that are invalid in XML 1.0.
 func xmlText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' ||
@@ -124,7 +124,7 @@ func xmlText(s string) string {
 	}, strings.ToValidUTF8(s, "\ufffd"))
 }
 
-// seconds formats milliseconds as seconds. A time that a clock set back made negative is 0.
+// seconds formats milliseconds as seconds. A negative time, after a clock was set back, becomes 0.
 func seconds(ms float64) string {
 	if math.IsNaN(ms) || ms < 0 {
 		ms = 0

@@ -14,8 +14,8 @@ import (
 	"evalctl/internal/svg"
 )
 
-// latency returns the percentiles with their intervals: of the answering attempts, and, if that is
-// longer, as the callers felt them.
+// latency returns the percentiles with their intervals: of the answering attempts, and, if they are
+// longer, including waits.
 func (run *Run) latency() form.Section {
 	res := &run.Result
 	s := form.Section{ID: "latency", Title: "Latency"}
@@ -97,7 +97,7 @@ func (run *Run) distribution() template.HTML {
 	return svg.ECDF("Share of questions by latency; the table has the percentiles", series, figure.Duration)
 }
 
-// percentile formats a percentile with its interval, or how many answers it needs.
+// percentile formats a percentile with its interval, or the number of answers that it needs.
 func percentile(ms *float64, i *result.Interval, needed int) string {
 	switch {
 	case ms == nil:
@@ -108,7 +108,7 @@ func percentile(ms *float64, i *result.Interval, needed int) string {
 	return fmt.Sprintf("%s [%s %s]", figure.Duration(*ms), durationLike(i.Low, *ms), durationLike(i.High, *ms))
 }
 
-// durationLike is figure.Duration without the unit, if that is the unit of the other time.
+// durationLike is figure.Duration, without the unit if other has the same unit.
 func durationLike(ms, other float64) string {
 	number, unit, _ := strings.Cut(figure.Duration(ms), " ")
 	if _, same, _ := strings.Cut(figure.Duration(other), " "); unit == same {
@@ -128,21 +128,21 @@ func times(n int) string {
 type TrendPoint struct {
 	Date          time.Time
 	Passed, Total int
-	// Rate is the pass rate and Low and High its interval, from 0 to 1.
+	// Rate is the pass rate. Low and High are its interval, from 0 to 1.
 	Rate, Low, High float64
 	// Interval names the level and the method of the interval, such as 95% Wilson. It may be empty.
 	Interval string
-	// Changed is set if the pass rates before and from here on differ.
+	// Changed is set if the pass rate changed at this point.
 	Changed bool
-	// Note says what else changed, such as the judge's prompt. It may be empty.
+	// Note names other changes, such as the judge's prompt. It may be empty.
 	Note string
-	// URL leads to the page of the result, if there is one.
+	// URL links to the page of the result, if there is one.
 	URL string
-	// USD is what the result has cost, nil if that is not known.
+	// USD is the cost of the result, nil if unknown.
 	USD *float64
 }
 
-// trendSection has the results before this one.
+// trendSection shows the results before this one.
 func trendSection(trend []TrendPoint, g *result.Gate) form.Section {
 	s := form.Section{ID: "trend", Title: "Trend"}
 	if len(trend) == 0 {

@@ -12,7 +12,7 @@ import (
 	"evalctl/harness/result"
 )
 
-// methods describes how intervals are computed, by their methods in result files.
+// methods describes how intervals are computed, by the names of methods in result files.
 var methods = map[string]string{
 	result.MethodWilson: "Score interval of a share: the centre is (p + z²/2n) / (1 + z²/n), " +
 		"the half width z·√(p(1−p)/n + z²/4n²) / (1 + z²/n).",
@@ -63,12 +63,12 @@ func methodName(method string) form.Text {
 	return form.F("%s", form.Name(method))
 }
 
-// levelOf returns an interval with its level and method, such as "95% CI 0.812–0.968 (Wilson)".
+// levelOf formats an interval with its level and method, such as "95% CI 0.812–0.968 (Wilson)".
 func levelOf(i *result.Interval) string {
 	return fmt.Sprintf("%.0f%% CI %s (%s)", 100*i.Confidence, i.Ends(), methodName(i.Method))
 }
 
-// methods says how the figures of a result were computed, and from what.
+// methods describes how the figures of a result were computed, and from what.
 func (run *Run) methods() form.Section {
 	res := &run.Result
 	m := methodFacts{Section: form.Section{ID: "how", Title: "How each number was computed", Folded: true}}
@@ -103,7 +103,7 @@ func (run *Run) methods() form.Section {
 	return m.Section
 }
 
-// methodFacts says how figures were computed, each method once.
+// methodFacts describes how figures were computed, each method once.
 type methodFacts struct {
 	form.Section
 	seen map[string]bool
@@ -173,7 +173,7 @@ func (m *methodFacts) addComparison(c *compare.Comparison) {
 	}
 }
 
-// gate says how the verdict came about.
+// gate describes how the verdict was reached.
 func (m *methodFacts) gate(g *result.Gate) {
 	what := "The pass rate"
 	switch g.Mode {

@@ -8,21 +8,23 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Outputs are the forms in which a command writes a document besides what it prints.
+// Outputs are the forms in which a command writes a document besides its printed output.
 type Outputs struct {
 	Files Files
-	// CI adds the summary to that of a job of GitHub, and annotates what did not pass.
+	// CI adds the summary to the summary of a GitHub job, and annotates everything that did not
+	// pass.
 	CI bool
-	// Env returns a variable of the environment.
+	// Env returns an environment variable.
 	Env func(string) string
-	// Stderr is where annotations go: stdout has the summary line alone, and GitHub reads both.
+	// Stderr is the destination of annotations. GitHub reads stdout and stderr, but stdout has only
+	// the summary line.
 	Stderr io.Writer
-	// Terminal gets notes about what is not written.
+	// Terminal gets notes about reports that are not written.
 	Terminal *terminal.Terminal
 }
 
-// Write writes the reports of a result, and returns the error that the command ends with: verdict,
-// or the first error of a report if verdict is nil. Any other error of a report is printed.
+// Write writes the reports of a result, and returns the error of the command: verdict, or the first
+// error of a report if verdict is nil. Other errors of reports are printed.
 func (o Outputs) Write(d Document, verdict error) error {
 	var failed []error
 	for _, f := range o.Files {
@@ -53,14 +55,14 @@ func (o Outputs) Write(d Document, verdict error) error {
 	return verdict
 }
 
-// summaryVariable names the file that GitHub shows as the summary of a step, workspaceVariable the
-// folder to which the paths of annotations are relative.
+// summaryVariable names the file with the summary of a step on GitHub, workspaceVariable the folder
+// to which the paths of annotations are relative.
 const (
 	summaryVariable   = "GITHUB_STEP_SUMMARY"
 	workspaceVariable = "GITHUB_WORKSPACE"
 )
 
-// annotate prints annotations, and adds the summary to that of the step.
+// annotate prints annotations, and appends to the summary of the step.
 func (o Outputs) annotate(d Document) error {
 	root := o.Env(workspaceVariable)
 	if root == "" {
@@ -80,7 +82,7 @@ func (o Outputs) annotate(d Document) error {
 	return appendSummary(path, d)
 }
 
-// appendSummary adds a document to a summary, as far as there is space for it.
+// appendSummary appends a document to a summary, as far as there is space.
 func appendSummary(path string, d Document) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"evalctl/internal/svg"
 )
 
-// quality is what one of several arms or runs reached, and at what cost.
+// quality is the quality of one of several arms or runs, and its cost.
 type quality struct {
 	name     string
 	rate     *float64
@@ -37,7 +37,7 @@ func inDollars(u llm.USD) float64 { return float64(u) / float64(llm.Dollar) }
 
 func dollarText(v float64) string { return fmt.Sprintf("$%.3g", v) }
 
-// pareto draws pass rates against latency and against cost, where at least two are known.
+// pareto draws pass rates against latency and against cost, if at least two values are known.
 func pareto(s *form.Section, all []quality) {
 	const how = "Whisker: the interval. Dotted line: those that no other beats in both."
 	rate := svg.Dimension{Name: "pass rate", Zero: true, Format: func(v float64) string { return fmt.Sprintf("%.2f", v) }}
@@ -59,7 +59,7 @@ func pareto(s *form.Section, all []quality) {
 	}
 }
 
-// places returns the points of those whose pass rate and x are known.
+// places returns the points with a known pass rate and x.
 func places(all []quality, x func(quality) *float64) (out []svg.Place) {
 	for _, q := range all {
 		at := x(q)
@@ -76,7 +76,7 @@ func places(all []quality, x func(quality) *float64) (out []svg.Place) {
 	return out
 }
 
-// pareto draws the arms that have a score.
+// pareto draws the arms with a score.
 func (a Arms) pareto(s *form.Section) {
 	var all []quality
 	for _, arm := range a {
@@ -87,7 +87,7 @@ func (a Arms) pareto(s *form.Section) {
 	pareto(s, all)
 }
 
-// pareto draws the runs by their latency; what they cost is not among their figures.
+// pareto draws the runs by latency. Their figures lack the cost.
 func (c Comparison) pareto(s *form.Section) {
 	var all []quality
 	for i, r := range c.Runs {
@@ -96,7 +96,7 @@ func (c Comparison) pareto(s *form.Section) {
 	pareto(s, all)
 }
 
-// CostChart draws what each night has cost. It is empty if nothing did.
+// CostChart draws the cost of each night. It returns "" if everything was free.
 func CostChart(points []TrendPoint) template.HTML {
 	line, costs := svg.Line{Name: "cost", Joined: true}, false
 	for _, p := range points {
@@ -114,7 +114,7 @@ func CostChart(points []TrendPoint) template.HTML {
 		}}, Y: svg.Dimension{Name: "cost", Zero: true, Format: dollarText}}.Draw()
 }
 
-// TotalUSD returns what a result has cost in dollars, nil if that is not known.
+// TotalUSD returns the cost of a result in dollars, nil if unknown.
 func TotalUSD(res *result.Result) *float64 {
 	if res.GivenVerdicts() || res.Unmetered() {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"evalctl/harness/result"
 )
 
-// properties returns what a reader of a suite must know about the run: its figures, its verdict and
+// properties returns the facts about the run for a reader of a suite: its figures, its verdict and
 // everything that affected them.
 func properties(run *Run) []property {
 	res, id := &run.Result, &run.Result.Identity
@@ -112,7 +112,7 @@ func bounds(i *result.Interval) string {
 	return fmt.Sprintf("%.3f,%.3f", i.Low, i.High)
 }
 
-// selection says which questions were asked, empty if the whole dataset was.
+// selection describes the selected questions, "" if they are the whole dataset.
 func selection(res *result.Result) string {
 	d := res.Identity.Dataset
 	asked := d.Selected / max(1, d.Repeats)
@@ -122,7 +122,7 @@ func selection(res *result.Result) string {
 	return fmt.Sprintf("%d of %d questions (%s)", asked, d.Selection.Total, d.Selection)
 }
 
-// modesRan lists the modes that ran, and how many answers did not say which.
+// modesRan lists the modes that ran, and the number of answers without a reported mode.
 func modesRan(res *result.Result) string {
 	ran := tally(res.EffectiveModes)
 	if res.ModesUnknown > 0 {
@@ -131,7 +131,7 @@ func modesRan(res *result.Result) string {
 	return ran
 }
 
-// tally lists how often each name occurred.
+// tally lists the number of occurrences of each name.
 func tally(counts map[string]int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
@@ -140,7 +140,7 @@ func tally(counts map[string]int) string {
 	return strings.Join(parts, " ")
 }
 
-// cost returns what a run or a replay cost in dollars, without the sign, as far as that is known.
+// cost formats the cost of a run or a replay in dollars, without the sign, as far as it is known.
 func cost(res *result.Result) string {
 	spent, unknown := res.Spent()
 	if unknown && spent == 0 {

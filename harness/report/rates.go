@@ -88,7 +88,7 @@ func leftOut(res *result.Result) string {
 	return "without " + lacking(res) + " excluded"
 }
 
-// lacking names the field that questions lack which are left out.
+// lacking names the field because of whose lack questions are left out.
 func lacking(res *result.Result) string {
 	if res.Identity.Scorer == (scorer.Order{}).Name() {
 		return "checks called " + scorer.EventName
@@ -116,7 +116,7 @@ func (run *Run) gate(s *form.Section) {
 	}
 }
 
-// passWord is PASS or FAIL.
+// passWord returns PASS or FAIL.
 func passWord(good bool) form.Text {
 	if good {
 		return form.Toned(form.Good, "PASS")
@@ -124,10 +124,10 @@ func passWord(good bool) form.Text {
 	return form.Toned(form.Bad, "FAIL")
 }
 
-// maxChanged is the number of ids of questions that changed in the report. The result file has all.
+// maxChanged limits the ids of changed questions in the report. The result file has all.
 const maxChanged = 20
 
-// floors adds how a finished run compares with its floors and its baseline.
+// floors adds the comparison of a finished run with its floors and its baseline.
 func floors(s *form.Section, g *result.Gate) {
 	if g.FloorFrom == result.FloorNone {
 		s.Fact("floor", "none")

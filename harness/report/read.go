@@ -11,11 +11,11 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// maxConformance is the largest report of conformance that is read, in bytes.
+// maxConformance limits a report of conformance, in bytes.
 const maxConformance = 64 << 20
 
-// Read reads a result file like ReadRun, the file of a bench or a sweep, or a report of conformance in
-// JSON. The error of a file that is none of these is the error of the result.
+// Read reads a result file like ReadRun, the file of a bench or a sweep, or a report of conformance
+// in JSON. For any other file, it returns the error of reading it as a result.
 func Read(path string) (Document, error) {
 	run, err := ReadRun(path)
 	if err == nil {
@@ -37,8 +37,8 @@ func Read(path string) (Document, error) {
 	return nil, err
 }
 
-// ReadArm reads the result file of an arm, if it has one. problem is what ended the arm early. A result
-// that cannot be read is a problem of the arm too.
+// ReadArm reads the result file of an arm, if it has one. problem is why the arm ended early. An
+// unreadable result is also a problem of the arm.
 func ReadArm(name, path string, problem error) Arm {
 	arm := Arm{Name: name}
 	if problem != nil {
@@ -56,7 +56,7 @@ func ReadArm(name, path string, problem error) Arm {
 	return arm
 }
 
-// readConformance returns nil for a file that is no report of conformance.
+// readConformance returns nil if a file is not a report of conformance.
 func readConformance(path string) *Conformance {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxConformance {
@@ -77,7 +77,7 @@ func readConformance(path string) *Conformance {
 	return new(Conformance(c.report().WithFindings()))
 }
 
-// check rejects a report whose verdicts are not known: they would count as neither kept nor broken.
+// check rejects a report with unknown verdicts: they would count as neither kept nor broken.
 func (c Conformance) check(path string) error {
 	if len(c.Results) == 0 {
 		return fmt.Errorf("%s: the report of conformance has no checks", path)

@@ -9,8 +9,8 @@ import (
 	"evalctl/internal/figure"
 )
 
-// retrieval returns the metrics of retrieval with their intervals, and by tag: by evidence where
-// there is some, and by documents.
+// retrieval returns the retrieval metrics with their intervals, and by tag: by evidence if there is
+// some, and by documents.
 func (run *Run) retrieval() form.Section {
 	s := form.Section{ID: "retrieval", Title: "Retrieval"}
 	e, r := run.Result.Evidence, run.Result.Retrieval
@@ -37,7 +37,7 @@ func (run *Run) retrieval() form.Section {
 	return s
 }
 
-// The two ways in which retrieval is measured, as the fact and its questions are called.
+// The two ways to measure retrieval, with the names of the fact and of its questions.
 type goldName struct{ fact, field, table string }
 
 var (
@@ -74,7 +74,7 @@ func metricAt(m result.Metrics, name string) string {
 	return figure.Rate(&v)
 }
 
-// measured adds the primary metrics by one kind of gold, and how much text came back for them.
+// measured adds the primary metrics by one kind of gold, and the amount of returned text.
 func (run *Run) measured(s *form.Section, r *result.Retrieval, by goldName) {
 	if r == nil || len(r.Ks) == 0 {
 		return
@@ -130,7 +130,7 @@ func (run *Run) measured(s *form.Section, r *result.Retrieval, by goldName) {
 	}
 }
 
-// byTag adds the primary metrics by tag. A terminal has only those of the kind of gold that scores.
+// byTag adds the primary metrics by tag. A terminal shows only the kind of gold that scores.
 func (run *Run) byTag(s *form.Section, r *result.Retrieval, by goldName) {
 	if r == nil || len(r.Ks) == 0 {
 		return

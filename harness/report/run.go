@@ -6,22 +6,22 @@ import (
 
 // Run is a result with its questions, in memory.
 type Run struct {
-	// Path is that of the result file, as it was given.
+	// Path is the path of the result file, as given.
 	Path   string
 	Result result.Result
 	// Questions are in the order of the file.
 	Questions []result.Record
 
-	// What follows is for a terminal, which needs no Questions. Failures are shown first.
+	// The fields below are for a terminal, which needs no Questions. Failures are shown first.
 	Failures Failures
-	// Warned is how many warnings of Retrieval it has shown already.
+	// Warned is how many warnings of Retrieval the terminal has shown already.
 	Warned int
-	// Verbose also shows the tags of which all questions passed.
+	// Verbose also shows tags whose questions all passed.
 	Verbose bool
 }
 
-// ReadRun reads a result file with all its questions. It rejects what result.Open and
-// Reader.Questions reject; the error names the file.
+// ReadRun reads a result file with all its questions. It rejects the files that result.Open and
+// Reader.Questions reject. Errors name the file.
 func ReadRun(path string) (*Run, error) {
 	r, err := result.Open(path)
 	if err != nil {

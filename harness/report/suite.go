@@ -10,7 +10,7 @@ import (
 	"evalctl/internal/printable"
 )
 
-// suite is a list of test cases with what they have in common.
+// suite is a list of test cases with common properties.
 type suite struct {
 	name       string
 	started    time.Time
@@ -29,7 +29,7 @@ func (s *suite) add(name, value string) {
 	}
 }
 
-// status is how a test case ended.
+// status is the outcome of a test case.
 type status int
 
 const (
@@ -45,11 +45,12 @@ type testCase struct {
 	ms          float64
 	untimed     bool // ms is not known
 	status      status
-	// kind is a stable name of what went wrong, message one line about it, text all that is known.
+	// kind is a permanent name for the problem, message describes it in one line, and text has all
+	// details.
 	kind, message, text string
 }
 
-// The lengths of texts, in characters. The result file has the whole text.
+// The limits of texts, in characters. The result file has the whole text.
 const (
 	messageLength = 300
 	partLength    = 2000
@@ -81,7 +82,7 @@ func (a *Arm) suite() suite {
 		s.cases = append(s.cases, a.question(&a.Run.Questions[i]))
 	}
 	if missing := res.Planned - len(a.Run.Questions); missing > 0 {
-		// The result has no ids of questions that were not asked.
+		// The result has no ids for questions that were not asked.
 		message := fmt.Sprintf("the run was stopped (%s)", res.Stopped)
 		if a.Problem != "" {
 			message += ": " + a.Problem
@@ -135,7 +136,7 @@ func group(r *result.Record) string {
 	return cmp.Or(r.Type, "untagged")
 }
 
-// caseName returns the id of a question and which of its repeats it is.
+// caseName returns the id of a question and the number of its repeat.
 func caseName(r *result.Record) string {
 	if r.Repeat > 0 {
 		return fmt.Sprintf("%s #%d", r.ID, r.Repeat)
@@ -143,7 +144,7 @@ func caseName(r *result.Record) string {
 	return r.ID
 }
 
-// stage names what lost a question.
+// stage names the stage or cause that lost a question.
 func (run *Run) stage(r *result.Record) string {
 	id := run.Result.Identity
 	return string(cmp.Or(r.Cause, result.Cause(r.LostAt(id.Scenario, id.TopK))))
@@ -152,7 +153,7 @@ func (run *Run) stage(r *result.Record) string {
 // part is one text about a question.
 type part struct{ what, text string }
 
-// parts returns what is known about a question that did not pass.
+// parts returns the texts about a question that did not pass.
 func (run *Run) parts(r *result.Record) []part {
 	parts := []part{{"question", r.Question}, {"expected", r.Wanted(run.Result.ScorerName)}}
 	if o := r.Original; o != nil && o.Reference != r.Reference {
@@ -173,7 +174,7 @@ func (run *Run) parts(r *result.Record) []part {
 	return kept
 }
 
-// goldRanks says where the gold is, also below the top-k if that was asked.
+// goldRanks lists the ranks of the gold, beyond the top-k if they were searched for.
 func goldRanks(r *result.Record) string {
 	text := r.GoldRanks()
 	if r.DeepRank != nil && *r.DeepRank > 0 {
@@ -182,7 +183,7 @@ func goldRanks(r *result.Record) string {
 	return text
 }
 
-// details returns the parts as lines of text.
+// details formats the parts as lines of text.
 func (run *Run) details(r *result.Record) string {
 	var b strings.Builder
 	for i, p := range run.parts(r) {
@@ -194,7 +195,7 @@ func (run *Run) details(r *result.Record) string {
 	return b.String()
 }
 
-// shortened returns the first most characters of a text, and how many were left out.
+// shortened returns the first most characters of a text, and the number of omitted ones.
 func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -5,8 +5,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Summary is what scripts read of a run, as a JSON object. own and latest are the two paths of its
-// result file, see journal.Names. code is the exit code.
+// Summary returns the summary of a run for scripts, as a JSON object. own and latest are the two
+// paths of its result file, see journal.Names. code is the exit code.
 func Summary(r result.Result, own, latest string, code int) map[string]any {
 	spent, total := &r.Cost.SpentUSD, new(llm.USD)
 	if r.Cost.UnpricedModel != "" {
@@ -31,7 +31,7 @@ func Summary(r result.Result, own, latest string, code int) map[string]any {
 	})
 }
 
-// named adds what identifies the file of a summary.
+// named adds the paths and the exit code to a summary.
 func named(own, latest string, code int, s map[string]any) map[string]any {
 	s["exit_code"], s["result"], s["latest"] = code, own, nil
 	if latest != "" {
@@ -40,8 +40,8 @@ func named(own, latest string, code int, s map[string]any) map[string]any {
 	return s
 }
 
-// ArmSummary is Summary for an arm of a replay. The result is nil if there is none, and failed is
-// what stopped the arm, if anything did.
+// ArmSummary is Summary for an arm of a replay. The result may be nil. failed is why the arm
+// stopped, nil if it did not.
 func ArmSummary(arm string, r *result.Result, failed error, own, latest string, code int) map[string]any {
 	s := named(own, latest, code, map[string]any{"arm": arm, "error": nil})
 	if failed != nil {

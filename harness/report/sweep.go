@@ -15,10 +15,10 @@ import (
 	"evalctl/internal/svg"
 )
 
-// Sweep is what a sweep measured.
+// Sweep is the document of a sweep.
 type Sweep struct{ File result.Sweep }
 
-// maxSweep is the size of the largest file of a sweep that is read.
+// maxSweep limits the file of a sweep, in bytes.
 const maxSweep = 1 << 30
 
 // readSweep reads the file of a sweep.
@@ -36,7 +36,7 @@ func readSweep(path string) (Sweep, error) {
 
 func (Sweep) annotations() []annotation { return nil }
 
-// suites has a case for each combination, which is an error if no question has an answer.
+// suites returns a case for each combination, which is an error if no question has an answer.
 func (w Sweep) suites() []suite {
 	s := suite{name: "sweep." + w.File.SDK, started: w.File.StartedAt, ms: float64(w.File.FinishedAt.Sub(w.File.StartedAt).Milliseconds())}
 	for _, c := range w.File.Cells {
@@ -91,7 +91,7 @@ func (w Sweep) reports() []*form.Report {
 	return []*form.Report{r}
 }
 
-// chart draws the recall of the combinations against their latency, a series for each mode.
+// chart draws the recall of the combinations against their latency, with a series for each mode.
 func (w Sweep) chart(s *form.Section) {
 	c := svg.XY{Title: "Recall against latency; the table has the values", Front: true,
 		X: svg.Dimension{Name: "p50", Log: true, Format: figure.Duration},
@@ -135,7 +135,7 @@ func (w Sweep) verdict() form.Verdict {
 	return v
 }
 
-// ran says what was measured.
+// ran describes the measurement.
 func (w Sweep) ran() form.Section {
 	s := form.Section{ID: "ran", Title: "What ran", Folded: true}
 	if len(w.File.Cells) == 0 {

@@ -12,7 +12,7 @@ import (
 	"evalctl/internal/svg"
 )
 
-// none is the text of a figure that there is none of.
+// none replaces a missing figure.
 const none = "–"
 
 func rateWithin(rate *float64, within *result.Interval) string {
@@ -22,7 +22,7 @@ func rateWithin(rate *float64, within *result.Interval) string {
 	return fmt.Sprintf("%.3f [%.3f %.3f]", *rate, within.Low, within.High)
 }
 
-// pointsWithin returns a difference of pass rates with its interval, in percentage points.
+// pointsWithin formats a difference of pass rates with its interval, in percentage points.
 func pointsWithin(t compare.Table) string {
 	text := figure.Points(*t.Difference) + "pp"
 	if t.Interval != nil {

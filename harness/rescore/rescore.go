@@ -27,32 +27,32 @@ import (
 	"evalctl/scorer"
 )
 
-// Spec says which answers are scored again, and how.
+// Spec configures Plan.
 type Spec struct {
-	// File is the result that has the answers.
+	// File is the result with the answers.
 	File string
-	// Dataset has corrected references for the same questions, empty for those in File.
+	// Dataset has corrected references for the same questions, empty to use the references in File.
 	Dataset   string
 	Scorer    scorer.Kind
 	ExactCase bool
 	// External identifies a scorer that is a program, nil for another.
 	External *result.ExternalScorer
 	Tool     result.ToolID
-	// Models has the judge, which is opened if some question needs one. Env has the variables of its
+	// Models has the judge, which is opened if a question needs one. Env has the variables of its
 	// provider.
 	Models plan.Models
 	Env    func(string) string
-	// Secrets are replaced in answers and grades.
+	// Secrets are redacted in answers and grades.
 	Secrets []redact.Secret
 }
 
-// Rescoring is a rescoring that has been checked and not started.
+// Rescoring is a checked rescoring that has not started.
 type Rescoring struct {
 	Stored   *harness.StoredAnswers
 	Data     dataset.Dataset
 	Identity result.Identity
 	Judging  *judging.Plan // nil if no model judges
-	// The new files are in Dir, and called Name with an ending.
+	// The new files are Dir/Name with extensions.
 	Dir, Name string
 
 	kind    scorer.Kind
@@ -105,7 +105,7 @@ func Plan(s Spec) (*Rescoring, error) {
 	return r, err
 }
 
-// scorer returns the scorer, whose judge is paid for by an account.
+// scorer returns the scorer. Its judge uses the given account.
 func (r *Rescoring) scorer(a llm.Account) (scorer.Scorer, error) {
 	calls, err := r.models.Client(a)
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *Rescoring) scorer(a llm.Account) (scorer.Scorer, error) {
 	return judging.OpenScorer(r.kind, r.options, r.Judging, calls)
 }
 
-// OpenAccount opens the account of the rescoring, which may be nil. The caller closes it.
+// OpenAccount opens the account of the rescoring, which may be nil. The caller must close it.
 func (r *Rescoring) OpenAccount(j *journal.Journal, resume bool) (*account.Account, error) {
 	return account.Open(account.Config{
 		Dir: r.Dir, Name: r.Name, Started: j.StartedAt(), Limit: r.models.Cap, Prices: r.models.Prices,
@@ -122,8 +122,8 @@ func (r *Rescoring) OpenAccount(j *journal.Journal, resume bool) (*account.Accou
 	}, resume, j.Spent())
 }
 
-// Left estimates what judging the stored answers costs that a journal does not have. A question
-// without an answer is not judged.
+// Left forecasts the cost of judging the answers that a journal lacks. Questions without an answer
+// are not judged.
 func (r *Rescoring) Left(j *journal.Journal) (judging.Forecast, error) {
 	return r.Judging.Left(r.Data, func(i int, q dataset.Question) (item scorer.Item, ok bool) {
 		if j.State(i).Finished {
@@ -138,7 +138,7 @@ func (r *Rescoring) Left(j *journal.Journal) (judging.Forecast, error) {
 	})
 }
 
-// correct takes what is expected of the answers from --dataset.
+// correct replaces the expected answers with those of --dataset.
 func (s Spec) correct(questions []dataset.Question, id *result.Identity) error {
 	d, err := dataset.Open(s.Dataset, dataset.Options{Naming: dataset.BrainNaming{Default: id.Brain, Tag: id.BrainTag}})
 	if err != nil {
@@ -178,13 +178,13 @@ func (s Spec) correct(questions []dataset.Question, id *result.Identity) error {
 	return nil
 }
 
-// dated reports whether a check is about the dates of documents.
+// dated reports whether a check concerns the dates of documents.
 func dated(checks []scorer.Check) bool {
 	return slices.ContainsFunc(checks, func(c scorer.Check) bool { return c.Before != "" })
 }
 
-// checkQuestions returns an error unless every question has what the scorer needs. As in a run,
-// those without gold are left out where retrieval is scored, unless that is all of them.
+// checkQuestions returns an error unless every question has what the scorer needs. Like a run, a
+// rescoring of retrieval leaves out questions without gold, unless no question has gold.
 func (s Spec) checkQuestions(sc scorer.Scorer, questions []dataset.Question) error {
 	var first error
 	lacking, leftOut := 0, 0
@@ -209,7 +209,7 @@ func (s Spec) checkQuestions(sc scorer.Scorer, questions []dataset.Question) err
 		"use another --scorer, or add what is missing in a --dataset", lacking, figure.Count(len(questions), "question"), s.File, s.Scorer.Name, first)
 }
 
-// Journal creates the journal, or opens that of a rescoring that was stopped.
+// Journal creates the journal, or opens the journal of a stopped rescoring.
 func (r *Rescoring) Journal(resume bool) (*journal.Journal, error) {
 	if !resume {
 		return journal.CreateNamed(r.Dir, r.Name, r.Identity, time.Now().UTC(), nil)
@@ -264,5 +264,5 @@ func (r *Rescoring) Run(
 	return ended.Result, path, err
 }
 
-// Warnings are those about the questions, which the stored result has.
+// Warnings returns the dataset warnings of the stored result.
 func (r *Rescoring) Warnings() []result.Warning { return r.Stored.Result.Retrieval.DatasetWarnings() }

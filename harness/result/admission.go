@@ -7,20 +7,20 @@ import (
 	"evalctl/internal/figure"
 )
 
-// Admission is what a run saw of its target besides the questions: whether a canary, a text of
-// evalctl's own, is found, and what there was before the run wrote anything.
+// Admission has a run's observations of its target besides the questions: whether a canary, a text
+// of evalctl's own, is found, and how many texts existed before the run.
 type Admission struct {
-	// Brain says where the canary was written: CanaryAlone or CanaryAmong.
+	// Brain is where the canary was written: CanaryAlone or CanaryAmong.
 	Brain string `json:"brain"`
-	// Before and After say whether the canary was found before the first question and after the last.
+	// Before and After are the sightings before the first question and after the last.
 	Before Sighting `json:"before"`
 	After  Sighting `json:"after"`
-	// Held is how many texts searches found at the least before the run wrote any, nil if none was
-	// looked for or a search failed.
+	// Held is the least number of texts that searches found before the run wrote any, nil if there
+	// was no search or a search failed.
 	Held *int `json:"held,omitempty"`
 }
 
-// Where a canary was written.
+// The places of a canary.
 const (
 	CanaryAlone = "own"    // in a brain of its own
 	CanaryAmong = "corpus" // in the first brain of the run
@@ -29,7 +29,7 @@ const (
 // Sighting is the outcome of a search for the canary.
 type Sighting struct {
 	State SightingState `json:"state"`
-	// Problem says why the canary could not be written or looked for.
+	// Problem is the error of writing or searching for the canary.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -43,8 +43,8 @@ const (
 	CanaryUnknown SightingState = "unknown" // it was not looked for, or that failed
 )
 
-// JoinAdmissions returns what several daemons of one target have shown together, nil for none: the
-// worst sighting of each kind.
+// JoinAdmissions joins the observations of several daemons of one target by taking the worst
+// sighting of each kind. It returns nil for none.
 func JoinAdmissions(all []Admission) *Admission {
 	if len(all) == 0 {
 		return nil
@@ -59,8 +59,8 @@ func JoinAdmissions(all []Admission) *Admission {
 	return &joined
 }
 
-// worse returns the worse of two sightings. A canary that one daemon was not asked for says nothing
-// about the others.
+// worse returns the worse of two sightings. CanaryUnknown is the best, because it says nothing
+// about other daemons.
 func (s Sighting) worse(other Sighting) Sighting {
 	rank := []SightingState{CanaryUnknown, CanaryFound, CanaryMissing}
 	if slices.Index(rank, other.State) > slices.Index(rank, s.State) {
@@ -69,8 +69,8 @@ func (s Sighting) worse(other Sighting) Sighting {
 	return s
 }
 
-// The share of the questions with gold that a target must answer or find the gold of, or the result
-// is suspect. With fewer such questions than leastSuspect, none may be found by chance.
+// A result is suspect if its target passed or found the gold of at most this share of the questions
+// with gold. With fewer than leastSuspect such questions, this may happen by chance.
 const (
 	suspectShare = 0.02
 	leastSuspect = 10
@@ -82,18 +82,18 @@ type Suspicion struct {
 	Message string        `json:"message"`
 }
 
-// SuspicionKind is a stable name for programs.
+// SuspicionKind is a permanent name for programs.
 type SuspicionKind string
 
 // The kinds.
 const (
-	SuspectCanary SuspicionKind = "canary" // what was written for that purpose was not found
+	SuspectCanary SuspicionKind = "canary" // the canary was not found
 	SuspectGold   SuspicionKind = "gold"   // nearly no gold of all questions was found
 	SuspectHeld   SuspicionKind = "held"   // there were texts before the run wrote any
 )
 
-// Suspicions returns what makes the result suspect. gold is the number of answered questions with
-// gold, met the number of those whose gold was found or that passed.
+// Suspicions returns the suspicions about the result. gold is the number of answered questions with
+// gold, met how many of them passed or had their gold found.
 func (r *Result) Suspicions(gold, met int) (out []Suspicion) {
 	add := func(kind SuspicionKind, format string, args ...any) {
 		out = append(out, Suspicion{kind, fmt.Sprintf(format, args...)})
@@ -115,8 +115,8 @@ func (r *Result) Suspicions(gold, met int) (out []Suspicion) {
 	return out
 }
 
-// Suspected reports whether the target seems not to store or not to find what it is given, so that
-// a low rate is not a score.
+// Suspected reports whether the target seems not to store or not to find texts, so that a low rate
+// is not a score.
 func (r *Result) Suspected() bool {
 	return slices.ContainsFunc(r.Suspect, func(s Suspicion) bool { return s.Kind != SuspectHeld })
 }

@@ -8,8 +8,8 @@ import (
 	"evalctl/internal/decimal"
 )
 
-// Allowance is how many questions may end without a score: a number, or a share of all of them. The
-// zero value allows none.
+// Allowance limits how many questions may end without a score: a number, or a share of all
+// questions. The zero value allows none.
 type Allowance struct {
 	text    string // as it was given
 	count   int
@@ -35,8 +35,8 @@ func ParseAllowance(s string) (Allowance, error) {
 	return Allowance{text: s, count: n}, nil
 }
 
-// Of returns how many of total questions may end without a score. A share is rounded down, save
-// that one less than 1e-9 below an integer counts as that integer.
+// Of returns how many of total questions may end without a score. A share is rounded down, except
+// that a value less than 1e-9 below an integer counts as that integer.
 func (a Allowance) Of(total int) int {
 	if a.share {
 		return int(a.percent*float64(total)/100 + 1e-9)
@@ -44,7 +44,7 @@ func (a Allowance) Of(total int) int {
 	return a.count
 }
 
-// String returns the text that was parsed.
+// String returns the parsed text.
 func (a Allowance) String() string {
 	if a.text == "" {
 		return "0"
@@ -58,7 +58,7 @@ func (a Allowance) Equal(b Allowance) bool { return a.String() == b.String() }
 // MarshalText implements encoding.TextMarshaler.
 func (a Allowance) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler by ParseAllowance.
+// UnmarshalText implements encoding.TextUnmarshaler with ParseAllowance.
 func (a *Allowance) UnmarshalText(text []byte) error {
 	parsed, err := ParseAllowance(string(text))
 	if err == nil {

@@ -5,20 +5,19 @@ import (
 	"strings"
 )
 
-// Together says with which other arms the questions of an arm were asked at the same time. Their
-// latencies include that daemons on one machine wait for each other.
+// Together lists the arms whose questions were asked at the same time. Their latencies include
+// waits of daemons on one machine for each other.
 type Together struct {
-	// Arms are all arms of the replay, this one included. Started are those whose daemons the replay
-	// started on its own machine.
+	// Arms are all arms of the replay, including this one. Started are the arms whose daemons the
+	// replay started on its own machine.
 	Arms    []string `json:"arms"`
 	Started []string `json:"started_here"`
-	// Concurrency is the number of questions of one arm that were under way at most, InFlight that of
-	// all arms.
+	// Concurrency is the maximum number of concurrent questions of one arm, InFlight of all arms.
 	Concurrency int `json:"concurrency"`
 	InFlight    int `json:"in_flight"`
 }
 
-// Text says for people what the latencies of the arms include.
+// Text describes what the latencies of the arms include.
 func (t *Together) Text() string {
 	where := ""
 	if len(t.Started) > 1 {
@@ -31,22 +30,22 @@ func (t *Together) Text() string {
 // The requests that Alone measures.
 const (
 	AloneSearch = "search" // the daemon's part of an answer that evalctl's reader writes
-	AloneAnswer = "answer" // that of the daemon itself
+	AloneAnswer = "answer" // the daemon's own answer
 )
 
-// Alone are the latencies of a daemon that was asked one question at a time, while the other arms
+// Alone has the latencies of a daemon that was asked one question at a time, while the other arms
 // of the replay were idle. It was asked questions that it had answered before.
 type Alone struct {
-	// Request is what was sent: search or answer. No reader or judge of evalctl took part.
+	// Request is the request sent: search or answer. No reader or judge of evalctl took part.
 	Request string `json:"request"`
-	// Planned is the number of questions that were to be asked, and Asked has those that were.
+	// Planned is the planned number of questions. Asked has the questions that were asked.
 	Planned int          `json:"planned"`
 	Asked   []AloneAsked `json:"asked"`
-	// Latency is that of the questions that were answered. Shared is that of the same request for the
-	// same questions before, while other arms were asked too.
+	// Latency is the latency of the answered questions. Shared is the latency of the same requests
+	// in the replay, while other arms were asked too.
 	Latency Quantiles `json:"latency"`
 	Shared  Quantiles `json:"shared"`
-	// Problem is why not all of them were asked, empty if they were.
+	// Problem is why questions were not asked, empty if all were.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -54,13 +53,13 @@ type Alone struct {
 type AloneAsked struct {
 	ID        string  `json:"id"`
 	LatencyMS float64 `json:"latency_ms"`
-	// SharedMS is the time of the same request before, nil if that failed.
+	// SharedMS is the time of the same request in the replay, nil if it failed.
 	SharedMS *float64 `json:"shared_ms"`
-	// Error is why it was not answered, empty if it was.
+	// Error is why the question was not answered, empty if it was.
 	Error string `json:"error,omitempty"`
 }
 
-// Failed counts the questions that were asked and not answered.
+// Failed returns the number of questions that were asked but not answered.
 func (a *Alone) Failed() int {
 	n := 0
 	for _, q := range a.Asked {
@@ -71,7 +70,7 @@ func (a *Alone) Failed() int {
 	return n
 }
 
-// Text says for people what was measured. A problem is a message of a daemon or a model.
+// Text describes the measurement. A problem in it is a message of a daemon or a model.
 func (a *Alone) Text() string {
 	text := fmt.Sprintf("%d of %d questions again, one at a time while other arms were idle: %s, %s",
 		len(a.Asked)-a.Failed(), a.Planned, a.Request, a.Latency.text())
@@ -87,7 +86,7 @@ func (a *Alone) Text() string {
 	return text
 }
 
-// text returns p50 and p95, or how many answers they need.
+// text returns p50 and p95, or the number of answers that they need.
 func (q Quantiles) text() string {
 	one := func(name string, ms *float64, needed int) string {
 		if ms == nil {

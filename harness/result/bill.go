@@ -18,7 +18,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Bill is the file beside a result that lists the requests of its cost.
+// Bill is the file next to a result that lists the requests of its cost.
 type Bill struct {
 	// File is the name of the file, in the folder of the result.
 	File     string `json:"file"`
@@ -26,26 +26,27 @@ type Bill struct {
 	Requests int    `json:"requests"`
 }
 
-// BillLine is a line of a bill: a request to a model, or a reply of one from a cache.
+// BillLine is a line of a bill: a request to a model, or a cached reply.
 type BillLine struct {
-	// At is when the outcome was known, zero if it was not recorded.
+	// At is the time of the outcome, zero if it was not recorded.
 	At time.Time `json:"at,omitzero"`
-	// Part is what was paid for.
+	// Part is the part of the cost.
 	Part CostPartName `json:"part"`
-	// Question is empty if it is not known for which question a request was, such as a daemon's, or if
-	// it was for none.
+	// Question is empty if the request belongs to no question, or its question is unknown, as for a
+	// daemon's requests.
 	Question     string  `json:"question,omitempty"`
 	Model        string  `json:"model"`
 	InputTokens  int64   `json:"input_tokens"`
 	OutputTokens int64   `json:"output_tokens"`
 	USD          llm.USD `json:"usd"`
-	// MayHaveUSD is USD if that is the worst case, because the provider did not count the tokens.
+	// MayHaveUSD is USD if this is the worst case, because the provider did not count the tokens.
 	MayHaveUSD llm.USD `json:"may_have_been_charged_usd,omitempty"`
-	// Estimated is set if the tokens are. Unpriced is set if the price of the model is not known.
+	// Estimated is set if the tokens are estimated. Unpriced is set if the model's price is
+	// unknown.
 	Estimated bool `json:"usage_estimated,omitempty"`
 	Unpriced  bool `json:"unpriced,omitempty"`
-	// Cached is set for a reply from the cache, which costs nothing. SavedUSD is what it would have
-	// cost.
+	// Cached is set for a cached reply, which costs nothing. SavedUSD is its cost without the
+	// cache.
 	Cached   bool    `json:"cached,omitempty"`
 	SavedUSD llm.USD `json:"saved_usd,omitempty"`
 }
@@ -73,13 +74,12 @@ func (b *BillWriter) Add(l BillLine) error {
 	return err
 }
 
-// Bill describes what was written, in a file of this name.
+// Bill describes the written file, whose name is file.
 func (b *BillWriter) Bill(file string) *Bill {
 	return &Bill{File: file, SHA256: hex.EncodeToString(b.sum.Sum(nil)), Requests: b.requests}
 }
 
-// Open adds up the bill of the result at path. The error names the file, and the line that cannot
-// be read.
+// Open adds up the bill of the result at path. Errors name the file and the line.
 func (b *Bill) Open(path string) (CostParts, error) {
 	var parts CostParts
 	if b.File != filepath.Base(b.File) || strings.ContainsAny(b.File, `/\`) {
@@ -119,10 +119,11 @@ func (b *Bill) Open(path string) (CostParts, error) {
 	return parts, nil
 }
 
-// CostPartName is what models were paid for.
+// CostPartName names a part of a cost.
 type CostPartName string
 
-// The parts of a cost. Facts are what a daemon makes of documents and sessions before it is asked.
+// The parts of a cost. Facts are extracted by a daemon from documents and sessions before questions
+// are asked.
 const (
 	PartReader     CostPartName = "reader"
 	PartJudge      CostPartName = "judge"
@@ -130,14 +131,14 @@ const (
 	PartDaemon     CostPartName = "daemon"
 )
 
-// CostParts are the parts of a cost. The first four add up to the total; what may have been charged
-// is a part of them.
+// CostParts are the parts of a cost. The first four add up to the total and include possible
+// charges.
 type CostParts struct {
-	// ReaderUSD is what answers cost, of evalctl or of a daemon.
+	// ReaderUSD is the cost of answers, by evalctl's reader or a daemon's.
 	ReaderUSD     llm.USD `json:"reader_usd"`
 	JudgeUSD      llm.USD `json:"judge_usd"`
 	EmbeddingsUSD llm.USD `json:"embeddings_usd"`
-	// DaemonUSD is what a daemon paid for besides answers and embeddings, such as the extraction of
+	// DaemonUSD is the cost of a daemon besides answers and embeddings, such as the extraction of
 	// facts.
 	DaemonUSD  llm.USD `json:"daemon_usd"`
 	MayHaveUSD llm.USD `json:"may_have_been_charged_usd"`
@@ -148,7 +149,7 @@ func (p *CostParts) Total() llm.USD {
 	return p.ReaderUSD.Plus(p.JudgeUSD).Plus(p.EmbeddingsUSD).Plus(p.DaemonUSD)
 }
 
-// Add adds a line of a bill. The error is that of a line that cannot be.
+// Add adds a line of a bill. It returns an error for an invalid line.
 func (p *CostParts) Add(l BillLine) error {
 	part := map[CostPartName]*llm.USD{
 		PartReader: &p.ReaderUSD, PartJudge: &p.JudgeUSD, PartEmbeddings: &p.EmbeddingsUSD, PartDaemon: &p.DaemonUSD,

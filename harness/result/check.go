@@ -15,11 +15,11 @@ type Check struct {
 	scorer.Check
 	// Holds is nil if the check was not applied, or has no usable verdict.
 	Holds *bool `json:"holds,omitempty"`
-	// Reason says why it holds or does not, or why there is no verdict.
+	// Reason is the reason for Holds, or for the lack of a verdict.
 	Reason string `json:"reason,omitempty"`
 }
 
-// NewChecks returns checks that have not been applied.
+// NewChecks returns checks without outcomes.
 func NewChecks(checks []scorer.Check) []Check {
 	var out []Check
 	for _, c := range checks {
@@ -37,7 +37,7 @@ func (r *Record) CheckDefinitions() []scorer.Check {
 	return out
 }
 
-// withOutcomes returns the checks with their outcomes, which are in the same order.
+// withOutcomes returns the checks with their outcomes, which must be in the same order.
 func withOutcomes(checks []Check, outcomes []scorer.CheckResult) []Check {
 	if len(outcomes) != len(checks) {
 		return checks
@@ -61,9 +61,9 @@ func (r *Record) CheckResults() []scorer.CheckResult {
 	return out
 }
 
-// ByCheck yields what figures of the checks of the question are called, each once, in order, with
-// the record as the checks of this label have it: it passed if all of them hold, and is unscored if
-// none fails and one has no verdict.
+// ByCheck yields the labels of the question's checks, in order and without repetitions. Each comes
+// with the record as judged by the checks with this label: it passed if all of them hold, and is
+// unscored if none fails and one has no verdict.
 func (r *Record) ByCheck() iter.Seq2[string, Record] {
 	return func(yield func(string, Record) bool) {
 		var labels []string
@@ -92,8 +92,7 @@ func (r *Record) ByCheck() iter.Seq2[string, Record] {
 	}
 }
 
-// documents returns the documents that the answer cites and those that were retrieved, as a scorer
-// sees them.
+// documents returns the cited and the retrieved documents for a scorer.
 func (r *Record) documents() (cited, retrieved []scorer.Document) {
 	byID := map[string]int{} // the first chunk of each id
 	for i := range r.Retrieved {

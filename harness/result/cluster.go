@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// MaxClusterTags limits the tags of one question that have a colon, so that each of them may name a
-// cluster.
+// MaxClusterTags limits the tags of one question that contain a colon, and so may name clusters.
 const MaxClusterTags = 100
 
 const (
-	// ByBrain is the cluster tag of questions that are asked in one brain, or are about one haystack.
+	// ByBrain clusters questions by their brain, or by their haystack.
 	ByBrain = "brain"
-	// NoClusters is the cluster tag of questions that are taken as independent, whatever they share.
+	// NoClusters treats questions as independent, whatever they share.
 	NoClusters = "none"
 )
 
-// clusterTags are those of questions that share what they are about, the first that fits first.
+// clusterTags are the automatic cluster tags, in order of preference.
 var clusterTags = []string{ByBrain, "conversation", "haystack"}
 
 // ClusterOf returns the cluster of a question by a cluster tag: the first of its tags that begins
-// with it and a colon, or for ByBrain the brain with that before it. ok is false without one.
+// with the cluster tag and a colon, or for ByBrain "brain:" with its brain. ok is false without
+// one.
 func ClusterOf(tag string, tags []string, brain string) (cluster string, ok bool) {
 	if tag == ByBrain && brain != "" {
 		return ByBrain + ":" + brain, true
@@ -33,17 +33,17 @@ func ClusterOf(tag string, tags []string, brain string) (cluster string, ok bool
 	return "", false
 }
 
-// Shared returns the brain in which a question was asked, or else the haystack that it is about.
+// Shared returns the brain of a question, or else its haystack.
 func (r *Record) Shared() string { return cmp.Or(r.Brain, r.Haystack) }
 
-// ClusterFinder finds out whether questions have clusters that need no naming.
+// ClusterFinder finds clusters of questions without a configured tag.
 type ClusterFinder struct {
 	questions int
 	clusters  map[string]map[string]bool // by cluster tag
 	alone     map[string]int             // questions without a cluster, by cluster tag
 }
 
-// Add counts a question, once however often it is asked.
+// Add counts a question. Call it once for repeated questions.
 func (f *ClusterFinder) Add(tags []string, brain string) {
 	if f.clusters == nil {
 		f.clusters, f.alone = map[string]map[string]bool{}, map[string]int{}
@@ -62,8 +62,8 @@ func (f *ClusterFinder) Add(tags []string, brain string) {
 }
 
 // Tag returns the first of brain, conversation and haystack that puts every question in a cluster,
-// if there are several clusters and some have several questions. It is empty if none does: then
-// questions are independent.
+// if there are several clusters and some have several questions. Otherwise it is empty: questions
+// are independent.
 func (f *ClusterFinder) Tag() string {
 	for _, tag := range clusterTags {
 		if n := len(f.clusters[tag]); n > 1 && n < f.questions && f.alone[tag] == 0 {

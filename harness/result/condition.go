@@ -11,7 +11,7 @@ import (
 )
 
 // Conditioned returns the verdict on the answer of the question, with a score of 0 if a forbidden
-// text came back or no document is cited that must be. Without a score it is unchanged.
+// text came back or a required citation is missing. A verdict without a score is unchanged.
 func (r *Record) Conditioned(v scorer.Verdict) scorer.Verdict {
 	if broken := r.Broken(); broken != "" && v.Scored {
 		v.Score, v.Reason = 0, broken
@@ -19,8 +19,8 @@ func (r *Record) Conditioned(v scorer.Verdict) scorer.Verdict {
 	return v
 }
 
-// Broken says which condition of the question the answer breaks, whatever the scorer finds. It is
-// empty if there is none, and may quote the dataset.
+// Broken names the condition of the question that the answer breaks, independently of the scorer.
+// It is empty if there is none, and may quote the dataset.
 func (r *Record) Broken() string {
 	switch {
 	case len(r.Leaks) == 1:
@@ -33,8 +33,8 @@ func (r *Record) Broken() string {
 	return ""
 }
 
-// cites reports whether the answer cites a document. Of an answer without citations, the passages
-// that were retrieved count.
+// cites reports whether the answer cites a document. For an answer without citations, the retrieved
+// passages count.
 func (r *Record) cites(path string) bool {
 	named := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool {

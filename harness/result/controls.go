@@ -8,24 +8,23 @@ import (
 	"evalctl/internal/stats"
 )
 
-// Controls are the verdicts on answers that are known to be right or wrong.
+// Controls are the verdicts on answers known to be right or wrong.
 type Controls struct {
 	Right       int `json:"right"`
 	RightPassed int `json:"right_passed"`
 	Wrong       int `json:"wrong"`
 	WrongFailed int `json:"wrong_failed"`
 	Unscored    int `json:"unscored"`
-	// FalsePositiveRate is the share of the judged wrong answers that passed, FalseNegativeRate that
-	// of the judged right answers that did not; nil without such answers.
+	// FalsePositiveRate is the share of judged wrong answers that passed, FalseNegativeRate the
+	// share of judged right answers that failed; nil without such answers.
 	FalsePositiveRate *float64 `json:"false_positive_rate"`
 	FalseNegativeRate *float64 `json:"false_negative_rate"`
-	// Failed are the controls with a verdict that is not the known one, Unjudged those without a
-	// verdict, with the reason.
+	// Failed are the misjudged controls, Unjudged the controls without a verdict, with the reason.
 	Failed   []FailedControl `json:"failed"`
 	Unjudged []FailedControl `json:"unjudged,omitzero"`
 }
 
-// FailedControl is a control that was judged wrongly or not at all.
+// FailedControl is a control that was misjudged or not judged.
 type FailedControl struct {
 	ID     string `json:"id"`   // of the question
 	Kind   string `json:"kind"` // reference, other_answer, empty, i_dont_know, vague
@@ -33,25 +32,25 @@ type FailedControl struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// ControlReference is the kind of the controls that are right: the reference itself.
+// ControlReference is the kind of right controls, which are references.
 const ControlReference = "reference"
 
 const (
-	// usableAccuracy is the share of the controls of a kind that a usable scorer judges as they are
-	// known to be. Real answers are harder than controls, so that it is high.
+	// usableAccuracy is the share of the controls of a kind that a usable scorer judges correctly.
+	// It is high, because real answers are harder than controls.
 	usableAccuracy = 0.95
-	// refuted is the confidence with which controls must show less than that. Of 14 controls of a
+	// refuted is the confidence with which controls must show a lower accuracy. Of 14 controls of a
 	// kind, 2 may be misjudged: a usable scorer misjudges 3 with a probability of at most 0.03.
 	refuted = 0.95
-	// judgedShare is the share of the controls of a kind that must be judged. Of 14 wrong ones, 11
-	// must be: a scorer that passes one wrong answer in five fails all of them with a probability of
-	// 0.09, and all 14 with one of 0.04 (statistics.md B.7).
+	// judgedShare is the share of the controls of a kind that must be judged: 11 of 14 wrong ones.
+	// A scorer that passes one wrong answer in five fails all 11 with a probability of 0.09, and
+	// all 14 with a probability of 0.04 (statistics.md B.7).
 	judgedShare = 0.75
-	// lenient is the specificity of that scorer.
+	// lenient is the specificity of such a scorer.
 	lenient = 0.8
 )
 
-// Judged returns how many right and wrong controls have a verdict.
+// Judged returns the numbers of right and wrong controls with a verdict.
 func (c *Controls) Judged() (right, wrong int) {
 	right, wrong = c.Right, c.Wrong
 	for _, u := range c.Unjudged {
@@ -64,7 +63,7 @@ func (c *Controls) Judged() (right, wrong int) {
 	return right, wrong
 }
 
-// Count sets the counts and rates that follow from Right, Wrong and the lists.
+// Count computes counts and rates from Right, Wrong and the lists.
 func (c *Controls) Count() {
 	c.Unscored = len(c.Unjudged)
 	right, wrong := c.Judged()
@@ -87,8 +86,8 @@ func shareOf(n, of int) *float64 {
 	return new(float64(n) / float64(of))
 }
 
-// Valid reports whether the verdicts allow for a usable scorer: whether neither the right nor the
-// wrong controls show, with an exact test at 0.05, that it misjudges more than one in 20 of them.
+// Valid reports whether the scorer may be usable: neither the right nor the wrong controls show,
+// with an exact test at 0.05, that it misjudges more than one in 20 of them.
 func (c *Controls) Valid() bool {
 	if c == nil {
 		return true
@@ -98,8 +97,8 @@ func (c *Controls) Valid() bool {
 		c.WrongFailed >= stats.RequiredNotRefuted(wrong, usableAccuracy, refuted)
 }
 
-// Enough reports whether so many of the right and of the wrong controls have a verdict that they
-// say something about the scorer: three quarters of each.
+// Enough reports whether enough controls have a verdict to check the scorer: three quarters of the
+// right and of the wrong ones.
 func (c *Controls) Enough() bool {
 	if c == nil {
 		return true
@@ -108,8 +107,8 @@ func (c *Controls) Enough() bool {
 	return float64(right) >= judgedShare*float64(c.Right) && float64(wrong) >= judgedShare*float64(c.Wrong)
 }
 
-// Note says what a reader of the scores must know of controls that are valid and not all judged as
-// they are known to be, empty for nothing.
+// Note describes misjudged and unjudged controls, if the controls are valid. It is empty if there
+// are none.
 func (c *Controls) Note() string {
 	if c == nil || !c.Valid() || !c.Enough() {
 		return ""

@@ -8,53 +8,53 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Cost is what judging cost over the whole run, resumed parts and calls without a verdict included.
-// SpentUSD is the sum of JudgeUSD over the questions and of USD over Unassigned.
+// Cost is the cost of judging over the whole run, including resumed parts and calls without a
+// verdict. SpentUSD is the sum of JudgeUSD over the questions and of USD over Unassigned.
 type Cost struct {
 	SpentUSD llm.USD `json:"spent_usd"`
-	// MayHaveBeenChargedUSD is the part of SpentUSD that is worst cases: of requests whose tokens the
-	// provider did not count, such as those that broke off or were in flight when the run was killed.
+	// MayHaveBeenChargedUSD is the worst-case part of SpentUSD: the requests whose tokens the
+	// provider did not count, such as those that broke off or were in flight when the run was
+	// killed.
 	MayHaveBeenChargedUSD llm.USD `json:"may_have_been_charged_usd,omitempty"`
-	// JudgeRequests counts the HTTP requests that were sent, those of Unassigned included. So do the
-	// tokens.
+	// JudgeRequests counts the HTTP requests sent, including Unassigned. The tokens also include
+	// them.
 	JudgeRequests int   `json:"judge_requests"`
 	InputTokens   int64 `json:"input_tokens"`
 	OutputTokens  int64 `json:"output_tokens"`
-	// UsageEstimated is the number of questions for which the judge's tokens were estimated,
-	// because its provider did not count all of them.
+	// UsageEstimated is the number of questions with estimated judge tokens, because the provider
+	// did not count all of them.
 	UsageEstimated int `json:"usage_estimated"`
-	// UsageImplausible is the number of requests whose count of tokens cannot be, such as a negative
+	// UsageImplausible is the number of requests with an impossible token count, such as a negative
 	// one. They are charged as worst cases.
 	UsageImplausible int `json:"usage_implausible,omitempty"`
-	// UnpricedModel is a judge whose price is not known and whose cost is therefore missing.
+	// UnpricedModel is a judge with an unknown price, whose cost is therefore missing.
 	UnpricedModel string `json:"unpriced_model,omitempty"`
-	// PricesDate is the day of the judge's price, YYYY-MM-DD; empty if the day is not known, as of a
-	// price that was given, or nothing was priced.
+	// PricesDate is the day of the judge's price, YYYY-MM-DD. It is empty if unknown, as for a
+	// price set by the user, or if nothing was priced.
 	PricesDate string `json:"prices_date,omitempty"`
 	Spending
-	// Unassigned are the judge's requests that belong to the verdict of no question in the file,
-	// because the run ended before it, or the question was asked again.
+	// Unassigned are judge requests that belong to no verdict in the file, because the run ended
+	// first or the question was asked again.
 	Unassigned []JudgeCall `json:"unassigned,omitempty"`
 }
 
-// Spending is what all models together cost that evalctl called, or that a started daemon called
-// through its gateway.
+// Spending is the cost of all models called by evalctl, or by a started daemon through its gateway.
 type Spending struct {
-	// CapUSD is the limit, nil for none.
+	// CapUSD is the spend cap, nil for none.
 	CapUSD *llm.USD `json:"cap_usd"`
-	// TotalUSD is the sum of Parts. Both are nil in a file of an evalctl that did not count this.
+	// TotalUSD is the sum of Parts. Both are nil in files of older versions.
 	TotalUSD *llm.USD   `json:"total_usd,omitempty"`
 	Parts    *CostParts `json:"parts,omitempty"`
-	// Unpriced are the models whose price is not known, and whose cost is missing.
+	// Unpriced are models with an unknown price, whose cost is missing.
 	Unpriced []string `json:"unpriced_models,omitempty"`
-	// Bill is nil if no request was made.
+	// Bill is nil if there was no request.
 	Bill *Bill `json:"bill,omitempty"`
-	// ModelRequests are what the daemons asked of their gateways, nil without gateways, and in a
-	// replay, where Replay has them.
+	// ModelRequests are the daemons' requests to their gateways. It is nil without gateways, and in
+	// a replay, where Replay has them.
 	ModelRequests *ModelRequests `json:"model_requests,omitempty"`
 }
 
-// SetParts sets the parts and the total. unpriced are the models whose cost is not in them.
+// SetParts sets the parts and the total. unpriced are the models whose cost is missing.
 func (s *Spending) SetParts(p CostParts, unpriced []string) {
 	s.Parts, s.TotalUSD, s.Unpriced = &p, new(p.Total()), unpriced
 }
@@ -66,30 +66,30 @@ func (c *CostAccounting) Parts() CostParts {
 	}
 }
 
-// JudgeCall is an HTTP request to the judge with what it was charged.
+// JudgeCall is an HTTP request to the judge with its charge.
 type JudgeCall struct {
-	// ID and Repeat name the question. They are empty in its record.
+	// ID and Repeat identify the question. They are empty in its record.
 	ID     string `json:"id,omitempty"`
 	Repeat int    `json:"repeat,omitempty"`
-	// Attempt counts the requests for the question, from 1, again from 1 after a resume. It is 0 for
-	// the sum of all of Requests.
+	// Attempt numbers the requests for the question from 1, again from 1 after a resume. It is 0
+	// for the sum of Requests.
 	Attempt  int    `json:"attempt"`
 	Requests int    `json:"requests,omitempty"`
 	Outcome  string `json:"outcome"`
-	// Charged is how USD follows.
+	// Charged is the basis of USD.
 	Charged      Basis   `json:"charged"`
 	USD          llm.USD `json:"usd"`
 	InputTokens  int64   `json:"input_tokens,omitempty"`
 	OutputTokens int64   `json:"output_tokens,omitempty"`
-	// MayHaveUSD is the part of a sum that is worst cases.
+	// MayHaveUSD is the worst-case part of a sum.
 	MayHaveUSD   llm.USD `json:"may_have_been_charged_usd,omitempty"`
 	UsageProblem string  `json:"usage_problem,omitempty"`
 }
 
-// Basis is what the charge of a request follows from.
+// Basis is the basis of a request's charge.
 type Basis string
 
-// The bases. Only a worst case may be more than what was really charged.
+// The bases. Only a worst case may exceed the real charge.
 const (
 	ByUsage     Basis = "usage"      // the provider's count of tokens
 	ByEstimate  Basis = "estimate"   // tokens estimated from the text, without a cap
@@ -98,7 +98,7 @@ const (
 	BySum       Basis = "sum"        // of several requests
 )
 
-// InFlight is the outcome of a request that had none when its run was killed.
+// InFlight is the outcome of a request that was in flight when its run was killed.
 const InFlight = "in flight when the run was killed"
 
 // NewJudgeCall returns the n-th request for a question with its outcome and charge.
@@ -126,13 +126,13 @@ func (c *JudgeCall) MayHave() llm.USD {
 	return c.MayHaveUSD
 }
 
-// Plain reports whether nothing needs to be said of a call: it was charged by the provider's count,
-// or not at all.
+// Plain reports whether a call needs no comment: it was charged by the provider's count, or not at
+// all.
 func (c *JudgeCall) Plain() bool {
 	return c.UsageProblem == "" && (c.USD == 0 || c.Charged == ByUsage)
 }
 
-// add counts a request that is in no record.
+// add counts a request that is not in a record.
 func (c *Cost) add(u JudgeCall) {
 	c.JudgeRequests += max(1, u.Requests)
 	c.InputTokens = AddTokens(c.InputTokens, u.InputTokens)
@@ -141,7 +141,7 @@ func (c *Cost) add(u JudgeCall) {
 	c.count(u)
 }
 
-// count adds to the sums over the requests that are not plain.
+// count adds to the sums over requests that are not plain.
 func (c *Cost) count(u JudgeCall) {
 	c.MayHaveBeenChargedUSD = c.MayHaveBeenChargedUSD.Plus(u.MayHave())
 	if u.UsageProblem != "" {
@@ -165,47 +165,47 @@ func (c *Cost) AddRecord(r *Record) {
 	}
 }
 
-// AddUnassigned adds up Unassigned. The questions must have been added.
+// AddUnassigned adds up Unassigned. The questions must have been added before.
 func (c *Cost) AddUnassigned() {
 	for _, u := range c.Unassigned {
 		c.add(u)
 	}
 }
 
-// ListCost is what an arm of a replay would have cost alone with an empty cache: what was spent,
-// and what replies from the cache would have cost that others have paid for. It does not depend on
-// which arm asked first, nor on earlier replays. What may have been charged is part of it.
+// ListCost is the cost of an arm of a replay as if it had run alone with an empty cache: the amount
+// spent, and the cost of cached replies that others have paid for. It does not depend on the order
+// of the arms or on earlier replays. It includes possible charges.
 type ListCost struct {
-	// USD is the sum of CostAccounting.TotalUSD, SavedUSD, SharedUSD and ReusedUSD, nil if the price
-	// of one of the models is not known, or ReusedUnrecorded is not 0.
+	// USD is the sum of CostAccounting.TotalUSD, SavedUSD, SharedUSD and ReusedUSD. It is nil if a
+	// model's price is unknown, or ReusedUnrecorded is not 0.
 	USD *llm.USD `json:"usd"`
-	// SavedUSD is what the cached replies would have cost that the arm, or the check of the judge,
-	// got, each once and without those that they paid for themselves.
+	// SavedUSD is the cost of the cached replies that the arm, or the check of the judge, got. Each
+	// counts once, and replies that they paid for themselves do not count.
 	SavedUSD llm.USD `json:"saved_usd"`
-	// SharedUSD is what the check of the judge cost, which the arm would have had to pay alone. It
-	// is 0 if TotalUSD has it, because there is one arm.
+	// SharedUSD is the cost of the check of the judge, which the arm would have paid alone. It is 0
+	// if TotalUSD includes it, because there is one arm.
 	SharedUSD llm.USD `json:"shared_usd"`
-	// ReusedUSD is what filling the brains cost that an earlier replay has filled, ReusedUnrecorded
-	// the number of those for which it is not known.
+	// ReusedUSD is what it cost an earlier replay to fill the reused brains, ReusedUnrecorded the
+	// number of reused brains with an unknown cost.
 	ReusedUSD        llm.USD `json:"reused_usd,omitempty"`
 	ReusedUnrecorded int     `json:"reused_brains_unrecorded,omitempty"`
-	// SavedEstimated counts the replies in SavedUSD whose tokens were estimated.
+	// SavedEstimated counts the replies in SavedUSD with estimated tokens.
 	SavedEstimated int `json:"saved_estimated,omitempty"`
 	// UnassignedSavingsUSD is the part of CachedSavingsUSD that belongs to no question in the file:
 	// savings of the daemon, of the check of the judge, and of questions that were asked again.
 	UnassignedSavingsUSD llm.USD `json:"unassigned_savings_usd"`
 }
 
-// SetList sets the list cost. questions is what cached replies have saved that belong to questions.
+// SetList sets the list cost. questions is the saving by cached replies that belong to questions.
 func (c *CostAccounting) SetList(l ListCost, questions llm.USD) {
-	// A crash of the machine may have lost lines of the ledger whose questions were kept.
+	// A crash of the machine may have lost ledger lines of questions that were kept.
 	c.CachedSavingsUSD = max(c.CachedSavingsUSD, questions)
 	l.UnassignedSavingsUSD = c.CachedSavingsUSD - questions
 	c.List = &l
 	l.USD = c.ListUSD()
 }
 
-// ListUSD adds up the list cost, nil if it is not recorded or not known.
+// ListUSD returns the list cost, nil if it is unknown or not recorded.
 func (c *CostAccounting) ListUSD() *llm.USD {
 	if c.List == nil || len(c.Unpriced) > 0 || c.List.ReusedUnrecorded > 0 {
 		return nil
@@ -213,11 +213,11 @@ func (c *CostAccounting) ListUSD() *llm.USD {
 	return new(c.TotalUSD.Plus(c.List.SavedUSD).Plus(c.List.SharedUSD).Plus(c.List.ReusedUSD))
 }
 
-// SpentKnown reports whether TotalUSD has everything that was spent. Models without a price whose
-// replies were all in the cache cost nothing.
+// SpentKnown reports whether TotalUSD is complete. Models without a price cost nothing if all their
+// replies were cached.
 func (c *CostAccounting) SpentKnown() bool { return len(c.Missing()) == 0 }
 
-// Missing returns the models whose cost is not in TotalUSD, because their price is not known.
+// Missing returns the models whose cost is not in TotalUSD, because their price is unknown.
 func (c *CostAccounting) Missing() (models []string) {
 	for _, model := range c.Unpriced {
 		if c.Tokens[model].Requests > 0 {
@@ -227,8 +227,8 @@ func (c *CostAccounting) Missing() (models []string) {
 	return models
 }
 
-// ListText returns the list cost as outputs show it: "unknown" if the price of a model is not
-// known, "not recorded" if it or a part of it was not.
+// ListText formats the list cost: "unknown" if the price of a model is unknown, "not recorded" if a
+// part was not recorded.
 func (c *CostAccounting) ListText() string {
 	switch {
 	case c.List == nil || c.List.ReusedUnrecorded > 0:
@@ -239,8 +239,8 @@ func (c *CostAccounting) ListText() string {
 	return c.List.USD.String()
 }
 
-// SavedText returns as outputs show it what cached replies saved, in the sum of the list cost, and
-// of how many the tokens are estimates.
+// SavedText formats the savings by cached replies in the list cost, with the number of replies
+// whose tokens are estimates.
 func (c *CostAccounting) SavedText() string {
 	switch l := c.List; {
 	case l == nil:
@@ -254,11 +254,11 @@ func (c *CostAccounting) SavedText() string {
 	}
 }
 
-// unknownAmount is what outputs have for an amount without a price.
+// unknownAmount replaces an amount without a price.
 const unknownAmount = "unknown"
 
-// Amount returns what was spent in total as outputs show it: apart what may have been charged, and
-// "unknown" if the price of a model is not known.
+// Amount formats the total cost. Possible charges are listed apart. It is "unknown" if the price of
+// a model is unknown.
 func (c *Cost) Amount() string {
 	total, unknown := c.Total()
 	mayHave := c.MayHaveBeenChargedUSD
@@ -268,13 +268,13 @@ func (c *Cost) Amount() string {
 	return amount(total, mayHave, unknown)
 }
 
-// Judge returns what judging cost as Amount does.
+// Judge formats the cost of judging like Amount.
 func (c *Cost) Judge() string {
 	return amount(c.SpentUSD, c.MayHaveBeenChargedUSD, c.UnpricedModel != "")
 }
 
-// Total returns what was spent in total, as far as the file has it. unknown is set if the price of
-// a model is not known, so that its cost is missing.
+// Total returns the total cost in the file. unknown is set if the price of a model is unknown, so
+// that its cost is missing.
 func (c *Cost) Total() (total llm.USD, unknown bool) {
 	if c.TotalUSD == nil {
 		return c.SpentUSD, c.UnpricedModel != ""
@@ -282,10 +282,10 @@ func (c *Cost) Total() (total llm.USD, unknown bool) {
 	return *c.TotalUSD, len(c.Unpriced) > 0
 }
 
-// Amount returns what was spent as Cost.Amount does.
+// Amount formats the total cost like Cost.Amount.
 func (c *CostAccounting) Amount() string { return amount(c.TotalUSD, c.LostUSD, !c.SpentKnown()) }
 
-// Amount returns what a run or a replay cost as Cost.Amount does.
+// Amount formats the cost of a run or a replay like Cost.Amount.
 func (r *Result) Amount() string {
 	if r.GivenVerdicts() {
 		return unknownAmount
@@ -299,8 +299,8 @@ func (r *Result) Amount() string {
 	return r.Cost.Amount()
 }
 
-// Spent returns what a run or a replay cost as Cost.Total does. What another harness spent is not
-// known.
+// Spent returns the cost of a run or a replay like Cost.Total. The cost of another harness is
+// unknown.
 func (r *Result) Spent() (total llm.USD, unknown bool) {
 	if r.GivenVerdicts() {
 		return 0, true
@@ -312,7 +312,7 @@ func (r *Result) Spent() (total llm.USD, unknown bool) {
 	return total, unknown || r.Unmetered()
 }
 
-// Unmetered reports whether the service may have called models by itself, at a cost that is not known.
+// Unmetered reports whether the service may have called models itself, at an unknown cost.
 func (r *Result) Unmetered() bool { return r.Mapped != nil && r.Mapped.Models == ModelsUnknown }
 
 func amount(spent, mayHave llm.USD, unpriced bool) string {
@@ -329,7 +329,7 @@ func amount(spent, mayHave llm.USD, unpriced bool) string {
 	return text
 }
 
-// AddTokens adds two counts that are not negative. A sum beyond the range is the largest number.
+// AddTokens adds two non-negative counts. It returns the maximum int64 on overflow.
 func AddTokens(a, b int64) int64 {
 	if b > math.MaxInt64-a {
 		return math.MaxInt64

@@ -1,8 +1,8 @@
 package result
 
 // Counts are the outcomes of a set of questions. Passed, Scored, Errors and Unscored are parts of
-// Total; errors and unscored questions have not passed. NoGold, NotMeasurable and Unjudged are
-// not part of Total.
+// Total; errors and unscored questions have not passed. NoGold, NotMeasurable and Unjudged are not
+// part of Total.
 type Counts struct {
 	Total    int `json:"total"`
 	Passed   int `json:"passed"`
@@ -16,13 +16,13 @@ type Counts struct {
 	Unjudged int `json:"unjudged,omitempty"`
 }
 
-// Finished returns the number of records that were added.
+// Finished returns the number of records added.
 func (c Counts) Finished() int { return c.Total + c.NoGold + c.NotMeasurable + c.Unjudged }
 
 // Add counts one finished record.
 func (c *Counts) Add(r Record) { c.count(r, 1) }
 
-// Remove takes back a record that Add has counted.
+// Remove reverses Add.
 func (c *Counts) Remove(r Record) { c.count(r, -1) }
 
 func (c *Counts) count(r Record, n int) {
@@ -60,8 +60,8 @@ func (c Counts) PassRate() *float64 {
 	return &rate
 }
 
-// The fewest values for which the median, the 95th and the 99th percentile have a two-sided 95%
-// interval that assumes no distribution.
+// The minimum number of values for which the median, the 95th and the 99th percentile have a
+// distribution-free two-sided 95% interval.
 const (
 	NeededForP50 = 6
 	NeededForP95 = 59
@@ -69,8 +69,8 @@ const (
 )
 
 // Quantiles summarises N latencies in milliseconds by linear percentiles (type 7 of Hyndman and Fan
-// 1996). A percentile and its interval, which is by order statistics, are null if N is too small
-// for an interval.
+// 1996). A percentile and its interval, by order statistics, are null if N is too small for an
+// interval.
 type Quantiles struct {
 	N           int       `json:"n"`
 	P50         *float64  `json:"p50_ms"`
@@ -81,7 +81,7 @@ type Quantiles struct {
 	P99Interval *Interval `json:"p99_interval,omitempty"`
 }
 
-// TokenSums adds up usage. Reported is the number of answers that came with any.
+// TokenSums adds up usage. Reported is the number of answers with usage.
 type TokenSums struct {
 	InputTokens  int64 `json:"input_tokens"`
 	OutputTokens int64 `json:"output_tokens"`

@@ -8,15 +8,15 @@ import (
 )
 
 // DaemonEnv names variables of evalctl's environment that a started daemon got or did not get,
-// besides those that every program gets. Their values are nowhere.
+// besides the standard ones. Values are never stored.
 type DaemonEnv struct {
-	// Withheld are those that look like a credential or a provider's address and that it did not get.
+	// Withheld are variables that look like a credential or a provider's address and were withheld.
 	Withheld []string `json:"withheld"`
-	// Passed are those that the user named, and the addresses and keys that its models need. The
-	// address of an ollama is in neither list, because its models cost nothing.
+	// Passed are variables named by the user, and the addresses and keys of its models. The address
+	// of an ollama is in neither list, because its models cost nothing.
 	Passed []string `json:"passed"`
-	// HomeOfUser is set if the daemon had the home and the temporary folder of evalctl's user, and a
-	// service with a mapping its working folder too.
+	// HomeOfUser is set if the daemon had the home and the temporary folder of evalctl's user. A
+	// mapped service also had the working folder.
 	HomeOfUser bool `json:"home_of_user,omitempty"`
 }
 
@@ -25,7 +25,7 @@ func (e *DaemonEnv) Paying() []string {
 	return slices.DeleteFunc(slices.Clone(e.Passed), func(name string) bool { return !environ.LooksSecret(name) })
 }
 
-// Text says in one line what was passed on and withheld, "" if nothing was.
+// Text lists the passed and withheld variables in one line, "" for none.
 func (e *DaemonEnv) Text() string {
 	if e == nil {
 		return ""

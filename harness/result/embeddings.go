@@ -7,30 +7,29 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Embeddings is what a daemon embedded during a run, from the seeding of its brains to the last
-// answer, as its metrics say. A daemon that others use too counts their texts as well. The daemon
+// Embeddings counts a daemon's embeddings during a run, from the seeding of its brains to the last
+// answer, as reported by its metrics. The count includes other users of the daemon. The daemon
 // pays.
 type Embeddings struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
-	// Embedded is the number of texts that the model embedded, Cached that of the texts whose
-	// vectors were known.
+	// Embedded is the number of texts embedded by the model, Cached the number of texts with cached
+	// vectors.
 	Embedded int64 `json:"embedded"`
 	Cached   int64 `json:"from_cache"`
 	// Tokens is nil if the provider did not count all of them.
 	Tokens *int64 `json:"tokens"`
-	// USD and Price, of a million tokens, are nil if they are not known.
+	// USD and Price, per million tokens, are nil if unknown.
 	USD   *llm.USD `json:"usd"`
 	Price *llm.USD `json:"price"`
-	// PricesDate is the day of the list price, YYYY-MM-DD; empty if it is not known or 0.
+	// PricesDate is the day of the list price, YYYY-MM-DD; empty if it is unknown or 0.
 	PricesDate string `json:"prices_date,omitempty"`
-	// Incomplete is set if the daemon has embedded more: the run was killed and resumed, or the daemon
-	// ended, and what it had embedded shortly before is not known.
+	// Incomplete is set if the daemon has embedded more: the run was killed and resumed, or the
+	// daemon ended and its last embeddings are unknown.
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
-// SetPrice sets Price and what follows from it. date is the day of the list prices, "" if it is not
-// known.
+// SetPrice sets Price, USD and PricesDate. date is the day of the list prices, "" if unknown.
 func (e *Embeddings) SetPrice(prices llm.Prices, date string) {
 	if e == nil {
 		return
@@ -45,8 +44,8 @@ func (e *Embeddings) SetPrice(prices llm.Prices, date string) {
 	e.USD = e.Cost()
 }
 
-// Plus returns what was embedded in both parts of a run, without its price, nil if the model is
-// another one.
+// Plus adds the embeddings of two parts of a run, without their price. It returns nil if the models
+// differ.
 func (e *Embeddings) Plus(more *Embeddings) *Embeddings {
 	if e.Provider != more.Provider || e.Model != more.Model {
 		return nil
@@ -61,7 +60,7 @@ func (e *Embeddings) Plus(more *Embeddings) *Embeddings {
 	return sum
 }
 
-// Cost returns what USD must be.
+// Cost returns USD as computed from Price and Tokens.
 func (e *Embeddings) Cost() *llm.USD {
 	switch {
 	case e.Price == nil:
@@ -74,7 +73,7 @@ func (e *Embeddings) Cost() *llm.USD {
 	return new(llm.Price{Input: *e.Price}.Cost(llm.Usage{InputTokens: int(*e.Tokens)}))
 }
 
-// Text says what was embedded and what it cost. The name of the model is as the daemon wrote it.
+// Text describes the embeddings and their cost. The name of the model is as the daemon wrote it.
 func (e *Embeddings) Text() string {
 	text := e.Count()
 	switch {

@@ -10,28 +10,28 @@ import (
 	"evalctl/scorer"
 )
 
-// QuestionEvidence says which of the first top-k chunks have the expected evidence of a question, by
-// the rule of scorer.EvidenceRanks. Chunks belong to one document if they have the same path or, of a
-// service without paths, the same document id.
+// QuestionEvidence says which of the first top-k chunks have the expected evidence of a question,
+// by the rule of scorer.EvidenceRanks. Chunks belong to one document if they have the same path or,
+// from a service without paths, the same document id.
 type QuestionEvidence struct {
-	// Ranks are those of the chunks with which each of Record.ExpectedEvidence is complete, from 1, 0
-	// for what was not returned.
+	// Ranks are the ranks of the chunks that complete each of Record.ExpectedEvidence, from 1; 0
+	// for evidence that was not returned.
 	Ranks []int `json:"ranks"`
 	// Recall is the share of the evidence that was returned.
 	Recall float64 `json:"recall"`
 }
 
-// Ranking returns the evidence as a scorer and the measures take it.
+// Ranking returns the evidence as a ranking for scorers and metrics.
 func (e *QuestionEvidence) Ranking() scorer.Ranking { return scorer.EvidenceRanking(e.Ranks) }
 
-// CutPassages reports whether one of the first topK chunks may be cut: what evidence was returned is
-// not known then.
+// CutPassages reports whether one of the first topK chunks may be truncated. It is then unknown
+// which evidence was returned.
 func (r *Record) CutPassages(topK int) bool {
 	return slices.ContainsFunc(r.Retrieved[:min(topK, len(r.Retrieved))], func(c Chunk) bool { return c.Cut })
 }
 
-// CompareEvidence sets Evidence from the chunks of r. It is nil for a question without evidence, and
-// for CutPassages.
+// CompareEvidence sets Evidence from the chunks of r. It is nil for a question without evidence,
+// and for CutPassages.
 func (r *Record) CompareEvidence(topK int) {
 	if r.Evidence = nil; len(r.ExpectedEvidence) == 0 || r.CutPassages(topK) {
 		return
@@ -51,8 +51,8 @@ func (r *Record) LacksEvidence() bool {
 	return r.Evidence != nil && slices.Contains(r.Evidence.Ranks, 0)
 }
 
-// TextSize is how much text was returned for a question, in its first top-k chunks. Words are
-// separated by white space. Tokens are estimated, see llm.Tokens.
+// TextSize is the size of the text in the first top-k chunks of a question. Words are separated by
+// white space. Tokens are estimated, see llm.Tokens.
 type TextSize struct {
 	Words  int `json:"words"`
 	Tokens int `json:"tokens"`
@@ -67,7 +67,7 @@ func SizeOf(chunks []Chunk, topK int) (s TextSize) {
 	return s
 }
 
-// GoldKind is by what it was found out whether what a question needs was retrieved.
+// GoldKind is the way in which retrieved gold was recognized.
 type GoldKind string
 
 // The kinds of gold.
@@ -78,7 +78,7 @@ const (
 )
 
 // GoldBy returns the kind of gold of a result, empty if no question has gold. Results of older
-// versions do not say it, and had no evidence.
+// versions do not record it, and had no evidence.
 func (r *Result) GoldBy() GoldKind {
 	if r.Gold == "" && r.Retrieval != nil {
 		return r.DocumentsBy()
@@ -86,7 +86,7 @@ func (r *Result) GoldBy() GoldKind {
 	return r.Gold
 }
 
-// DocumentsBy returns how the documents of passages were found out.
+// DocumentsBy returns how the documents of passages were recognized.
 func (r *Result) DocumentsBy() GoldKind {
 	if r.Mapped != nil && r.Mapped.ByText > 0 {
 		return ByText
@@ -94,17 +94,16 @@ func (r *Result) DocumentsBy() GoldKind {
 	return ByID
 }
 
-// ReturnedSize is how much text came back, over the questions of a Retrieval for which a list of chunks
-// came: means of TextSize.
+// ReturnedSize has means of TextSize over the questions of a Retrieval with a list of chunks.
 type ReturnedSize struct {
 	Words  float64 `json:"words"`
 	Tokens float64 `json:"tokens"`
-	// RecallPer1000Tokens is the sum of the questions' recalls at top-k divided by that of their tokens,
-	// times 1,000. It is nil without tokens.
+	// RecallPer1000Tokens is the sum of the questions' recalls at top-k divided by the sum of their
+	// tokens, times 1,000. It is nil without tokens.
 	RecallPer1000Tokens *float64 `json:"recall_per_1000_tokens"`
 }
 
-// ReturnedText says for people how much text came back and what it is worth, nil if that is not known.
+// ReturnedText describes the size and the value of the returned text, nil if unknown.
 func (r *Retrieval) ReturnedText() []string {
 	b := r.Returned
 	if b == nil {

@@ -2,11 +2,11 @@ package result
 
 import "fmt"
 
-// Failure is why a question has no usable answer.
+// Failure is the reason why a question has no usable answer.
 type Failure struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
-	// Status is the HTTP status, 0 for other kinds than KindStatus.
+	// Status is the HTTP status, 0 for kinds other than KindStatus.
 	Status int `json:"status,omitempty"`
 }
 
@@ -25,8 +25,8 @@ const (
 )
 
 // Example returns the first failure in a result file that is invalid because of failures, with the
-// id of its question. It is nil for another reason, and the error of reading a file that cannot be
-// read.
+// id of its question. It returns nil for another reason, and the error of reading an unreadable
+// file.
 func Example(path string, reason Reason) error {
 	if reason != ReasonNoAnswers && reason != ReasonLost {
 		return nil

@@ -8,17 +8,17 @@ import (
 	"evalctl/internal/decimal"
 )
 
-// FloorFrom is who gave a floor. It is empty in files that do not record it.
+// FloorFrom is the origin of a floor. It is empty in files that do not record it.
 type FloorFrom string
 
-// Who may give a floor.
+// The origins of floors.
 const (
-	FloorNone    FloorFrom = "none"    // nobody: there is no floor
+	FloorNone    FloorFrom = "none"    // there is no floor
 	FloorDefault FloorFrom = "default" // the specification (spec 4.4)
 	FloorGiven   FloorFrom = "given"   // a flag, or a project file
 )
 
-// Text returns a floor and who gave it if nobody gave it on purpose: "floor 0.9, the default".
+// Text formats a floor, with its origin if nobody set it explicitly: "floor 0.9, the default".
 func (f FloorFrom) Text(floor float64) string {
 	switch f {
 	case FloorNone:
@@ -29,10 +29,10 @@ func (f FloorFrom) Text(floor float64) string {
 	return fmt.Sprintf("floor %v", floor)
 }
 
-// NoFloor is the value of a flag for FloorNone.
+// NoFloor is the flag value for FloorNone.
 const NoFloor = "none"
 
-// ParseFloor parses a floor that was given, or is a default.
+// ParseFloor parses a floor. given is false for a default.
 func ParseFloor(s string, given bool) (float64, FloorFrom, error) {
 	if s == NoFloor {
 		return 0, FloorNone, nil
@@ -56,7 +56,7 @@ func ParseRate(s string) (float64, error) {
 	return f, nil
 }
 
-// ParseTagFloors parses floors of tags, each TAG=RATE. Without any it returns nil.
+// ParseTagFloors parses floors of tags, each TAG=RATE. It returns nil for an empty list.
 func ParseTagFloors(list []string) (map[string]float64, error) {
 	var floors map[string]float64
 	for _, v := range list {

@@ -17,11 +17,11 @@ func (g *Gate) ProofText() string {
 	return g.Proof.text(g.Floor, g.Total, g.Passed >= g.Required)
 }
 
-// FloorName returns the floor for people: "floor 0.9, the default", or "no floor".
+// FloorName formats the floor: "floor 0.9, the default", or "no floor".
 func (g *Gate) FloorName() string { return g.FloorFrom.Text(g.Floor) }
 
-// Word returns the verdict for people. Versions that do not record who gave the floor called a run
-// without one a pass.
+// Word returns the verdict to display. Versions that did not record the origin of the floor called
+// a run without a floor a pass.
 func (g *Gate) Word() Verdict {
 	if g.Verdict == Pass && g.Floor == 0 && g.FloorFrom == "" && g.Baseline == nil && len(g.Tags) == 0 {
 		return Measured
@@ -29,13 +29,13 @@ func (g *Gate) Word() Verdict {
 	return g.Verdict
 }
 
-// FloorText says how the pass rate compares with the floor, such as "46/50 passes the floor 0.9
-// (needs 45)", and how certain that is. It is empty without a Proof.
+// FloorText compares the pass rate with the floor, such as "46/50 passes the floor 0.9 (needs 45)",
+// and says how certain the result is. It is empty without a Proof.
 func (g *Gate) FloorText() string {
 	return floorText(g.Mode, g.FloorFrom, g.Floor, g.Required, g.Passed, g.Total, g.Proof)
 }
 
-// Text is Gate.FloorText for a tag. mode is that of the gate.
+// Text is like Gate.FloorText, for a tag. mode is the mode of the gate.
 func (t TagGate) Text(mode FloorMode) string {
 	if t.Total == 0 {
 		return fmt.Sprintf("no question counts, the floor is %v", t.Floor)
@@ -43,8 +43,8 @@ func (t TagGate) Text(mode FloorMode) string {
 	return floorText(mode, FloorGiven, t.Floor, t.Required, t.Passed, t.Total, t.Proof)
 }
 
-// Met reports whether a pass rate with this proof meets a floor. The pass rate does if passed is at
-// least required; the other modes compare the bound.
+// Met reports whether a pass rate with this proof meets a floor. FloorPoint requires that passed is
+// at least required; the other modes compare the bound.
 func (m FloorMode) Met(passed, required int, p *Proof) bool {
 	switch m {
 	case FloorProven:
@@ -119,7 +119,7 @@ func (p *Proof) failure(floor float64) string {
 		p.over(), bound, p.settle())
 }
 
-// settle says how many questions would settle the verdict, "" if that is not known.
+// settle says how many questions would settle the verdict, "" if unknown.
 func (p *Proof) settle() string {
 	if p.Questions == nil {
 		return ""
@@ -127,7 +127,7 @@ func (p *Proof) settle() string {
 	return fmt.Sprintf("; about %s would settle it, if this is the true rate", questions(*p.Questions))
 }
 
-// over names the clusters of the bounds, with a blank before it, "" for independent questions.
+// over names the clusters of the bounds, preceded by a blank, "" for independent questions.
 func (p *Proof) over() string {
 	switch {
 	case p.Method != MethodClustered:
@@ -138,7 +138,7 @@ func (p *Proof) over() string {
 	return fmt.Sprintf(" over %d clusters", p.Clusters)
 }
 
-// decimals formats a bound that is compared with a floor, with as many decimals as show that they
+// decimals formats a bound for comparison with a floor, with as many decimals as show that they
 // differ, at least 3.
 func decimals(bound, floor float64) string {
 	for digits := 3; digits < 9; digits++ {

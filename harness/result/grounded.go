@@ -9,23 +9,23 @@ import (
 	"evalctl/internal/visible"
 )
 
-// Grounding is what the citations of an answer rest on.
+// Grounding is how well the citations of an answer are supported.
 type Grounding int
 
 // The kinds of grounding, from the weakest.
 const (
 	Ungrounded Grounding = iota
-	// GroundedByID means that a citation names a retrieved chunk and its quote cannot be checked:
-	// there is none, the chunk has no text, or its text may have been cut, at 512 characters or with
-	// an ellipsis, before the quote.
+	// GroundedByID means that a citation names a retrieved chunk but its quote cannot be checked:
+	// there is none, the chunk has no text, or its text may have been truncated, at 512 characters
+	// or with an ellipsis, before the quote.
 	GroundedByID
-	// GroundedByQuote means that the quote of a citation is in the text of the chunk that it names.
+	// GroundedByQuote means that the quote of a citation is in the text of the cited chunk.
 	GroundedByQuote
 )
 
-// Grounding returns the strongest grounding among the citations. Quotes are compared as
-// visible.Text has them, with every run of white space as one space, in the same case. An ellipsis
-// in a quote, "…" or "...", stands for any text: its parts must follow each other in the chunk.
+// Grounding returns the strongest grounding among the citations. Quotes are compared as normalized
+// by visible.Text, with each run of white space as one space, and with case. An ellipsis in a
+// quote, "…" or "...", stands for any text: the parts must follow each other in the chunk.
 func (r *Record) Grounding() Grounding {
 	best := Ungrounded
 	for _, raw := range r.Citations {
@@ -43,7 +43,7 @@ func (r *Record) Grounding() Grounding {
 	return best
 }
 
-// groundingOf returns what a citation with a quote of a chunk with this text rests on.
+// groundingOf returns the grounding of a citation with a quote from a chunk with this text.
 func groundingOf(quote, text string) Grounding {
 	parts, cut := quoteParts(quote), utf8.RuneCountInString(text) >= protocol.MaxPreviewChars
 	text = spaced(text)
@@ -76,5 +76,5 @@ func quoteParts(quote string) []string {
 	return parts
 }
 
-// spaced returns a text as it is compared, with single spaces.
+// spaced normalizes a text for comparison, with single spaces.
 func spaced(text string) string { return strings.Join(strings.Fields(visible.Text(text)), " ") }

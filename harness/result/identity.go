@@ -16,24 +16,24 @@ type Identity struct {
 	SchemaVersion int    `json:"schema_version"`
 	SDK           string `json:"sdk"`
 	Scorer        string `json:"scorer"`
-	// ExactCase says whether upper and lower case mattered to the exact scorer. It is nil with another
-	// scorer, and of an older evalctl, which compared text in another way.
+	// ExactCase says whether the exact scorer distinguished upper and lower case. It is nil with
+	// other scorers, and in files of an older evalctl, which compared text differently.
 	ExactCase *bool `json:"exact_case,omitempty"`
-	// External is the scorer of the user's own, nil for another one.
+	// External is the user's scorer, nil for a built-in one.
 	External *ExternalScorer `json:"external_scorer,omitempty"`
-	// Brain is the name of the run's brain, or one name for several of them. Which brains there are
-	// follows from the dataset and BrainTag, the tag that names a question's brain.
+	// Brain is the name of the run's brain, or the common name of several. The dataset and
+	// BrainTag, the tag that names a question's brain, determine the brains.
 	Brain    string `json:"brain"`
 	BrainTag string `json:"brain_tag,omitempty"`
-	// Isolated is set if each question was asked in a brain of its own.
+	// Isolated is set if each question was asked in its own brain.
 	Isolated   bool     `json:"isolated,omitempty"`
 	Scenario   Scenario `json:"scenario"`
 	Mode       string   `json:"mode"`
 	TopK       int      `json:"top_k"`
 	CandidateK int      `json:"candidate_k"`
 	RerankTopN int      `json:"rerank_top_n"`
-	// MaxPerDocument is the maximum number of passages of one document, 0 for no limit. It is nil if
-	// the daemon decided.
+	// MaxPerDocument is the maximum number of passages of one document, 0 for no limit, nil if the
+	// daemon decided.
 	MaxPerDocument *int        `json:"max_per_document,omitempty"`
 	Dialect        Dialect     `json:"dialect"`
 	Dataset        DatasetID   `json:"dataset"`
@@ -41,18 +41,19 @@ type Identity struct {
 	Daemon         DaemonID    `json:"daemon"`
 	Reader         *ModelID    `json:"reader"`
 	Judge          *JudgeModel `json:"judge"`
-	// Panel are the recipes that judged, Judge being that of the first. It is nil for one judge.
+	// Panel has the recipes that judged. Judge is the judge of the first recipe. It is nil for one
+	// judge.
 	Panel []Recipe `json:"judge_panel,omitempty"`
 	Tool  ToolID   `json:"tool"`
-	// Rescored is nil unless the answers are those of an earlier result.
+	// Rescored is nil unless the answers are from an earlier result.
 	Rescored *RescoreSource `json:"rescored,omitempty"`
-	// Imported is nil unless the answers are those that another harness stored.
+	// Imported is nil unless another harness stored the answers.
 	Imported *ImportedID `json:"imported,omitempty"`
 	// Replay is nil in a run.
 	Replay *ReplayID `json:"replay,omitempty"`
 }
 
-// RescoreSource is the result whose answers were scored again, and by what they were scored in it.
+// RescoreSource is the result whose answers were scored again, with its scorer.
 type RescoreSource struct {
 	SHA256    string          `json:"sha256"`
 	Scorer    string          `json:"scorer"`
@@ -61,12 +62,12 @@ type RescoreSource struct {
 	External  *ExternalScorer `json:"external_scorer,omitempty"`
 }
 
-// ReplayID is what determines the outcome of a replay besides what determines that of a run.
+// ReplayID is what determines the outcome of a replay in addition to the identity of a run.
 type ReplayID struct {
-	// Sample is the signature of the questions that were drawn.
+	// Sample is the signature of the drawn questions.
 	Sample string `json:"sample"`
-	// Ingest is how the brains were filled, empty for a baseline, Shared whether all haystacks are in
-	// one brain.
+	// Ingest is the mode in which the brains were filled, empty for a baseline. Shared is set if
+	// all haystacks are in one brain.
 	Ingest string `json:"ingest_mode,omitempty"`
 	Shared bool   `json:"shared_brain"`
 	Actor  Actor  `json:"actor"`
@@ -76,64 +77,65 @@ type ReplayID struct {
 	OptionSeed uint64 `json:"option_seed,omitempty"`
 }
 
-// DatasetID identifies the questions: the hash of the whole file, and which of its questions are
-// asked, how often and in which order.
+// DatasetID identifies the questions: the hash of the file, and which of its questions are asked,
+// how often and in which order.
 type DatasetID struct {
 	Path     string `json:"path"`
 	SHA256   string `json:"sha256"`
 	Selected int    `json:"selected"`
-	// Selection is nil if all questions are asked, in the order of the file.
+	// Selection is nil if all questions are asked in file order.
 	Selection *Selection `json:"selection,omitempty"`
-	// Repeats is how often each question is asked, 0 for once. Selected counts all repeats.
+	// Repeats is how often each question is asked, 0 for once. Selected includes all repeats.
 	Repeats int            `json:"repeats,omitempty"`
 	Tags    map[string]int `json:"tags"`
 }
 
-// CorpusID identifies the documents that the brains were seeded with.
+// CorpusID identifies the documents with which the brains were seeded.
 type CorpusID struct {
 	Path      string `json:"path"`
 	SHA256    string `json:"sha256"`
 	Documents int    `json:"documents"`
 }
 
-// DaemonID identifies the daemon: one that was started by Program and CommandSHA256, one that was
-// running already by Endpoint. Version is what its health check reports, which may be empty.
+// DaemonID identifies the daemon: a started one by Program and CommandSHA256, a running one by
+// Endpoint. Version is the version in its health check, which may be empty.
 type DaemonID struct {
 	Program       string `json:"program,omitempty"`
 	CommandSHA256 string `json:"command_sha256,omitempty"`
 	Endpoint      string `json:"endpoint,omitempty"`
 	Version       string `json:"version"`
-	// Mapping and MappingSHA256 are those of a service that does not speak the protocol, see Mapped.
+	// Mapping and MappingSHA256 identify the mapping of a service that does not speak the protocol,
+	// see Mapped.
 	Mapping       string `json:"mapping,omitempty"`
 	MappingSHA256 string `json:"mapping_sha256,omitempty"`
 }
 
-// StartedDaemon identifies a daemon by its command: a program and its arguments, placeholders not
-// replaced. Only a hash of the arguments is kept, because they may contain a token.
+// StartedDaemon identifies a daemon by its command, a program and its arguments with unreplaced
+// placeholders. Only a hash of the arguments is kept, because they may contain a token.
 func StartedDaemon(command []string) DaemonID {
 	// No argument can contain a zero byte.
 	sum := sha256.Sum256([]byte(strings.Join(command, "\x00")))
 	return DaemonID{Program: command[0], CommandSHA256: hex.EncodeToString(sum[:])}
 }
 
-// ExternalScorer identifies a scorer that is a program or a service of the user's. Name and Version
-// are what it says of itself.
+// ExternalScorer identifies a user's program or service that scores. It reports Name and Version
+// itself.
 type ExternalScorer struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Program and CommandSHA256 are those of a command, as in DaemonID.
+	// Program and CommandSHA256 identify a command, as in DaemonID.
 	Program       string `json:"program,omitempty"`
 	CommandSHA256 string `json:"command_sha256,omitempty"`
-	// FilesSHA256 is over the contents of the files that the command names, whose number is Files. It
-	// covers nothing that these import or read, and no program that is found in PATH.
+	// FilesSHA256 is over the contents of the files named by the command. Files is their number.
+	// Files that these import or read, and a program found in PATH, are not covered.
 	FilesSHA256 string `json:"files_sha256,omitempty"`
 	Files       int    `json:"files,omitempty"`
 	// Endpoint is the URL of a service, without its query.
 	Endpoint string `json:"endpoint,omitempty"`
 }
 
-// ModelID is the reader model that the daemon was started with. BaseURL is empty for a provider
-// that needs none, and contains no credentials.
+// ModelID is the reader model with which the daemon was started. BaseURL contains no credentials,
+// and is empty for a provider that needs none.
 type ModelID struct {
 	Provider string `json:"provider"`
 	BaseURL  string `json:"base_url,omitempty"`
@@ -148,11 +150,11 @@ type JudgeModel struct {
 	PromptVersion string   `json:"prompt_version"`
 	PromptSHA256  string   `json:"prompt_sha256"`
 	Temperature   *float64 `json:"temperature"`
-	// Options are those by which the user says how the model is asked, as text.
+	// Options are the user's options for requests to the model, as text.
 	Options string `json:"options,omitempty"`
 }
 
-// TemperatureText returns the temperature for people, "default" without one.
+// TemperatureText formats the temperature, "default" if it is nil.
 func (j *JudgeModel) TemperatureText() string {
 	if j.Temperature == nil {
 		return "default"
@@ -170,7 +172,7 @@ type ToolID struct {
 	CPUs    int    `json:"cpus"`
 }
 
-// ScoredBy returns the scorer for people.
+// ScoredBy formats the scorer.
 func (id Identity) ScoredBy() string {
 	if e := id.External; e != nil {
 		return fmt.Sprintf("%s %s %s", id.Scorer, e.Name, e.Version)

@@ -9,78 +9,81 @@ import (
 	"evalctl/scorer"
 )
 
-// ScorerImported is the scorer of a result whose verdicts are those of another harness.
+// ScorerImported is the scorer of a result with the verdicts of another harness.
 const ScorerImported = scorer.Imported
 
-// GivenVerdicts reports whether the verdicts are those of another harness, which evalctl has not
-// measured.
+// GivenVerdicts reports whether the verdicts are from another harness, and were not measured by
+// evalctl.
 func (r *Result) GivenVerdicts() bool { return r.Identity.Scorer == ScorerImported }
 
-// ImportedID identifies answers that another harness stored.
+// ImportedID identifies answers stored by another harness.
 type ImportedID struct {
-	// Formats are those of the files, by name, each once.
+	// Formats are the formats of the files, by name and without repetitions.
 	Formats []string `json:"formats"`
-	// SHA256 are the digests of the files, in the order given, MappingSHA256 that of the mapping file.
+	// SHA256 are the digests of the files, in the order given. MappingSHA256 is the digest of the
+	// mapping file.
 	SHA256        []string `json:"sha256"`
 	MappingSHA256 string   `json:"mapping_sha256,omitempty"`
-	// Benchmark is what the files say of the benchmark and its version, empty if they do not.
+	// Benchmark is the benchmark and its version according to the files, empty if unknown.
 	Benchmark string `json:"benchmark,omitempty"`
-	// JudgeModels and JudgePrompt are the judge that the files name: models, and the SHA-256 of the
-	// prompt. JudgeID is what the user says of the judge, its model and its prompt. All are empty if
-	// nothing is known.
+	// JudgeModels and JudgePrompt are the judge according to the files: models, and the SHA-256 of
+	// the prompt. JudgeID is the user's description of the judge, its model and its prompt. Unknown
+	// ones are empty.
 	JudgeID     string   `json:"judge_id,omitempty"`
 	JudgeModels []string `json:"judge_models,omitempty"`
 	JudgePrompt string   `json:"judge_prompt_sha256,omitempty"`
-	// Votes is how many verdicts the files have on an answer, and how they decide. It is empty in older
-	// results.
+	// Votes says how many verdicts the files have for an answer, and how they decide. It is empty
+	// in older results.
 	Votes string `json:"votes,omitempty"`
 	// VoteRule is how several judgements make a verdict, empty if no answer has several.
 	VoteRule VoteRule `json:"vote_rule,omitempty"`
-	// Reader is what the user says of the model that wrote the answers, if the files do not.
+	// Reader is the user's description of the model that wrote the answers, if the files do not
+	// name it.
 	Reader string `json:"reader,omitempty"`
-	// Errata is that of ReplayID. OptionSeed is that of an older result; options are in the order of
-	// the file.
+	// Errata is as in ReplayID. OptionSeed is set in older results only; options are now in file
+	// order.
 	Errata     string `json:"errata_sha256,omitempty"`
 	OptionSeed uint64 `json:"option_seed,omitempty"`
 }
 
-// ImportSource says where the answers of a result come from, if another harness stored them, and what
-// became of each answer in its files.
+// ImportSource says where the answers of a result come from, if another harness stored them, and
+// how each answer in its files was used.
 type ImportSource struct {
 	Files []ImportedFile `json:"files"`
-	// Answers is the number of answers in the files. Each is the answer to a question of the result, or
-	// completes one, or is in Unmatched.
+	// Answers is the number of answers in the files. Each answers a question of the result,
+	// completes another answer, or is in Unmatched.
 	Answers int `json:"answers"`
 	// MatchedBy counts the answers by how their question was found: id, position or text.
 	MatchedBy map[string]int `json:"matched_by"`
-	// Conversations are the names of conversations in the files, with those of the dataset that have
-	// their questions.
+	// Conversations maps names of conversations in the files to the names in the dataset.
 	Conversations map[string]string `json:"conversations,omitempty"`
 	Unmatched     []UnmatchedAnswer `json:"unmatched"`
-	// Unanswered are the ids of questions of the dataset to which no file has an answer. They do not
-	// count.
+	// Unanswered are the ids of questions of the dataset without an answer in the files. They do
+	// not count.
 	Unanswered []string `json:"unanswered"`
-	// GoldDiffers has the questions whose gold in the files is not that of the dataset, which counts.
+	// GoldDiffers has the questions whose gold in the files differs from the dataset. The dataset
+	// counts.
 	GoldDiffers []GoldDiffers `json:"gold_differs"`
-	// StatedCost is what the files say that the answers cost, nil if they do not say it.
+	// StatedCost is the cost of the answers according to the files, nil if unknown.
 	StatedCost *StatedCost `json:"stated_cost,omitempty"`
-	// Stated are the totals that the files state.
+	// Stated are the totals stated in the files.
 	Stated []StatedTotal `json:"stated,omitempty"`
-	// Renamed are the types of questions whose name in the files is that of another type of the
+	// Renamed are the types of questions whose name in the files belongs to another type of the
 	// benchmark.
 	Renamed []TypeRename `json:"renamed_types,omitempty"`
 	// Errata is nil unless errata of the dataset concern questions with an answer.
 	Errata *ImportedErrata `json:"errata,omitempty"`
 }
 
-// StatedCost is the sum of the costs that files state of answers of the result. evalctl paid none of it.
+// StatedCost is the sum of the costs that files state for answers of the result. evalctl paid none
+// of it.
 type StatedCost struct {
 	USD llm.USD `json:"usd"`
-	// Answers is the number of answers of which a cost is stated.
+	// Answers is the number of answers with a stated cost.
 	Answers int `json:"answers"`
 }
 
-// AddCost adds the cost that a file states of an answer, in dollars, nil for none.
+// AddCost adds the stated cost of an answer, in dollars, nil for none.
 func (im *ImportSource) AddCost(usd *float64) {
 	if usd == nil {
 		return
@@ -92,36 +95,36 @@ func (im *ImportSource) AddCost(usd *float64) {
 	im.StatedCost.Answers++
 }
 
-// StatedTotal is a total that a file states of its answers.
+// StatedTotal is a total that a file states for its answers.
 type StatedTotal struct {
 	Path  string `json:"path"`
 	Place string `json:"place"`
 	// Figure is total, judged, correct or rate.
 	Figure string  `json:"figure"`
 	InFile float64 `json:"in_file"`
-	// Counted is the figure that follows from the answers in the file. Agrees is set if it is InFile,
-	// to the digits of InFile.
+	// Counted is the figure computed from the answers in the file. Agrees is set if it equals
+	// InFile, to the digits of InFile.
 	Counted float64 `json:"counted"`
 	Agrees  bool    `json:"agrees"`
 }
 
-// TypeRename is a type of questions that the files call like another one.
+// TypeRename is a type of questions that the files call by the name of another one.
 type TypeRename struct {
 	InFile    string `json:"in_file"`
 	Benchmark string `json:"benchmark"`
 	Answers   int    `json:"answers"`
 }
 
-// ImportedErrata says what errata do to imported verdicts, which were made before.
+// ImportedErrata is the effect of errata on imported verdicts, which were made before.
 type ImportedErrata struct {
-	// OldKey are the ids of the questions with a corrected gold whose verdict was made on the old one,
-	// by the file's gold. Unknown are those of which the files do not say on which. Excluded are those
-	// that the errata exclude.
+	// OldKey are the ids of questions with a corrected gold that were judged by the old gold,
+	// according to the file's gold. Unknown are the ids of those where the files do not show by
+	// which gold. Excluded are the ids of questions that the errata exclude.
 	OldKey   []string `json:"old_key"`
 	Unknown  []string `json:"unknown_key"`
 	Excluded []string `json:"excluded"`
-	// All counts all judged answers, with the excluded ones. Without leaves out the excluded ones, and
-	// those of OldKey and Unknown.
+	// All counts all judged answers, including excluded ones. Without omits excluded ones, OldKey
+	// and Unknown.
 	All     Counts `json:"all"`
 	Without Counts `json:"without"`
 }
@@ -133,18 +136,18 @@ type ImportedFile struct {
 	Bytes   int64  `json:"bytes"`
 	Format  string `json:"format"`
 	Answers int    `json:"answers"`
-	// Judged are the answers with a verdict, Passed those that it passes, whether or not they have a
-	// question.
+	// Judged is the number of answers with a verdict, Passed how many of them passed, whether or
+	// not they have a question.
 	Judged int `json:"judged"`
 	Passed int `json:"passed"`
 	// Mapped has the JSON path of each field that was read, in an answer or in its conversation.
 	Mapped map[string]string `json:"mapped"`
-	// LeftOut counts the values that were not read, by key. Keys that begin with $ are of the file or of
-	// a conversation, others of an answer.
+	// LeftOut counts the values that were not read, by key. Keys that begin with $ are of the file
+	// or of a conversation, others of an answer.
 	LeftOut map[string]int `json:"left_out"`
 }
 
-// Summary says in one line where the answers come from and what became of them.
+// Summary says in one line where the answers come from and how they were used.
 func (im *ImportSource) Summary() string {
 	var files []string
 	for _, f := range im.Files {
@@ -154,10 +157,10 @@ func (im *ImportSource) Summary() string {
 		strings.Join(files, ", "), im.Answers, len(im.Unmatched), len(im.Unanswered), len(im.GoldDiffers))
 }
 
-// UnmatchedAnswer is an answer that is no part of the result.
+// UnmatchedAnswer is an answer that does not belong to the result.
 type UnmatchedAnswer struct {
 	Path string `json:"path"`
-	// Place is where it is in the file, as a JSON path.
+	// Place is its place in the file, as a JSON path.
 	Place    string `json:"place"`
 	ID       string `json:"id,omitempty"`
 	Question string `json:"question,omitempty"`

@@ -5,20 +5,20 @@ import (
 	"strconv"
 )
 
-// Methods of intervals of rates and means. That of a Proof is MethodExact or MethodClustered.
+// Methods of intervals of rates and means. A Proof uses MethodExact or MethodClustered.
 const (
-	// MethodWilson is the score interval of independent questions (Wilson 1927).
+	// MethodWilson is the score interval for independent questions (Wilson 1927).
 	MethodWilson = "wilson"
-	// MethodExact is the exact interval of independent questions (Clopper and Pearson 1934).
+	// MethodExact is the exact interval for independent questions (Clopper and Pearson 1934).
 	MethodExact = "clopper_pearson"
-	// MethodClustered is the t interval of Result.Clustered. In a Proof it is the exact one where
-	// that is wider: the exact one with each cluster as one question if the clusters have the same
-	// rate, and 0 to 1 if there is only one.
+	// MethodClustered is the t interval of Result.Clustered. In a Proof it is the exact interval
+	// where that is wider: with each cluster as one question if all clusters have the same rate,
+	// and 0 to 1 for a single cluster.
 	MethodClustered = "clustered_t"
 	// MethodT is Student's t interval of a mean of independent questions.
 	MethodT = "student_t"
-	// MethodBCa is the bootstrap interval of independent questions that is corrected for bias and
-	// skewness (Efron 1987).
+	// MethodBCa is the bias-corrected and accelerated bootstrap interval for independent questions
+	// (Efron 1987).
 	MethodBCa = "bootstrap_bca"
 	// MethodClusterBootstrap is the bootstrap interval over clusters, by expanded percentiles
 	// (Hesterberg 2015).
@@ -33,7 +33,7 @@ const (
 	MethodOrder = "order_statistics"
 )
 
-// methodNames are the methods for people.
+// methodNames are the displayed names of methods.
 var methodNames = map[string]string{
 	MethodWilson: "Wilson", MethodExact: "Clopper-Pearson", MethodClustered: "clustered t", MethodT: "t",
 	MethodBCa: "BCa bootstrap", MethodClusterBootstrap: "cluster bootstrap", MethodOrder: "order statistics",
@@ -49,8 +49,8 @@ var methodNames = map[string]string{
 	"lang-reiczigel":                   "Lang-Reiczigel",
 }
 
-// MethodName returns the name of a method of intervals for people. ok is false for one that is not
-// known, whose name it is then: content of a file.
+// MethodName returns the displayed name of a method. For an unknown method it returns the argument,
+// which is content of a file, and ok is false.
 func MethodName(method string) (name string, ok bool) {
 	if name, ok = methodNames[method]; ok {
 		return name, true
@@ -58,8 +58,8 @@ func MethodName(method string) (name string, ok bool) {
 	return method, false
 }
 
-// Name returns the level and the method of an interval, such as "95% Wilson". Only the level is
-// named if the method is not known.
+// Name returns the level and the method of an interval, such as "95% Wilson". For an unknown method
+// it returns only the level.
 func (i *Interval) Name() string {
 	if name, ok := MethodName(i.Method); ok {
 		return i.Level() + " " + name
@@ -67,7 +67,7 @@ func (i *Interval) Name() string {
 	return i.Level() + " CI"
 }
 
-// Level returns the confidence of an interval for people, such as "95%" or "98.3%".
+// Level formats the confidence of an interval, such as "95%" or "98.3%".
 func (i *Interval) Level() string {
 	text := ""
 	for digits := 3; digits < 10; digits++ { // not "100%" for a level below it
@@ -78,7 +78,7 @@ func (i *Interval) Level() string {
 	return text + "%"
 }
 
-// Ends returns the ends of an interval for people, such as "0.812–0.968", "–" without one.
+// Ends formats the ends of an interval, such as "0.812–0.968", "–" for nil.
 func (i *Interval) Ends() string {
 	if i == nil {
 		return "–"

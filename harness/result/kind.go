@@ -13,10 +13,10 @@ import (
 	"evalctl/internal/jsonstream"
 )
 
-// FileKind is what a file is: one that evalctl writes, one that is no text, or none of these.
+// FileKind is the kind of a file: one of evalctl's, one that is not text, or unknown.
 type FileKind string
 
-// The kinds of files, as messages name them.
+// The kinds of files, as named in messages.
 const (
 	OtherFile       FileKind = ""
 	RunFile         FileKind = "a result file of evalctl"
@@ -30,7 +30,7 @@ const (
 	UTF16File       FileKind = "in UTF-16"
 )
 
-// remedies say what to do with a file of a kind that is not expected.
+// remedies say what to do with a file of an unexpected kind.
 var remedies = map[FileKind]string{
 	RunFile:         "use evalctl show, diff, compare, report or rescore with it",
 	SweepFile:       "use evalctl show or evalctl verify with it",
@@ -43,10 +43,10 @@ var remedies = map[FileKind]string{
 	UTF16File:       "save it as UTF-8",
 }
 
-// sniffed is how much of a file decides what it is, in bytes.
+// sniffed is the number of bytes at the beginning of a file that decide its kind.
 const sniffed = 64 << 10
 
-// magic has the first bytes of files that are no text.
+// magic has the first bytes of files that are not text.
 var magic = []struct {
 	bytes string
 	kind  FileKind
@@ -55,21 +55,21 @@ var magic = []struct {
 	{"\xff\xfe", UTF16File}, {"\xfe\xff", UTF16File}, {"{\x00", UTF16File}, {"\x00{", UTF16File}, {"[\x00", UTF16File}, {"\x00[", UTF16File},
 }
 
-// KindOf returns what a file is by its beginning, of which 64 KiB are enough.
+// KindOf returns the kind of a file from its beginning. 64 KiB suffice.
 func KindOf(head []byte) FileKind {
 	kind, _ := kindOf(head)
 	return kind
 }
 
-// KindOfFile is KindOf of the file at a path, OtherFile for one that cannot be read.
+// KindOfFile is KindOf for the file at a path, OtherFile if it cannot be read.
 func KindOfFile(path string) FileKind {
 	kind, _ := sniff(path)
 	return kind
 }
 
-// Unexpected returns an error for a file that cannot be what is expected, whatever its lines say:
-// it is of a known kind. It returns nil for any other file, and for one that is empty or cannot be
-// read, of which the caller's own reading says why. expected completes "expected".
+// Unexpected returns an error for a file of a known kind, which cannot be the expected one. It
+// returns nil for any other file, and for an empty or unreadable one, for which the caller's own
+// reading reports an error. expected completes "expected".
 func Unexpected(path, expected string) error {
 	kind, version := sniff(path)
 	return unexpected(path, expected, kind, version)
@@ -100,7 +100,7 @@ func sniff(path string) (FileKind, int) {
 	case info.IsDir():
 		return Folder, 0
 	case !info.Mode().IsRegular():
-		return OtherFile, 0 // what is read from it is gone
+		return OtherFile, 0 // the bytes read from it are lost
 	}
 	f, err := inputfile.Open(path, inputfile.Streamed)
 	if err != nil {
@@ -150,7 +150,7 @@ func kindOf(head []byte) (kind FileKind, version int) {
 	return kind, version
 }
 
-// kindBy returns what a file with these members is. get returns nil for one that is missing.
+// kindBy returns the kind of a file with these members. get returns nil for a missing member.
 func kindBy(get func(key string) []byte) FileKind {
 	has := func(keys ...string) bool {
 		return !slices.ContainsFunc(keys, func(key string) bool { return get(key) == nil })

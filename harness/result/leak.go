@@ -12,10 +12,10 @@ import (
 	"evalctl/internal/visible"
 )
 
-// Place is where a service returned a text that it must not.
+// Place is where a service returned a forbidden text.
 type Place string
 
-// The places that are looked at.
+// The places that are checked.
 const (
 	InAnswer   Place = "answer"
 	InChunk    Place = "chunk"    // a passage that was retrieved, or that a search for the text found
@@ -26,15 +26,15 @@ const (
 	InList     Place = "list"   // a list of documents
 )
 
-// Places are all places, in the order of tables.
+// Places returns all places, in the order of tables.
 func Places() []Place {
 	return []Place{InAnswer, InChunk, InCitation, InQuote, InEvent, InRecord, InList}
 }
 
-// Origin is where a text that must not come back is from.
+// Origin is the origin of a forbidden text.
 type Origin string
 
-// The origins. A text that is from none of them has none.
+// The origins. Any other text has none.
 const (
 	OfDeleted  Origin = "deleted"  // a document or a session that was deleted, or the path of one
 	OfReplaced Origin = "replaced" // an earlier version of a document
@@ -45,21 +45,21 @@ const (
 type Leak struct {
 	Text  string `json:"text"`
 	Place Place  `json:"place"`
-	// At says where in that place: a key of the question in the result, such as retrieved[2].text, or
-	// the request that returned it.
+	// At is the location within the place: a key of the question in the result, such as
+	// retrieved[2].text, or the request that returned the text.
 	At string `json:"at"`
-	// Origin is empty if it is not known.
+	// Origin is empty if unknown.
 	Origin Origin `json:"origin,omitempty"`
 }
 
-// String returns the leak as a message shows it. It may quote the dataset.
+// String formats the leak for messages. It may quote the dataset.
 func (l Leak) String() string { return fmt.Sprintf("%q came back in %s", l.Text, l.At) }
 
-// LeakFigures say how many questions had a forbidden text come back, and how many in each place.
+// LeakFigures counts the questions with leaks, in total and by place.
 type LeakFigures struct {
 	Questions int           `json:"questions"`
 	Places    map[Place]int `json:"places"`
-	// Severe is how many questions had a text of OfDeleted or OfAnother come back.
+	// Severe is the number of questions with a leak of OfDeleted or OfAnother.
 	Severe int `json:"deleted_or_foreign,omitempty"`
 }
 
@@ -82,7 +82,7 @@ func (f *LeakFigures) Add(r Record) {
 	}
 }
 
-// Text says where how many forbidden texts came back.
+// Text lists the places with their numbers of leaks.
 func (f *LeakFigures) Text() string {
 	var parts []string
 	for _, p := range Places() {
@@ -93,7 +93,7 @@ func (f *LeakFigures) Text() string {
 	return fmt.Sprintf("forbidden texts came back in %s: %s", figure.Count(f.Questions, "question"), strings.Join(parts, ", "))
 }
 
-// LeaksText lists the forbidden texts of a question that came back, each with its place.
+// LeaksText lists the leaks of a question with their places.
 func (r *Record) LeaksText() string {
 	var parts []string
 	for _, l := range r.Leaks {
@@ -105,9 +105,9 @@ func (r *Record) LeaksText() string {
 // Leaks collects forbidden texts that came back.
 type Leaks struct {
 	forbidden, folded []string
-	// Found is what was added.
+	// Found are the leaks added.
 	Found []Leak
-	// Origin, if set, returns where a forbidden text is from.
+	// Origin, if set, returns the origin of a forbidden text.
 	Origin func(text string) Origin
 
 	seen map[Leak]bool
@@ -126,15 +126,15 @@ func NewLeaks(forbidden []string) *Leaks {
 	return l
 }
 
-// Again returns a collector for the same texts, which has found none.
+// Again returns an empty collector for the same texts.
 func (l *Leaks) Again() *Leaks {
 	return &Leaks{forbidden: l.forbidden, folded: l.folded, Origin: l.Origin}
 }
 
-// Texts returns the forbidden texts, each once.
+// Texts returns the forbidden texts, without repetitions.
 func (l *Leaks) Texts() []string { return l.forbidden }
 
-// Add adds a text that came back, unless it was found in the same place before.
+// Add adds a leak, unless the text was found in the same place before.
 func (l *Leaks) Add(leak Leak) {
 	if l.seen == nil {
 		l.seen = map[Leak]bool{}
@@ -158,7 +158,7 @@ func (l *Leaks) Look(place Place, at, text string) {
 	}
 }
 
-// LookJSON looks for them in every string of a JSON value, keys included.
+// LookJSON looks for the forbidden texts in every string of a JSON value, including keys.
 func (l *Leaks) LookJSON(place Place, at string, value json.RawMessage) {
 	var v any
 	if json.Unmarshal(value, &v) != nil {
@@ -184,7 +184,7 @@ func (l *Leaks) lookValue(place Place, at string, v any) {
 	}
 }
 
-// LookChunk looks for them in a passage.
+// LookChunk looks for the forbidden texts in a passage.
 func (l *Leaks) LookChunk(at string, c Chunk) {
 	texts := []struct{ key, text string }{
 		{"path", c.Path}, {"document_id", c.DocumentID}, {"chunk_id", c.ChunkID}, {"title", c.Title},
@@ -198,7 +198,7 @@ func (l *Leaks) LookChunk(at string, c Chunk) {
 	}
 }
 
-// LookAnswer looks for them in what the record of an answer has.
+// LookAnswer looks for the forbidden texts in an answer, its passages and its citations.
 func (l *Leaks) LookAnswer(answer string, retrieved []Chunk, citations []json.RawMessage) {
 	l.Look(InAnswer, "answer", answer)
 	for i, c := range retrieved {

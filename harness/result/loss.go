@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Stage is a stage of a question's way from the daemon's retrieval to its score.
+// Stage is a stage of a question from the daemon's retrieval to its score.
 type Stage string
 
 // The stages at which a question can be lost. StageUnknown means that it failed and no gold
@@ -18,8 +18,8 @@ const (
 	StageUnknown   Stage = "unknown"
 )
 
-// Loss counts the questions that did not pass by the stage that lost them. Questions without gold
-// that were left out are not among them.
+// Loss counts the questions that did not pass by the stage that lost them. It excludes questions
+// that were left out for lack of gold.
 type Loss struct {
 	Retrieval int `json:"retrieval"`
 	Reader    int `json:"reader"`
@@ -55,7 +55,7 @@ func (r *Record) LostAt(scenario Scenario, topK int) Stage {
 	return StageReader
 }
 
-// String names the stages that lost questions, and how many.
+// String lists the stages that lost questions, with numbers.
 func (l Loss) String() string {
 	var parts []string
 	for _, s := range []struct {

@@ -8,42 +8,41 @@ import (
 	"strings"
 )
 
-// MappedService describes a service that a mapping made a target: how it was used, and what of it cannot be
-// measured.
+// MappedService describes a mapped service: how it was used, and what cannot be measured.
 type MappedService struct {
-	// Mapping is the name of the mapping, and SHA256 that of its file.
+	// Mapping is the name of the mapping, and SHA256 the hash of its file.
 	Mapping string `json:"mapping"`
 	SHA256  string `json:"mapping_sha256"`
 	// Transport is mcp or http.
 	Transport string `json:"transport"`
-	// Query is question if questions were sent as they are, and keywords if each of their keywords was
-	// searched for on its own.
+	// Query is question if questions were sent unchanged, and keywords if each of their keywords
+	// was searched for separately.
 	Query string `json:"query"`
-	// Brains is how brains were kept apart: process, argument, reset or one.
+	// Brains is how brains were separated: process, argument, reset or one.
 	Brains string `json:"brains"`
-	// Server, ServerVersion and Protocol are what an MCP server reports.
+	// Server, ServerVersion and Protocol are reported by an MCP server.
 	Server        string `json:"server,omitempty"`
 	ServerVersion string `json:"server_version,omitempty"`
 	Protocol      string `json:"protocol,omitempty"`
-	// Models says who counts what the models cost that the service calls by itself. It is empty in files
-	// of earlier versions.
+	// Models says who counts the cost of the models that the service calls itself. It is empty in
+	// files of earlier versions.
 	Models Models `json:"models,omitempty"`
 	// Calls counts the calls by tool, or by method and path.
 	Calls map[string]int `json:"calls"`
-	// NotMeasurable says what the target cannot do or does not say, and why: ask, search, ids, ranks,
-	// scores, dates, modes.
+	// NotMeasurable lists what the target does not support or report, with reasons: ask, search,
+	// ids, ranks, scores, dates, modes.
 	NotMeasurable map[string]string `json:"not_measurable"`
-	// ByText counts the passages whose documents were found by their text, because the target does not
-	// say which they are.
+	// ByText counts the passages whose documents were recognized by text, because the target does
+	// not name them.
 	ByText int `json:"matched_by_text,omitempty"`
-	// Findings say what was found out about the service while it was filled, such as documents that were
+	// Findings are findings about the service while it was filled, such as documents that were
 	// never found.
 	Findings []string `json:"findings,omitempty"`
-	// Noise says what a server wrote to its standard output besides messages.
+	// Noise is the output of a server on its standard output besides messages.
 	Noise string `json:"noise,omitempty"`
 }
 
-// Models says what is known of the models that a service calls by itself.
+// Models says whether the cost of a service's own models is known.
 type Models string
 
 // The values of Models.
@@ -53,8 +52,8 @@ const (
 	ModelsUnknown Models = "unknown" // it may call some, at a cost that is not known
 )
 
-// Unranked reports whether what the target finds has no order of relevance of its own, so that no
-// measure of ranks is measurable. It is false for nil.
+// Unranked reports whether the target's results have no order of relevance, so that rank measures
+// cannot be computed. It is false for nil.
 func (m *MappedService) Unranked() bool {
 	if m == nil {
 		return false
@@ -63,14 +62,14 @@ func (m *MappedService) Unranked() bool {
 	return unranked
 }
 
-// Keys of NotMeasurable: what answers rest on, and which retrieval mode ran.
+// Keys of NotMeasurable: the passages that answers rest on, and the retrieval mode.
 const (
 	Passages = "passages"
 	Modes    = "modes"
 )
 
-// Unretrieved reports whether the target does not say what its answers rest on, so that no measure of
-// retrieval is measurable. It is false for nil.
+// Unretrieved reports whether the target does not report the passages that its answers rest on, so
+// that no retrieval measure can be computed. It is false for nil.
 func (m *MappedService) Unretrieved() bool {
 	if m == nil {
 		return false
@@ -79,8 +78,8 @@ func (m *MappedService) Unretrieved() bool {
 	return unretrieved
 }
 
-// OmitRanks removes the measures that depend on the order of what was found: all but those of sets at
-// top-k.
+// OmitRanks removes the measures that depend on the order of the results: it keeps only measures of
+// sets at top-k.
 func (r *Retrieval) OmitRanks() {
 	topK := r.Ks[len(r.Ks)-1]
 	ranked := func(name string, _ float64) bool {
@@ -96,7 +95,7 @@ func (r *Retrieval) OmitRanks() {
 	}
 }
 
-// Text returns the target for people.
+// Text describes the target.
 func (m *MappedService) Text() string {
 	text := fmt.Sprintf("mapping %s (%.12s)", m.Mapping, m.SHA256)
 	if m.Server != "" {
@@ -105,7 +104,7 @@ func (m *MappedService) Text() string {
 	return strings.TrimSpace(text)
 }
 
-// NotMeasurableText lists what was not measurable, "" for nothing.
+// NotMeasurableText lists the keys of NotMeasurable, "" for none.
 func (m *MappedService) NotMeasurableText() string {
 	return strings.Join(slices.Sorted(maps.Keys(m.NotMeasurable)), ", ")
 }

@@ -9,45 +9,46 @@ import (
 	"evalctl/internal/figure"
 )
 
-// ModelRequests are the requests that a started daemon sent to evalctl's gateway, which it has in
-// place of its model provider.
+// ModelRequests are the requests of a started daemon to evalctl's gateway, which replaces its model
+// provider.
 type ModelRequests struct {
-	// Ingest and Answers are the completions that were asked for while brains were filled, and while
-	// questions were asked.
+	// Ingest and Answers count completions requested while brains were filled, and while questions
+	// were asked.
 	Ingest     RequestCount `json:"ingest"`
 	Answers    RequestCount `json:"answers"`
 	Embeddings RequestCount `json:"embeddings"`
-	// WithoutModel is the number of requests that named no model and got that of the arm.
+	// WithoutModel is the number of requests without a model, which got the arm's model.
 	WithoutModel int `json:"without_model"`
-	// Refused are the requests that failed, and those to paths that the gateway does not serve, the
-	// most frequent first.
+	// Refused are failed requests, and requests to paths that the gateway does not serve, the most
+	// frequent first.
 	Refused []RefusedRequests `json:"refused"`
 	// SinceResumed is set if requests to an earlier process of a resumed replay are not counted.
 	SinceResumed bool `json:"since_resumed,omitempty"`
-	// Silent is what the daemon did without a request to the gateway, although it was configured with
-	// a model for it.
+	// Silent lists what the daemon generated without a request to the gateway, although it was
+	// configured with a model for it.
 	Silent []GeneratedKind `json:"silent"`
 }
 
-// RequestCount counts requests. Failed is the part of Made that got an error or a broken answer.
+// RequestCount counts requests. Failed is the part of Made that got an error or an incomplete
+// answer.
 type RequestCount struct {
 	Made   int `json:"made"`
 	Failed int `json:"failed"`
 }
 
-// RefusedRequests are requests to one path that ended with the same status. Path is as the daemon
-// wrote it, but for the known ones, and shortened; it is empty for those of too many different
-// paths. Status is 0 if the answer broke off.
+// RefusedRequests are requests to one path that ended with the same status. An unknown Path is as
+// the daemon wrote it, shortened; it is empty for the rest if there are too many paths. Status is 0
+// if the answer broke off.
 type RefusedRequests struct {
 	Path     string `json:"path"`
 	Status   int    `json:"status"`
 	Requests int    `json:"requests"`
 }
 
-// GeneratedKind is what a daemon makes with a model.
+// GeneratedKind is a kind of model output that a daemon requests.
 type GeneratedKind string
 
-// What models make.
+// The kinds of model output.
 const (
 	Facts   GeneratedKind = "facts" // of messages
 	Answers GeneratedKind = "answers"
@@ -60,14 +61,14 @@ const (
 	PathEmbeddings  = "/embeddings"
 )
 
-// SortRefused puts Refused in its order.
+// SortRefused sorts Refused.
 func (m *ModelRequests) SortRefused() {
 	slices.SortFunc(m.Refused, func(a, b RefusedRequests) int {
 		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Status, b.Status))
 	})
 }
 
-// Plus returns the requests to two gateways of one daemon. Silent is that of m.
+// Plus adds the requests to two gateways of one daemon. Silent is taken from m.
 func (m *ModelRequests) Plus(other ModelRequests) ModelRequests {
 	sum := ModelRequests{
 		Ingest: m.Ingest.plus(other.Ingest), Answers: m.Answers.plus(other.Answers),
@@ -90,7 +91,7 @@ func (c RequestCount) plus(other RequestCount) RequestCount {
 	return RequestCount{Made: c.Made + other.Made, Failed: c.Failed + other.Failed}
 }
 
-// Text says in one line what was asked for.
+// Text lists the requests in one line.
 func (m *ModelRequests) Text() string {
 	if m == nil {
 		return ""
@@ -118,8 +119,8 @@ func (m *ModelRequests) Text() string {
 	return strings.Join(parts, ", ")
 }
 
-// Warnings say what was refused, and what the daemon did without asking the gateway. The paths in
-// them are as the daemon wrote them: outputs must escape them.
+// Warnings describe refused requests, and output that the daemon generated without the gateway.
+// Paths in them are as the daemon wrote them: outputs must escape them.
 func (m *ModelRequests) Warnings() (out []string) {
 	if m == nil {
 		return nil

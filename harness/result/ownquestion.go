@@ -12,7 +12,7 @@ import (
 // ReaderCost.
 type OwnQuestion struct {
 	Question string `json:"question"`
-	// Requests is how often it was sent.
+	// Requests is how often the question was sent.
 	Requests int    `json:"requests"`
 	Model    string `json:"model,omitempty"`
 	// Usage is nil if the daemon reported none.

@@ -12,7 +12,8 @@ import (
 type Recipe struct {
 	// Name is unique in a panel.
 	Name string `json:"name"`
-	// SHA256 identifies the judge. Two recipes with the same digest judge alike, whatever their names.
+	// SHA256 identifies the judge. Two recipes with the same digest judge alike, whatever their
+	// names.
 	SHA256 string     `json:"sha256"`
 	Judge  JudgeModel `json:"judge"`
 }
@@ -37,7 +38,7 @@ type RecipeVerdict struct {
 	Reason string   `json:"reason,omitempty"`
 }
 
-// RecipesText says what each recipe decided on the answer, empty without a panel.
+// RecipesText lists the decisions of the recipes on the answer, empty without a panel.
 func (r *Record) RecipesText() string {
 	var out []string
 	for _, v := range r.Panel {
@@ -53,22 +54,22 @@ func (r *Record) RecipesText() string {
 	return strings.Join(out, ", ")
 }
 
-// Panel has the figures of a result that several recipes judged. The figures of the result itself are
-// those of the headline.
+// Panel has the figures of a result judged by several recipes. The result itself has the figures of
+// the headline.
 type Panel struct {
 	Headline string `json:"headline"`
 	// Recipes are in the order of the identity, the headline first.
 	Recipes []RecipeFigures `json:"recipes"`
-	// Low and High are the lowest and the highest pass rate over the recipes, nil without questions.
+	// Low and High are the lowest and the highest pass rate of any recipe, nil without questions.
 	Low  *float64 `json:"low"`
 	High *float64 `json:"high"`
 	// Pairs have the agreement of every two recipes, over the answers that both judged.
 	Pairs []RecipePair `json:"pairs"`
-	// Judged is the number of answers that all recipes judged, over which Fleiss and AC1 are.
+	// Judged is the number of answers judged by all recipes. Fleiss and AC1 are over these.
 	Judged int         `json:"judged"`
 	Fleiss Coefficient `json:"fleiss_kappa"`
 	AC1    Coefficient `json:"ac1"`
-	// Disputed are the answers that some recipes pass and others do not, the most evenly split first.
+	// Disputed are the answers that only some recipes pass, the most evenly split first.
 	Disputed []Dispute `json:"disputed"`
 }
 
@@ -80,7 +81,7 @@ type RecipeFigures struct {
 	Interval *Interval `json:"pass_rate_interval"`
 }
 
-// RecipePair is how two recipes agree on the answers that both judged.
+// RecipePair is the agreement of two recipes on the answers that both judged.
 type RecipePair struct {
 	First  string `json:"first"`
 	Second string `json:"second"`
@@ -91,14 +92,14 @@ type RecipePair struct {
 	AC1       Coefficient `json:"ac1"`
 }
 
-// Coefficient is a measure of agreement. Value is nil where it is not defined, and Interval where
-// nothing is known of its variance.
+// Coefficient is a measure of agreement. Value is nil where it is undefined, and Interval where its
+// variance is unknown.
 type Coefficient struct {
 	Value    *float64  `json:"value"`
 	Interval *Interval `json:"interval"`
 }
 
-// String returns the coefficient with its interval, or a dash.
+// String formats the coefficient with its interval, or as a dash.
 func (c Coefficient) String() string {
 	switch {
 	case c.Value == nil:
@@ -117,7 +118,7 @@ type Dispute struct {
 	Failed []string `json:"failed"`
 }
 
-// String returns the dispute for people.
+// String formats the dispute.
 func (d Dispute) String() string {
 	id := d.ID
 	if d.Repeat > 0 {
@@ -126,7 +127,7 @@ func (d Dispute) String() string {
 	return fmt.Sprintf("%s: passed by %s, failed by %s", id, strings.Join(d.Passed, ", "), strings.Join(d.Failed, ", "))
 }
 
-// RecipesText returns the names of recipes with the beginnings of their digests.
+// RecipesText lists the recipes with the beginnings of their digests.
 func (id Identity) RecipesText() string {
 	var out []string
 	for _, r := range id.Panel {

@@ -36,9 +36,9 @@ func (r *Result) PassedText() string {
 	return text
 }
 
-// RetrievedInstead names the documents that were retrieved instead of the gold that is missing
-// among the first topK, in order, each after its rank: "1 a.md, 3 b.md". It is empty if no gold is
-// missing, and "nothing" if no document was retrieved. The names are foreign text.
+// RetrievedInstead lists the documents that were retrieved instead of gold missing among the first
+// topK, in order and with their ranks: "1 a.md, 3 b.md". It is empty if no gold is missing, and
+// "nothing" if no document was retrieved. The names are foreign text.
 func (r *Record) RetrievedInstead(topK int) string {
 	if r.Retrieval == nil || r.Passed || r.Outcome == Errored {
 		return ""
@@ -60,7 +60,7 @@ func (r *Record) RetrievedInstead(topK int) string {
 			continue
 		}
 		seen[name] = true
-		// A daemon may report gold by another path than the dataset has, or as a duplicate.
+		// A daemon may report gold under another path than the dataset, or as a duplicate.
 		gold := func(path string) bool { return paths[bare(path)] }
 		if !ranks[len(seen)] && !gold(c.Path) && !slices.ContainsFunc(c.Duplicates, gold) {
 			out = append(out, fmt.Sprintf("%d %s", len(seen), name))
@@ -72,5 +72,5 @@ func (r *Record) RetrievedInstead(topK int) string {
 	return strings.Join(out, ", ")
 }
 
-// bare returns a path without the folder of the corpus.
+// bare removes the folder of the corpus from a path.
 func bare(path string) string { return strings.TrimPrefix(path, SeedRoot) }

@@ -25,12 +25,12 @@ type Reader struct {
 	close     func() error
 }
 
-// Open reads a result file except for its questions, whatever the order of its keys, and counts
-// them. Unknown keys are ignored, so that keys may be added without a new schema version.
+// Open reads a result file except its questions, with keys in any order, and counts the questions.
+// Unknown keys are ignored, so that keys may be added without a new schema version.
 //
-// The error names the file, and the offset of what is wrong in it. Open rejects incomplete files,
-// other schema versions, and files whose counts disagree with each other, with the gate, or with
-// the number of questions: a finished run has all planned questions.
+// The error names the file, and the offset of the problem. Open rejects incomplete files, other
+// schema versions, and files whose counts disagree with each other, with the gate, or with the
+// number of questions: a finished run has all planned questions.
 func Open(path string) (*Reader, error) {
 	r, err := OpenUnchecked(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// OpenUnchecked is Open for a caller that compares the figures itself: they may disagree.
+// OpenUnchecked is like Open without comparing the figures, for a caller that does so itself.
 func OpenUnchecked(path string) (*Reader, error) {
 	f, err := inputfile.Open(path, inputfile.Streamed)
 	if errors.Is(err, inputfile.ErrFolder) {
@@ -58,11 +58,10 @@ func OpenUnchecked(path string) (*Reader, error) {
 	return r, nil
 }
 
-// Result returns the result. Its maps and pointers are shared by all callers.
+// Result returns the result. All callers share its maps and pointers.
 func (r *Reader) Result() Result { return r.res }
 
-// Members returns the keys of the file other than the questions, with their values as they are
-// written.
+// Members returns the keys of the file except the questions, with their raw values.
 func (r *Reader) Members() map[string]json.RawMessage {
 	members := map[string]json.RawMessage{}
 	for _, m := range r.head {
@@ -71,8 +70,8 @@ func (r *Reader) Members() map[string]json.RawMessage {
 	return members
 }
 
-// RawQuestions reads the texts of the questions in the order of the file. A text is valid until the
-// next one is read, and may be invalid JSON. An error ends it and comes with no text.
+// RawQuestions reads the texts of the questions in file order. A text is valid until the next one
+// is read, and may be invalid JSON. An error ends the sequence and comes without text.
 func (r *Reader) RawQuestions() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		stream := jsonstream.New(io.NewSectionReader(r.file, r.questions, 1<<62), r.questions)
@@ -101,11 +100,11 @@ func (r *Reader) SHA256() (string, error) {
 // Close closes the file.
 func (r *Reader) Close() error { return r.close() }
 
-// Questions reads the questions in the order of the file, each time from the first. It needs memory
-// for one question, and for the ids of all of them. An error ends it and comes with a zero Record:
-// it names the file, the question's number from 1 and its offset. Questions without an id, two with
-// the same id and repeat, repeats that the run does not have, and unknown outcomes or scores are
-// errors. So are questions whose outcomes are not those of the counts.
+// Questions reads the questions in file order, always from the first. It needs memory for one
+// question and for all ids. An error ends the sequence and comes with a zero Record; it names the
+// file, the question's number from 1 and its offset. Questions without an id, with a repeated id
+// and repeat, with an unexpected repeat, and with an unknown outcome or score are errors. So are
+// questions that disagree with the counts.
 func (r *Reader) Questions() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		numbers := make(map[askedKey]int, min(r.count, 1<<20))
@@ -148,7 +147,7 @@ func (r *Record) check() error {
 	return nil
 }
 
-// checkRepeat rejects a repeat that a run which asks each question so often does not have.
+// checkRepeat rejects a repeat that does not occur in a run with so many repeats.
 func (r *Record) checkRepeat(repeats int) error {
 	switch {
 	case repeats <= 1 && r.Repeat != 0:

@@ -22,7 +22,7 @@ type member struct {
 	text []byte
 }
 
-// head is the members of a result file other than the questions, in the order of the file.
+// head has the members of a result file except the questions, in file order.
 type head []member
 
 // get returns the value of a key, nil if it is missing.
@@ -33,7 +33,7 @@ func (h head) get(key string) []byte {
 	return nil
 }
 
-// readHead reads the whole file and decodes everything but the questions.
+// readHead reads the whole file and decodes everything except the questions.
 func (r *Reader) readHead() error {
 	stream := jsonstream.New(io.NewSectionReader(r.file, 0, 1<<62), 0)
 	var h head
@@ -54,7 +54,7 @@ func (r *Reader) readHead() error {
 	}
 	for _, m := range h {
 		if err == nil {
-			// One member at a time, so that the place of an error is known.
+			// Decode one member at a time, so that an error has an offset.
 			start := fmt.Appendf(nil, `{"%s":`, m.key)
 			err = jsonstream.Decode(fmt.Appendf(start, "%s}", m.text), m.at-int64(len(start)), &r.res)
 		}
@@ -63,7 +63,7 @@ func (r *Reader) readHead() error {
 	return err
 }
 
-// keys says which keys the file begins with.
+// keys lists the first keys of the file.
 func (h head) keys() string {
 	var keys []string
 	for _, m := range h[:min(len(h), 4)] {
@@ -75,7 +75,7 @@ func (h head) keys() string {
 	return "its first object has the keys " + strings.Join(keys, ", ")
 }
 
-// begins returns an error for a file that has no JSON object at all.
+// begins returns an error for a file without a JSON object.
 func begins(stream *jsonstream.Reader, kind FileKind) error {
 	c, err := stream.Peek()
 	switch {
@@ -91,7 +91,7 @@ func begins(stream *jsonstream.Reader, kind FileKind) error {
 	return nil
 }
 
-// split returns the members other than the questions, which it counts.
+// split returns the members except the questions, which it counts.
 func (r *Reader) split(stream *jsonstream.Reader) (h head, err error) {
 	seen := map[string]bool{}
 	err = stream.Members(func(name string) error {
@@ -122,18 +122,18 @@ func (r *Reader) split(stream *jsonstream.Reader) (h head, err error) {
 	return h, err
 }
 
-// fold returns a key without the differences that encoding/json ignores.
+// fold removes the differences between keys that encoding/json ignores.
 func fold(key string) string { return strings.ToLower(strings.ToUpper(key)) }
 
-// plain reports whether a key can be one of Result's.
+// plain reports whether a key may be one of Result's.
 func plain(key string) bool { return strings.Trim(key, "abcdefghijklmnopqrstuvwxyz_") == "" }
 
-// check returns an error unless these are the members of a result file of this version.
+// check returns an error unless the members form a result file of this version.
 func (h head) check() error {
 	var id struct {
 		SchemaVersion *int `json:"schema_version"`
 	}
-	broken := json.Unmarshal(h.get("identity"), &id) // without a version it is no result file
+	broken := json.Unmarshal(h.get("identity"), &id) // a file without a version is not a result file
 	switch kind := kindBy(h.get); {
 	case kind == SweepFile:
 		return ErrSweep
@@ -164,8 +164,8 @@ func (h head) check() error {
 	return nil
 }
 
-// checkCounts compares the number of questions with the figures. A run that was stopped by a
-// failing disk may have written more questions than it counted.
+// checkCounts compares the number of questions with the figures. A run that a failing disk stopped
+// may have written more questions than it counted.
 func (r *Reader) checkCounts() error {
 	finished, planned := r.res.Counts.Finished(), r.res.Planned
 	if err := r.res.consistent(); err != nil {

@@ -9,27 +9,27 @@ import (
 	"evalctl/internal/llm"
 )
 
-// ReaderCost is what the tokens cost that a daemon reported for its reader, at list prices. The
+// ReaderCost is the cost of the tokens that a daemon reported for its reader, at list prices. The
 // daemon pays for them: they are in no other cost, and no cap limits them.
 type ReaderCost struct {
-	// USD is the sum over Models, nil if the price of any is not known.
+	// USD is the sum over Models, nil if any price is unknown.
 	USD *llm.USD `json:"usd"`
-	// PricesDate is the day of the list prices, YYYY-MM-DD; empty if the day is not known.
+	// PricesDate is the day of the list prices, YYYY-MM-DD, empty if unknown.
 	PricesDate string `json:"prices_date,omitempty"`
-	// Models are by the name that the daemon reported, "" if it named none.
+	// Models are by the name reported by the daemon, "" if it reported none.
 	Models map[string]ReaderModelCost `json:"models"`
 }
 
-// ReaderModelCost is the part of a model. USD and Price are nil if the price is not known.
+// ReaderModelCost is the part of a model. USD and Price are nil if the price is unknown.
 type ReaderModelCost struct {
 	TokenSums
 	USD   *llm.USD    `json:"usd"`
 	Price *ModelPrice `json:"price"`
 }
 
-// ReaderPrices are the prices with which Sum prices the tokens of readers.
+// ReaderPrices are the prices of reader tokens for NewReaderCost.
 type ReaderPrices struct {
-	// Of returns the price of a model; ok is false if it is not known.
+	// Of returns the price of a model; ok is false if it is unknown.
 	Of   func(model string) (price llm.Price, ok bool)
 	Date string
 }
@@ -58,7 +58,7 @@ func NewReaderCost(tokens map[string]TokenSums, prices ReaderPrices) *ReaderCost
 	return c
 }
 
-// Prices returns the prices in c, from which NewReaderCost makes it again.
+// Prices returns the prices in c, so that NewReaderCost can recompute it.
 func (c *ReaderCost) Prices() ReaderPrices {
 	return ReaderPrices{Date: c.PricesDate, Of: func(model string) (llm.Price, bool) {
 		p := c.Models[model].Price
@@ -69,7 +69,7 @@ func (c *ReaderCost) Prices() ReaderPrices {
 	}}
 }
 
-// Text says what the daemon's reader cost. The names in it are as the daemon wrote them: outputs
+// Text describes the cost of the daemon's reader. Names in it are as the daemon wrote them: outputs
 // must escape it.
 func (c *ReaderCost) Text() string {
 	var unpriced []string

@@ -12,8 +12,8 @@ import (
 // ReplaySchemaVersion is the version of Replay.
 const ReplaySchemaVersion = 1
 
-// JudgeVerdict is the verdict on one question of a replay. Questions whose right answer is that the
-// memory does not say are judged by whether the answer abstains.
+// JudgeVerdict is the verdict on one question of a replay. If the right answer is that the memory
+// does not know, the verdict is whether the answer abstains.
 type JudgeVerdict string
 
 // The verdicts of questions.
@@ -26,10 +26,10 @@ const (
 	VerdictError     JudgeVerdict = "error"
 )
 
-// Cause is what lost a question of a replay.
+// Cause is the cause of a lost question of a replay.
 type Cause string
 
-// The causes. The first stage that failed is blamed: an answer that declines because gold was not
+// The causes. The first failed stage is blamed: an answer that declines because gold was not
 // retrieved was lost by the retrieval.
 const (
 	CauseDaemon        Cause = "daemon_error"   // the daemon returned no usable answer
@@ -39,12 +39,12 @@ const (
 	CauseRankBurial    Cause = "rank_burial"    // gold is missing from the top-k and was found further down
 	CauseMissRetrieval Cause = "miss_retrieval" // gold is missing from the top-k and was not found further down
 	CauseAbstain       Cause = "abstain_wrong"  // it declined with all gold retrieved, or answered where it should decline
-	CauseUnknown       Cause = "unknown"        // it is not known what is gold
+	CauseUnknown       Cause = "unknown"        // the gold is unknown
 	CauseReader        Cause = "reader"         // all gold was retrieved
 )
 
-// ModelUse is what one question used of a model. USD is what was charged, SavedUSD what a cached
-// reply would have cost.
+// ModelUse is the use of a model by one question. USD is the charge, SavedUSD the cost of a cached
+// reply without the cache.
 type ModelUse struct {
 	Model        string         `json:"model"`
 	Attempts     int            `json:"attempts"`
@@ -54,13 +54,13 @@ type ModelUse struct {
 	Cached       bool           `json:"cached,omitempty"`
 	SavedUSD     llm.USD        `json:"saved_usd,omitempty"`
 	FinishReason string         `json:"finish_reason,omitempty"`
-	// LeftOut is the number of notes that were left out because not more text is given to a model.
+	// LeftOut is the number of notes that exceeded the limit for the model.
 	LeftOut int `json:"notes_left_out,omitempty"`
-	// Seen are the paths of the sessions that a baseline gave to the model, in their order.
+	// Seen are the paths of the sessions that a baseline gave to the model, in order.
 	Seen []string `json:"sessions_seen,omitempty"`
 }
 
-// Original is the verdict on a question by the gold of the dataset, where errata correct it.
+// Original is the verdict by the dataset's gold on a question that errata correct.
 type Original struct {
 	Reference string       `json:"reference_answer"`
 	Verdict   JudgeVerdict `json:"judge_verdict"`
@@ -70,7 +70,7 @@ type Original struct {
 	USD       llm.USD      `json:"judge_usd,omitempty"`
 }
 
-// CostAccounting is what a replay cost, resumed parts and calls without a result included. The
+// CostAccounting is the cost of a replay, including resumed parts and calls without a result. The
 // parts add up to TotalUSD.
 type CostAccounting struct {
 	IngestUSD llm.USD `json:"ingest_usd"`
@@ -78,44 +78,44 @@ type CostAccounting struct {
 	JudgeUSD  llm.USD `json:"judge_usd"`
 	EmbedUSD  llm.USD `json:"embed_usd"`
 	TotalUSD  llm.USD `json:"total_usd"`
-	// CachedSavingsUSD is what all replies from the cache would have cost.
+	// CachedSavingsUSD is the cost of all cached replies without the cache.
 	CachedSavingsUSD llm.USD `json:"cached_savings_usd"`
-	// List is what the arm would have cost alone, nil in a file of an evalctl that did not record it.
+	// List is the cost of the arm on its own, nil in files of older versions.
 	List *ListCost `json:"list_cost,omitempty"`
-	// CapUSD is the cap, which all arms of a replay share, nil for none.
+	// CapUSD is the cap shared by all arms of a replay, nil for none.
 	CapUSD *llm.USD `json:"cap_usd"`
-	// LostUSD is the part of TotalUSD that is worst cases, of calls whose tokens the provider did not
-	// count, such as those whose reply was lost: they may have been charged.
+	// LostUSD is the worst-case part of TotalUSD: calls whose tokens the provider did not count,
+	// for example because the reply was lost. They may have been charged.
 	LostUSD llm.USD `json:"lost_usd"`
-	// SharedUSD is what all arms of a replay share, such as the check of the judge. It is part of
-	// TotalUSD only if there is one arm.
+	// SharedUSD is the cost shared by all arms of a replay, such as the check of the judge.
+	// TotalUSD includes it only if there is one arm.
 	SharedUSD llm.USD `json:"shared_usd"`
-	// Tokens are those of each model that was charged, by its name.
+	// Tokens are the tokens of each charged model, by its name.
 	Tokens map[string]ModelTokens `json:"tokens_by_model"`
-	// CacheHits and CacheMisses count the requests that looked for a cached reply.
+	// CacheHits and CacheMisses count the cache lookups.
 	CacheHits   int `json:"cache_hits"`
 	CacheMisses int `json:"cache_misses"`
-	// Prices are those by which the models were charged.
+	// Prices are the prices by which the models were charged.
 	Prices PriceTable `json:"prices"`
-	// Unpriced are models without a known price, whose cost is missing.
+	// Unpriced are models with an unknown price, whose cost is missing.
 	Unpriced []string `json:"unpriced_models"`
-	// Unmetered is set if the daemon may have called models by itself, at a cost that is missing.
+	// Unmetered is set if the daemon may have called models itself. Their cost is missing.
 	Unmetered bool `json:"unmetered_daemon"`
-	// PerCorrectUSD is the list cost, without List TotalUSD, divided by the number of correct
-	// answers, with its interval from that of the pass rate. Both are nil without correct answers
-	// and if the list cost is not known.
+	// PerCorrectUSD is the list cost (TotalUSD if List is nil) divided by the number of correct
+	// answers. Its interval is derived from the interval of the pass rate. Both are nil without
+	// correct answers and if the list cost is unknown.
 	PerCorrectUSD      *llm.USD  `json:"usd_per_correct"`
 	PerCorrectInterval *Interval `json:"usd_per_correct_interval"`
 }
 
-// PriceTable has the prices of models that were charged, by their names.
+// PriceTable has the prices of charged models by name.
 type PriceTable struct {
-	// Date is the day of the table of prices. Single prices may have been given for the replay.
+	// Date is the day of the price table. The user may have overridden single prices.
 	Date   string                `json:"date"`
 	Models map[string]ModelPrice `json:"models"`
 }
 
-// ModelPrice is what a model costs, in dollars per million tokens.
+// ModelPrice is the price of a model, in dollars per million tokens.
 type ModelPrice struct {
 	Input  llm.USD `json:"input"`
 	Output llm.USD `json:"output"`
@@ -128,52 +128,53 @@ type ModelTokens struct {
 	OutputTokens int64 `json:"output_tokens"`
 	// Estimated is the number of requests whose tokens the provider did not count.
 	Estimated int `json:"usage_estimated"`
-	// Implausible is the number of requests whose count of tokens cannot be.
+	// Implausible is the number of requests with an impossible token count.
 	Implausible int     `json:"usage_implausible,omitempty"`
 	USD         llm.USD `json:"usd"`
 }
 
-// Replay is what the result file of a replay has besides that of a run: everything else that
-// affected the outcome, and the figures of a benchmark.
+// Replay is the additional part of a replay's result file: everything else that affected the
+// outcome, and the figures of a benchmark.
 type Replay struct {
 	SchemaVersion int `json:"schema_version"`
-	// Arm is what was measured: an SDK or a baseline.
+	// Arm is the measured SDK or baseline.
 	Arm    string     `json:"arm"`
 	Load   LoadReport `json:"load"`
 	Sample Sample     `json:"sample"`
 	Ingest *Ingest    `json:"ingest"` // nil for a baseline
 	Actor  Actor      `json:"actor"`
 	Errata *ErrataUse `json:"errata"` // nil without errata
-	// Trivial says which questions can be passed with little or no retrieval, as far as the benchmark
-	// shows. See Result.Trivial.
+	// Trivial lists questions that can be passed with little or no retrieval, as far as the
+	// benchmark shows. See Result.Trivial.
 	Trivial []Warning `json:"trivial,omitempty"`
 	// Context is nil unless the arm is the baseline full-context.
 	Context *ContextUse  `json:"context,omitempty"`
 	Cache   CacheSetting `json:"cache"`
-	// Controls is nil for a scorer that needs no check of its verdicts.
+	// Controls is nil for a scorer whose verdicts need no check.
 	Controls *Controls `json:"controls"`
-	// Strata are the figures by question type, in order of the name.
+	// Strata are the figures by question type, ordered by name.
 	Strata []Stratum `json:"strata"`
-	// Weighted is the pass rate of the whole benchmark as estimated from the strata (statistics.md
+	// Weighted is the pass rate of the whole benchmark, estimated from the strata (statistics.md
 	// B.10), nil if a stratum has no questions. Macro is the mean of the strata's pass rates.
 	Weighted *Estimate            `json:"weighted_pass_rate"`
 	Macro    *float64             `json:"macro_pass_rate"`
 	Verdicts map[JudgeVerdict]int `json:"judge_verdicts"`
 	Losses   map[Cause]int        `json:"losses"`
-	// FirstAttempt is how many questions were answered by their first attempt, of Planned.
+	// FirstAttempt is how many of Planned questions were answered by their first attempt.
 	FirstAttempt int `json:"answered_at_first_attempt"`
-	// FirstAttemptPassed is how many of those passed.
+	// FirstAttemptPassed is how many of these passed.
 	FirstAttemptPassed int `json:"passed_at_first_attempt"`
-	// ModelRequests is nil unless the daemon was started and asks for its models through evalctl. It
+	// ModelRequests is nil unless the daemon was started and calls its models through evalctl. It
 	// is also nil if workers started the daemons.
 	ModelRequests *ModelRequests `json:"model_requests,omitempty"`
-	// Restarts is how often the daemon was seen to have been restarted during the run.
+	// Restarts is the number of observed restarts of the daemon during the run.
 	Restarts int `json:"daemon_restarts"`
-	// Daemon is nil for a baseline, and in results of an older evalctl.
+	// Daemon is nil for a baseline, and in results of older versions.
 	Daemon *DaemonSeen `json:"daemon_seen,omitempty"`
-	// Together is nil if the arm was the only one or workers asked its questions, and in older files.
+	// Together is nil if the arm was the only one or workers asked its questions, and in older
+	// files.
 	Together *Together `json:"together,omitempty"`
-	// Alone is nil unless it was asked for.
+	// Alone is nil unless it was requested.
 	Alone *Alone `json:"latency_alone,omitempty"`
 }
 
@@ -193,17 +194,17 @@ func (r *Result) Trivial() []Warning {
 	return out
 }
 
-// DaemonSeen is what was seen of a daemon while it was measured. What is empty was not recorded.
+// DaemonSeen has observations of a daemon during the measurement. Empty fields were not recorded.
 type DaemonSeen struct {
 	// Dialects are the spellings of keys in the daemon's replies to searches and questions, Camel
 	// before Snake.
 	Dialects []Dialect `json:"dialects,omitempty"`
-	// PeakRSSBytes is the sum of the peaks of resident memory of a started daemon's processes that
-	// were alive at the end. Only Linux has it.
+	// PeakRSSBytes is the sum of the peak resident memory of a started daemon's processes that were
+	// alive at the end. It is set on Linux only.
 	PeakRSSBytes int64 `json:"peak_rss_bytes,omitempty"`
 }
 
-// LoadReport says what a benchmark file contains and what was unusual about it.
+// LoadReport describes the contents of a benchmark file and its irregularities.
 type LoadReport struct {
 	Format    string `json:"format"`
 	Path      string `json:"path"`
@@ -213,20 +214,20 @@ type LoadReport struct {
 	Questions int    `json:"questions"`
 	Sessions  int    `json:"sessions"`
 	Turns     int    `json:"turns"`
-	// Traps are the irregularities that were handled, in order of Kind.
+	// Traps are the irregularities that were handled, ordered by Kind.
 	Traps []Trap `json:"traps"`
 }
 
 // Trap is one kind of irregularity of a benchmark file.
 type Trap struct {
 	Kind string `json:"kind"`
-	// Handling says what was done, for people.
+	// Handling describes what was done.
 	Handling string   `json:"handling"`
 	Count    int      `json:"count"`
-	Examples []string `json:"examples"` // the first of them: ids with what is irregular
+	Examples []string `json:"examples"` // the first ones: ids with the irregularity
 }
 
-// Sample says which questions of a benchmark were asked.
+// Sample is the sample of a benchmark's questions.
 type Sample struct {
 	Size          int           `json:"size"`
 	Population    int           `json:"population"`
@@ -238,29 +239,29 @@ type Sample struct {
 	Strata        []StratumDraw `json:"strata"`
 }
 
-// StratumDraw is how many questions of a stratum there are and how many were drawn.
+// StratumDraw is the size of a stratum and how many of its questions were drawn.
 type StratumDraw struct {
 	Name       string `json:"name"`
 	Population int    `json:"population"`
 	Sampled    int    `json:"sampled"`
 }
 
-// Ingest says how the brains were filled.
+// Ingest describes how the brains were filled.
 type Ingest struct {
 	Mode   string `json:"mode"`
 	Shared bool   `json:"shared_brain"`
-	// Brains were asked, Reused of them were filled by an earlier replay.
+	// Brains is the number of brains, Reused how many of them an earlier replay filled.
 	Brains    int     `json:"brains"`
 	Reused    int     `json:"reused"`
 	Sessions  int     `json:"sessions"`
 	Messages  int     `json:"messages"`
 	Documents int     `json:"documents"`
 	Seconds   float64 `json:"seconds"`
-	// Signature is that of all brains together: the same signature means the same contents.
+	// Signature is the signature of all brains together: equal signatures mean equal contents.
 	Signature string `json:"signature"`
 }
 
-// Actor says what wrote the answers.
+// Actor describes what wrote the answers.
 type Actor struct {
 	// Style is "retrieve-only", "full", or the name of a baseline.
 	Style        string `json:"style"`
@@ -270,21 +271,21 @@ type Actor struct {
 	Prompt       string `json:"prompt_version,omitempty"`
 	PromptSHA256 string `json:"prompt_sha256,omitempty"`
 	QuestionDate bool   `json:"question_date"`
-	// ContextTokens limits what full-context gives to the model, 0 for other styles and in older files.
+	// ContextTokens limits the notes of full-context, 0 for other styles and in older files.
 	ContextTokens int `json:"context_tokens,omitempty"`
 }
 
-// ContextUse is how much of its haystacks the baseline full-context gave to the model.
+// ContextUse is the part of its haystacks that the baseline full-context gave to the model.
 type ContextUse struct {
 	Tokens int `json:"tokens"`
-	// Sessions are those of all haystacks, once for each question, LeftOut those that did not fit, and
-	// Cut the questions that lack some.
+	// Sessions counts the sessions of all haystacks, once for each question. LeftOut counts the
+	// sessions that did not fit, and Cut the questions that lack some.
 	Sessions int `json:"sessions"`
 	LeftOut  int `json:"left_out"`
 	Cut      int `json:"questions_cut"`
 }
 
-// Name is what the model was given: "the whole context", or "the last 128k tokens".
+// Name names the context of the model: "the whole context", or "the last 128k tokens".
 func (c *ContextUse) Name() string {
 	if c == nil || c.LeftOut == 0 {
 		return "the whole context"
@@ -292,7 +293,7 @@ func (c *ContextUse) Name() string {
 	return fmt.Sprintf("the last %s tokens", thousands(c.Tokens))
 }
 
-// Text says what was left out.
+// Text describes the omitted sessions.
 func (c *ContextUse) Text() string {
 	if c.LeftOut == 0 {
 		return fmt.Sprintf("the whole context: all %s fit", figure.Count(c.Sessions, "session"))
@@ -307,21 +308,21 @@ func thousands(n int) string {
 	return fmt.Sprint(n)
 }
 
-// ErrataUse says how errata changed the gold, and the score without them.
+// ErrataUse describes the changes of the gold by errata, and the score without them.
 type ErrataUse struct {
 	Path      string   `json:"path"`
 	SHA256    string   `json:"sha256"`
 	Excluded  int      `json:"excluded"`
 	Corrected int      `json:"corrected"`
 	IDs       []string `json:"ids"`
-	// Original are the counts and the pass rate by the dataset's own gold, the excluded questions
-	// included.
+	// Original are the counts and the pass rate by the dataset's own gold, including the excluded
+	// questions.
 	Original         Counts    `json:"original"`
 	OriginalPassRate *float64  `json:"original_pass_rate"`
 	OriginalInterval *Interval `json:"original_pass_rate_interval"`
 }
 
-// CacheSetting says how replies of models were cached.
+// CacheSetting describes the caching of model replies.
 type CacheSetting struct {
 	Mode string `json:"mode"`
 }
@@ -338,8 +339,8 @@ type Stratum struct {
 	Latency   Quantiles `json:"latency"`
 }
 
-// Estimate is a mean with its standard error and interval. SE is nil if a stratum has one question
-// of several, which has no variance.
+// Estimate is a mean with its standard error and interval. SE is nil if only one of several
+// questions of a stratum was asked, because its variance is unknown.
 type Estimate struct {
 	Mean     float64  `json:"mean"`
 	SE       *float64 `json:"se"`

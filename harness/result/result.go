@@ -23,8 +23,8 @@ const (
 	StopFailed      Stop = "failed"
 )
 
-// Result is a result file without its questions: the specification's keys first, then everything
-// that affected the outcome. Rates and means over nothing are null.
+// Result is a result file without its questions: first the keys of the specification, then
+// everything that affected the outcome. Rates and means over nothing are null.
 type Result struct {
 	SDK        string   `json:"sdk"`
 	ScorerName string   `json:"scorer"`
@@ -32,17 +32,18 @@ type Result struct {
 	Passed     int      `json:"passed"`
 	PassRate   *float64 `json:"pass_rate"`
 	MeanScore  *float64 `json:"mean_score"`
-	// MeanScoreInterval is nil for fewer than two scores, if all are the same, and if the questions
-	// have clusters or were asked several times, because it takes scores as independent.
+	// MeanScoreInterval is nil for fewer than two scores and if all are the same. It is also nil if
+	// the questions have clusters or were asked several times, because it treats scores as
+	// independent.
 	MeanScoreInterval *Interval `json:"mean_score_interval"`
 	StartedAt         time.Time `json:"started_at"`
 	FinishedAt        time.Time `json:"finished_at"`
 	Brain             string    `json:"brain"`
-	// Brains are the brains that were asked, by name.
+	// Brains are the brains in use, by name.
 	Brains []BrainInfo `json:"brains,omitempty"`
 
 	Stopped Stop `json:"stopped"`
-	// Resumed counts the questions that came from the journal.
+	// Resumed counts the questions from the journal.
 	Resumed  int       `json:"resumed"`
 	Planned  int       `json:"planned"`
 	Counts   Counts    `json:"counts"`
@@ -53,8 +54,8 @@ type Result struct {
 	// sweep, which have no floor.
 	Gate *Gate                  `json:"gate"`
 	Tags map[string]*TagFigures `json:"tags"`
-	// Checks has the outcomes of the questions that have checks, by Check.Label, and is nil unless the
-	// scorer applies checks. A question passed if all its checks of the label hold.
+	// Checks has the outcomes of the questions with checks, by Check.Label. It is nil unless the
+	// scorer applies checks. A question passed if all its checks with the label hold.
 	Checks map[string]*TagFigures `json:"checks,omitempty"`
 	// Panel is nil unless several recipes judged.
 	Panel *Panel `json:"judge_panel,omitempty"`
@@ -68,48 +69,49 @@ type Result struct {
 	Identity       Identity       `json:"identity"`
 	Settings       Settings       `json:"settings"`
 	EffectiveModes map[string]int `json:"effective_modes"`
-	// ModesUnknown is the number of answers that did not say which mode ran.
+	// ModesUnknown is the number of answers without a reported mode.
 	ModesUnknown int `json:"modes_unknown,omitempty"`
 	// Fusions counts the answers by their fusion (see Record.Fusion).
 	Fusions       map[string]int `json:"fusions,omitempty"`
 	ReaderModels  map[string]int `json:"reader_models"`
 	ReaderPrompts map[string]int `json:"reader_prompts"`
-	// Latency and FirstDelta are those of the answering attempts. Felt is Latency as the callers felt
-	// it (see Record.Felt), over the same questions; it is nil if no question had to wait.
+	// Latency and FirstDelta are about the answering attempts. Felt is Latency including waits (see
+	// Record.Felt), over the same questions; it is nil if no question had to wait.
 	Latency    Quantiles  `json:"latency"`
 	Felt       *Quantiles `json:"felt,omitempty"`
 	FirstDelta Quantiles  `json:"first_delta"`
 	Retried    int        `json:"retried"`
 	GoldMissed int        `json:"gold_missed"`
-	// Grounded is the number of passed questions with a quote that is in the chunk it cites,
-	// GroundedIDsOnly that of the others that cite a retrieved chunk with a quote that cannot be
-	// checked. See Record.Grounding.
+	// Grounded is the number of passed questions with a quote that is in the cited chunk.
+	// GroundedIDsOnly is the number of other passed questions that cite a retrieved chunk with a
+	// quote that cannot be checked. See Record.Grounding.
 	Grounded        int `json:"grounded"`
 	GroundedIDsOnly int `json:"grounded_ids_only,omitempty"`
-	// Leaks is nil if nothing came back that must not.
+	// Leaks is nil if no forbidden text came back.
 	Leaks *LeakFigures `json:"leaks,omitempty"`
 	// Retrieval is null if no question has gold.
 	Retrieval *Retrieval `json:"retrieval"`
-	// Evidence is the same by evidence: over the questions with expected evidence. It has no measures
-	// of ranks but mrr, as several pieces may have one rank.
+	// Evidence is Retrieval by evidence: over the questions with expected evidence. Its only rank
+	// measure is mrr, as several pieces may have one rank.
 	Evidence *Retrieval `json:"evidence,omitempty"`
-	// Gold is the kind of gold that scores retrieval: evidence if a question has it. It is empty if no
-	// question has gold.
+	// Gold is the kind of gold that scores retrieval: evidence if a question has it. It is empty if
+	// no question has gold.
 	Gold        GoldKind  `json:"gold,omitempty"`
 	ReaderUsage TokenSums `json:"reader_usage"`
 	// ReaderCost is nil if the daemon reported no tokens, and in a replay, whose CostAccounting has
-	// what daemons spend.
+	// the spending of daemons.
 	ReaderCost *ReaderCost `json:"reader_cost,omitempty"`
-	// Embeddings is nil if the daemon does not say what it embedded.
+	// Embeddings is nil if the daemon does not report its embeddings.
 	Embeddings *Embeddings `json:"embeddings,omitempty"`
-	// Escaped are the processes of a started daemon that had left its process group and environment,
-	// and were ended with it. It is nil if that is not known, and for a daemon that was not started.
+	// Escaped are the processes of a started daemon that had left its process group and
+	// environment, and were ended with it. It is nil if they are unknown, and for a daemon that was
+	// not started.
 	Escaped []string `json:"escaped_processes,omitzero"`
-	// OwnQuestions are those that evalctl asked before the run, and before each time it was resumed.
+	// OwnQuestions are the questions that evalctl asked before the run, and before each resume.
 	OwnQuestions []OwnQuestion `json:"own_questions,omitempty"`
 	Cost         Cost          `json:"cost"`
-	// Admission is nil if the run wrote no text of its own to a brain. Suspect has the reasons why the
-	// result may say nothing about the target, see Suspicions.
+	// Admission is nil if the run wrote no text of its own to a brain. Suspect has the reasons why
+	// the result may say nothing about the target, see Suspicions.
 	Admission *Admission  `json:"admission,omitempty"`
 	Suspect   []Suspicion `json:"suspect,omitempty"`
 
@@ -124,37 +126,37 @@ type Result struct {
 	Replay         *Replay         `json:"replay,omitempty"`
 }
 
-// EscapedText is what the processes in Result.Escaped are.
+// EscapedText describes the processes in Result.Escaped.
 const EscapedText = "processes of the daemon that had left its process group and its environment were ended"
 
-// GroundedText says how many passing answers rest on what was retrieved.
+// GroundedText says how many passing answers are grounded in retrieved text.
 func (r *Result) GroundedText() string {
 	return fmt.Sprintf("%d of %d passing answers (quote found), %d by id only",
 		r.Grounded, r.Passed, r.GroundedIDsOnly)
 }
 
-// Settings are the parts of a configuration that do not belong to the experiment.
+// Settings are the parts of a configuration that are not part of the experiment's identity.
 type Settings struct {
 	Concurrency    int     `json:"concurrency"`
 	TimeoutSeconds float64 `json:"timeout_seconds"`
 	// Floor is the lowest pass rate that passes, from 0 to 1, 0 for FloorNone. FloorMode says what
-	// must reach it and those of tags.
+	// must reach it and the floors of tags.
 	Floor     float64   `json:"floor"`
 	FloorFrom FloorFrom `json:"floor_from,omitempty"`
 	FloorMode FloorMode `json:"floor_mode,omitempty"`
-	// TagFloors are the floors of the questions that have a tag.
+	// TagFloors are the floors of the questions with a tag.
 	TagFloors map[string]float64 `json:"tag_floors,omitempty"`
-	// Families are the tags whose floor is that of families: one of which no question counts has
-	// none.
+	// Families are the tags with the floor for families. A family without questions that count has
+	// no floor.
 	Families []string `json:"families,omitempty"`
-	// NoLeaks fails a run in which a text of something deleted, or of another brain, came back.
+	// NoLeaks fails a run in which a deleted text, or a text of another brain, came back.
 	NoLeaks bool `json:"no_leaks,omitempty"`
-	// ClusterTag names the clusters of the questions: X of a tag ClusterTag:X, or ByBrain. NoClusters is
-	// none, as is empty, but for the intervals of retrieval, which are then over brains if there are
-	// several.
+	// ClusterTag names the clusters of the questions: X of a tag ClusterTag:X, or ByBrain.
+	// NoClusters and "" mean none. With "", however, the intervals of retrieval are over brains if
+	// there are several.
 	ClusterTag string `json:"cluster_tag,omitempty"`
-	// MaxErrors is how many questions may end with an error of the daemon, MaxUnscored how many
-	// without a verdict of the scorer.
+	// MaxErrors limits the questions with an error of the daemon, MaxUnscored the questions without
+	// a verdict of the scorer.
 	MaxErrors   Allowance `json:"max_errors"`
 	MaxUnscored Allowance `json:"max_unscored"`
 	// DaemonEnv is nil if no daemon was started, or it got all variables.
@@ -169,7 +171,7 @@ type Interval struct {
 	High       float64 `json:"high"`
 }
 
-// Summary returns the specification's summary line of a run whose result file is at path.
+// Summary returns the specification's summary line for a run whose result file is at path.
 func (r *Result) Summary(path string) string {
 	more := ""
 	if r.Votes != nil && r.Identity.Scorer == ScorerImported {

@@ -11,14 +11,14 @@ import (
 // folders, and all of them index this one.
 const SeedRoot = "raw/documents/"
 
-// QuestionRetrieval compares what was retrieved for one question with its gold. The retrieved
-// documents are those of the first top-k chunks, each once at the rank of its best chunk, and at
-// most top-k of them.
+// QuestionRetrieval compares the documents retrieved for one question with its gold. The retrieved
+// documents are the documents of the first top-k chunks, at most top-k of them, each at the rank of
+// its best chunk.
 //
-// A chunk belongs to its own document and to those that its duplicates name. It contributes each of
-// them that is gold, ordered by path like documents of the same score, or if none is gold, its own
-// document. Gold is therefore found even if a daemon reports another document with the same text
-// instead. Chunks below top-k never count.
+// A chunk belongs to its own document and to the documents named by its duplicates. It contributes
+// the gold ones among them, ordered by path like documents of the same score, or its own document
+// if none is gold. Gold is therefore found even if a daemon reports another document with the same
+// text instead. Chunks beyond top-k never count.
 type QuestionRetrieval struct {
 	// Documents is the number of retrieved documents.
 	Documents int `json:"documents"`
@@ -52,7 +52,7 @@ func CompareWithGold(
 	}
 }
 
-// DatasetWarnings returns the warnings that the dataset and the corpus caused, not the answers.
+// DatasetWarnings returns the warnings caused by the dataset and the corpus, not by the answers.
 func (r *Retrieval) DatasetWarnings() []Warning {
 	out := []Warning{}
 	if r != nil {
@@ -65,8 +65,8 @@ func (r *Retrieval) DatasetWarnings() []Warning {
 	return out
 }
 
-// Gold converts the expected paths of a question into gold documents, each once. The gain of a document
-// is its grade, 1 for one without.
+// Gold converts the expected paths of a question into gold documents, without repetitions. The gain
+// of a document is its grade, 1 if it has none.
 func Gold(paths []string, grades map[string]float64) scorer.Ranking {
 	var gold scorer.Ranking
 	seen := make(map[string]bool, len(paths))
@@ -90,16 +90,17 @@ type Chunk struct {
 	Path       string `json:"path,omitempty"`
 	Title      string `json:"title,omitempty"`
 	Date       string `json:"date,omitempty"` // of the document, as the daemon writes it
-	// CorpusDate is that of the document in the corpus, if a check of the question is about dates.
+	// CorpusDate is the date of the document in the corpus, set if a check of the question concerns
+	// dates.
 	CorpusDate string  `json:"corpus_date,omitempty"`
 	Score      float64 `json:"score"`
 	Text       string  `json:"text,omitempty"`
-	// Cut is set if the text is a preview of the longest length (spec 2, RetrievedChunk), which may be
-	// the beginning of a longer text.
+	// Cut is set if the text is a preview of the maximum length (spec 2, RetrievedChunk), which may
+	// be truncated.
 	Cut bool `json:"cut,omitempty"`
-	// SessionID is the session that the passage is from, if the daemon says so.
+	// SessionID is the session of the passage, if the daemon reports it.
 	SessionID string `json:"session_id,omitempty"`
 	// Duplicates name the documents of chunks with exactly the same text that the daemon left out:
-	// by path, or by an id if it sends no path.
+	// by path, or by id if the daemon sends no path.
 	Duplicates []string `json:"duplicates,omitempty"`
 }

@@ -7,7 +7,7 @@ import (
 	"evalctl/internal/figure"
 )
 
-// Try is how an earlier try at a question ended.
+// Try is the result of an earlier try at a question.
 type Try struct {
 	Outcome Outcome `json:"outcome"`
 	Passed  bool    `json:"passed"`
@@ -25,15 +25,15 @@ type FirstTryRate struct {
 	TriedAgain int `json:"tried_again"`
 }
 
-// Text returns the rate as outputs have it.
+// Text formats the rate.
 func (f *FirstTryRate) Text() string {
 	return fmt.Sprintf("%d of %d passed at the first try (%.3f); %s tried again after a failure of the daemon or the judge to answer",
 		f.Passed, f.Total, f.PassRate, figure.Count(f.TriedAgain, "question"))
 }
 
-// Outage reports whether the question failed for a reason that does not lie in the question, the
-// answer or the daemon's handling of them: no connection, the time limit, a status by which evalctl
-// repeats a request (429, 502, 503, 504), or a judge that did not answer. Another try may succeed.
+// Outage reports whether the question failed for an external reason: no connection, the time limit,
+// a status on which evalctl retries a request (429, 502, 503, 504), or a judge that did not answer.
+// Another try may succeed.
 func (r *Record) Outage() bool {
 	switch {
 	case r.Outcome == Unscored:
@@ -53,7 +53,7 @@ func (r *Record) Outage() bool {
 	return false
 }
 
-// After returns the record of a try that follows the one of earlier.
+// After returns the record of a try that follows earlier.
 func (r Record) After(earlier *Record) Record {
 	r.Tries = max(1, earlier.Tries) + 1
 	if r.FirstTry = earlier.FirstTry; r.FirstTry == nil {
@@ -62,8 +62,7 @@ func (r Record) After(earlier *Record) Record {
 	return r
 }
 
-// JudgeAgain returns the record of an answer without its verdict, so that it can be judged once
-// more.
+// JudgeAgain returns the record of an answer without its verdict, so that it can be judged again.
 func (r Record) JudgeAgain() Record {
 	r = r.After(&r)
 	r.Outcome, r.Score, r.Passed, r.Reason = Unscored, nil, false, ""

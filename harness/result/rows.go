@@ -8,7 +8,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// TagRow is a tag or a check as all forms of a report show it.
+// TagRow is a tag or a check as shown in all forms of a report.
 type TagRow struct {
 	Tag string
 	TagFigures
@@ -16,8 +16,8 @@ type TagRow struct {
 	Floor *TagGate
 }
 
-// TagRows returns the tags that reports show: in order those without a Duplicate, unless it has a
-// floor, and then those with a floor that no question has.
+// TagRows returns the tags shown in reports: first the tags that are no Duplicate or have a floor,
+// in order, then tags with a floor that no question has.
 func (r *Result) TagRows() (rows []TagRow) {
 	var gates []TagGate
 	if r.Gate != nil {
@@ -50,7 +50,7 @@ func (r *Result) CheckRows() (rows []TagRow) {
 	return rows
 }
 
-// Timing is a latency as all forms of a report show it.
+// Timing is a latency as shown in all forms of a report.
 type Timing struct {
 	Name string
 	Quantiles
@@ -58,7 +58,7 @@ type Timing struct {
 	Of func(*Record) *float64
 }
 
-// Timings returns the latencies of the questions that were answered.
+// Timings returns the latencies of the answered questions.
 func (r *Result) Timings() (out []Timing) {
 	for _, t := range []struct {
 		name string
@@ -76,10 +76,10 @@ func (r *Result) Timings() (out []Timing) {
 	return out
 }
 
-// FeltNote says what the latencies are of a run that has Felt.
+// FeltNote explains the latencies of a run that has Felt.
 const FeltNote = "Times are those of the answering attempts; with waits, failed attempts and the pauses between them are included."
 
-// TimingNotes says what else is known of the latencies. A note may have a message of a daemon.
+// TimingNotes returns notes about the latencies. A note may contain a message of a daemon.
 func (r *Result) TimingNotes() (notes []string) {
 	if r.Replay != nil && r.Replay.Together != nil {
 		notes = append(notes, r.Replay.Together.Text()+".")
@@ -93,15 +93,15 @@ func (r *Result) TimingNotes() (notes []string) {
 	return notes
 }
 
-// CostPart is what a part of a replay cost.
+// CostPart is a part of the cost of a replay.
 type CostPart struct {
 	Name string
 	USD  llm.USD
-	// Known is false if the price is not known.
+	// Known is false if the price is unknown.
 	Known bool
 }
 
-// CostParts returns what the parts of a replay cost, nil for another run.
+// CostParts returns the parts of the cost of a replay, nil for another run.
 func (r *Result) CostParts() []CostPart {
 	c := r.CostAccounting
 	if c == nil {
@@ -113,7 +113,7 @@ func (r *Result) CostParts() []CostPart {
 	}
 }
 
-// String returns the amount, "unknown" if it is not known.
+// String formats the amount, "unknown" if it is unknown.
 func (p CostPart) String() string {
 	if !p.Known {
 		return unknownAmount

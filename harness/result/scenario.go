@@ -2,7 +2,7 @@ package result
 
 import "slices"
 
-// Scenario is the endpoint that is evaluated and how it is asked (spec 4.4).
+// Scenario is the evaluated endpoint and how it is asked (spec 4.4).
 type Scenario string
 
 // The scenarios of the specification.
@@ -12,9 +12,9 @@ const (
 	SearchOnly   Scenario = "search-retrieve-only"
 )
 
-// The scenarios of replays in which evalctl's own reader answers: from what the daemon's search
-// finds, from nothing, from sessions drawn at random, from the whole haystack, and from the gold
-// sessions only.
+// The scenarios of replays in which evalctl's own reader answers: from the results of the daemon's
+// search, from nothing, from random sessions, from the whole haystack, and from the gold sessions
+// only.
 const (
 	RetrieveOnly  Scenario = "retrieve-only"
 	NoMemory      Scenario = "no-memory"
@@ -23,28 +23,29 @@ const (
 	Oracle        Scenario = "oracle"
 )
 
-// Baselines are the scenarios that ask no memory, from the least that the reader is given.
+// Baselines are the scenarios without a memory, ordered by how much the reader gets.
 var Baselines = []Scenario{NoMemory, RandomSession, FullContext, Oracle}
 
-// ImportedAnswers is the scenario of answers that another harness stored. How they were asked for is not
-// known.
+// ImportedAnswers is the scenario of answers stored by another harness. How they were produced is
+// unknown.
 const ImportedAnswers Scenario = "imported"
 
-// ScoresEvidence reports whether retrieval is scored by evidence where questions have it. The passages
-// of an answer over the protocol are previews of at most 512 characters (spec 2, RetrievedChunk), so
-// these are scored by documents. mapped is set for a service that does not speak the protocol.
+// ScoresEvidence reports whether retrieval is scored by evidence for questions that have it. The
+// passages of an answer over the protocol are previews of at most 512 characters (spec 2,
+// RetrievedChunk), so they are scored by documents. mapped is set for a service that does not speak
+// the protocol.
 func (s Scenario) ScoresEvidence(mapped bool) bool {
 	return mapped || s != AskBasic && s != AskAugmented
 }
 
-// Reads reports whether a reader model writes the answers of the scenario. In the others an answer
-// is what was retrieved.
+// Reads reports whether a reader model writes the answers of the scenario. Otherwise an answer
+// consists of the retrieved passages.
 func (s Scenario) Reads() bool { return s != SearchOnly }
 
-// Baseline reports whether the scenario asks no memory.
+// Baseline reports whether the scenario uses no memory.
 func (s Scenario) Baseline() bool { return slices.Contains(Baselines, s) }
 
-// Dialect is how the keys of requests are spelled.
+// Dialect is the spelling of the keys of requests.
 type Dialect string
 
 // Auto sends every key in both spellings and under its known aliases, so that any daemon can read

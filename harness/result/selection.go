@@ -12,29 +12,30 @@ import (
 )
 
 // Selection says which questions of a dataset were asked, and in which order. A nil Selection means
-// all of them, in the order of the file.
+// all of them, in file order.
 type Selection struct {
-	// Tags select questions that have one of them.
+	// Tags select questions with any of them.
 	Tags []string `json:"tags,omitempty"`
-	// IDs select questions by their ids. Names of files that were read for them are in IDsOf.
+	// IDs is the number of ids that select questions. IDsOf names the files from which ids were
+	// read.
 	IDs   int    `json:"ids,omitempty"`
 	IDsOf string `json:"ids_of,omitempty"`
 	// Grep is a regular expression that the question's text matches.
 	Grep string `json:"grep,omitempty"`
-	// FailedOf is the result file whose questions that did not pass are asked.
+	// FailedOf is the result file whose failed questions are asked.
 	FailedOf string `json:"failed_of,omitempty"`
-	// Limit is the largest number of questions, 0 for no limit.
+	// Limit is the maximum number of questions, 0 for no limit.
 	Limit int `json:"limit,omitempty"`
-	// Seed is that of the shuffled order, nil for the order of the file.
+	// Seed is the seed of the shuffled order, nil for file order.
 	Seed *uint64 `json:"shuffle_seed,omitempty"`
-	// SHA256 identifies the set of the selected ids, whatever their order.
+	// SHA256 identifies the set of the selected ids, in any order.
 	SHA256 string `json:"sha256"`
 	// Total is the number of questions in the file.
 	Total int `json:"total"`
 }
 
-// IDsSHA256 identifies a set of question ids, in any order: the SHA-256 of the sorted ids, joined
-// by line feeds, in hexadecimal.
+// IDsSHA256 identifies a set of question ids, in any order: it is the SHA-256 of the sorted ids,
+// joined by line feeds, in hexadecimal.
 func IDsSHA256(ids iter.Seq[string]) string {
 	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(ids), "\n")))
 	return hex.EncodeToString(sum[:])
@@ -43,8 +44,8 @@ func IDsSHA256(ids iter.Seq[string]) string {
 // Partial reports whether some questions of the dataset were left out.
 func (s *Selection) Partial(selected int) bool { return s != nil && selected < s.Total }
 
-// SelectionText says which questions were asked, such as "12 of 50 questions (tags temporal)". It
-// is empty if all of them were, in the order of the file. It may quote the dataset.
+// SelectionText describes the selection, such as "12 of 50 questions (tags temporal)". It is empty
+// if all questions are asked in file order. It may quote the dataset.
 func (d DatasetID) SelectionText() string {
 	if d.Selection == nil {
 		return ""
@@ -52,10 +53,10 @@ func (d DatasetID) SelectionText() string {
 	return fmt.Sprintf("%d of %s (%s)", d.Questions(), figure.Count(d.Selection.Total, "question"), d.Selection)
 }
 
-// Questions returns the number of different questions that are asked.
+// Questions returns the number of different questions.
 func (d DatasetID) Questions() int { return d.Selected / max(1, d.Repeats) }
 
-// String describes the selection to people, in one line.
+// String describes the selection in one line.
 func (s *Selection) String() string {
 	if s == nil {
 		return "all questions"

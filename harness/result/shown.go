@@ -9,7 +9,7 @@ import (
 	"evalctl/scorer"
 )
 
-// Wanted returns what the scorer of that name compares the answer with, or else what the question
+// Wanted returns what the scorer with that name compares the answer with, or else what the question
 // has. An unknown scorer needs a reference. It is foreign text.
 func (r *Record) Wanted(scorerName string) string {
 	expected, paths := strings.Join(r.Expected, " | "), strings.Join(r.ExpectedPaths, " | ")
@@ -28,8 +28,8 @@ func (r *Record) Wanted(scorerName string) string {
 	return cmp.Or(r.Reference, expected, paths)
 }
 
-// GoldRanks says where the gold documents were retrieved: "rank 2, not retrieved". It is empty
-// without a ranking.
+// GoldRanks lists the ranks of the gold documents: "rank 2, not retrieved". It is empty without a
+// ranking.
 func (r *Record) GoldRanks() string {
 	if r.Retrieval == nil {
 		return ""
@@ -45,8 +45,8 @@ func (r *Record) GoldRanks() string {
 	return strings.Join(parts, ", ")
 }
 
-// IsGold reports whether a chunk is of an expected document. Some daemons send a path as the id of
-// the document.
+// IsGold reports whether a chunk is from an expected document. Some daemons send a path as the id
+// of the document.
 func (r *Record) IsGold(c Chunk) bool {
 	return slices.ContainsFunc(append([]string{c.Path, c.DocumentID}, c.Duplicates...), func(document string) bool {
 		return document != "" && slices.ContainsFunc(r.ExpectedPaths, func(path string) bool {
@@ -58,7 +58,7 @@ func (r *Record) IsGold(c Chunk) bool {
 // Place returns the path of a chunk, or else the id of its document or its own. It is foreign text.
 func (c Chunk) Place() string { return cmp.Or(c.Path, c.DocumentID, c.ChunkID) }
 
-// MetricName returns the usual spelling of the name of a metric: "nDCG@10".
+// MetricName returns the usual spelling of a metric's name: "nDCG@10".
 func MetricName(name string) string {
 	return strings.NewReplacer("mrr", "MRR", "ndcg", "nDCG", "map", "MAP").Replace(name)
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Sweep is a sweep file: the results of the same questions, asked of one daemon with every setting
-// of a grid.
+// Sweep is a sweep file: the results of the same questions on one daemon with every setting of a
+// grid.
 type Sweep struct {
 	SchemaVersion int       `json:"schema_version"`
 	SDK           string    `json:"sdk"`
@@ -16,17 +16,17 @@ type Sweep struct {
 	// grid.
 	Stopped Stop `json:"stopped"`
 	Planned int  `json:"planned"`
-	// WarmUp is the number of questions that were asked before the first cell and not measured.
+	// WarmUp is the number of unmeasured questions asked before the first cell.
 	WarmUp int `json:"warm_up"`
-	// Embeddings and Escaped are those of Result, for the whole sweep.
+	// Embeddings and Escaped are as in Result, for the whole sweep.
 	Embeddings *Embeddings `json:"embeddings,omitempty"`
 	Escaped    []string    `json:"escaped_processes,omitzero"`
-	// Cost is that of the whole sweep, zero in a file of an evalctl that did not count it.
+	// Cost is the cost of the whole sweep, zero in files of older versions.
 	Cost  Spending `json:"cost,omitzero"`
 	Cells []Cell   `json:"cells"`
 }
 
-// Cell is one finished cell of the grid: what a result file has, without the retrieved texts.
+// Cell is one finished cell of the grid: a result without the retrieved texts.
 type Cell struct {
 	Mode       string `json:"mode"`
 	TopK       int    `json:"top_k"`
@@ -39,8 +39,8 @@ type Cell struct {
 // Unanswered reports whether no question of the cell has an answer.
 func (c Cell) Unanswered() bool { return c.Result.Counts.Errors == c.Result.Counts.Total }
 
-// WithoutTexts returns the record without the texts that were retrieved, which are also the answer
-// of a search. What was retrieved is still known by path.
+// WithoutTexts returns the record without the retrieved texts, which are also the answer of a
+// search. The paths of the passages remain.
 func (r Record) WithoutTexts() Record {
 	r.Answer = ""
 	r.Retrieved = slices.Clone(r.Retrieved)

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// TypeMeanText returns the mean of the pass rates of the types of questions, each with the same
-// weight, as LongMemEval reports its task-averaged accuracy. It is empty for a result with fewer
-// than two types of which questions count.
+// TypeMeanText returns the unweighted mean of the pass rates of the question types, as in
+// LongMemEval's task-averaged accuracy. It is empty if fewer than two types have questions that
+// count.
 func (r *Result) TypeMeanText() string {
 	sum, n := 0.0, 0
 	for _, tag := range slices.Sorted(maps.Keys(r.Tags)) {

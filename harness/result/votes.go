@@ -11,14 +11,14 @@ import (
 // VoteRule says how several judgements of one imported answer make its verdict.
 type VoteRule string
 
-// The rules. The zero value means one judgement an answer.
+// The rules. The zero value means one judgement per answer.
 const (
 	VotesMean     VoteRule = "mean"     // the score is the share of the judgements that passed it
 	VotesMajority VoteRule = "majority" // more than half of the judgements; a tie has no verdict
 	VotesFirst    VoteRule = "first"    // the first judgement alone
 )
 
-// VoteRules returns the rules in the order in which they are tried on the total that a file states.
+// VoteRules returns the rules in the order in which they are compared with a stated total.
 func VoteRules() []VoteRule { return []VoteRule{VotesMajority, VotesMean, VotesFirst} }
 
 // Score returns the score of an answer with these judgements, each from 0 to 1. ok is false if they
@@ -60,19 +60,20 @@ func (r VoteRule) Text(votes int) string {
 type VoteFigures struct {
 	Rule VoteRule `json:"rule"`
 	// Rate is the pass rate by the rule. Mean, Majority and First are the pass rates by each rule,
-	// over the answers with a judgement. An answer with a tie fails by majority.
+	// over the answers with a judgement. A tie fails by majority.
 	Rate     float64 `json:"rate"`
 	Mean     float64 `json:"mean"`
 	Majority float64 `json:"majority"`
 	First    float64 `json:"first"`
-	// Answers have several judgements. On Split of them the judgements disagree.
+	// Answers is the number of answers with several judgements, Split how many of them have
+	// contradictory judgements.
 	Answers int `json:"answers"`
 	Split   int `json:"split"`
 	// Rates are the pass rates of the first judgements, of the second ones, and so on.
 	Rates []float64 `json:"rates"`
 }
 
-// Text says the rate and how far the judge disagrees with itself.
+// Text describes the rate and how far the judge contradicts itself.
 func (v *VoteFigures) Text() string {
 	low, high := slices.Min(v.Rates), slices.Max(v.Rates)
 	return fmt.Sprintf("%.4f by the %s of %d; mean %.4f, majority %.4f, first %.4f; the judge alone moves the rate "+

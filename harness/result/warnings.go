@@ -1,13 +1,12 @@
 package result
 
-// Warning is a reason to doubt the metrics of retrieval: something makes them trivial or
-// meaningless.
+// Warning is a reason to doubt the metrics of retrieval: they may be trivial or meaningless.
 type Warning struct {
-	// Kind is a stable name.
+	// Kind is a permanent name.
 	Kind string `json:"kind"`
-	// Message says what is wrong and what to do. It may quote the dataset.
+	// Message describes the problem and the remedy. It may quote the dataset.
 	Message string `json:"message"`
-	// Count is the number of questions concerned, IDs has the first of them.
+	// Count is the number of questions concerned. IDs has the first of them.
 	Count int      `json:"count"`
 	IDs   []string `json:"ids"`
 }
@@ -16,15 +15,15 @@ type Warning struct {
 // the brain.
 const TopKCoversBrain = "top_k_covers_brain"
 
-// The Kinds of the other warnings that a question of a replay is trivial: its haystack is all gold, its
-// gold answer stands in the haystack, and it was passed without a memory.
+// The Kinds of the other warnings that a question of a replay is trivial: its haystack is all gold,
+// its gold answer is in the haystack, and it was passed without a memory.
 const (
 	AllGold             = "all_gold"
 	KeyInMemory         = "key_in_memory"
 	PassedWithoutMemory = "passed_without_memory"
 )
 
-// The Kinds of the warnings that only the answers cause: no document was retrieved at all, or no
+// The Kinds of the warnings caused only by the answers: no document was retrieved at all, or no
 // gold document.
 const (
 	NothingRetrieved = "nothing_retrieved"
@@ -32,18 +31,18 @@ const (
 	NoTexts          = "no_texts"
 )
 
-// The Kinds of the warnings about a service that a mapping describes, see Mapped: keywords were
-// searched for instead of questions, gold was found by its text, and something is not measurable.
+// The Kinds of the warnings about a mapped service, see Mapped: keywords were searched for instead
+// of questions, gold was recognized by its text, and something cannot be measured.
 const (
 	KeywordQueries     = "keyword_queries"
 	MatchedByText      = "matched_by_text"
 	RanksNotMeasurable = "not_measurable"
 )
 
-// MemoryFinding is the Kind of a warning that has one of MappedService.Findings.
+// MemoryFinding is the Kind of a warning with one of MappedService.Findings.
 const MemoryFinding = "memory_finding"
 
-// warningIDs is the number of questions that a warning names.
+// warningIDs limits the questions named by a warning.
 const warningIDs = 5
 
 // AddID counts a question, and names it if it is among the first.

@@ -1,4 +1,4 @@
-// Package resulttest makes result files, as a run would write them, without a run.
+// Package resulttest creates result files without a run.
 package resulttest
 
 import (
@@ -14,14 +14,14 @@ import (
 	"evalctl/harness/result"
 )
 
-// File is a result with its questions, as a result file has them.
+// File is a result with its questions, in the form of a result file.
 type File struct {
 	result.Result
 	Questions []result.Record `json:"questions"`
 }
 
-// New returns the filled result of a run that began at a time and took a minute. Its questions have
-// the ids q-00, q-01 … and these outcomes: + passed, - failed, e an error, ? unscored.
+// New returns the filled result of a run that began at this time and took a minute. Its questions
+// have the ids q-00, q-01 … and these outcomes: + passed, - failed, e error, ? unscored.
 func New(sdk string, at time.Time, outcomes string) *File {
 	anything, err := result.ParseAllowance("100%")
 	if err != nil {
@@ -53,7 +53,7 @@ func New(sdk string, at time.Time, outcomes string) *File {
 	return f
 }
 
-// Fill sets the figures and the verdict to those of the questions.
+// Fill computes the figures and the verdict from the questions.
 func (f *File) Fill() {
 	sum := aggregate.New(f.Identity.TopK)
 	for _, r := range f.Questions {
@@ -63,7 +63,7 @@ func (f *File) Fill() {
 	sum.Judge(&f.Result)
 }
 
-// Save writes the file under the path of the elements, with its folders, and returns the path.
+// Save writes the file under the joined path elements, creates its folders, and returns the path.
 func (f *File) Save(t testing.TB, elements ...string) string {
 	t.Helper()
 	path := filepath.Join(elements...)

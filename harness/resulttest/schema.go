@@ -11,7 +11,7 @@ import (
 	"evalctl/docs"
 )
 
-// kinds are the files whose schemas name each other.
+// kinds are the files with schemas.
 var kinds = []string{"result", "sweep", "bench"}
 
 var schemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {

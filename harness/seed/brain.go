@@ -16,7 +16,7 @@ var (
 	ErrEmpty   = target.ErrEmpty
 )
 
-// Brain is one brain of a service. Before its documents are written it is created or found.
+// Brain is one brain of a service. Call Create or Find before any other method.
 type Brain struct {
 	store target.Store
 	name  string
@@ -26,26 +26,27 @@ type Brain struct {
 	loss Loss
 }
 
-// Loss counts the documents of a brain that were searched for by their own words, and those that no
-// search found in time.
+// Loss counts the documents of a brain that were searched for by their own words, and how many of
+// them no search found in time.
 type Loss struct {
 	Missing  int `json:"missing"`
 	Searched int `json:"searched"`
 }
 
-// NewBrain returns the brain with a name, which may not exist yet.
+// NewBrain returns the brain with a name. It need not exist.
 func NewBrain(s target.Service, d result.Dialect, name string) *Brain {
 	return &Brain{store: s.Store(d), name: name}
 }
 
-// Loss returns what of the brain was never found. It is zero for a service that keeps no notices.
+// Loss returns how many documents of the brain were never found. It is zero unless the store is a
+// target.Notices.
 func (b *Brain) Loss() Loss {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.loss
 }
 
-// Lost notes what of the brain was never found, by this process or by an earlier one that filled it.
+// Lost adds a loss, found by this process or by an earlier one that filled the brain.
 func (b *Brain) Lost(l Loss) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,10 +57,10 @@ func (b *Brain) Lost(l Loss) {
 	}
 }
 
-// ID returns the service's id of the brain, once Create or Find has returned without an error.
+// ID returns the service's id of the brain, once Create or Find has succeeded.
 func (b *Brain) ID() string { return b.id }
 
-// Create creates the brain. The error is ErrExists if there is one already.
+// Create creates the brain. It returns ErrExists if the brain exists.
 func (b *Brain) Create(ctx context.Context) (err error) {
 	b.mu.Lock()
 	b.loss = Loss{}
@@ -68,14 +69,14 @@ func (b *Brain) Create(ctx context.Context) (err error) {
 	return err
 }
 
-// Find looks for a brain that must exist and contain documents, because an evaluation of another
-// one would measure nothing. Otherwise the error is ErrMissing or ErrEmpty.
+// Find finds a brain, which must exist and contain documents: an evaluation of an empty one would
+// measure nothing. It returns ErrMissing or ErrEmpty otherwise.
 func (b *Brain) Find(ctx context.Context) (err error) {
 	b.id, err = b.store.Find(ctx, b.name)
 	return err
 }
 
-// Remove deletes the brain, even if ctx has ended. It is no error if there is none.
+// Remove deletes the brain, even if ctx has ended. It returns nil if the brain does not exist.
 func (b *Brain) Remove(ctx context.Context) error { return b.store.Remove(ctx, b.id, b.name) }
 
 // Search returns the first topK chunks found for query.
@@ -83,8 +84,8 @@ func (b *Brain) Search(ctx context.Context, query string, topK int) ([]result.Ch
 	return b.store.Search(ctx, b.id, query, topK)
 }
 
-// Write writes documents with at most writers requests at a time, the last one after the others. It
-// does not wait until they can be searched.
+// Write writes documents with at most writers concurrent requests, the last document after all
+// others. It does not wait until they are searchable.
 func (b *Brain) Write(ctx context.Context, docs []dataset.Doc, writers int) error {
 	return b.store.Write(ctx, b.id, docs, writers)
 }

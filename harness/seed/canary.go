@@ -8,10 +8,10 @@ import (
 	"evalctl/harness/target"
 )
 
-// Canary is a text of evalctl's own that a run writes and looks for, to see that the target stores
-// and finds what it is given. It has a brain of its own if the target keeps brains apart and permits
-// another one; else it is among the corpus of the run, and deleted after each look if the target
-// can. Its methods are called one after the other.
+// Canary is a text of evalctl's own that a run writes and searches for, to check that the target
+// stores and finds texts. It gets its own brain if the target separates brains and allows another
+// one. Otherwise it is stored in a brain of the run, and deleted after each check if the target can
+// delete. Its methods must not be called concurrently.
 type Canary struct {
 	service target.Service
 	brain   *Brain
@@ -20,8 +20,7 @@ type Canary struct {
 	seen    result.Admission
 }
 
-// NewCanary returns a canary, which is not written yet. among is the service's id of a brain of the
-// run.
+// NewCanary returns a canary without writing it. among is the service's id of a brain of the run.
 func NewCanary(ctx context.Context, s target.Service, d result.Dialect, among string) *Canary {
 	unique := NewMark()
 	mark := unique
@@ -45,29 +44,29 @@ func NewCanary(ctx context.Context, s target.Service, d result.Dialect, among st
 	return c
 }
 
-// sameMark is the mark in a brain of its own of a daemon that speaks the protocol, whose brains are
-// apart. It is the same in each run, so that a daemon that keeps vectors embeds it once.
+// sameMark is the mark for daemons that speak the protocol, where the canary has its own brain. It
+// is the same in every run, so that a daemon that caches vectors embeds it once.
 const sameMark = "zqcanary7hk2m9"
 
-// Before writes the canary and looks for it. Afterwards the target is ready for its first question.
+// Before writes the canary and searches for it. The target is then ready for its first question.
 func (c *Canary) Before(ctx context.Context) { c.seen.Before = c.look(ctx) }
 
-// After looks for the canary after the last question, unless that was of no use before.
+// After searches for the canary after the last question, unless Before failed.
 func (c *Canary) After(ctx context.Context) {
 	if c.seen.Before.Problem == "" {
 		c.seen.After = c.look(ctx)
 	}
 }
 
-// Seen returns what was seen of the target. held is how many texts it had before the run, nil if
-// that is not known.
+// Seen returns the observations. held is the number of texts at the target before the run, nil if
+// unknown.
 func (c *Canary) Seen(held *int) *result.Admission {
 	seen := c.seen
 	seen.Held = held
 	return &seen
 }
 
-// look writes the canary unless it is there, and searches for it.
+// look writes the canary unless it exists, and searches for it.
 func (c *Canary) look(ctx context.Context) result.Sighting {
 	failed := func(what string, err error) result.Sighting {
 		return result.Sighting{State: result.CanaryUnknown, Problem: what + ": " + err.Error()}
@@ -95,7 +94,7 @@ func (c *Canary) look(ctx context.Context) result.Sighting {
 	return s
 }
 
-// Remove removes the brain of the canary, or what is left of it.
+// Remove removes the brain of the canary, if it has its own.
 func (c *Canary) Remove(ctx context.Context) {
 	if c.seen.Brain == result.CanaryAlone {
 		_ = c.brain.Remove(ctx) // its name says that it can be deleted

@@ -13,8 +13,8 @@ import (
 	"evalctl/harness/target"
 )
 
-// marker is a document of evalctl's own with a mark, a word that nothing else at the service has. It
-// shows that the service stores, finds and forgets what it is given.
+// marker is a document of evalctl's own with a mark, a word unique at the service. It tests whether
+// the service stores, finds and forgets a document.
 type marker struct {
 	store target.Store
 	brain string // the service's id of it
@@ -23,15 +23,15 @@ type marker struct {
 	doc   dataset.Doc
 }
 
-// NewMark returns a word that nothing else has.
+// NewMark returns a random unique word.
 func NewMark() string { return "zq" + strings.ToLower(rand.Text()[:10]) }
 
-// MarkedText is the text of evalctl's own with a mark.
+// MarkedText returns the text of a marker.
 func MarkedText(mark string) string {
 	return fmt.Sprintf("The harbour master of %s keeps three lanterns.", mark)
 }
 
-// newMarker returns the marker in a folder of a brain, which is not written yet.
+// newMarker returns a marker in a folder of a brain, without writing it.
 func newMarker(store target.Store, brain, folder, mark string) marker {
 	return marker{store, brain, mark, mark, dataset.Doc{Path: folder + "/" + mark + ".md", Data: []byte(MarkedText(mark))}}
 }
@@ -44,18 +44,18 @@ func (m *marker) remove(ctx context.Context) error {
 	return m.store.Apply(ctx, m.brain, dataset.Operation{Op: dataset.OpDelete, Path: m.doc.Path})
 }
 
-// markerDepth is among how many passages the marker must be.
+// markerDepth is the number of passages in which the marker is looked for.
 const markerDepth = 20
 
-// Reasons why a marker is not as it should be.
+// Reasons why a marker was not found or not deleted.
 var (
 	errNotFound   = errors.New("what was written is not found")
 	errStillFound = errors.New("what was deleted is still found")
 )
 
-// await searches until the marker is found, or until it is not, for as long as a service may need to
-// index a text. It returns what the last search found. A search that fails and may succeed later is
-// repeated.
+// await searches until the marker is found, or with want false until it is no longer found, for the
+// time that a service may need to index a text. It returns the result of the last search. Temporary
+// failures are retried.
 func (m *marker) await(ctx context.Context, want bool) (found []result.Chunk, err error) {
 	ctx, cancel := target.TimeLimit(ctx, searchableWithin)
 	defer cancel()
@@ -80,8 +80,8 @@ func (m *marker) await(ctx context.Context, want bool) (found []result.Chunk, er
 	}
 }
 
-// among reports whether the marker is among passages. Some services return no texts, and others
-// change the case of letters.
+// among reports whether the marker is among passages. It compares paths too and ignores case: some
+// services return no texts, and others change the case of letters.
 func (m *marker) among(found []result.Chunk) bool {
 	for _, c := range found {
 		if c.Path == m.doc.Path || strings.Contains(strings.ToLower(c.Text), m.mark) {

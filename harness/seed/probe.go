@@ -14,17 +14,18 @@ import (
 // Step is one step of a Probe.
 type Step struct {
 	Name string // such as write
-	// Took is how long it took. Err is why it failed, target.ErrLacks if the service cannot do it.
+	// Took is the duration of the step. Err is its failure, target.ErrLacks if the service does not
+	// support the step.
 	Took time.Duration
 	Err  error
-	// Found is what a search returned.
+	// Found has the results of a search.
 	Found []result.Chunk
 }
 
-// Lacked reports whether the service cannot do what the step does.
+// Lacked reports whether the service does not support the step.
 func (s Step) Lacked() bool { return errors.Is(s.Err, target.ErrLacks) }
 
-// Outcome says how the step ended, in one line: "ok  3 ms", for example.
+// Outcome describes the result in one line, for example "ok 3 ms".
 func (s Step) Outcome() string {
 	switch {
 	case s.Lacked():
@@ -36,10 +37,10 @@ func (s Step) Outcome() string {
 	return fmt.Sprintf("ok  %d ms", s.Took.Milliseconds())
 }
 
-// Probe writes a document to a new brain, finds it, searches for what cannot be found, deletes it and
-// removes the brain. mark is a word that the service does not have, and is part of the brain's name.
-// It returns the steps up to the first one that failed for another reason than that the service
-// cannot do it, and always removes the brain.
+// Probe writes a document to a new brain, finds it, searches for an absent word, deletes the
+// document and removes the brain. mark is a word unknown to the service, and becomes part of the
+// brain's name. Probe returns the steps up to the first failure; a step that the service does not
+// support is no failure. The brain is always removed.
 func Probe(ctx context.Context, s target.Service, d result.Dialect, mark string) (steps []Step) {
 	store := s.Store(d)
 	name := "evalctl-check-" + mark
@@ -81,8 +82,8 @@ func Probe(ctx context.Context, s target.Service, d result.Dialect, mark string)
 	return steps
 }
 
-// findNothing searches for a word that was never written. The service may return other passages, or none:
-// its reply must be readable, and must not have the word.
+// findNothing searches for a word that was never written. The service may return any passages or
+// none, but the reply must be valid and must not contain the word.
 func findNothing(ctx context.Context, text *marker, one *Step) (err error) {
 	absent := NewMark()
 	if one.Found, err = text.store.Search(ctx, text.brain, absent, markerDepth); err != nil {
@@ -96,7 +97,7 @@ func findNothing(ctx context.Context, text *marker, one *Step) (err error) {
 	return nil
 }
 
-// readMark reads a document, which must have the mark.
+// readMark reads a document, which must contain the mark.
 func readMark(ctx context.Context, s target.Service, text *marker) error {
 	r, err := target.Find[target.Reader](s, target.Get)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"evalctl/harness/target"
 )
 
-// mostProbes is how many documents are searched for at a service that may lose some.
+// mostProbes limits the number of documents that are searched for at a service that may lose some.
 const mostProbes = 100
 
-// spread returns at most most of the indexes below n, evenly.
+// spread returns at most most indexes below n, evenly spaced.
 func spread(n, most int) []int {
 	if n <= most {
 		most = n
@@ -26,9 +26,9 @@ func spread(n, most int) []int {
 	return out
 }
 
-// awaitAll searches for documents until all are found, or until for searchableWithin no more of them
-// are, and returns how many are missing. A memory may prepare texts for as long as it takes, and what
-// it never finds is a finding about it.
+// awaitAll searches for documents until all are found, or until no more were found for
+// searchableWithin, and returns the number of missing ones. A memory may take any time to prepare
+// texts, and a text never found is a finding about it.
 func (b *Brain) awaitAll(ctx context.Context, probes []probe) (missing int, err error) {
 	left := slices.Clone(probes)
 	progress := time.Now()
@@ -61,8 +61,8 @@ func (b *Brain) awaitAll(ctx context.Context, probes []probe) (missing int, err 
 	}
 }
 
-// without returns the probes that a search does not find. It ends with the first search that fails: the
-// error is that failure, and no probe is left if the same search cannot succeed later.
+// without returns the probes that a search does not find. It stops at the first failed search and
+// returns the failure; for a permanent failure left is nil.
 func (b *Brain) without(ctx context.Context, probes []probe) (left []probe, failed error) {
 	for i, p := range probes {
 		chunks, err := b.Search(ctx, p.query, protocol.MaxAskTopK)

@@ -18,19 +18,20 @@ import (
 	"evalctl/harness/target"
 )
 
-// How long the last document may take to be found: searchableWithin, and timeToIndex more for each
-// document, since a daemon may have a model embed them. While the daemon says how much it still has
-// to do, and that falls, it may take as long as it takes: searchableWithin for each step.
+// The time limit for the last document to be found: searchableWithin, plus timeToIndex for each
+// document, since a daemon may have a model embed them. While the daemon reports pending work that
+// decreases, each decrease restarts searchableWithin.
 const (
 	searchableWithin = 30 * time.Second
 	timeToIndex      = 25 * time.Millisecond
 )
 
-// Await polls until a search finds one of docs, which were written in any order or in another form,
-// and whose words are chosen as Seed does. written is how many documents the brain has been given
-// in all; the time allowed depends on it. documents returns the paths in docs, or others, to which
-// a chunk belongs. A chunk whose text is in the document will do as well, since a daemon may return
-// one of several equal texts. hint ends the error if nothing is found in time.
+// Await polls until a search finds one of docs. They may have been written in any order or in
+// another form; the query is chosen as in Seed. written is the number of documents written to the
+// brain in all, on which the time limit depends. documents returns the paths of the documents, in
+// docs or not, to which a chunk belongs. A chunk with text of the document also counts, since a
+// daemon may return one of several equal texts. hint is appended to the error if nothing is found
+// in time.
 func (b *Brain) Await(
 	ctx context.Context, docs []dataset.Doc, written int,
 	documents func(result.Chunk) []string, hint string,
@@ -54,8 +55,8 @@ func (b *Brain) Await(
 	return b.await(ctx, one)
 }
 
-// awaitSearchable polls until a search finds the corpus. docs are all the documents, docs[last] was
-// written last, and query finds it.
+// awaitSearchable polls until a search finds the corpus. docs are all documents, docs[last] was
+// written last, and query should find it.
 func (b *Brain) awaitSearchable(
 	ctx context.Context, docs []dataset.Doc, last int, query string,
 ) error {
@@ -88,8 +89,8 @@ func (b *Brain) awaitSearchable(
 	return nil
 }
 
-// nameless reports whether a chunk that does not say from which document it is has text of doc. The
-// words count, not what is between them.
+// nameless reports whether a chunk without a document name contains text of doc or is contained in
+// it. Only words are compared, not the space between them.
 func nameless(c result.Chunk, doc dataset.Doc) bool {
 	words := func(text string) string { return " " + strings.Join(strings.Fields(text), " ") + " " }
 	text, whole := words(c.Text), words(string(doc.Data))
@@ -97,7 +98,7 @@ func nameless(c result.Chunk, doc dataset.Doc) bool {
 		(strings.Contains(whole, text) || strings.Contains(text, whole))
 }
 
-// probe is a document that shows that a brain can be searched.
+// probe is a document whose discovery shows that a brain can be searched.
 type probe struct {
 	doc     string // its path
 	query   string // finds it
@@ -106,8 +107,8 @@ type probe struct {
 	hint    string // what to check if it is not found
 }
 
-// await polls until a search finds the probe, because a daemon may index after it has answered a
-// write, or keep a search waiting for longer than a call may take.
+// await polls until a search finds the probe. A daemon may index after it has answered a write, or
+// delay a search beyond the time limit of a call.
 func (b *Brain) await(ctx context.Context, p probe) error {
 	start := time.Now()
 	within := searchableWithin + time.Duration(p.written)*timeToIndex
@@ -152,8 +153,8 @@ func (b *Brain) await(ctx context.Context, p probe) error {
 	}
 }
 
-// whatFound says what a search returned instead of a document. Its name says whether the daemon
-// calls documents by others.
+// whatFound describes what a search returned instead of a document. The names show whether the
+// daemon renames documents.
 func whatFound(chunks []result.Chunk) string {
 	if len(chunks) == 0 {
 		return "the last search returned no chunk"
@@ -162,8 +163,8 @@ func whatFound(chunks []result.Chunk) string {
 	return fmt.Sprintf("the best match of the last search has the path %.100q, and it must be the one that was written", name)
 }
 
-// sameText returns the paths of the documents with the same text as docs[i], any of which a search
-// may return.
+// sameText returns the paths of the documents with the same text as docs[i]. A search may return
+// any of them.
 func sameText(docs []dataset.Doc, i int) []string {
 	var paths []string
 	for _, doc := range docs {
@@ -174,8 +175,7 @@ func sameText(docs []dataset.Doc, i int) []string {
 	return paths
 }
 
-// found reports whether one of paths is among the documents of a chunk. A document that is reported
-// as the duplicate of another counts too.
+// found reports whether a chunk belongs to a document in paths, as itself or as a duplicate.
 func found(c result.Chunk, known *dataset.Paths, paths []string) bool {
 	for _, name := range append([]string{c.Path, c.DocumentID}, c.Duplicates...) {
 		if slices.Contains(paths, known.Name(name)) {
@@ -185,9 +185,9 @@ func found(c result.Chunk, known *dataset.Paths, paths []string) bool {
 	return false
 }
 
-// probeOf chooses the document to search for, which shows that the corpus can be searched, and the
-// words to find it by. It is the document with the most words that no other has; of several, the
-// one with the most different words; of several, the last one.
+// probeOf chooses the document to search for, and its query. It is the document with the most words
+// that no other document has. Ties are broken by the number of different words, then in favor of
+// the last document.
 func probeOf(docs []dataset.Doc) (index int, query string) {
 	uses, different := usesOf(docs)
 	own := make([]int, len(docs))
@@ -204,10 +204,10 @@ func probeOf(docs []dataset.Doc) (index int, query string) {
 	return index, probeWords(docs[index], uses.own)
 }
 
-// uses has the first and the last document of each word.
+// uses has the first and last document of each word.
 type uses map[string]struct{ first, last int }
 
-// usesOf returns the uses of all words, and how many different ones each document has.
+// usesOf returns the uses of all words, and the number of different words in each document.
 func usesOf(docs []dataset.Doc) (all uses, different []int) {
 	all, different = uses{}, make([]int, len(docs))
 	for i, doc := range docs {
@@ -227,21 +227,21 @@ func usesOf(docs []dataset.Doc) (all uses, different []int) {
 	return all, different
 }
 
-// own reports whether one document alone has a word.
+// own reports whether exactly one document has a word.
 func (u uses) own(word []byte) bool {
 	of := u[string(word)]
 	return of.first == of.last
 }
 
-// wordsOf yields the words of a text as searches see them.
+// wordsOf yields the words of a text as a search would split them.
 func wordsOf(text []byte) iter.Seq[[]byte] {
 	return bytes.FieldsFuncSeq(bytes.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
 	})
 }
 
-// probeWords returns the passage of 40 words with the most words for which own is true. Of several
-// it is the last one, because the end of a text is more specific than its front matter.
+// probeWords returns the passage of 40 words with the most words for which own is true. Of equal
+// ones it returns the last, because the end of a text is more specific than its front matter.
 func probeWords(doc dataset.Doc, own func(word []byte) bool) string {
 	const most = 40
 	words := strings.Fields(strings.ToValidUTF8(string(doc.Data), " "))

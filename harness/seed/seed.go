@@ -1,5 +1,5 @@
-// Package seed makes the brains of a daemon ready to be asked: it creates them and writes their
-// documents over the daemon's API until they can be searched, or checks that they are there.
+// Package seed makes brains of a daemon ready for questions: it creates them over the daemon's API,
+// writes their documents and waits until they are searchable, or checks that they exist.
 package seed
 
 import (
@@ -16,24 +16,24 @@ import (
 	"evalctl/harness/target"
 )
 
-// concurrentWrites is the number of concurrent requests that write documents, and concurrentBrains
-// the number of brains that are seeded or looked for concurrently.
+// concurrentWrites limits concurrent requests that write documents, and concurrentBrains limits
+// brains that are seeded or looked for concurrently.
 const (
 	concurrentWrites = target.MinConns
 	concurrentBrains = 4
 )
 
-// Brains makes the brains ready to be asked and returns the daemon's ids of them by name. A brain
-// with documents is created, its documents are written, and Brains waits until a search finds the
-// last one. A brain without documents must exist and contain some; otherwise the error names every
-// brain that does not.
+// Brains makes the brains ready for questions and returns the daemon's ids by name. A brain with
+// documents is created, its documents are written, and Brains waits until a search finds the last
+// one. A brain without documents must exist and contain some; otherwise the error names every such
+// brain.
 //
-// It is an error if a brain to create exists already, unless seeded reports that the run seeded it
-// before it was interrupted. markSeeded is called with the name of each brain once all its
-// documents can be searched. Both may be nil; they are not called concurrently.
+// A brain to create must not exist, unless seeded reports that the run seeded it before it was
+// interrupted. markSeeded is called with each brain once all its documents are searchable. Both may
+// be nil; they are not called concurrently.
 //
-// If anything fails, or ctx ends, the brains that this call created are removed again. The error
-// names those that could not be removed.
+// If anything fails, or ctx ends, the brains created by this call are removed. The error names the
+// brains that could not be removed.
 func Brains(
 	ctx context.Context, e target.Service, d result.Dialect, brains []dataset.Brain,
 	seeded func(brain string) bool, markSeeded func(brain string) error,
@@ -102,7 +102,7 @@ func (s *seeder) ready(ctx context.Context, b dataset.Brain) error {
 	return s.markSeeded(b.Name)
 }
 
-// advised adds to the error of a brain that cannot be used what to do about it.
+// advised adds advice to the error of an unusable brain.
 func advised(err error) error {
 	for reason, advice := range map[error]string{
 		ErrExists: "delete it, choose another name, or leave the corpus out (--corpus none) " +
@@ -140,8 +140,7 @@ func (s *seeder) wasSeeded(brain string) bool {
 	return s.seeded != nil && s.seeded(brain)
 }
 
-// Seed writes documents, at least one, with concurrent requests, and waits until they can be
-// searched.
+// Seed writes one or more documents with concurrent requests, and waits until they are searchable.
 func (b *Brain) Seed(ctx context.Context, docs []dataset.Doc, writers int) error {
 	last, query := probeOf(docs)
 	if err := b.Write(ctx, slices.Concat(docs[:last], docs[last+1:], docs[last:last+1]), writers); err != nil {
@@ -150,8 +149,8 @@ func (b *Brain) Seed(ctx context.Context, docs []dataset.Doc, writers int) error
 	return b.awaitSearchable(ctx, docs, last, query)
 }
 
-// undo removes the brains that were created and adds to err those that could not be removed. After
-// the first failure it does not try the others.
+// undo removes the created brains and adds to err the names of those that could not be removed.
+// After the first failure it does not try the others.
 func (s *seeder) undo(ctx context.Context, err error) error {
 	for i, b := range s.created {
 		left := b.Remove(ctx)

@@ -1,4 +1,4 @@
-// Package signing signs result files with SSH keys, and checks such signatures. They are in the
+// Package signing signs result files with SSH keys, and verifies the signatures. They have the
 // format of ssh-keygen -Y sign.
 package signing
 
@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	// namespace is that of the signatures of results: they are of no use as those of commits or mails.
+	// namespace is the namespace of result signatures. They are invalid for commits or mails.
 	namespace = "evalctl-result"
-	// extension is the end of the name of a signature, which is that of its result.
+	// extension is appended to the name of a result file for its signature.
 	extension = ".sig"
-	// maxSignature is the largest file of a signature that is read, in bytes. Those of RSA keys of 16384
-	// bits need less.
+	// maxSignature limits a signature file, in bytes. A signature with an RSA key of 16384 bits is
+	// smaller.
 	maxSignature = 64 << 10
 )
 
-// NotVouched is what no signature of a result shows.
+// NotVouched names what a signature of a result does not show.
 const NotVouched = "that the target was what the result says it was; that the run was not one of several, of which the best " +
 	"was signed; that the target had not seen the questions; when it was signed"
 
 // Sign signs the result file at path and returns the path of the signature, which is next to the
-// file with its own name. It rejects a file whose figures are not what its questions say.
+// result file with the permanent name. It rejects a file whose figures do not match its questions.
 func Sign(signer *sshsig.Signer, path string) (string, error) {
 	rep, err := verify.File(path)
 	if err != nil {
@@ -59,17 +59,17 @@ func Sign(signer *sshsig.Signer, path string) (string, error) {
 	})
 }
 
-// Verification is what was found about a result file.
+// Verification is the result of verifying a result file.
 type Verification struct {
 	*verify.Report
-	// Signature is nil unless signatures are checked.
+	// Signature is nil if signatures are not checked.
 	Signature *Signature `json:"signature,omitempty"`
 }
 
-// Signature is what is known about the signature of a file.
+// Signature describes the signature of a file.
 type Signature struct {
 	OK bool `json:"ok"`
-	// Principal is who may sign with the key, Key its fingerprint.
+	// Principal is the owner of the key, Key its fingerprint.
 	Principal string `json:"principal,omitempty"`
 	Key       string `json:"key,omitempty"`
 	// Problem says why the file does not count as signed.
@@ -86,7 +86,8 @@ func Verify(path string, allowed *sshsig.AllowedKeys) (Verification, error) {
 	return v, err
 }
 
-// check checks the signature of a result file, which has the name of the file or of its own name.
+// check checks the signature of a result file. The signature is named after the file or after its
+// permanent name.
 func check(allowed *sshsig.AllowedKeys, path string) (s Signature) {
 	own, _ := journal.Names(path)
 	name := path + extension

@@ -8,21 +8,21 @@ import (
 	"evalctl/internal/sshsig"
 )
 
-// Sum adds up what was found about several files. Its zero value has none.
+// Sum adds up the verifications of several files. The zero value is empty.
 type Sum struct {
-	// NotChecked is what does not follow from the questions of one of them.
+	// NotChecked names figures that cannot be recomputed from the questions in at least one file.
 	NotChecked []string
 
 	files, different, unsigned int
 	unreadable                 []error
 }
 
-// FailedError means that a file is not what its questions say, or has no good signature.
+// FailedError means that a file does not match its questions, or has no valid signature.
 type FailedError struct{ message string }
 
 func (e *FailedError) Error() string { return e.message }
 
-// Verify verifies a file, and reports whether it can be read.
+// Verify verifies a file, and reports whether it is readable.
 func (s *Sum) Verify(path string, allowed *sshsig.AllowedKeys) (Verification, bool) {
 	s.files++
 	found, err := Verify(path, allowed)
@@ -44,7 +44,7 @@ func (s *Sum) Verify(path string, allowed *sshsig.AllowedKeys) (Verification, bo
 	return found, true
 }
 
-// Err returns the errors of files that cannot be read, else a *FailedError if one failed.
+// Err returns the errors of unreadable files, else a *FailedError if a file failed.
 func (s *Sum) Err() error {
 	filesAre := "1 file is"
 	if s.files > 1 {

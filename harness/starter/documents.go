@@ -15,12 +15,12 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// maxDocument is the size of the largest document that is read, in bytes.
+// maxDocument limits a document, in bytes.
 const maxDocument = 8 << 20
 
-// documents reads the texts of a folder: files that end in .md, .markdown or .txt, which are named .md
-// in the project. leftOut has the paths of other files, ascending. Hidden files and folders, and links,
-// are no documents.
+// documents reads the texts of a folder: files that end in .md, .markdown or .txt, which are named
+// .md in the project. leftOut has the paths of other files, ascending. Hidden files, hidden folders
+// and links are skipped.
 func documents(folder string) (docs []dataset.Doc, leftOut []string, err error) {
 	root := os.DirFS(folder)
 	taken := map[string]bool{}
@@ -60,7 +60,8 @@ func documents(folder string) (docs []dataset.Doc, leftOut []string, err error) 
 	return docs, leftOut, nil
 }
 
-// documentName returns the path of a file as a document of a corpus, empty if it is none.
+// documentName returns the document path for a file of the corpus, empty if the file is not a
+// document.
 func documentName(p string) string {
 	ending := strings.ToLower(path.Ext(p))
 	name := strings.TrimSuffix(p, path.Ext(p)) + ".md"

@@ -9,15 +9,15 @@ import (
 	"evalctl/internal/visible"
 )
 
-// planter makes facts that no document and no model can know: their names and codes are random.
+// planter makes facts that no document and no model can know, with random names and codes.
 type planter struct {
 	random *rand.Rand
 	taken  string          // the documents, folded
 	used   map[string]bool // names and codes
 }
 
-// plant returns o.Facts questions of each kind of planted fact. The documents with the facts are
-// written before each question and stay: none is in the way of another, as no name occurs twice.
+// plant returns o.Facts questions for each kind of planted fact. The documents with the facts are
+// written before each question and stay. They do not interfere, because no name is used twice.
 func plant(docs []dataset.Doc, o Options) []dataset.Question {
 	p := &planter{random: rand.New(rand.NewPCG(o.Seed, 2)), taken: newCorpus(docs).text, used: map[string]bool{}}
 	var questions []dataset.Question
@@ -39,7 +39,7 @@ func plant(docs []dataset.Doc, o Options) []dataset.Question {
 	return questions
 }
 
-// fact: one fact in one document.
+// fact plants one fact in one document.
 func (p *planter) fact(path string) dataset.Question {
 	store, code := p.name(), p.code()
 	text := accessCode(store, code)
@@ -53,7 +53,7 @@ func accessCode(store, code string) string {
 	return fmt.Sprintf("The store %s has the access code %s.", store, code)
 }
 
-// updated: a document is replaced, and what it said before must not come back.
+// updated replaces a document. Its old text must not come back.
 func (p *planter) updated(path string) dataset.Question {
 	store, old, code := p.name(), p.code(), p.code()
 	text := accessCode(store, code)
@@ -64,7 +64,7 @@ func (p *planter) updated(path string) dataset.Question {
 	}
 }
 
-// deleted: of two documents about a store, one is deleted.
+// deleted writes two documents about a store and deletes one.
 func (p *planter) deleted(path string) dataset.Question {
 	store, gone, code := p.name(), p.code(), p.code()
 	text := fmt.Sprintf("The store %s has the spare code %s.", store, code)
@@ -78,7 +78,7 @@ func (p *planter) deleted(path string) dataset.Question {
 	}
 }
 
-// contradicted: two documents disagree, and the newer one is right.
+// contradicted writes two documents that disagree. The newer one is right.
 func (p *planter) contradicted(path string) dataset.Question {
 	store, old, code := p.name(), p.code(), p.code()
 	text := fmt.Sprintf("Since June, the store %s has the access code %s.", store, code)
@@ -92,7 +92,7 @@ func (p *planter) contradicted(path string) dataset.Question {
 	}
 }
 
-// twoDocuments: the answer takes one fact from each of two documents.
+// twoDocuments asks for an answer that needs one fact from each of two documents.
 func (p *planter) twoDocuments(path string) dataset.Question {
 	store, depot, code := p.name(), p.name(), p.code()
 	texts := []string{fmt.Sprintf("The store %s belongs to the depot %s.", store, depot), fmt.Sprintf("The depot %s has the access code %s.", depot, code)}
@@ -102,10 +102,10 @@ func (p *planter) twoDocuments(path string) dataset.Question {
 	}
 }
 
-// distance is the number of entries between two facts that are far apart, some 10,000 characters.
+// distance is the number of entries between two facts that are far apart, about 10,000 characters.
 const distance = 150
 
-// farApart: the answer takes two facts from the ends of one long document.
+// farApart asks for an answer that needs two facts from the ends of one long document.
 func (p *planter) farApart(path string) dataset.Question {
 	courier, parcel, dock := p.name(), p.code(), p.code()
 	texts := []string{fmt.Sprintf("The courier %s carries the parcel %s.", courier, parcel), fmt.Sprintf("The parcel %s goes to the dock %s.", parcel, dock)}
@@ -123,7 +123,7 @@ func put(path, date, text string) dataset.Operation {
 	return dataset.Operation{Op: dataset.OpPut, Path: path + ".md", Date: date, Text: text}
 }
 
-// name returns a name that can be spoken.
+// name returns a pronounceable name.
 func (p *planter) name() string {
 	return p.fresh(func() string {
 		var b strings.Builder
@@ -144,7 +144,7 @@ func (p *planter) code() string {
 	})
 }
 
-// fresh draws until a text occurs nowhere.
+// fresh draws until a text is new.
 func (p *planter) fresh(draw func() string) string {
 	for {
 		if s := draw(); !p.used[s] && !strings.Contains(p.taken, visible.Words(s)) {

@@ -15,24 +15,25 @@ import (
 	"evalctl/scorer"
 )
 
-// How long a sentence with a gap may be, in words. A shorter one says too little to be found, and a
+// The length of a sentence with a gap, in words. A shorter one is too vague to be found, and a
 // longer one is rarely a sentence.
 const (
 	minWords = 6
 	maxWords = 40
 )
 
-// minAnswer is the length of the shortest answer, in characters: a shorter one is part of many.
+// minAnswer is the minimum length of an answer, in characters. Shorter ones occur inside many
+// words.
 const minAnswer = 3
 
-// gap is a sentence of a document without a part that occurs once in all documents.
+// gap is a sentence of a document with a gap. The missing part occurs once in all documents.
 type gap struct {
 	path, sentence string
 	kind, answer   string
 	question       string // the sentence with the gap
 }
 
-// kinds are what may be left out of a sentence, in the order in which they are looked for.
+// kinds are the parts that may be left out of a sentence, in order of preference.
 var kinds = []struct {
 	name string
 	in   *regexp.Regexp
@@ -43,7 +44,7 @@ var kinds = []struct {
 	{"name", regexp.MustCompile(`\p{Lu}[\pL'’-]+(?: \p{Lu}[\pL'’-]+)*`)},
 }
 
-// ask returns at most o.Size questions about the documents, in turn from each of them.
+// ask returns at most o.Size questions, taking documents in turn.
 func ask(docs []dataset.Doc, o Options) []dataset.Question {
 	random := rand.New(rand.NewPCG(o.Seed, 1))
 	all, queues, alike := newCorpus(docs), make([][]gap, len(docs)), map[string]int{}
@@ -74,8 +75,8 @@ func ask(docs []dataset.Doc, o Options) []dataset.Question {
 	return questions
 }
 
-// shape returns what sentences of one form have in common, such as lines of a log: none of them can be
-// told from the others without its numbers.
+// shape returns the form that similar sentences share, such as lines of a log. These cannot be told
+// apart without their numbers.
 func (g *gap) shape() string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
@@ -85,7 +86,7 @@ func (g *gap) shape() string {
 	}, visible.Words(g.question))
 }
 
-// ask returns the question of a gap.
+// ask returns the question for a gap.
 func (g *gap) ask(number int) dataset.Question {
 	return dataset.Question{
 		ID:                 fmt.Sprintf("gap-%03d", number),
@@ -95,7 +96,7 @@ func (g *gap) ask(number int) dataset.Question {
 	}
 }
 
-// corpus is what all documents together have.
+// corpus has statistics over all documents.
 type corpus struct {
 	text  string          // folded
 	words map[string]int  // how often each folded word occurs
@@ -127,7 +128,7 @@ func wordsOf(s string) []string {
 // once reports whether a text occurs once in all documents.
 func (c *corpus) once(text string) bool { return strings.Count(c.text, visible.Words(text)) == 1 }
 
-// gaps returns the sentences of a document with a gap each, in order.
+// gaps returns the sentences of a document that get a gap, in order.
 func (c *corpus) gaps(d dataset.Doc) []gap {
 	var out []gap
 	for s := range prose.Sentences(withoutCode(string(d.Data))) {
@@ -143,7 +144,7 @@ func (c *corpus) gaps(d dataset.Doc) []gap {
 	return out
 }
 
-// withoutCode returns a document without its fenced blocks, whose lines are no sentences.
+// withoutCode removes fenced blocks from a document. Their lines are not sentences.
 func withoutCode(text string) string {
 	var b strings.Builder
 	fenced := false
@@ -159,7 +160,7 @@ func withoutCode(text string) string {
 	return b.String()
 }
 
-// gap leaves the first part out of a sentence that may be unique.
+// gap leaves out the first suitable part of a sentence.
 func (c *corpus) gap(sentence string) (gap, bool) {
 	for _, kind := range kinds {
 		for _, at := range kind.in.FindAllStringIndex(sentence, -1) {
@@ -176,8 +177,8 @@ func (c *corpus) gap(sentence string) (gap, bool) {
 	return gap{}, false
 }
 
-// ordinary returns the length of the words at the start of a name that are no part of it: the first of
-// a sentence, and such as occur with a small letter too.
+// ordinary returns the length of the leading words of a name that do not belong to it: the first
+// word of a sentence, and words that also occur in lower case.
 func (c *corpus) ordinary(name string, first bool) int {
 	length := 0
 	for word := range strings.SplitAfterSeq(name, " ") {
@@ -189,7 +190,7 @@ func (c *corpus) ordinary(name string, first bool) int {
 	return length
 }
 
-// rare reports whether a word of a text occurs once in all documents.
+// rare reports whether a text has a word that occurs once in all documents.
 func (c *corpus) rare(text string) bool {
 	return slices.ContainsFunc(wordsOf(text), func(w string) bool { return c.words[visible.Folded(w)] == 1 })
 }

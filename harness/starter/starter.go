@@ -1,5 +1,5 @@
 // Package starter writes a project: questions, documents, a project file, and a workflow that gates
-// pull requests. The questions are an example, or are made from the user's own documents without a
+// pull requests. The questions are an example, or are made from the user's documents without a
 // model.
 package starter
 
@@ -30,33 +30,34 @@ const (
 //go:embed example evalctl.yaml workflow.yml
 var files embed.FS
 
-// Options say what Write writes.
+// Options configure Write.
 type Options struct {
-	// Dir is the folder of the project, which need not exist.
+	// Dir is the folder of the project. It need not exist.
 	Dir string
-	// From is a folder with documents that the questions are about. Empty is the example.
+	// From is a folder with documents to ask about, "" for the example.
 	From string
-	// Size is the largest number of questions about the documents, and Facts that of planted facts of
-	// each kind.
+	// Size limits the questions about the documents. Facts is the number of questions for each kind
+	// of planted fact.
 	Size, Facts int
-	// Seed draws both.
+	// Seed seeds the selection of questions and the planted facts.
 	Seed uint64
 }
 
-// Project is what Write has written.
+// Project describes a written project.
 type Project struct {
 	// Files are the paths of the files and folders.
 	Files []string
-	// Documents is the number of documents that were copied, and LeftOut has the paths of files that
-	// are no documents.
+	// Documents is the number of copied documents. LeftOut has the paths of files that are not
+	// documents.
 	Documents int
 	LeftOut   []string
-	// Found is the number of questions about the documents, and Planted that of planted facts.
+	// Found is the number of questions about the documents, and Planted the number of questions
+	// about planted facts.
 	Found, Planted int
 }
 
-// Write writes a project. It replaces nothing: the error names every file that exists. A folder without
-// documents, or without a sentence to ask about, is an error before anything is written.
+// Write writes a project. It never overwrites: the error names every file that exists. A folder
+// without documents, or without a sentence to ask about, is an error before anything is written.
 func Write(o Options) (*Project, error) {
 	p, paths := &Project{}, map[string]string{}
 	var exist []error
@@ -89,7 +90,7 @@ func Write(o Options) (*Project, error) {
 	return p, errors.Join(copyFile("evalctl.yaml", paths[projectFile]), copyFile("workflow.yml", paths[workflowFile]))
 }
 
-// make draws the questions.
+// make creates the questions.
 func (p *Project) make(o Options) ([]dataset.Doc, []dataset.Question, error) {
 	docs, leftOut, err := documents(o.From)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // File is the file of one sweep.
 type File struct{ out journal.Output }
 
-// NewFile returns the file of a sweep that began at started, <dir>/<sdk>.sweep.json with a
-// name of its own. Nothing is written yet.
+// NewFile returns the file of a sweep that began at started: <dir>/<sdk>.sweep.json, and a
+// permanent name. It writes nothing.
 func NewFile(dir, sdk string, started time.Time) *File {
 	return &File{journal.NewOutput(dir, sdk+".sweep", started)}
 }
@@ -27,18 +27,18 @@ func NewFile(dir, sdk string, started time.Time) *File {
 // Path returns the path of <sdk>.sweep.json.
 func (f *File) Path() string { return f.out.Latest() }
 
-// OwnPath returns the path that the file has besides.
+// OwnPath returns the path with the permanent name.
 func (f *File) OwnPath() string { return f.out.Own() }
 
-// Save writes the finished cells of a sweep that is in progress. The file says that the sweep was
-// interrupted, which is true if the process is killed before the next call.
+// Save writes the finished cells of a sweep in progress. The sweep is marked as interrupted, in
+// case the process is killed before the next call.
 func (f *File) Save(s result.Sweep) error {
 	s.Stopped, s.FinishedAt = result.StopInterrupted, time.Now().UTC()
 	return f.write(s)
 }
 
-// Finish writes a sweep that has ended, and sets FinishedAt and Stopped of s. stopped is the reason
-// why it ended before its last cell, nil if it did not.
+// Finish writes an ended sweep, and sets FinishedAt and Stopped of s. stopped is the reason why it
+// ended early, nil if it is complete.
 func (f *File) Finish(s *result.Sweep, stopped error) error {
 	s.Stopped, s.FinishedAt = harness.StopReason(stopped), time.Now().UTC()
 	return f.write(*s)
@@ -55,7 +55,7 @@ func (f *File) write(s result.Sweep) error {
 	return nil
 }
 
-// encodeSweep writes a sweep with one line for each question.
+// encodeSweep writes a sweep with one question per line.
 func encodeSweep(to io.Writer, s result.Sweep) error {
 	w := bufio.NewWriterSize(to, 256<<10)
 	cells := s.Cells

@@ -17,13 +17,13 @@ import (
 	"evalctl/scorer"
 )
 
-// Grid is the settings whose combinations are measured. No list may be empty.
+// Grid lists the settings to combine. No list may be empty.
 type Grid struct {
 	Modes              []string
 	TopKs, CandidateKs []int
 }
 
-// Cells returns all combinations. The mode changes last.
+// Cells returns all combinations. The mode changes slowest.
 func (g Grid) Cells() []result.Cell {
 	var out []result.Cell
 	for _, mode := range g.Modes {
@@ -36,7 +36,8 @@ func (g Grid) Cells() []result.Cell {
 	return out
 }
 
-// Load reads the questions and documents of a sweep, and checks that some question has gold.
+// Load reads the questions and documents of a sweep, and checks that at least one question has
+// gold.
 func (g Grid) Load(s dataset.Spec) (dataset.Input, error) {
 	search, err := target.ScenarioOf(result.SearchOnly)
 	if err != nil {
@@ -54,7 +55,7 @@ func (g Grid) Load(s dataset.Spec) (dataset.Input, error) {
 		return in, fmt.Errorf("%s: operations before questions, and texts that must not come back, "+
 			"are for evalctl run: a sweep asks every cell the same brains", s.Path)
 	}
-	// A warning about a large top-k may not apply to the others.
+	// A warning about a large top-k may not apply to the smaller ones.
 	if err := in.CheckGold(slices.Min(g.TopKs)); err != nil {
 		return in, err
 	}
@@ -65,7 +66,7 @@ func (g Grid) Load(s dataset.Spec) (dataset.Input, error) {
 	return in, nil
 }
 
-// Check returns an error if a target cannot do what the sweep needs with this number of brains.
+// Check returns an error if a target does not support the sweep with this number of brains.
 func (g Grid) Check(can target.Abilities, brains int) error {
 	n := harness.Need{Scenario: result.SearchOnly, Brains: brains}
 	if !slices.Equal(g.CandidateKs, []int{0}) {
@@ -84,25 +85,26 @@ type Sweep struct {
 	Grid    Grid
 	Input   dataset.Input
 	Session *harness.Session // whose embeddings are metered
-	// Brains are the ids at the daemon, by name.
+	// Brains are the daemon's ids by name.
 	Brains map[string]string
-	// Identity is that of all cells. Its scorer and the settings of the grid are set for each.
+	// Identity is common to all cells. Its scorer and the settings of the grid are set for each
+	// cell.
 	Identity result.Identity
-	// Settings are recorded in the cells. Concurrency and timeout are used too.
+	// Settings are recorded in the cells. Concurrency and timeout also take effect.
 	Settings result.Settings
 	Observer Observer
 }
 
-// Observer sees the cells of a sweep as they are measured.
+// Observer observes the cells of a sweep.
 type Observer interface {
 	Begin()
 	Recorded(r result.Record)
-	// End is called with a finished cell, or with nil for one that was stopped.
+	// End is called with a finished cell, or with nil if the cell was stopped.
 	End(cell *result.Cell)
 }
 
-// Measure warms up each mode, measures the cells, and saves each in the file. The error is what
-// stopped it; the sweep has the cells that were finished.
+// Measure warms up each mode, measures the cells, and saves each in the file. The error is the
+// reason why the sweep stopped; the returned sweep has the finished cells.
 func (s *Sweep) Measure(ctx context.Context, file *File, started time.Time) (result.Sweep, error) {
 	cells := s.Grid.Cells()
 	out := result.Sweep{
@@ -131,7 +133,7 @@ func (s *Sweep) Measure(ctx context.Context, file *File, started time.Time) (res
 	return out, nil
 }
 
-// embedded sets what the daemon has embedded so far, without its price.
+// embedded records the daemon's embeddings so far, without their price.
 func (s *Sweep) embedded(ctx context.Context, out *result.Sweep) {
 	if now := s.Session.Embedded(context.WithoutCancel(ctx)); now != nil {
 		out.Embeddings = now
@@ -144,7 +146,7 @@ func (s *Sweep) timeout() time.Duration {
 	return time.Duration(s.Settings.TimeoutSeconds * float64(time.Second))
 }
 
-// target returns how to ask with the settings of one cell.
+// target returns the target with the settings of a cell.
 func (s *Sweep) target(cell result.Cell) *target.Target {
 	return &target.Target{
 		Service: s.Session.Service(), Brains: s.Brains, Scenario: result.SearchOnly, Mode: cell.Mode,
@@ -152,7 +154,7 @@ func (s *Sweep) target(cell result.Cell) *target.Target {
 	}
 }
 
-// cell asks all questions with the settings of a cell, and fills in what was found.
+// cell asks all questions with the settings of a cell, and fills in the results.
 func (s *Sweep) cell(ctx context.Context, cell *result.Cell) error {
 	gold, err := dataset.CheckGold(s.Input.Dataset, s.Input.Brains, cell.TopK)
 	if err != nil {
@@ -186,7 +188,8 @@ type cellObserver struct {
 	cell *result.Cell
 }
 
-// Asking implements pipeline.Observer. The questions of a cell are too short to be named.
+// Asking implements pipeline.Observer. It does nothing, as the questions of a cell are too short to
+// be named.
 func (cellObserver) Asking(string, bool) {}
 
 // Recorded implements pipeline.Observer.

@@ -10,10 +10,10 @@ import (
 	"evalctl/harness/result"
 )
 
-// Ability is something that a service may not be able to do, or not say.
+// Ability is an operation or a piece of information that a service may not provide.
 type Ability string
 
-// What a service does.
+// Operations of a service.
 const (
 	Asks        Ability = "ask"       // answers questions with a reader of its own
 	Search      Ability = "search"    // finds passages
@@ -32,7 +32,7 @@ const (
 	Protocol    Ability = "protocol"    // speaks the protocol over HTTP, see Wire
 )
 
-// What a service says about what it found.
+// Information about found passages.
 const (
 	IDs    Ability = "ids"    // the document of a passage
 	Ranks  Ability = "ranks"  // an order by relevance
@@ -41,7 +41,7 @@ const (
 	Modes  Ability = "modes"  // which retrieval mode ran
 )
 
-// What a caller can choose.
+// Choices of the caller.
 const (
 	Mode           Ability = "mode" // of retrieval
 	CandidateK     Ability = "candidate_k"
@@ -49,17 +49,17 @@ const (
 	MaxPerDocument Ability = "max_per_document"
 )
 
-// Abilities says what a service can do. A mapping knows it before its service is opened.
+// Abilities describes what a service can do. A mapping knows this before its service is opened.
 type Abilities interface {
-	// Lacks says what the service cannot do, or not say, and why: one sentence without a capital and a
-	// full stop. It is empty if the service can. The answer never changes.
+	// Lacks says why the service lacks an ability: one sentence without a capital and a full stop,
+	// or "" if the service has it. The answer never changes.
 	Lacks(Ability) string
 }
 
-// ErrLacks means that a service does not have an Ability.
+// ErrLacks means that a service lacks an Ability.
 var ErrLacks = errors.New("the target cannot do that")
 
-// Needs returns an error, ErrLacks, that names the first of the abilities that a service lacks.
+// Needs returns ErrLacks for the first ability that a service lacks, nil if it has all.
 func Needs(s Abilities, abilities ...Ability) error {
 	for _, a := range abilities {
 		if why := s.Lacks(a); why != "" {
@@ -69,8 +69,8 @@ func Needs(s Abilities, abilities ...Ability) error {
 	return nil
 }
 
-// Find returns a service as what it can do: T is the interface of the ability. The error is ErrLacks,
-// with the reason.
+// Find returns a service as T, the interface of an ability. If the service lacks the ability, the
+// error is ErrLacks with the reason.
 func Find[T any](s Service, a Ability) (T, error) {
 	t, ok := s.(T)
 	err := Needs(s, a)
@@ -82,24 +82,24 @@ func Find[T any](s Service, a Ability) (T, error) {
 
 // Reader is a Service that can Get.
 type Reader interface {
-	// Get returns the texts of a document, none if it is not there.
+	// Get returns the texts of a document, none if it does not exist.
 	Get(ctx context.Context, id, path string) ([]string, error)
 }
 
-// Listener is a Service that can Tell: it remembers conversations by rules of its own.
+// Listener is a Service that can Tell: it decides by itself how to remember conversations.
 type Listener interface {
-	// Tell remembers the turns of a session. When it returns, they are remembered, though perhaps not
-	// found by a search yet.
+	// Tell stores the turns of a session. After it returns, they are stored but perhaps not yet
+	// searchable.
 	Tell(ctx context.Context, id string, c Conversation) error
 }
 
-// Recorder is a Service that shows what it has recorded of a brain besides passages.
+// Recorder is a Service that exposes what it stores about a brain besides passages.
 type Recorder interface {
-	// Records returns its lists and records. What cannot be read is left out.
+	// Records returns the brain's lists and records, without those that cannot be read.
 	Records(ctx context.Context, id string) ([]Listing, error)
 }
 
-// Listing is one list or record, with where it was found.
+// Listing is one list or record and its location.
 type Listing struct {
 	Place result.Place
 	At    string
@@ -108,28 +108,28 @@ type Listing struct {
 
 // Recaller is a Service that searches in the context of a session.
 type Recaller interface {
-	// Recall returns the passages that it finds for a query in a session of a brain.
+	// Recall returns the passages found for a query in a session of a brain.
 	Recall(ctx context.Context, id, session, query string, topK int) ([]result.Chunk, error)
 }
 
-// MeteredService is a Service whose Metrics count what it embeds.
+// MeteredService is a Service whose metrics count its embeddings.
 type MeteredService interface {
-	// Embeddings returns what was embedded since the service began. ok is false if the metrics do not
-	// say it.
+	// Embeddings returns the counts since the service started. ok is false if the metrics do not
+	// have them.
 	Embeddings(ctx context.Context) (found Embeddings, ok bool)
 }
 
-// Notices are kept by a Service as findings: what becomes known about it while it is filled.
+// Notices are findings about a Service made while it is filled.
 type Notices interface {
-	// Unfound notes that of documents that were searched for by their own words some were never
-	// found. It may be called concurrently.
+	// Unfound records how many of the searched documents were never found by their own words. It is
+	// safe for concurrent use.
 	Unfound(missing, searched int)
 }
 
-// Wire is a Service that speaks the Protocol, for a load generator, whose requests are its own.
+// Wire is a Service that speaks the Protocol, for a load generator that makes its own requests.
 type Wire interface{ Wire() *Endpoint }
 
-// OperationNeeds returns the ability that an operation needs. A restart needs none.
+// OperationNeeds returns the abilities that an operation needs. A restart needs none.
 func OperationNeeds(o dataset.Op) []Ability {
 	switch o {
 	case dataset.OpPut, dataset.OpRemember:

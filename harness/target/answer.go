@@ -23,49 +23,48 @@ import (
 )
 
 const (
-	// maxAnswer limits the text and citations of one answer together, in bytes.
+	// maxAnswer limits the total size of an answer's text and citations, in bytes.
 	maxAnswer = 16 << 20
-	// maxCitations limits the citations of one answer, and maxEvents the events that are kept of one.
+	// maxCitations limits the citations of an answer, and maxEvents its stored events.
 	maxCitations, maxEvents = 10_000, 100_000
 )
 
-// streams are readers whose buffers are reused.
+// streams are readers with reusable buffers.
 var streams = sync.Pool{New: func() any { return sse.NewReader(nil, sse.MaxEvent) }}
 
 // Answer is a service's answer to one question. For SearchOnly, its text is the retrieved texts
-// joined by newlines. Citations are the daemon's own objects. Its times are those below, from which
-// its record has milliseconds.
+// joined by newlines. Citations are the daemon's own objects. The times in milliseconds of its
+// record are derived from the fields below.
 type Answer struct {
 	result.Reply
-	// Latency is the time that the answering attempt took, or the last one if none answered.
+	// Latency is the duration of the answering attempt, or of the last attempt if none answered.
 	Latency time.Duration
-	// Waited is how much longer the caller waited: the attempts before that one, and the pauses
-	// that Retry-After, a backoff or a rate limit caused. Latency and Waited together are the time
-	// from the question to its answer.
+	// Waited is the time that the caller waited before that attempt: earlier attempts, and pauses
+	// for Retry-After, backoff or rate limits. Latency plus Waited is the time from the question to
+	// its answer.
 	Waited time.Duration
-	// FirstDelta is the time from the start of the answering attempt to the first text, 0 if none was
-	// streamed.
+	// FirstDelta is the time from the start of the answering attempt to its first text, 0 without
+	// streaming.
 	FirstDelta time.Duration
-	// Search is the part of Latency that the daemon's search took, if the daemon did not write the
+	// Search is the part of Latency spent in the daemon's search, if the daemon did not write the
 	// answer.
 	Search time.Duration
 
-	// Lacks says which operation that must come before the question the service lacks. The question
-	// was not asked then.
+	// Lacks names an operation required before the question that the service lacks. The question
+	// was then not asked.
 	Lacks string
-	// NoPassages is set if the service does not say what an answer rests on, so that nothing is known
-	// about retrieval.
+	// NoPassages is set if the service does not report the passages behind an answer, so that
+	// retrieval is unknown.
 	NoPassages bool
-	// Events are the events of the last attempt's stream that are not kept otherwise: the retrieval
-	// and the end, and those that the protocol does not know. They are nil unless the question has
-	// forbidden texts.
+	// Events are the last attempt's stream events that are not stored elsewhere: retrieval, end,
+	// and events unknown to the protocol. They are nil unless the question has forbidden texts.
 	Events []Event
 
 	spelled spellings
 	listens bool // Events are kept
 }
 
-// Event is an event of a stream as the service sent it.
+// Event is a stream event as sent by the service.
 type Event struct {
 	Name string
 	Data []byte
@@ -74,7 +73,7 @@ type Event struct {
 // Target asks the brains of one service in one scenario. It is safe for concurrent use.
 type Target struct {
 	Service Service
-	// Brains has the service's ids of the brains by the names that questions use.
+	// Brains maps brain names in questions to the service's ids.
 	Brains     map[string]string
 	Scenario   result.Scenario
 	Mode       string
@@ -113,11 +112,11 @@ func (e *Endpoint) Answer(ctx context.Context, t *Target, q dataset.Question) (a
 		a.cut(t.TopK)
 	}
 	e.spelled.Or(uint32(a.spelled))
-	// A secret may have been split between deltas, or have escapes that only JSON takes away.
+	// Redact the whole answer: a secret may be split between deltas, or hidden by JSON escapes.
 	return redact.Values(e.redactor, a), e.redactor.Error(err)
 }
 
-// Lacks implements Service. What a daemon cannot do shows when it is asked to.
+// Lacks implements Service. A daemon's abilities become known only when it is asked.
 func (e *Endpoint) Lacks(Ability) string { return "" }
 
 // search sends a search and reads the retrieved chunks into a.
@@ -134,7 +133,7 @@ func search(ctx context.Context, e *Endpoint, r Request, a *Answer, _ time.Time)
 	return nil
 }
 
-// cut leaves the first topK passages, which were asked for, as the answer of a search.
+// cut keeps the first topK passages as the answer to a search.
 func (a *Answer) cut(topK int) {
 	if len(a.Retrieved) > topK {
 		a.Retrieved = a.Retrieved[:topK]
@@ -168,8 +167,8 @@ func ask(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time
 		return err
 	}
 	a.Latency = time.Since(start)
-	// Reading to the end allows the connection to be reused. A daemon that keeps the stream open
-	// after done is not waited for.
+	// Reading to the end allows the connection to be reused. Do not wait for a daemon that keeps
+	// the stream open after done.
 	stop := time.AfterFunc(50*time.Millisecond, func() { _ = res.Body.Close() })
 	defer stop.Stop()
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
@@ -256,7 +255,7 @@ func readAnswer(ctx context.Context, r *sse.Reader, a *Answer, start time.Time) 
 	}
 }
 
-// listen keeps an event that is not kept otherwise, and returns its size.
+// listen stores an event that is not stored elsewhere, and returns its size.
 func (a *Answer) listen(ev sse.Event) int {
 	switch ev.Name {
 	case protocol.EventDelta, "token", protocol.EventCitation:
@@ -269,8 +268,8 @@ func (a *Answer) listen(ev sse.Event) int {
 	return len(ev.Data)
 }
 
-// decodeEvent parses the payload of the events that matter into o, whose members are overwritten.
-// known is false for others, which may contain anything.
+// decodeEvent parses the payload of a protocol event into o, overwriting its members. known is
+// false for other events, which may contain anything.
 func decodeEvent(o jsonobj.Object, ev sse.Event) (_ jsonobj.Object, known bool, err error) {
 	switch ev.Name {
 	case protocol.EventRetrieve, protocol.EventDelta, "token", protocol.EventCitation, protocol.EventDone, protocol.EventError:
@@ -292,8 +291,8 @@ func encodeString(b []byte) json.RawMessage {
 	return data
 }
 
-// finish reads the done event. whole is the answer in it, which replaces what was streamed even if
-// it is empty; nil if it has none.
+// finish reads the done event. whole is the answer in it, nil if it has none. Even if empty, it
+// replaces the streamed text.
 func (a *Answer) finish(done jsonobj.Object) (whole *string, err error) {
 	if string(done.Get("ok")) == "false" {
 		why := cmp.Or(errorText(done), "it says no more")
@@ -307,8 +306,8 @@ func (a *Answer) finish(done jsonobj.Object) (whole *string, err error) {
 	return whole, nil
 }
 
-// streamEnd returns the failure of a stream that ended with err before its done event, after the
-// events of timeline and got bytes of answer.
+// streamEnd returns the failure for a stream that ended with err before its done event, after the
+// events in timeline and got bytes of answer.
 func streamEnd(
 	ctx context.Context, err error, got int, timeline result.Timeline, others otherEvents,
 ) error {

@@ -38,7 +38,7 @@ func (e *Endpoint) Get(ctx context.Context, id, path string) (texts []string, er
 	return texts, err
 }
 
-// Records implements Recorder with the list and the records of the brain's documents.
+// Records implements Recorder with the brain's document list and records.
 func (e *Endpoint) Records(ctx context.Context, id string) (all []Listing, err error) {
 	for _, list := range []struct {
 		place result.Place
@@ -75,7 +75,7 @@ func (e *Endpoint) Recall(ctx context.Context, id, session, query string, topK i
 // Wire implements Wire.
 func (e *Endpoint) Wire() *Endpoint { return e }
 
-// speaker makes operations in one brain.
+// speaker makes operations on one brain.
 type speaker struct {
 	endpoint *Endpoint
 	dialect  result.Dialect
@@ -136,7 +136,7 @@ func (s speaker) operate(ctx context.Context, o dataset.Operation) error {
 
 func (s speaker) session(o dataset.Operation) string { return "/sessions/" + url.PathEscape(o.Session) }
 
-// timeOf returns a date as a time, noon for a day.
+// timeOf converts a date to a time. A day becomes noon.
 func timeOf(date string) string {
 	if _, err := time.Parse(time.DateOnly, date); err == nil {
 		return date + "T12:00:00Z"
@@ -156,8 +156,8 @@ func (s speaker) send(ctx context.Context, method, path, contentType string, bod
 	})
 }
 
-// ofDocument returns the error of an operation on a document that is there. A service that does not
-// find it has lost it, unless it can read it: then it lacks the operation.
+// ofDocument returns the error of an operation on an existing document. If the service reports it
+// as not found, it has lost the document, unless it can still read it: then it lacks the operation.
 func (s speaker) ofDocument(ctx context.Context, o dataset.Operation, err error) error {
 	if !hasStatus(err, http.StatusNotFound) {
 		return lackingMethod(err)
@@ -169,8 +169,8 @@ func (s speaker) ofDocument(ctx context.Context, o dataset.Operation, err error)
 	return fmt.Errorf("%w: %w", ErrLacks, err)
 }
 
-// lacking returns the error of a request to an endpoint of a brain that is there: if it is not found,
-// the service lacks it.
+// lacking returns the error of a request to an existing brain. Not found means that the service
+// lacks the endpoint.
 func lacking(err error) error {
 	if hasStatus(err, http.StatusNotFound) {
 		return fmt.Errorf("%w: %w", ErrLacks, err)

@@ -12,17 +12,17 @@ import (
 	"evalctl/harness/result"
 )
 
-// OwnQuery is what is asked to see whether a brain is there and how its daemon answers. It belongs
-// to no dataset, so that the order of questions cannot decide whether a run starts.
+// OwnQuery is asked to check that a brain exists and how its daemon answers. It is in no dataset,
+// so that the order of questions cannot decide whether a run starts.
 const OwnQuery = "What are the notes in this brain about?"
 
-// Check asks OwnQuery in the first brain by name, and returns an error if the answer does not have
-// the form of the protocol's: any answer to a question would fail in the same way. Other failures,
-// such as a status, an error event or a time limit, are no error, because they may concern only
-// this query. Check takes at most within, and no longer than CallTimeout.
+// Check asks OwnQuery in the brain that comes first by name, and returns an error if the form of
+// the answer does not match the protocol, because every answer would then fail. Other failures,
+// such as a status, an error event or a timeout, are ignored, since they may concern only this
+// query. Check takes at most within, and at most CallTimeout.
 //
-// A daemon with a reader answers OwnQuery as any question, which may cost money. What it reports of
-// that is returned.
+// A daemon with a reader answers OwnQuery like any question, which may cost money. Check returns
+// the reported usage.
 func (t *Target) Check(ctx context.Context, within time.Duration) (result.OwnQuestion, error) {
 	own := result.OwnQuestion{Question: OwnQuery}
 	if len(t.Brains) == 0 {

@@ -12,7 +12,7 @@ type Conversation struct {
 // Turn is one message of a conversation. Role is user or assistant. Name and Date may be empty.
 type Turn struct{ Role, Name, Text, Date string }
 
-// Speaker returns who a transcript says is speaking.
+// Speaker returns the speaker's name in transcripts.
 func (t Turn) Speaker() string {
 	if t.Name != "" {
 		return t.Name

@@ -14,9 +14,9 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// Encode returns body as a JSON object, with its keys, which are in snake_case, spelled as d says,
-// in order. With result.Auto each key is sent in every spelling, and under the further names that
-// aliases has for it. It panics if a value cannot be encoded.
+// Encode returns body as a JSON object with its keys in order. The keys are in snake_case and are
+// spelled according to d. With result.Auto, each key is sent in every spelling and under its names
+// in aliases. It panics if a value cannot be encoded.
 func Encode(d result.Dialect, body map[string]any, aliases map[string][]string) []byte {
 	type member struct {
 		key   string
@@ -57,7 +57,7 @@ func Encode(d result.Dialect, body map[string]any, aliases map[string][]string) 
 	return append(text, '}')
 }
 
-// camelCase returns a key in snake_case as camelCase.
+// camelCase converts a snake_case key.
 func camelCase(s string) string {
 	if !strings.Contains(s, "_") {
 		return s
@@ -74,7 +74,7 @@ func camelCase(s string) string {
 	return string(camel)
 }
 
-// effectiveMode returns the retrieval mode that the daemon reports, or an empty string.
+// effectiveMode returns the reported retrieval mode, or "".
 func effectiveMode(o jsonobj.Object) string {
 	if m := o.Text("effective_mode", "effectiveMode"); m != "" {
 		return m
@@ -82,8 +82,8 @@ func effectiveMode(o jsonobj.Object) string {
 	return o.Object("trace").Text("effective_mode", "effectiveMode", "mode")
 }
 
-// fusion returns how the daemon reports to have combined its rankings: "score 0.2", or the method
-// alone if decimal.Parse refuses the weight. It is empty without a method.
+// fusion returns how the daemon says it combined its rankings: "score 0.2", or only the method if
+// decimal.Parse rejects the weight. It is empty without a method.
 func fusion(o jsonobj.Object) string {
 	f := o.Object("fusion")
 	method := f.Text("method")
@@ -98,16 +98,16 @@ func fusion(o jsonobj.Object) string {
 }
 
 const (
-	// maxChunks limits the chunks of one answer, and the duplicates of one chunk.
+	// maxChunks limits the chunks of an answer, and the duplicates of a chunk.
 	maxChunks = 10_000
 	// maxChunkName limits each id, path, title and date of a chunk, in bytes.
 	maxChunkName = 16 << 10
 )
 
-// Chunks returns the list of chunks under the first of keys that o has. Without any of them, and
-// for null, the list is empty. Chunks may use either spelling of their keys; what is missing in
-// one, or has another type, is empty. Too many chunks, a name that is too long and a score that is
-// too large are errors.
+// Chunks returns the list of chunks under the first of keys present in o, empty if none is present
+// or the value is null. Chunks may use either key spelling; missing fields and fields of another
+// type are empty. Too many chunks, a name that is too long and a score that is too large are
+// errors.
 func Chunks(o jsonobj.Object, keys ...string) ([]result.Chunk, error) {
 	for _, k := range keys {
 		raw := o.Get(k)
@@ -154,7 +154,7 @@ func isCut(preview string) bool {
 	return len(utf16.Encode([]rune(preview))) >= protocol.MaxPreviewChars
 }
 
-// checkNames returns an error for a chunk with a name that is too long, or with too many.
+// checkNames returns an error for a chunk with too many names or one that is too long.
 func checkNames(c result.Chunk) error {
 	names := []string{"chunk_id", c.ChunkID, "document_id", c.DocumentID, "path", c.Path, "title", c.Title, "date", c.Date, "session_id", c.SessionID}
 	for i := 0; i < len(names); i += 2 {
@@ -168,8 +168,7 @@ func checkNames(c result.Chunk) error {
 	return nil
 }
 
-// dateOf returns the date of a chunk's document. Other times that a daemon may send, such as that
-// of its last change, are not meant.
+// dateOf returns the date of a chunk's document, ignoring other times such as the last change.
 func dateOf(o jsonobj.Object) string {
 	if d := o.Text("date"); d != "" {
 		return d
@@ -177,8 +176,7 @@ func dateOf(o jsonobj.Object) string {
 	return o.Object("metadata").Text("date")
 }
 
-// sessionOf returns the id of a chunk's session, which daemons report in the chunk or in its
-// metadata.
+// sessionOf returns the chunk's session id, from the chunk or its metadata.
 func sessionOf(o jsonobj.Object) string {
 	if id := o.Text("session_id", "sessionId"); id != "" {
 		return id
@@ -186,7 +184,7 @@ func sessionOf(o jsonobj.Object) string {
 	return o.Object("metadata").Text("session_id", "sessionId", "session")
 }
 
-// duplicatesOf returns the names in a chunk's list of duplicates, which are objects or ids.
+// duplicatesOf returns the names in a chunk's list of duplicates, given as objects or ids.
 func duplicatesOf(o jsonobj.Object) []string {
 	var names []string
 	for element := range jsonobj.Elements(o.Get("duplicates")) {
@@ -205,10 +203,10 @@ func duplicatesOf(o jsonobj.Object) []string {
 	return names
 }
 
-// mostTokens is more than one call can use.
+// mostTokens is more than a call can use.
 const mostTokens = 1e9
 
-// usageOf returns a daemon's count of tokens, nil if it has none or one that cannot be.
+// usageOf returns the daemon's token count, nil if it is missing or impossible.
 func usageOf(o jsonobj.Object) *protocol.Usage {
 	in, errIn := o.Number("input_tokens", "inputTokens", "prompt_tokens")
 	out, errOut := o.Number("output_tokens", "outputTokens", "completion_tokens")
@@ -218,7 +216,7 @@ func usageOf(o jsonobj.Object) *protocol.Usage {
 	return &protocol.Usage{InputTokens: int(in), OutputTokens: int(out)}
 }
 
-// errorText returns what a daemon's error object says, on one line.
+// errorText returns a daemon's error object as one line.
 func errorText(o jsonobj.Object) string {
 	parts := nonEmpty(o.Text("code"), o.Text("message", "error", "detail"))
 	return clip([]byte(strings.Join(parts, ": ")))

@@ -12,10 +12,10 @@ import (
 	"evalctl/internal/decimal"
 )
 
-// maxMetrics is how much of a daemon's metrics is read.
+// maxMetrics limits how much of a daemon's metrics is read.
 const maxMetrics = 4 << 20
 
-// Embeddings is what the metrics of a daemon say of its embedding model since it was started.
+// Embeddings are a daemon's counts for its embedding model since it started.
 type Embeddings struct {
 	Provider, Model  string
 	Embedded, Cached int64 // texts
@@ -23,15 +23,15 @@ type Embeddings struct {
 	Uncounted        int64 // texts whose tokens the provider did not count
 }
 
-// The metrics of which Embeddings consists.
+// The metrics behind Embeddings.
 const (
 	embeddedTexts   = "evalctl_embedded_texts_total"
 	embeddingTokens = "evalctl_embedding_tokens_total"
 	uncountedTexts  = "evalctl_embedding_uncounted_texts_total"
 )
 
-// Embeddings reads the metrics of the daemon. ok is false if they cannot be read or say nothing of
-// embeddings, as those of most daemons.
+// Embeddings reads the daemon's metrics. ok is false if they cannot be read or have no embeddings,
+// as for most daemons.
 func (e *Endpoint) Embeddings(ctx context.Context) (found Embeddings, ok bool) {
 	ctx, cancel := TimeLimit(ctx, CallTimeout)
 	defer cancel()
@@ -74,7 +74,7 @@ func label(m *dto.Metric, name string) string {
 	return ""
 }
 
-// count returns the value of a counter, a negative number for one that cannot be.
+// count returns the value of a counter, negative if it is impossible.
 func count(m *dto.Metric) int64 {
 	if v := m.GetCounter().GetValue(); v >= 0 && v <= decimal.Most {
 		return int64(v)
@@ -82,8 +82,8 @@ func count(m *dto.Metric) int64 {
 	return -1
 }
 
-// Since returns what was counted after another reading of the same process. ok is false if a
-// counter has fallen: the process was restarted in between, and what it had counted is not known.
+// Since returns the counts since an earlier reading of the same process. ok is false if a counter
+// has fallen: the process was restarted, and its counts are lost.
 func (e Embeddings) Since(before Embeddings) (_ Embeddings, ok bool) {
 	e.Embedded -= before.Embedded
 	e.Cached -= before.Cached
@@ -92,7 +92,7 @@ func (e Embeddings) Since(before Embeddings) (_ Embeddings, ok bool) {
 	return e, min(e.Embedded, e.Cached, e.Tokens, e.Uncounted) >= 0
 }
 
-// Plus returns the sum of two.
+// Plus returns the sum of e and more.
 func (e Embeddings) Plus(more Embeddings) Embeddings {
 	e.Embedded += more.Embedded
 	e.Cached += more.Cached

@@ -23,31 +23,31 @@ import (
 	"evalctl/internal/retry"
 )
 
-// maxBody is the largest JSON answer of a daemon that is read.
+// maxBody limits the size of a JSON answer.
 const maxBody = 64 << 20
 
-// maxHealth is how much of a health answer is read.
+// maxHealth limits how much of a health answer is read.
 const maxHealth = 64 << 10
 
-// maxErrorBody is how much of an error body is read.
+// maxErrorBody limits how much of an error body is read.
 const maxErrorBody = 2 << 10
 
-// MinConns is the number of connections that an Endpoint keeps open at least.
+// MinConns is the minimum number of connections that an Endpoint keeps open.
 const MinConns = 8
 
-// CallTimeout is the time limit of a request that belongs to no question (spec 8).
+// CallTimeout limits a request that belongs to no question (spec 8).
 const CallTimeout = 30 * time.Second
 
-// ErrNoAnswer means that a request ended because of its TimeLimit.
+// ErrNoAnswer means that a request exceeded its TimeLimit.
 var ErrNoAnswer = errors.New("no answer")
 
-// TimeLimit returns a context that ends after a while, with ErrNoAnswer as its cause.
+// TimeLimit returns a context that ends after the given time, with ErrNoAnswer as its cause.
 func TimeLimit(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, within, fmt.Errorf("%w within %v", ErrNoAnswer, within))
 }
 
-// Endpoint is a daemon's HTTP API. It is safe for concurrent use. If a daemon sends the token or
-// another secret back, for example in an error, it is replaced by its name, such as [token].
+// Endpoint is a daemon's HTTP API. It is safe for concurrent use. If the daemon sends back the
+// token or another secret, for example in an error, it is replaced by its name, such as [token].
 type Endpoint struct {
 	base     string
 	token    string
@@ -58,8 +58,8 @@ type Endpoint struct {
 }
 
 // NewEndpoint returns the API at baseURL, which must be http or https, without credentials, query
-// and fragment. token may be empty. conns is the number of concurrent requests to expect. secrets are
-// replaced in what the daemon sends, as the token is.
+// and fragment. token may be empty. conns is the expected number of concurrent requests. secrets
+// are redacted like the token.
 func NewEndpoint(baseURL, token, userAgent string, conns int, secrets ...redact.Secret) (*Endpoint, error) {
 	base, err := httpclient.ParseBaseURL(baseURL)
 	if err != nil {
@@ -71,8 +71,8 @@ func NewEndpoint(baseURL, token, userAgent string, conns int, secrets ...redact.
 	return (&Endpoint{base: base, token: token, redactor: NewRedactor(secrets, token), agent: userAgent}).Through(tr), nil
 }
 
-// Through returns an endpoint that is e but sends its requests through another transport, which
-// must not decompress replies. Closing it closes the idle connections of that transport alone.
+// Through returns a copy of e that sends its requests through another transport, which must not
+// decompress replies. Closing it closes only this transport's idle connections.
 func (e *Endpoint) Through(t http.RoundTripper) *Endpoint {
 	return &Endpoint{
 		base: e.base, token: e.token, redactor: e.redactor, agent: e.agent,
@@ -89,7 +89,7 @@ func (e *Endpoint) Close() { e.http.CloseIdleConnections() }
 // BrainPath returns the path of a brain's API.
 func BrainPath(id string) string { return "/v1/brains/" + url.PathEscape(id) }
 
-// Request is a request to a daemon. The token and the user agent are added to it.
+// Request is a request to a daemon. The token and the user agent are added.
 type Request struct {
 	Method      string
 	Path        string // appended to the endpoint's URL, with the query if there is one
@@ -99,8 +99,8 @@ type Request struct {
 	Body        []byte
 }
 
-// Do sends a request. The caller closes the body of the response. A status outside 2xx is returned
-// as a *Failure, and so is an error of transport; if ctx has ended, the error is its cause.
+// Do sends a request. The caller must close the response body. A status outside 2xx or a transport
+// error is returned as a *Failure; if ctx has ended, the error is its cause.
 func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, r.Method, e.base+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
@@ -127,8 +127,8 @@ func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, error) {
 	return res, nil
 }
 
-// Object sends a request and returns the JSON object in the answer, which may have 64 MiB. Its
-// errors are those of Do, and a *Failure for any other answer.
+// Object sends a request and returns the JSON object in the answer, of at most 64 MiB. Errors are
+// as from Do, with a *Failure for any other answer.
 func (e *Endpoint) Object(ctx context.Context, r Request) (jsonobj.Object, error) {
 	r.Accept = protocol.TypeJSON
 	data, err := e.read(ctx, r)
@@ -139,8 +139,8 @@ func (e *Endpoint) Object(ctx context.Context, r Request) (jsonobj.Object, error
 }
 
 // Create is Object for a request that creates something, with two differences. An answer without a
-// body is accepted and returned as nil. A failure can be retried only if its status is 429 or 503:
-// after any other, what the request creates may exist already.
+// body is accepted and returned as nil. A failure can be retried only with status 429 or 503,
+// because after any other the object may already exist.
 func (e *Endpoint) Create(ctx context.Context, r Request) (jsonobj.Object, error) {
 	data, err := e.change(ctx, r)
 	if err != nil || len(bytes.TrimSpace(data)) == 0 {
@@ -149,8 +149,8 @@ func (e *Endpoint) Create(ctx context.Context, r Request) (jsonobj.Object, error
 	return parse(r, data)
 }
 
-// Change sends a request that is not safe to repeat, and ignores the body of the answer. Failures can
-// be retried as those of Create.
+// Change sends a request that is not safe to repeat, and ignores the body of the answer. Failures
+// can be retried as with Create.
 func (e *Endpoint) Change(ctx context.Context, r Request) error {
 	_, err := e.change(ctx, r)
 	return err
@@ -191,8 +191,8 @@ func parse(r Request, data []byte) (jsonobj.Object, error) {
 }
 
 // Health returns an error unless the daemon is healthy, by the same rule as launch.Start: status
-// 200 and a body, in any format, that does not say "ok": false. It returns the version that the
-// daemon reports, which may be empty.
+// 200 and a body, in any format, without "ok": false. It returns the reported version, which may be
+// empty.
 func (e *Endpoint) Health(ctx context.Context) (version string, err error) {
 	ctx, cancel := TimeLimit(ctx, CallTimeout)
 	defer cancel()
@@ -235,7 +235,7 @@ func transportFailure(ctx context.Context, err error) error {
 }
 
 func statusFailure(r Request, res *http.Response) *Failure {
-	data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // the error shows what has arrived
+	data, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // show whatever has arrived
 	f := &Failure{Failure: result.Failure{Kind: result.KindStatus, Status: res.StatusCode}}
 	path, _, _ := strings.Cut(r.Path, "?")
 	f.Message = fmt.Sprintf("%s %s: %s", r.Method, path, res.Status)
@@ -269,5 +269,5 @@ func nonEmpty(parts ...string) []string {
 	return out
 }
 
-// clip returns what a daemon sent as part of an error.
+// clip quotes a daemon's output for an error.
 func clip(b []byte) string { return printable.Line(string(b), 300) }

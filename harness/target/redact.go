@@ -2,11 +2,11 @@ package target
 
 import "evalctl/internal/redact"
 
-// minSecret is the length of the shortest token that is redacted in responses. Answers may contain
-// a shorter one for other reasons.
+// minSecret is the minimum length of a token that is redacted in responses. Shorter ones may occur
+// in answers by chance.
 const minSecret = 8
 
-// Secrets returns tokens, other than those that are empty or too short, and further secrets.
+// Secrets returns the tokens that are long enough, and further secrets.
 func Secrets(more []redact.Secret, tokens ...string) (all []redact.Secret) {
 	for _, token := range tokens {
 		if len(token) >= minSecret {

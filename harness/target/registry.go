@@ -18,62 +18,60 @@ import (
 	"evalctl/internal/environ"
 )
 
-// SDKs are the names that need no definition: go is this program's own daemon, and ts and py are
-// what the environment says.
+// SDKs are the names that need no definition: go is this program's own daemon, and the environment
+// defines ts and py.
 var SDKs = []string{"ts", "go", "py"}
 
-// Definition is what the name of a target stands for: a daemon that is started or one that is
-// running, and how it is asked.
+// Definition says which daemon a target's name means, started or running, and how to ask it.
 type Definition struct {
-	// Name is that of files and results.
+	// Name is used in file names and results.
 	Name string
-	// Endpoint is the base URL of a running daemon, empty for one that Profile starts.
+	// Endpoint is the base URL of a running daemon. If empty, Profile starts one.
 	Endpoint string
 	Profile  launch.Profile
 	// Own is set if Profile starts this program's own daemon.
 	Own bool
-	// MCP is set for an MCP server, which Profile starts or which is at Endpoint.
+	// MCP is set for an MCP server, started by Profile or running at Endpoint.
 	MCP bool
-	// Settings are how this target is asked where that differs from others.
+	// Settings override how this target is asked.
 	Settings Settings
 }
 
-// Mapped reports whether the target is a service that a mapping describes.
+// Mapped reports whether the target is described by a mapping.
 func (d Definition) Mapped() bool { return d.MCP || d.Settings.Mapping != "" }
 
-// Configured reports whether the SVC_ variables configure the target, which those of the protocol
-// read.
+// Configured reports whether SVC_ variables configure the target, as for daemons of the protocol.
 func (d Definition) Configured() bool { return !d.Mapped() }
 
-// Settings are how one target is asked. What is empty is as for all targets.
+// Settings are how one target is asked. Empty fields use the common settings.
 type Settings struct {
 	Mode    string // a retrieval mode, see protocol.Modes
 	Dialect result.Dialect
 	Mapping string // the name or the file of a mapping
 }
 
-// Registry finds targets by their names. Its methods may be called concurrently.
+// Registry finds targets by name. Its methods are safe for concurrent use.
 type Registry struct {
 	Self string              // this program's own file
 	Env  func(string) string // looks up environment variables
-	// Defined has definitions by name, in the notation of Find.
+	// Defined maps names to definitions in the notation of Find.
 	Defined map[string]string
 }
 
-// Find returns the target that text names: NAME or NAME=DEFINITION. A NAME alone is that of the
-// variable SVC_SDK_<NAME>_CMD, which has a command, of Defined, or of SDKs, in this order. A
-// DEFINITION is split into words by the quoting rules of a POSIX shell, without expansions. It is
+// Find returns the target for NAME or NAME=DEFINITION. A NAME alone is looked up in the variable
+// SVC_SDK_<NAME>_CMD, which contains a command, then in Defined, then in SDKs. A DEFINITION is
+// split into words by the quoting rules of a POSIX shell, without expansions. It is one of
 //
-//   - a URL: the daemon that is running there;
+//   - a URL: the daemon running there;
 //   - the name of a target: the same daemon;
 //   - a command with its arguments: the daemon that it starts, see launch.Profile;
 //   - mcp: before a command or a URL: an MCP server with tools of its own.
 //
-// Settings, --mode MODE, --dialect DIALECT or --mapping MAPPING, stand before a URL, a name or a command,
-// or after a URL or a name; all words after a command are its own. Between the settings and a name or a
-// command may be assignments VARIABLE=VALUE, which the daemon gets in its environment.
+// The settings --mode MODE, --dialect DIALECT and --mapping MAPPING go before a URL, a name or a
+// command, or after a URL or a name; all words after a command are its own. Assignments
+// VARIABLE=VALUE for the daemon's environment may follow the settings before a name or a command.
 //
-// Errors quote no definition, which may have a token.
+// Errors never quote a definition, which may contain a token.
 func (r Registry) Find(text string) (Definition, error) {
 	name, definition, defined := strings.Cut(text, "=")
 	if err := checkName(name); err != nil {
@@ -85,12 +83,12 @@ func (r Registry) Find(text string) (Definition, error) {
 	return r.named(name, nil)
 }
 
-// Running returns the target called name whose daemon is running at a URL.
+// Running returns the target name for the daemon running at url.
 func (r Registry) Running(name, url string) (Definition, error) {
 	return Definition{Name: name, Endpoint: url}, checkName(name)
 }
 
-// Command returns the target called name whose daemon a command line starts.
+// Command returns the target name for the daemon started by a command line.
 func (r Registry) Command(name, line string) (Definition, error) {
 	if err := checkName(name); err != nil {
 		return Definition{}, err
@@ -102,13 +100,13 @@ func (r Registry) Command(name, line string) (Definition, error) {
 	return r.started(name, words, "the daemon command")
 }
 
-// nameForm is that of names, which are also parts of names of files and variables.
+// nameForm matches valid names, which are also used in the names of files and variables.
 var nameForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$`)
 })
 
-// IsName reports whether results can call a target, or what else they measure, by a name: 1 to 64
-// small letters, digits, and hyphens between them.
+// IsName reports whether a name is valid for a target or another subject of results: 1 to 64
+// lower-case letters and digits, with hyphens between them.
 func IsName(name string) bool { return nameForm().MatchString(name) }
 
 func checkName(name string) error {
@@ -119,13 +117,13 @@ func checkName(name string) error {
 	return nil
 }
 
-// Variable returns the name of the environment variable with which a target is configured: what is
-// CMD for the command, DIR for its working directory.
+// Variable returns the environment variable that configures a target. what is CMD for the command
+// or DIR for its working directory.
 func Variable(name, what string) string {
 	return "SVC_SDK_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_" + what
 }
 
-// named returns the target of a name alone. outer are the names whose definitions refer to it.
+// named returns the target for a name alone. outer are the names whose definitions refer to it.
 func (r Registry) named(name string, outer []string) (Definition, error) {
 	if line := r.Env(Variable(name, "CMD")); line != "" {
 		words, err := shellquote.Split(line)
@@ -150,7 +148,7 @@ func (r Registry) own() Definition {
 	}}
 }
 
-// serve returns the command of this program's own daemon with a store.
+// serve returns the command for this program's own daemon with a store.
 func (r Registry) serve(store string) []string {
 	home := "--home={home}"
 	if store == "memory" { // a memory store rejects a home, also in SVC_HOME
@@ -176,7 +174,7 @@ func example(sdk string) string {
 	return "npx tsx daemon.ts serve --addr {addr}"
 }
 
-// Names returns the names that are known: SDKs and those of Defined.
+// Names returns the known names: SDKs and the names in Defined.
 func (r Registry) Names() []string {
 	names := slices.Clone(SDKs)
 	for _, name := range slices.Sorted(maps.Keys(r.Defined)) {
@@ -192,7 +190,7 @@ func (r Registry) known(name string) bool {
 	return nameForm().MatchString(name) && (slices.Contains(r.Names(), name) || r.Env(Variable(name, "CMD")) != "")
 }
 
-// define returns the target of a definition. Those of outer refer to it.
+// define returns the target of a definition. outer are the names that refer to it.
 func (r Registry) define(name, definition, origin string, outer []string) (d Definition, err error) {
 	rest, isMCP := strings.CutPrefix(definition, "mcp:")
 	words, err := shellquote.Split(rest)
@@ -268,7 +266,7 @@ func (r Registry) server(name string, words []string, origin string) (d Definiti
 	return d, nil
 }
 
-// leading splits words into the settings at their beginning, with their values, and the others.
+// leading splits words into leading settings with their values, and the rest.
 func leading(words []string) (settings, rest []string) {
 	n := 0
 	for n < len(words) && strings.HasPrefix(words[n], "--") {
@@ -280,7 +278,7 @@ func leading(words []string) (settings, rest []string) {
 	return slices.Clone(words[:n]), words[n:]
 }
 
-// refer returns the target called other under the name of the last of outer.
+// refer returns the target called other under the last name of outer.
 func (r Registry) refer(other string, outer []string) (Definition, error) {
 	name := outer[len(outer)-1]
 	if other == name && other == "go" { // such as go='go --mode bm25'
@@ -311,12 +309,12 @@ func (r Registry) started(name string, words []string, origin string) (Definitio
 // isNumber reports whether a text has digits only.
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// assignment is a word that sets a variable.
+// assignment matches a word that sets a variable.
 var assignment = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
 })
 
-// assignments splits words into the assignments at their beginning and the others.
+// assignments splits words into leading assignments and the rest.
 func assignments(words []string) (assigned, rest []string, err error) {
 	for i, w := range words {
 		m := assignment().FindStringSubmatch(w)
@@ -336,7 +334,7 @@ func isURL(word string) bool {
 	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
 }
 
-// parse sets the settings that words have.
+// parse sets the settings given in words.
 func (s *Settings) parse(words []string) error {
 	for len(words) > 0 {
 		flag, value, joined := strings.Cut(words[0], "=")

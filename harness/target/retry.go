@@ -13,16 +13,16 @@ import (
 	"evalctl/internal/intake"
 )
 
-// maxAttempts is the largest number of times that one question is sent, apart from attempts after
-// which the daemon has less to do than after each one before. It is sent again only after failures
-// of transport, the statuses 429, 502, 503 and 504, and a retrieval from an index that lacks
-// documents, and never after an answer.
+// maxAttempts is how many times a question is sent. Attempts after which the daemon has less work
+// left than after any earlier one do not count. A question is repeated only after transport
+// failures, the statuses 429, 502, 503 and 504, and a retrieval from an incomplete index, and never
+// after an answer.
 const maxAttempts = 3
 
-// advance notes which attempts show that the daemon is getting on with what a request waits for.
+// advance tracks whether the daemon makes progress with the work that a request waits for.
 type advance struct{ least int }
 
-// note reports whether, after a failed attempt, the daemon has less to do than ever before.
+// note reports whether the daemon has less work left after a failed attempt than ever before.
 func (a *advance) note(err error) bool {
 	f, ok := errors.AsType[*Failure](err)
 	if !ok || f.pending <= 0 || a.least > 0 && f.pending >= a.least {
@@ -32,25 +32,25 @@ func (a *advance) note(err error) bool {
 	return true
 }
 
-// questionTimeout is the cause with which a question's context ends: its time limit. Its text is
-// made when it is needed, since every question has one.
+// questionTimeout is the cause of a question's context when its time limit expires. The text is
+// formatted lazily, since every question has such a context.
 type questionTimeout time.Duration
 
 func (t questionTimeout) Error() string {
 	return fmt.Sprintf("no answer in time: %v passed", time.Duration(t))
 }
 
-// QuestionLimit returns a context that ends when a question has taken timeout, of which spent has
-// passed. AsFailure reports its cause as a failure of the question.
+// QuestionLimit returns a context that ends when a question has taken timeout; spent has already
+// passed. AsFailure converts its cause to a failure of the question.
 func QuestionLimit(
 	ctx context.Context, timeout, spent time.Duration,
 ) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, timeout-spent, questionTimeout(timeout))
 }
 
-// Ask asks one question and returns the daemon's answer. timeout limits all attempts together.
-// AsFailure reports whether an error means that the question has no usable answer; any other error
-// is the context's cause.
+// Ask asks one question and returns the answer. timeout covers all attempts. AsFailure reports
+// whether an error means that the question has no usable answer; any other error is the context's
+// cause.
 func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Duration) (Answer, error) {
 	qctx, cancel := QuestionLimit(ctx, timeout, 0)
 	defer cancel()
@@ -98,8 +98,8 @@ func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Durat
 	return a, last
 }
 
-// schedule converts the error of an attempt into the one by which backoff decides what to do next.
-// If the daemon asks for a longer wait than the time left, there is no further attempt.
+// schedule converts an attempt's error to one that tells backoff what to do. If the daemon asks for
+// a longer wait than the time left, there is no further attempt.
 func schedule(err error, left time.Duration) error {
 	if err == nil {
 		return nil
@@ -114,10 +114,10 @@ func schedule(err error, left time.Duration) error {
 	return f
 }
 
-// Retry calls once until it succeeds, by the rules of Target.Ask, but as often as within allows: a
-// daemon that slows its clients down while it takes in a corpus is no reason to give up. If it says
-// how much it has to do first, Retry goes on as long as that falls within each such time. The call
-// must be safe to repeat (spec 7.4). Its context ends with the TimeLimit within. Retry returns the
+// Retry calls once until it succeeds, by the rules of Target.Ask but without a limit on attempts
+// within the given time: a daemon may throttle its clients while it takes in a corpus. If the
+// daemon reports its remaining work, Retry continues as long as this shrinks within each such time.
+// The call must be safe to repeat (spec 7.4). Its context ends with TimeLimit. Retry returns the
 // error of the last call, or ctx's cause if ctx has ended.
 func Retry(ctx context.Context, within time.Duration, once func(context.Context) error) error {
 	var daemon advance

@@ -13,22 +13,22 @@ import (
 	"evalctl/harness/result"
 )
 
-// Scenario is how questions are asked in one scenario of the specification (spec 4.4).
+// Scenario is how questions are asked in a scenario of the specification (spec 4.4).
 type Scenario struct {
 	Name result.Scenario
-	// MaxTopK is the protocol's limit of top-k (spec 8).
+	// MaxTopK is the protocol's limit on top-k (spec 8).
 	MaxTopK int
 
 	path     string // of the endpoint, below the brain's
 	maxChars int    // of a question (spec 8)
-	// body adds to the keys that all scenarios have.
+	// body adds to the keys common to all scenarios.
 	body    func(t *Target, q dataset.Question, b map[string]any)
 	aliases map[string][]string
 	// exchange sends the request and reads the answer into a.
 	exchange func(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time) error
 }
 
-// scenarios is the table of all scenarios. The first is the default.
+// scenarios is the table of scenarios. The first is the default.
 var scenarios = []Scenario{
 	askScenario(result.AskBasic, protocol.ReaderBasic),
 	askScenario(result.AskAugmented, protocol.ReaderAugmented),
@@ -62,7 +62,7 @@ func searchBody(t *Target, q dataset.Question, b map[string]any) {
 // Scenarios returns all scenarios, the default first.
 func Scenarios() []Scenario { return slices.Clone(scenarios) }
 
-// ScenarioOf returns the scenario with a name.
+// ScenarioOf returns the scenario with this name.
 func ScenarioOf(name result.Scenario) (Scenario, error) {
 	for _, s := range scenarios {
 		if s.Name == name {
@@ -72,8 +72,8 @@ func ScenarioOf(name result.Scenario) (Scenario, error) {
 	return Scenario{}, fmt.Errorf("unknown scenario %q", name)
 }
 
-// Check returns an error for a question that the protocol does not allow (spec 8): one without
-// text, or longer than 8,192 characters to ask or 4,096 to search.
+// Check returns an error for a question that the protocol does not allow (spec 8): without text, or
+// longer than 8,192 characters to ask or 4,096 to search.
 func (s Scenario) Check(q dataset.Question) error {
 	n := utf8.RuneCountInString(q.Question)
 	switch {

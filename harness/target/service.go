@@ -8,45 +8,49 @@ import (
 	"evalctl/harness/result"
 )
 
-// Service is the memory service under test: all that a run, a sweep and a replay need of it. An
-// Endpoint is one that speaks the protocol over HTTP. Implementations are safe for concurrent use.
+// Service is the memory service under test, with everything that a run, a sweep and a replay need.
+// An Endpoint is the Service for the protocol over HTTP. Implementations must be safe for
+// concurrent use.
 type Service interface {
-	// URL says in messages and records where the service is.
+	// URL identifies the service in messages and records.
 	URL() string
-	// Health returns an error unless the service is alive, else the version that it reports, which may
-	// be empty. A *Failure of the kind result.KindTransport means that nothing answers any more.
+	// Health returns an error unless the service is alive, and the version that it reports, which
+	// may be empty. A *Failure of kind result.KindTransport means that the service no longer
+	// answers.
 	Health(ctx context.Context) (version string, err error)
-	// Answer makes one attempt to answer a question as t says. If err is a *Failure, the answer has the
-	// parts that arrived before it. Any other error concerns the whole run.
+	// Answer makes one attempt to answer a question as configured in t. With a *Failure, the answer
+	// has the parts that arrived before it. Any other error concerns the whole run.
 	Answer(ctx context.Context, t *Target, q dataset.Question) (Answer, error)
-	// Store returns what creates and fills brains. d is how keys are spelled in requests.
+	// Store returns the Store for creating and filling brains. d is the spelling of keys in
+	// requests.
 	Store(d result.Dialect) Store
 	Abilities
-	// Dialects returns how keys were spelled in replies so far, see Endpoint.Dialects.
+	// Dialects returns the spellings of keys in replies so far, see Endpoint.Dialects.
 	Dialects() []result.Dialect
 	// Close releases connections. It does not end a process.
 	Close()
 }
 
-// Store creates, fills and removes the brains of a service. An id is what the service calls a brain.
+// Store creates, fills and removes the brains of a service. An id is the service's own name for a
+// brain.
 type Store interface {
-	// Create creates a brain. The error is ErrExists if there is one already.
+	// Create creates a brain. It returns ErrExists if the brain already exists.
 	Create(ctx context.Context, name string) (id string, err error)
-	// Find looks for a brain that must exist and contain documents: ErrMissing, ErrEmpty. The id is
-	// known also with ErrEmpty.
+	// Find finds a brain that must contain documents. It returns ErrMissing, or ErrEmpty with a
+	// valid id.
 	Find(ctx context.Context, name string) (id string, err error)
-	// Remove deletes a brain by its id or, if that is empty, by its name. It is no error if there is
-	// none. It works also if ctx has ended.
+	// Remove deletes a brain by its id or, if that is empty, by its name. A missing brain is not an
+	// error. Remove works even if ctx has ended.
 	Remove(ctx context.Context, id, name string) error
-	// Write writes documents with at most as many requests at a time as writers, and the last one when
-	// all others are written. It does not wait until they can be searched. Writing a document again
-	// replaces it.
+	// Write writes documents with at most writers concurrent requests, and sends the last request
+	// when all others have finished. It does not wait until the documents are searchable. Writing a
+	// document again replaces it.
 	Write(ctx context.Context, id string, docs []dataset.Doc, writers int) error
-	// Search returns the first topK passages for a query, which is cut to what a query may have.
+	// Search returns the first topK passages for a query, which is cut to the allowed length.
 	Search(ctx context.Context, id, query string, topK int) ([]result.Chunk, error)
-	// Apply makes one operation in a brain, by the rules of Write. The error is ErrLacks if the service
-	// cannot. Service.Lacks says beforehand of which operations that is known, see OperationNeeds. A
-	// restart is not the Store's.
+	// Apply makes one operation in a brain, by the rules of Write. It returns ErrLacks if the
+	// service cannot. If that is known in advance, Service.Lacks says so, see OperationNeeds. Apply
+	// does not handle restarts.
 	Apply(ctx context.Context, id string, o dataset.Operation) error
 }
 

@@ -19,20 +19,20 @@ import (
 )
 
 const (
-	// maxNames limits how many keys or events an error lists, maxName the length of each.
+	// maxNames limits the keys or events listed in an error, maxName the length of each.
 	maxNames = 8
 	maxName  = 40
-	// unnamed is the name that events without one have (sse.Event).
+	// unnamed is the name of events without one (sse.Event).
 	unnamed = "message"
-	// maxShape is how much of a body is read to describe it.
+	// maxShape limits how much of a body is read to describe it.
 	maxShape = 16 << 10
 )
 
-// otherLists are the keys under which daemons with another protocol return what a search found.
+// otherLists are the keys under which daemons with another protocol return search results.
 var otherLists = []string{"results", "data", "documents", "items", "matches", "passages", "result", "memories"}
 
-// SearchChunks returns the chunks in the answer to a search, as Chunks does. An answer that has
-// them under the key of another protocol is an error, because nothing would seem to be found.
+// SearchChunks returns the chunks in a search answer, like Chunks. An answer with results under
+// another protocol's key is an error, because it would otherwise seem empty.
 func SearchChunks(o jsonobj.Object) ([]result.Chunk, error) {
 	if o.Get("chunks") == nil && o.Get("hits") == nil {
 		for _, key := range otherLists {
@@ -52,8 +52,8 @@ func SearchChunks(o jsonobj.Object) ([]result.Chunk, error) {
 	return chunks, incomplete(o)
 }
 
-// incomplete returns the failure of a retrieval from an index that did not have all documents yet,
-// as the daemon says in its answer. Nothing is measured with it.
+// incomplete returns a failure if the daemon reports that its index did not have all documents yet.
+// Such a retrieval is not measured.
 func incomplete(o jsonobj.Object) error {
 	var state *protocol.Indexing
 	if json.Unmarshal(o.Get("indexing"), &state) != nil || state == nil {
@@ -66,7 +66,7 @@ func incomplete(o jsonobj.Object) error {
 	return f
 }
 
-// keysOf returns the keys of an object in order, each once.
+// keysOf returns the distinct keys of an object in order.
 func keysOf(o jsonobj.Object) []string {
 	var keys []string
 	seen := map[string]bool{}
@@ -78,7 +78,7 @@ func keysOf(o jsonobj.Object) []string {
 	return keys
 }
 
-// namesOf returns names that a daemon sent as part of an error.
+// namesOf quotes a daemon's names for an error.
 func namesOf(names []string) string {
 	shown := make([]string, 0, maxNames)
 	for _, n := range names[:min(len(names), maxNames)] {
@@ -103,7 +103,7 @@ var (
 	})
 )
 
-// bodyForm says what a body is that has not the expected form: its format and its keys or events.
+// bodyForm describes an unexpected body: its format and its keys or events.
 func bodyForm(body []byte) string {
 	body = bytes.TrimSpace(body)
 	switch {
@@ -133,8 +133,8 @@ func bodyForm(body []byte) string {
 	return form
 }
 
-// firstKeys returns the keys of the JSON object with which body begins, which may have been cut,
-// and reports whether another object follows it.
+// firstKeys returns the keys of the JSON object at the start of body, which may be cut off. more
+// reports whether another object follows.
 func firstKeys(body []byte) (keys []string, more bool) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if _, err := d.Token(); err != nil {
@@ -157,27 +157,26 @@ func firstKeys(body []byte) (keys []string, more bool) {
 	return keys, len(rest) > 0 && rest[0] == '{'
 }
 
-// notEvents returns the failure of an ask whose answer has another content type than an event
-// stream.
+// notEvents returns the failure for an ask answered without an event stream.
 func notEvents(contentType string, body []byte) *Failure {
 	return ShapeFailure(fmt.Sprintf("POST ask answered %q instead of %s, with %s: %s; %s",
 		printable.Line(contentType, 2*maxName), protocol.TypeEvents, bodyForm(body), clip(body), wantEvents))
 }
 
-// wantEvents says what the stream of an ask has, and what to do without it.
+// wantEvents describes the expected stream of an ask, and the alternative.
 const wantEvents = "expected are the events retrieve, answer_delta, citation and done; " +
 	"--scenario search-retrieve-only evaluates a daemon that has only the search"
 
-// otherEvents are the events of a stream that are not the protocol's.
+// otherEvents are stream events outside the protocol.
 type otherEvents struct {
 	names  []string // each once, at most maxNames
 	more   bool     // there were others
 	keys   []string // of the first payload that is an object
-	openAI bool     // the payloads are those of an OpenAI chat completion
+	openAI bool     // payloads of an OpenAI chat completion
 }
 
-// add notes an event. It reports whether the event ends a stream of OpenAI's API, after which a
-// server may keep the connection open.
+// add records an event. end is set if it ends a stream of OpenAI's API, after which a server may
+// keep the connection open.
 func (o *otherEvents) add(ev sse.Event) (end bool) {
 	switch {
 	case slices.Contains(o.names, ev.Name):
@@ -195,8 +194,7 @@ func (o *otherEvents) add(ev sse.Event) (end bool) {
 	return ev.Name == unnamed && string(bytes.TrimSpace(ev.Data)) == "[DONE]"
 }
 
-// failure returns the failure of a stream that had no event of the protocol. There was at least
-// one.
+// failure returns the failure for a stream with events, but none of the protocol.
 func (o *otherEvents) failure() *Failure {
 	what := "the events " + namesOf(o.names)
 	if o.more {
@@ -211,8 +209,8 @@ func (o *otherEvents) failure() *Failure {
 	return ShapeFailure(fmt.Sprintf("POST ask: the stream has %s; %s", what, wantEvents))
 }
 
-// withoutDone returns the failure of a stream that ended before its done event. A stream that was
-// cut says nothing about the form of others.
+// withoutDone returns the failure for a stream that ended before its done event. A stream that was
+// cut off says nothing about the form of others.
 func withoutDone(err error, got int, timeline result.Timeline, others otherEvents) *Failure {
 	var known []string
 	for _, e := range timeline {
@@ -231,7 +229,7 @@ func withoutDone(err error, got int, timeline result.Timeline, others otherEvent
 	return f
 }
 
-// notObject returns the failure of an answer that is no JSON object.
+// notObject returns the failure for an answer that is not a JSON object.
 func notObject(r Request, body []byte, err error) *Failure {
 	path, _, _ := strings.Cut(r.Path, "?")
 	reason := ""

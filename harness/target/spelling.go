@@ -5,7 +5,7 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// spellings is a set of spellings of keys.
+// spellings is a set of key spellings.
 type spellings uint32
 
 const (
@@ -13,11 +13,11 @@ const (
 	camelSeen
 )
 
-// spelledKeys are keys of several words in replies to searches and questions.
+// spelledKeys are multi-word keys in replies to searches and questions.
 var spelledKeys = []string{"chunk_id", "document_id", "session_id", "brain_id", "effective_mode", "took_ms"}
 
-// spellingsOf returns how a reply spells keys: its own, those of its trace, and those of its first
-// chunk under one of the keys.
+// spellingsOf returns the spellings of keys in a reply, its trace, and its first chunk under each
+// key of chunks.
 func spellingsOf(o jsonobj.Object, chunks ...string) (seen spellings) {
 	objects := []jsonobj.Object{o, o.Object("trace")}
 	for _, key := range chunks {
@@ -40,8 +40,8 @@ func spellingsOf(o jsonobj.Object, chunks ...string) (seen spellings) {
 	return seen
 }
 
-// Dialects returns how the keys are spelled in the replies to searches and questions of Targets so
-// far, result.Camel before result.Snake. It is empty if no reply had a key of several words.
+// Dialects returns the spellings of keys in replies to Targets so far, result.Camel before
+// result.Snake. It is empty if no reply had a multi-word key.
 func (e *Endpoint) Dialects() []result.Dialect {
 	var out []result.Dialect
 	seen := spellings(e.spelled.Load())

@@ -15,7 +15,7 @@ import (
 	"evalctl/internal/printable"
 )
 
-// removeWithin is how long a brain may take to be removed.
+// removeWithin limits the time to remove a brain.
 const removeWithin = 5 * time.Second
 
 // Store implements Service.
@@ -27,15 +27,15 @@ type protocolStore struct {
 	dialect  result.Dialect
 }
 
-// Create implements Store. So that the id of a brain that is created is known, the request may end a
-// while after ctx does.
+// Create implements Store. The request may end some time after ctx, so that the id of a created
+// brain is known.
 func (s *protocolStore) Create(ctx context.Context, name string) (string, error) {
 	body := map[string]any{"name": name, "brain_id": name}
 	r := Request{
 		Method: http.MethodPost, Path: "/v1/brains", ContentType: protocol.TypeJSON,
 		Body: Encode(s.dialect, body, map[string][]string{"brain_id": {"id", "slug"}}),
 	}
-	// If the request were cut off, the brain might exist without an id to remove it by.
+	// A request cut off early could leave a brain whose id is unknown.
 	ctx, cancel := withGrace(ctx, removeWithin)
 	defer cancel()
 	var o jsonobj.Object
@@ -57,9 +57,9 @@ func (s *protocolStore) unusable(name string, reason error) error {
 	return fmt.Errorf("brain %q at %s: %w", name, s.endpoint.URL(), reason)
 }
 
-// Find implements Store. It searches with OwnQuery, never with a question. A brain in which that
-// finds nothing is empty only if its list of documents says so; a daemon without such a list is
-// believed.
+// Find implements Store. It searches with OwnQuery, never with a question. If the search finds
+// nothing, the brain counts as empty only if its list of documents is empty too. A daemon without
+// such a list is trusted to have documents.
 func (s *protocolStore) Find(ctx context.Context, name string) (string, error) {
 	id, err := s.lookUp(ctx, name)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *protocolStore) Find(ctx context.Context, name string) (string, error) {
 		return id, nil // more documents than a listing may contain
 	}
 	if notServed(err) {
-		return id, nil // OwnQuery may have no word in common with the documents
+		return id, nil // OwnQuery may share no word with the documents
 	}
 	if err != nil {
 		return id, fmt.Errorf("list the documents of brain %q: %w", name, err)
@@ -99,8 +99,8 @@ func (s *protocolStore) Find(ctx context.Context, name string) (string, error) {
 	return id, s.unusable(name, ErrEmpty)
 }
 
-// lookUp looks for the name of a brain among the daemon's ids, slugs and names. If the daemon cannot
-// list its brains, the name is taken for the id.
+// lookUp finds a brain among the daemon's ids, slugs and names. If the daemon cannot list its
+// brains, the name is taken as the id.
 func (s *protocolStore) lookUp(ctx context.Context, name string) (id string, err error) {
 	o, err := s.get(ctx, "/v1/brains")
 	if notServed(err) {
@@ -126,7 +126,7 @@ func (s *protocolStore) lookUp(ctx context.Context, name string) (id string, err
 	return "", s.unusable(name, ErrMissing)
 }
 
-// get reads an object, trying again as Retry does.
+// get reads an object with retries.
 func (s *protocolStore) get(ctx context.Context, path string) (o jsonobj.Object, err error) {
 	err = Retry(ctx, CallTimeout, func(ctx context.Context) (err error) {
 		o, err = s.endpoint.Object(ctx, Request{Method: http.MethodGet, Path: path})
@@ -151,8 +151,8 @@ func (s *protocolStore) Search(ctx context.Context, id, query string, topK int) 
 	return SearchChunks(o)
 }
 
-// withoutOperators returns the words of a text of which nothing is an operator of a search box. A
-// part of a document is looked for by its words: a dash before one of them must not exclude it.
+// withoutOperators removes search operators from a text. When searching for a document by its
+// words, a dash before a word must not exclude the word.
 func withoutOperators(text string) string {
 	fields := strings.Fields(strings.NewReplacer(`"`, " ", "“", " ", "”", " ", "*", " ").Replace(text))
 	for i, field := range fields {
@@ -192,12 +192,12 @@ func hasStatus(err error, status int) bool {
 	return ok && f.Status == status
 }
 
-// notServed reports whether a daemon does not have the endpoint at all.
+// notServed reports whether a daemon lacks the endpoint.
 func notServed(err error) bool {
 	return hasStatus(err, http.StatusNotFound) || hasStatus(err, http.StatusMethodNotAllowed)
 }
 
-// withGrace returns a context that ends a while after ctx does.
+// withGrace returns a context that ends some time after ctx does.
 func withGrace(ctx context.Context, while time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

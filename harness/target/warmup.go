@@ -7,12 +7,12 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// warmUps is the number of questions that WarmUp asks, besides the first of every brain.
+// warmUps is the number of questions that WarmUp asks besides the first of every brain.
 const warmUps = 20
 
-// WarmUp asks the first 20 questions of d, and the first of every brain, so that indexes are built
-// and connections are open before anything is measured. It returns the number of questions.
-// Failures are ignored: such a question fails again when it is measured.
+// WarmUp asks the first 20 questions of d and the first of every brain, so that indexes are built
+// and connections are open before the measurement. It returns the number of questions. Failures are
+// ignored, since they recur when the question is measured.
 func (t *Target) WarmUp(
 	ctx context.Context, d dataset.Dataset, timeout time.Duration,
 ) (asked int, err error) {

@@ -24,14 +24,14 @@ const (
 	batchBytes = protocol.MaxBatchBytes / 4
 )
 
-// timeForDoc is what each document of a batch adds to the time limit of the request.
+// timeForDoc is added to the request's time limit for each document of a batch.
 const timeForDoc = 250 * time.Millisecond
 
-// batchReason is the reason of a batch that the daemon keeps.
+// batchReason is the reason recorded by the daemon for a batch.
 const batchReason = "evalctl seed"
 
-// Write implements Store. A single document needs no batch, unless it is too large for any other
-// request.
+// Write implements Store. A single document is sent without a batch, unless it is too large for
+// that.
 func (s *protocolStore) Write(ctx context.Context, id string, docs []dataset.Doc, writers int) error {
 	if len(docs) == 0 {
 		return nil
@@ -45,7 +45,7 @@ func (s *protocolStore) Write(ctx context.Context, id string, docs []dataset.Doc
 	return w.write(ctx, docs[last:])
 }
 
-// docWriter writes documents to one brain: in batches (spec 4.2), or one by one if the daemon does
+// docWriter writes documents to one brain, in batches (spec 4.2) or one by one if the daemon does
 // not serve batches.
 type docWriter struct {
 	store   *protocolStore
@@ -54,8 +54,8 @@ type docWriter struct {
 	single  bool
 }
 
-// write returns when all documents are written. The first batch is sent alone, because it shows
-// whether the daemon serves batches.
+// write returns when all documents are written. The first batch is sent alone to see whether the
+// daemon serves batches.
 func (w *docWriter) write(ctx context.Context, docs []dataset.Doc) error {
 	chunks := batches(docs)
 	if !w.single && len(chunks) > 0 {
@@ -83,7 +83,8 @@ func (w *docWriter) write(ctx context.Context, docs []dataset.Doc) error {
 	return g.Wait()
 }
 
-// batches cuts documents into runs of at most batchDocs and batchBytes, and at least one document.
+// batches divides documents into runs of at most batchDocs and batchBytes, with at least one
+// document each.
 func batches(docs []dataset.Doc) [][]dataset.Doc {
 	var out [][]dataset.Doc
 	start, size := 0, 0
@@ -100,8 +101,8 @@ func batches(docs []dataset.Doc) [][]dataset.Doc {
 	return out
 }
 
-// putBatch writes documents with one request, or with two of half the size if the daemon's limit is
-// lower. Writing documents twice does no harm.
+// putBatch writes documents in one request, or in halves if the daemon's limit is lower. Writing a
+// document twice is harmless.
 func (s *protocolStore) putBatch(ctx context.Context, id string, docs []dataset.Doc) error {
 	ops := make([]protocol.BatchOp, len(docs))
 	for i, doc := range docs {

@@ -6,8 +6,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// openBaseline reads the baseline of a result, nil if it has none, or if the file at its path
-// cannot be read or is another one.
+// openBaseline reads a result's baseline, nil if it has none or if the file at its path is
+// unreadable or another file.
 func openBaseline(res *result.Result) *aggregate.Baseline {
 	if res.Gate == nil || res.Gate.Baseline == nil {
 		return nil

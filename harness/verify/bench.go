@@ -8,7 +8,7 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// benchFile verifies the file of a bench: every figure is computed again from its blocks.
+// benchFile verifies a bench file by computing every figure again from its blocks.
 func benchFile(path string) (*Report, error) {
 	f, err := record.Read(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func benchFile(path string) (*Report, error) {
 	return rep.finish(), nil
 }
 
-// block checks that the counts of a block agree with each other and with its histograms.
+// block checks that a block's counts agree with each other and with its histograms.
 func (r *Report) block(path string, b record.Block) {
 	for i, o := range b.Ops {
 		failed := int64(0)

@@ -7,8 +7,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// spending compares what all models cost together with its parts, with what the questions cost, and
-// with the bill.
+// spending compares the total model cost with its parts, with the questions' cost, and with the
+// bill.
 func (f *figures) spending(want, res *result.Result, rep *Report) {
 	file, parts := &res.Cost, res.Cost.Parts
 	add := reporter(rep.add)
@@ -23,14 +23,15 @@ func (f *figures) spending(want, res *result.Result, rep *Report) {
 		}
 		return
 	}
-	// A kill between the lines of ledger and journal loses the outcome in one of them.
+	// If the process was killed between writing the ledger and the journal, an outcome is missing
+	// in one of them.
 	least := want.Cost.SpentUSD - want.Cost.MayHaveBeenChargedUSD
 	most := want.Cost.SpentUSD.Plus(parts.MayHaveUSD)
 	add.must(parts.JudgeUSD >= least && parts.JudgeUSD <= most, ".cost.parts.judge_usd", parts.JudgeUSD,
 		"the requests of the questions cost from %v to %v", least, most)
 }
 
-// spending checks the spending at a place of the file at path.
+// spending checks the spending recorded at a place in the file at path.
 func spending(at string, s *result.Spending, path string, rep *Report) {
 	add := reporter(rep.add)
 	sum := s.Parts.Total()

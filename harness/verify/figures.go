@@ -11,7 +11,7 @@ import (
 	"evalctl/internal/llm"
 )
 
-// given are the keys that do not follow from the questions, with what they are.
+// given are the keys that do not follow from the questions, with descriptions.
 var given = []struct{ path, what string }{
 	{".identity", "the identity of the experiment"},
 	{".settings", "the settings, such as the floor"},
@@ -36,7 +36,7 @@ var given = []struct{ path, what string }{
 	{".replay", "the benchmark, its sample, the ingest, the actor, what was seen of the daemon, and the controls"},
 }
 
-// derived are the keys below given ones that do follow.
+// derived are keys below given ones that do follow.
 var derived = []string{
 	".identity.dataset.tags", ".identity.dataset.selection.sha256", ".cost_accounting.total_usd",
 	".cost_accounting.list_cost.usd", ".embeddings.usd",
@@ -50,7 +50,7 @@ var derived = []string{
 	".replay.controls.false_positive_rate", ".replay.controls.false_negative_rate",
 }
 
-// follows reports whether a value of the head follows from the questions.
+// follows reports whether a value in the head follows from the questions.
 func follows(path string) bool {
 	under := func(parent string) bool {
 		rest, ok := strings.CutPrefix(path, parent)
@@ -71,12 +71,12 @@ func follows(path string) bool {
 	return true
 }
 
-// pairFigures are the keys of a comparison with a baseline that follow from its other ones.
+// pairFigures are the keys of a baseline comparison that follow from its other keys.
 var pairFigures = []string{
 	"only_run", "only_baseline", "clusters", "difference", "interval", "mcnemar_exact_p", "margin_p", "verdict", "settles",
 }
 
-// notChecked says what does not follow from the questions of a result.
+// notChecked lists the values that do not follow from a result's questions.
 func (f *figures) notChecked(res *result.Result) []string {
 	var out []string
 	for _, g := range given {
@@ -100,12 +100,12 @@ func (f *figures) notChecked(res *result.Result) []string {
 	return out
 }
 
-// given reports whether the comparison with the baseline cannot be made again.
+// given reports whether the baseline comparison cannot be repeated.
 func (f *figures) given(res *result.Result) bool {
 	return f.baseline == nil && res.Gate != nil && res.Gate.Baseline != nil
 }
 
-// follows reports whether a value of the head follows from what is at hand.
+// follows reports whether a value in the head follows from the available data.
 func (f *figures) follows(path string) bool {
 	field, inBaseline := strings.CutPrefix(path, ".gate.baseline.")
 	if f.baseline != nil || !inBaseline {
@@ -115,7 +115,7 @@ func (f *figures) follows(path string) bool {
 	return slices.Contains(pairFigures, field)
 }
 
-// compare compares the head of a file with the recomputed one.
+// compare compares a file's head with the recomputed one.
 func (r *Report) compare(members map[string]json.RawMessage, want *result.Result, follows func(string) bool) error {
 	data, err := json.Marshal(want)
 	if err != nil {
@@ -142,7 +142,7 @@ func (r *Report) compare(members map[string]json.RawMessage, want *result.Result
 	return nil
 }
 
-// leaf returns a leaf as JSON, empty if it is missing.
+// leaf returns a leaf as JSON, empty if missing.
 func leaf(v any) string {
 	if _, ok := v.(missing); ok {
 		return ""
@@ -150,7 +150,7 @@ func leaf(v any) string {
 	return text(v)
 }
 
-// recompute returns the result that follows from the questions and from what is given.
+// recompute returns the result that follows from the questions and the given values.
 func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 	id := res.Identity
 	whole := res.Stopped == ""
@@ -192,7 +192,7 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 	return want
 }
 
-// asked sets what follows from the questions only if all were asked.
+// asked sets the values that follow from the questions only if all were asked.
 func (f *figures) asked(want *result.Result) {
 	id := &want.Identity.Dataset
 	id.Tags = map[string]int{}
@@ -213,7 +213,7 @@ func (f *figures) asked(want *result.Result) {
 	}
 }
 
-// fillReplay sets what a replay reports.
+// fillReplay sets the replay's figures.
 func (f *figures) fillReplay(want, res *result.Result) {
 	r := *res.Replay
 	r.Arm = res.Identity.SDK
@@ -254,7 +254,7 @@ func (f *figures) fillReplay(want, res *result.Result) {
 	want.CostAccounting = &c
 }
 
-// costs compares what the questions and the other requests cost with what the file says was spent.
+// costs compares the cost of the questions and other requests with the recorded spending.
 func (f *figures) costs(want, res *result.Result, rep *Report) {
 	add := reporter(rep.add)
 	if file, sum := res.Cost.SpentUSD, want.Cost.SpentUSD; file != sum && closeTo(number(file), number(sum)) {
@@ -267,7 +267,8 @@ func (f *figures) costs(want, res *result.Result, rep *Report) {
 	}
 	f.requests(res, rep)
 	const account = ".cost_accounting"
-	// A kill between the lines of ledger and journal loses the outcome in one of them.
+	// If the process was killed between writing the ledger and the journal, an outcome is missing
+	// in one of them.
 	least, most := want.Cost.SpentUSD-want.Cost.MayHaveBeenChargedUSD, want.Cost.SpentUSD.Plus(c.SharedUSD).Plus(c.LostUSD)
 	add.must(c.JudgeUSD >= least, account+".judge_usd", c.JudgeUSD, "the questions alone cost %v", least)
 	add.must(c.JudgeUSD <= most, account+".judge_usd", c.JudgeUSD, "judging the questions, what is shared and what was lost cost %v", most)
@@ -276,8 +277,8 @@ func (f *figures) costs(want, res *result.Result, rep *Report) {
 	if l := c.List; l != nil {
 		sum := f.replay.Saved().Plus(l.UnassignedSavingsUSD)
 		add.must(c.CachedSavingsUSD == sum, account+".cached_savings_usd", c.CachedSavingsUSD, "the questions and what belongs to none saved %v", sum)
-		// What the check of the judge saved for several arms is in no arm's cached_savings_usd. A daemon
-		// that was seen was not asked by workers, so that without others there is one arm.
+		// Savings from checking the judge for several arms are in no arm's cached_savings_usd. A
+		// recorded daemon means that no workers asked, so without other arms this one is alone.
 		alone := res.Replay.Daemon != nil && res.Replay.Together == nil || l.SharedUSD == 0 && c.SharedUSD != 0
 		several := !alone && res.Identity.Judge != nil
 		add.must(several || l.SavedUSD <= c.CachedSavingsUSD, account+".list_cost.saved_usd", l.SavedUSD,
@@ -292,5 +293,5 @@ func (f *figures) costs(want, res *result.Result, rep *Report) {
 	add.must(models <= c.TotalUSD, account+".tokens_by_model", models, "its models cost more than total_usd")
 }
 
-// number returns an amount as it is written.
+// number returns an amount as written in the file.
 func number(u llm.USD) json.Number { return json.Number(text(u)) }

@@ -11,8 +11,8 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// sources compares the files of imported answers with their digests. It returns the paths of those
-// that cannot be read here.
+// sources compares the files of imported answers with their digests, and returns the paths of
+// unreadable files.
 func sources(res *result.Result, rep *Report) (absent []string) {
 	if res.Imported == nil || res.Identity.Imported == nil {
 		return nil
@@ -49,7 +49,7 @@ func digest(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// votes checks the score of an imported answer that was judged several times.
+// votes checks the score of an imported answer with several judgements.
 func (c *checker) votes(r *result.Record, add reporter) {
 	if len(r.Votes) == 0 {
 		return

@@ -5,8 +5,8 @@ import (
 	"evalctl/scorer"
 )
 
-// panel checks that a record has the verdicts of the panel's recipes, and that its own is that of the
-// first.
+// panel checks that a record has a verdict for each of the panel's recipes, and that the first is
+// also its own.
 func (c *checker) panel(r *result.Record, add reporter) {
 	if len(r.Panel) == 0 && (len(c.recipes) == 0 || r.Outcome != result.Scored) {
 		return

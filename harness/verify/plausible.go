@@ -33,8 +33,8 @@ var (
 	}
 )
 
-// plausible reports whether the schema allows the values of a record as evalctl writes it. It may
-// be wrong only by rejecting one, for which the schema itself then decides.
+// plausible quickly checks that the schema allows the values of a record written by evalctl. It may
+// wrongly reject a record, but never accept one; the schema then decides.
 func plausible(r *result.Record) bool {
 	return r.ID != "" && r.Question != "" && r.LatencyMS >= 0 && r.Citations != nil &&
 		!slices.ContainsFunc(r.Citations, func(c json.RawMessage) bool { return len(c) == 0 || c[0] != '{' }) &&
@@ -53,7 +53,7 @@ func plausible(r *result.Record) bool {
 		!slices.ContainsFunc(r.Checks, func(c result.Check) bool { return c.Valid() != nil })
 }
 
-// plausibleOutcome checks what depends on the outcome.
+// plausibleOutcome checks the values that depend on the outcome.
 func plausibleOutcome(r *result.Record) bool {
 	if r.Outcome == result.Scored != (r.Score != nil) || r.Outcome == result.Errored != (r.Error != nil) {
 		return false

@@ -14,34 +14,34 @@ import (
 	"evalctl/internal/llm"
 )
 
-// batchBytes is how much of a file one worker decodes at a time.
+// batchBytes is how much of a file a worker decodes at a time.
 const batchBytes = 256 << 10
 
-// batch are consecutive questions of a file, as they are written.
+// batch holds the text of consecutive questions.
 type batch struct {
 	first int // the number of the first one, from 1
 	texts [][]byte
 }
 
-// batchContent is what the questions of a batch contain.
+// batchContent holds the decoded questions of a batch.
 type batchContent struct {
 	first   int
 	records []result.Record
 	found   []Difference
 }
 
-// figures adds up the questions of a file.
+// figures sums up the questions of a file.
 type figures struct {
 	sum    *aggregate.Sum
 	replay *aggregate.ReplaySum
-	// baseline is nil if the result has none, or if it is not at hand.
+	// baseline is nil if the result has none or if it is not available.
 	baseline *aggregate.Baseline
 
 	number  int // of questions
 	numbers map[askedID]int
 	tags    map[string]int
 	brains  map[string]int
-	// actor is what the questions say that the model which wrote the answers was paid.
+	// actor is the cost, according to the questions, of the model that wrote the answers.
 	actor llm.USD
 }
 
@@ -51,7 +51,7 @@ type askedID struct {
 	repeat int
 }
 
-// add reads the texts of questions, which are decoded and checked concurrently.
+// add decodes and checks questions concurrently.
 func (f *figures) add(questions iter.Seq2[[]byte, error], res *result.Result, rep *Report) (err error) {
 	check := newChecker(res)
 	check.textless = rep.Kind == "sweep"
@@ -91,7 +91,7 @@ func (f *figures) add(questions iter.Seq2[[]byte, error], res *result.Result, re
 	return err
 }
 
-// count adds the records of a batch. The order of batches does not matter.
+// count adds the records of a batch. Batches may come in any order.
 func (f *figures) count(c batchContent, rep *Report) {
 	for _, d := range c.found {
 		rep.add(d)
@@ -123,7 +123,7 @@ func (f *figures) count(c batchContent, rep *Report) {
 	}
 }
 
-// ids returns the SHA-256 of the ids in order, as a Selection has it.
+// ids returns the SHA-256 of the sorted ids, as in a Selection.
 func (f *figures) ids() string {
 	ids := map[string]bool{}
 	for key := range f.numbers {
@@ -132,7 +132,7 @@ func (f *figures) ids() string {
 	return result.IDsSHA256(maps.Keys(ids))
 }
 
-// questionPath returns the place of a question, by its number from 1.
+// questionPath returns the path of a question by its number from 1.
 func questionPath(number int) string { return fmt.Sprintf(".questions[%d]", number-1) }
 
 // batch decodes and checks the questions of a batch.
@@ -157,8 +157,8 @@ func (c *checker) batch(b batch) batchContent {
 	return out
 }
 
-// schema checks a question against the schema. A question as evalctl writes it has only keys that
-// the schema allows, so that it is enough to look at their values; that is much faster.
+// schema checks a question against the schema. A question that evalctl writes has only allowed
+// keys, so it suffices to check the values, which is much faster.
 func (c *checker) schema(text []byte, rec *result.Record, add reporter) {
 	written, err := json.Marshal(rec)
 	if err == nil && bytes.Equal(written, text) && plausible(rec) {

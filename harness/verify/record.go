@@ -14,29 +14,28 @@ import (
 // checker checks records. It is safe for concurrent use.
 type checker struct {
 	topK int
-	// textless is set for the cells of a sweep, which do not keep the texts of chunks.
+	// textless is set for the cells of a sweep, which omit the texts of chunks.
 	textless bool
-	// scorer scores answers again if that needs no model, nil otherwise.
+	// scorer scores answers again if this needs no model, else nil.
 	scorer scorer.Scorer
-	// checks applies the checks of questions again, nil unless the run did.
+	// checks applies the questions' checks again, nil if the run did not.
 	checks *scorer.Checks
-	// repeats is how often each question was asked, 0 for once.
+	// repeats is how many times each question was asked, 0 for once.
 	repeats int
 	replay  bool
-	// recipes are those of the panel, nil for one judge.
+	// recipes are the panel's recipes, nil for one judge.
 	recipes []result.Recipe
-	// unretrieved is set if the target does not say what answers rest on.
+	// unretrieved is set if the target does not report the passages behind answers.
 	unretrieved bool
-	// imported is set for stored answers, which need not say what was retrieved.
+	// imported is set for stored answers, which may lack retrieval.
 	imported bool
-	// byText is set if documents were found by the texts of passages.
+	// byText is set if documents were identified by the text of passages.
 	byText bool
-	// corpus is set if the paths of the daemon were translated to those of a corpus, which is not at
-	// hand.
+	// corpus is set if the daemon's paths were resolved to a corpus, which is not available here.
 	corpus bool
-	// brains are those that questions name: all of the run if it had several.
+	// brains are the brains named in questions: all of the run's if it had several.
 	brains []string
-	// rule is that of several judgements of an imported answer.
+	// rule is the voting rule for imported answers with several judgements.
 	rule result.VoteRule
 }
 
@@ -65,7 +64,8 @@ func newChecker(res *result.Result) *checker {
 	return c
 }
 
-// record checks what follows from other parts of the same record. The schema has been checked.
+// record checks the values that follow from other parts of the record. The schema was checked
+// before.
 func (c *checker) record(r *result.Record, add reporter) {
 	if r.Score != nil {
 		c.score(r, add)
@@ -97,8 +97,8 @@ func (c *checker) record(r *result.Record, add reporter) {
 	c.leaks(r, add)
 }
 
-// leaks checks that the forbidden texts in the record are among those that it says came back. What
-// came back elsewhere, or of deleted documents, is not in the file.
+// leaks checks that the forbidden texts found in the record are recorded as having come back. Texts
+// that came back elsewhere, or of deleted documents, are not in the file.
 func (c *checker) leaks(r *result.Record, add reporter) {
 	found := result.NewLeaks(r.Forbidden)
 	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
@@ -115,7 +115,7 @@ func (c *checker) leaks(r *result.Record, add reporter) {
 	}
 }
 
-// score checks a score and whether it passes. A scorer without a model scores the answer again.
+// score checks a score and its verdict. If no model is needed, the answer is scored again.
 func (c *checker) score(r *result.Record, add reporter) {
 	v := scorer.Verdict{Scored: true, Score: *r.Score}
 	if c.scorer != nil {
@@ -133,8 +133,8 @@ func (c *checker) score(r *result.Record, add reporter) {
 	}
 }
 
-// applied checks the outcomes of a question's checks and the score that follows from them. What a
-// judge said is taken as it is.
+// applied checks the outcomes of a question's checks and the resulting score. The judge's outcomes
+// are taken as recorded.
 func (c *checker) applied(r *result.Record, add reporter) {
 	item := r.Item()
 	if err := c.checks.Check(item); err != nil {
@@ -158,7 +158,7 @@ func (c *checker) applied(r *result.Record, add reporter) {
 	}
 }
 
-// verdict checks the verdict on a question of a replay against its outcome.
+// verdict checks a replay question's verdict against its outcome.
 func (c *checker) verdict(r *result.Record, add reporter) {
 	var want []result.JudgeVerdict
 	switch {
@@ -177,8 +177,8 @@ func (c *checker) verdict(r *result.Record, add reporter) {
 	add.must(lost == (r.Cause != ""), ".loss", r.Cause, "passed is %v", r.Passed)
 }
 
-// lost compares what lost a question, and how deep its gold was looked for, with the ranks of the
-// gold.
+// lost checks the recorded loss of a question, and the depth at which its gold was looked for,
+// against the ranks of the gold.
 func (c *checker) lost(r *result.Record, add reporter) {
 	missing := r.Retrieval != nil && slices.ContainsFunc(r.Retrieval.Gold, func(g scorer.Gold) bool { return g.Rank < 1 || g.Rank > c.topK })
 	deep := 0
@@ -197,7 +197,7 @@ func (c *checker) lost(r *result.Record, add reporter) {
 	}
 }
 
-// retrieval checks the comparison of what was retrieved with the gold.
+// retrieval checks the comparison of the retrieval with the gold.
 func (c *checker) retrieval(r *result.Record, add reporter) {
 	q := r.Retrieval
 	if q == nil {
@@ -259,8 +259,8 @@ func (c *checker) evidence(r *result.Record, add reporter) {
 	}
 }
 
-// ranks checks the ranks of the gold against the retrieved paths. How these were translated to
-// those of a corpus is not known: with one, only gold that must be there, or cannot be, is named.
+// ranks checks the ranks of the gold against the retrieved paths. With a corpus, the resolution of
+// paths is unknown, and only gold that must or cannot be there is reported.
 func (c *checker) ranks(r *result.Record, gold scorer.Ranking, add reporter) {
 	if c.byText {
 		return // the texts of the corpus are not in the file
@@ -287,8 +287,8 @@ func (c *checker) ranks(r *result.Record, gold scorer.Ranking, add reporter) {
 	}
 }
 
-// namesOf returns the documents of a corpus that chunks may be from: daemons may put documents into
-// folders of their own.
+// namesOf returns the documents of a corpus that chunks may come from, since daemons may put
+// documents into folders of their own.
 func namesOf(chunks []result.Chunk) map[string]bool {
 	names := map[string]bool{}
 	for _, c := range chunks {

@@ -2,8 +2,8 @@ package verify
 
 import "evalctl/harness/result"
 
-// requests checks that what is said of a daemon's requests to its models agrees in itself. The
-// counts do not follow from the questions.
+// requests checks the consistency of a daemon's recorded model requests. The counts do not follow
+// from the questions.
 func (f *figures) requests(res *result.Result, rep *Report) {
 	m := res.Replay.ModelRequests
 	if m == nil {

@@ -15,8 +15,7 @@ const (
 	benchURN  = "urn:evalctl:bench:1"
 )
 
-// schemas are the schemas of the head of a result file, of a question, of a sweep file
-// and of the file of a bench.
+// schemas are the schemas of a result file's head, a question, a sweep file and a bench file.
 type schemas struct{ head, question, sweep, bench *schema }
 
 var compiled = sync.OnceValue(func() schemas {
@@ -39,14 +38,14 @@ var compiled = sync.OnceValue(func() schemas {
 	return schemas{head: result, question: result.Defs["question"], sweep: byID[sweepURN], bench: byID[benchURN]}
 })
 
-// violations calls add with each violation of a schema by a value.
+// violations calls add for each violation of a schema.
 func violations(s *schema, v any, add func(path, problem string)) {
 	s.check("", v, func(path, problem string) {
 		add(path, "the schema does not allow it: "+problem)
 	})
 }
 
-// checkHead checks a result file without its questions against the schema.
+// checkHead checks a result file against the schema without its questions.
 func (r *Report) checkHead(members map[string]json.RawMessage) error {
 	head := map[string]any{"questions": []any{}}
 	for key, raw := range members {

@@ -11,7 +11,7 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// sweep is a sweep file whose cells have their results as they are written.
+// sweep is a sweep file with undecoded results.
 type sweep struct {
 	SDK     string          `json:"sdk"`
 	Stopped result.Stop     `json:"stopped"`
@@ -29,7 +29,7 @@ type cell struct {
 	Questions  []json.RawMessage `json:"questions"`
 }
 
-// texts iterates over the texts of the questions, as result.Reader does.
+// texts yields the text of each question, like result.Reader.
 func (c cell) texts() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for _, text := range c.Questions {
@@ -40,7 +40,7 @@ func (c cell) texts() iter.Seq2[[]byte, error] {
 	}
 }
 
-// sweepFile verifies a sweep file: each of its cells like a result file.
+// sweepFile verifies each cell of a sweep file like a result file.
 func sweepFile(path string) (*Report, error) {
 	data, err := inputfile.Read(path, inputfile.Large)
 	if err != nil {
@@ -77,7 +77,7 @@ func sweepFile(path string) (*Report, error) {
 	return rep.finish(), nil
 }
 
-// withoutQuestions empties the lists of questions of a sweep, which are checked one by one.
+// withoutQuestions empties a sweep's lists of questions, which are checked separately.
 func withoutQuestions(v any) any {
 	object, _ := v.(map[string]any)
 	cells, _ := object["cells"].([]any)
@@ -91,7 +91,7 @@ func withoutQuestions(v any) any {
 	return v
 }
 
-// cell verifies a cell, which is at path.
+// cell verifies the cell at path.
 func (r *Report) cell(path string, c cell, sdk string) error {
 	var res result.Result
 	var members map[string]json.RawMessage
@@ -115,7 +115,7 @@ func (r *Report) cell(path string, c cell, sdk string) error {
 		return err
 	}
 	want := f.recompute(&res, part)
-	want.Gate = nil // a sweep has no floor
+	want.Gate = nil // sweeps have no floor
 	if err := part.compare(members, want, f.follows); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (r *Report) cell(path string, c cell, sdk string) error {
 	return nil
 }
 
-// addCell adds what was found about the cell at path.
+// addCell adds the findings for the cell at path.
 func (r *Report) addCell(path string, part *Report) {
 	r.Figures += part.Figures
 	r.Questions += part.Questions
@@ -139,7 +139,7 @@ func (r *Report) addCell(path string, part *Report) {
 	r.Found += part.Found - len(part.Differences)
 }
 
-// leaveOut adds to what is not checked.
+// leaveOut adds to NotChecked.
 func (r *Report) leaveOut(what ...string) {
 	for _, w := range what {
 		if !slices.Contains(r.NotChecked, w) {
@@ -148,7 +148,7 @@ func (r *Report) leaveOut(what ...string) {
 	}
 }
 
-// same compares a value of the file with the recomputed one.
+// same compares a value with the recomputed one.
 func (r *Report) same(path string, file, want any) {
 	f, err := decode([]byte(text(file)))
 	w, err2 := decode([]byte(text(want)))

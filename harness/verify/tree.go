@@ -10,14 +10,14 @@ import (
 	"strconv"
 )
 
-// tolerance is how far two numbers may be apart, relative to the larger one. The last digits of a
-// figure depend on the processor that computed it.
+// tolerance is the allowed relative difference of two numbers. The last digits of a figure depend
+// on the processor.
 const tolerance = 1e-9
 
-// nothing is the smallest number that is not taken for 0.
+// nothing is the smallest number that is distinguished from 0.
 const nothing = 1e-12
 
-// decode returns a JSON value with its numbers as they are written.
+// decode decodes a JSON value and keeps the text of its numbers.
 func decode(data []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -26,11 +26,11 @@ func decode(data []byte) (any, error) {
 	return v, err
 }
 
-// missing is the place of a key that is only in the other value.
+// missing stands for a key present only in the other value.
 type missing struct{}
 
-// walk compares a value of the file with the recomputed one, and calls leaf with each pair that is
-// not an object or a list with contents, and whether the two are the same.
+// walk compares a value with the recomputed one. It calls leaf for each pair except non-empty
+// objects and lists.
 func walk(path string, file, want any, leaf func(path string, file, want any, same bool)) {
 	switch f := file.(type) {
 	case map[string]any:
@@ -81,7 +81,7 @@ func closeTo(a, b json.Number) bool {
 	return err == nil && err2 == nil && near(x, y)
 }
 
-// near reports whether two numbers are the same but for the last digits.
+// near reports whether two numbers are equal except for the last digits.
 func near(x, y float64) bool {
 	return math.Abs(x-y) <= max(nothing, tolerance*max(math.Abs(x), math.Abs(y)))
 }
@@ -108,7 +108,7 @@ func element(l []any, i int) any {
 
 var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// step returns a key of an object as a part of a path.
+// step returns an object key as part of a path.
 func step(key string) string {
 	if plainKey.MatchString(key) {
 		return "." + key

@@ -14,10 +14,10 @@ import (
 	"unicode/utf8"
 )
 
-// schema has the keywords of JSON Schema (2020-12) that the schemas of docs use. Decoding fails for
+// schema has the keywords of JSON Schema (2020-12) used by the schemas in docs. Decoding fails for
 // any other.
 type schema struct {
-	// Without a meaning here.
+	// Ignored.
 	Version     string `json:"$schema"`
 	ID          string `json:"$id"`
 	Title       string `json:"title"`
@@ -82,7 +82,7 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// oneOrMore is a list that may be written as its only element.
+// oneOrMore is a list that may also be written as a single element.
 type oneOrMore []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -94,8 +94,8 @@ func (l *oneOrMore) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &(*l)[0])
 }
 
-// link finds the schemas that s refers to, and compiles its patterns. base is the document of s;
-// documents has all by their $id.
+// link resolves references in s and compiles its patterns. base is the document of s; documents has
+// all documents by $id.
 func (s *schema) link(base *schema, documents map[string]*schema) (err error) {
 	if s.Ref != "" {
 		id, pointer, _ := strings.Cut(s.Ref, "#")
@@ -123,7 +123,7 @@ func (s *schema) link(base *schema, documents map[string]*schema) (err error) {
 	return err
 }
 
-// find returns the schema at a pointer such as /$defs/run/properties/stopped, nil if there is none.
+// find returns the schema at a pointer such as /$defs/run/properties/stopped, or nil.
 func (s *schema) find(pointer string) *schema {
 	for pointer != "" && s != nil {
 		keyword, rest, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
@@ -137,7 +137,7 @@ func (s *schema) find(pointer string) *schema {
 	return s
 }
 
-// check calls add with the path and a description of each violation by a value from decode.
+// check calls add with the path and a description of each violation. v is from decode.
 func (s *schema) check(path string, v any, add func(path, problem string)) {
 	if s.never {
 		add(path, "unknown key")
@@ -163,14 +163,14 @@ func (s *schema) check(path string, v any, add func(path, problem string)) {
 	s.checkCombined(path, v, add)
 }
 
-// accepts reports whether a value violates nothing.
+// accepts reports whether a value is valid.
 func (s *schema) accepts(v any) bool {
 	ok := true
 	s.check("", v, func(string, string) { ok = false })
 	return ok
 }
 
-// mismatch says what is wrong with the type of a value, or with the value as a whole.
+// mismatch describes a wrong type or value, or "".
 func (s *schema) mismatch(v any) string {
 	kind := kindOf(v)
 	if len(s.Type) > 0 && !slices.Contains(s.Type, kind) && (!slices.Contains(s.Type, "integer") || !whole(v)) {
@@ -240,8 +240,8 @@ func (s *schema) checkObject(path string, object map[string]any, add func(path, 
 	}
 }
 
-// defines reports whether s or the schema it refers to has a property. Next to
-// unevaluatedProperties, docs use no other keyword that has properties.
+// defines reports whether s or the schema it refers to has a property. Beside
+// unevaluatedProperties, the schemas in docs define properties in no other way.
 func (s *schema) defines(key string) bool {
 	return s != nil && (s.Properties[key] != nil || s.ref.defines(key))
 }
@@ -297,7 +297,7 @@ func (s *schema) checkNumber(path string, number json.Number, add func(path, pro
 	}
 }
 
-// checkCombined checks a value against the schemas that are combined in s.
+// checkCombined checks a value against the subschemas of s.
 func (s *schema) checkCombined(path string, v any, add func(path, problem string)) {
 	for _, part := range s.AllOf {
 		part.check(path, v, add)
@@ -343,7 +343,7 @@ func (s *schema) checkOneOf(path string, v any, add func(path, problem string)) 
 	}
 }
 
-// kindOf returns the name of the type of a value.
+// kindOf returns the type name of a value.
 func kindOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -369,7 +369,7 @@ func whole(v any) bool {
 // composite is the text of a list or object.
 type composite string
 
-// identity returns what two values have in common if and only if they are equal.
+// identity returns a comparable value that is equal for equal values.
 func identity(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -382,8 +382,8 @@ func identity(v any) any {
 	return v
 }
 
-// equal reports whether two values are the same. Numbers are compared by value, if they are not in
-// an object or list.
+// equal reports whether two values are equal. Outside objects and lists, numbers are compared by
+// value.
 func equal(a, b any) bool {
 	x, ok := a.(json.Number)
 	y, both := b.(json.Number)
@@ -395,7 +395,7 @@ func equal(a, b any) bool {
 	return f == g
 }
 
-// display returns a value as in a message.
+// display formats a value for messages.
 func display(v any) string {
 	if text, ok := v.(string); ok {
 		return "'" + text + "'"

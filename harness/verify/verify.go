@@ -1,6 +1,6 @@
-// Package verify recomputes result files: every figure that follows from the questions, by the code
-// that computed it in the run, and the parts of each question that follow from others. It also
-// checks files against their JSON Schemas.
+// Package verify checks result files. It recomputes every figure that follows from the questions,
+// with the code that computed it in the run, and the parts of each question that follow from
+// others. It also checks files against their JSON Schemas.
 package verify
 
 import (
@@ -14,39 +14,38 @@ import (
 	"evalctl/harness/result"
 )
 
-// MaxDifferences is how many differences a Report lists.
+// MaxDifferences limits the differences listed in a Report.
 const MaxDifferences = 1000
 
-// Report is what was found about one file.
+// Report is the outcome of verifying one file.
 type Report struct {
 	Path string `json:"path"`
 	// Kind is run, replay, sweep or bench.
 	Kind string `json:"kind"`
 	// OK is set if there are no differences.
 	OK bool `json:"ok"`
-	// Figures is the number of values besides those of questions that were compared with what the
-	// questions say. Questions is the number of questions, in a sweep of those of all cells.
+	// Figures is the number of values, outside questions, that were compared with the questions.
+	// Questions is the number of questions, in a sweep over all cells.
 	Figures   int `json:"figures"`
 	Questions int `json:"questions"`
 	Cells     int `json:"cells,omitempty"`
 	Blocks    int `json:"blocks,omitempty"` // of a bench
-	// Differences are those found, the ones of the file's head first, then by question; in a sweep so
-	// for each cell. At most MaxDifferences of Found are listed.
+	// Differences has the differences in the file's head, then those by question; in a sweep, for
+	// each cell. At most MaxDifferences of Found are listed.
 	Found       int          `json:"found"`
 	Differences []Difference `json:"differences"`
-	// NotChecked says what does not follow from the questions.
+	// NotChecked lists the values that do not follow from the questions.
 	NotChecked []string `json:"not_checked"`
 }
 
-// Difference is a value that is not what it should be. Content of the file is quoted as JSON.
+// Difference is a wrong value. Content of the file is quoted as JSON.
 type Difference struct {
-	// Path is the place in the file, in the notation of jq.
+	// Path is the place in the file in jq notation.
 	Path string `json:"path"`
-	// Question is the id of the question, empty for a value of the head.
+	// Question is the question's id, empty for a value in the head.
 	Question string `json:"question,omitempty"`
-	// InFile is the value in the file, Recomputed the one that follows from the questions: both JSON,
-	// empty for a value that is missing. Problem says what is wrong where there is no value to
-	// compare with.
+	// InFile is the value in the file and Recomputed the correct one, both JSON, empty if missing.
+	// Problem describes an error without a correct value.
 	InFile     string `json:"in_file,omitempty"`
 	Recomputed string `json:"recomputed,omitempty"`
 	Problem    string `json:"problem,omitempty"`
@@ -54,16 +53,15 @@ type Difference struct {
 	number int // of the question, from 1
 }
 
-// reporter is called with what differs.
+// reporter is called for each difference.
 type reporter func(Difference)
 
-// differ adds two values that are not the same.
+// differ reports two different values.
 func (add reporter) differ(path string, file, want any) {
 	add(Difference{Path: path, InFile: text(file), Recomputed: text(want)})
 }
 
-// must adds a value that breaks a rule, unless the rule holds. args that are no strings are written
-// as JSON.
+// must reports a value unless the rule holds. args that are not strings are formatted as JSON.
 func (add reporter) must(holds bool, path string, file any, rule string, args ...any) {
 	if holds {
 		return
@@ -76,10 +74,9 @@ func (add reporter) must(holds bool, path string, file any, rule string, args ..
 	add(Difference{Path: path, InFile: text(file), Problem: fmt.Sprintf(rule, args...)})
 }
 
-// File verifies a result file of a run or a replay, whole or partial, a sweep file, or the file of a
-// bench. The error
-// says why the file cannot be read: it is none of these, has been cut off, or has a schema version
-// that this program does not know.
+// File verifies a result file of a run or a replay, whole or partial, a sweep file, or a bench
+// file. It returns an error if the file is none of these, is cut off, or has an unknown schema
+// version.
 func File(path string) (*Report, error) {
 	if result.KindOfFile(path) == result.BenchFile {
 		return benchFile(path)
@@ -125,7 +122,7 @@ func resultFile(path string, r *result.Reader) (*Report, error) {
 	return rep.finish(), nil
 }
 
-// newFigures returns the figures of no question, for a result with this identity.
+// newFigures returns empty figures for a result with this identity.
 func newFigures(res *result.Result) *figures {
 	return &figures{
 		sum: aggregate.New(max(1, res.Identity.TopK)), replay: aggregate.NewReplay(),
@@ -141,7 +138,7 @@ func (r *Report) add(d Difference) {
 	}
 }
 
-// order orders the differences by question and place.
+// order sorts the differences by question and path.
 func (r *Report) order() {
 	slices.SortStableFunc(r.Differences, func(a, b Difference) int {
 		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.Path, b.Path))

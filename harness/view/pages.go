@@ -19,7 +19,7 @@ import (
 	"evalctl/internal/svg"
 )
 
-// maxCompared is the largest number of results of a comparison.
+// maxCompared limits the number of results in a comparison.
 const maxCompared = 8
 
 // links lead from the page of a result or a comparison back to the list.
@@ -67,7 +67,7 @@ func turned(l *history.Line, n history.Night) bool {
 	return slices.ContainsFunc(l.Changes, func(c history.Change) bool { return c.Date == n.Date })
 }
 
-// chartOf draws the rates of a line with their intervals. It is empty without any.
+// chartOf draws the rates of a line with their intervals. It returns "" if there are none.
 func chartOf(l *history.Line) template.HTML {
 	var points []svg.Point
 	for _, p := range trendPoints(l) {
@@ -80,7 +80,7 @@ func chartOf(l *history.Line) template.HTML {
 	return svg.Trend("Pass rates by night; the table has the values", points, math.NaN())
 }
 
-// compare writes the comparison of the results that the query names.
+// compare writes the comparison of the results in the query.
 func (s *server) compare(r *http.Request, f *history.Folder, rep *reply) error {
 	query := r.URL.Query()
 	var paths []string
@@ -108,7 +108,7 @@ func (s *server) compare(r *http.Request, f *history.Folder, rep *reply) error {
 	return report.HTML(&rep.page, report.Page{Document: report.Comparison{Comparison: c}, Links: links})
 }
 
-// incomparable returns the failure of a comparison, with a link that accepts what differs.
+// incomparable returns the failure of a comparison, with a link that accepts the differences.
 func incomparable(query url.Values, err error) error {
 	if !errors.Is(err, key.ErrIncomparable) {
 		return &failure{status: http.StatusBadRequest, title: "The comparison is not possible", text: err.Error()}
@@ -121,7 +121,7 @@ func incomparable(query url.Values, err error) error {
 	return f
 }
 
-// list writes the list of the results.
+// list writes the list of results.
 func (s *server) list(_ *http.Request, f *history.Folder, rep *reply) error {
 	p := listPage{frame: frame{Title: "Results"}, Folder: f, Lines: history.Lines(f.Entries, maxNights)}
 	for _, path := range f.Journals {
@@ -148,10 +148,10 @@ func (s *server) trend(r *http.Request, f *history.Folder, rep *reply) error {
 	return notFound("trend")
 }
 
-// refreshSeconds is how often the page of a run in progress is loaded again.
+// refreshSeconds is the refresh interval of the page of a run in progress.
 const refreshSeconds = 2
 
-// progress writes how far a run is. Once it has finished, the page leads to its result.
+// progress writes the progress of a run. Once it has finished, the page leads to its result.
 func (s *server) progress(r *http.Request, f *history.Folder, rep *reply) error {
 	path, ok := s.journalOf(f, r.PathValue("id"))
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// timeout is how long a page may take, and how long open pages are waited for at the end.
+// timeout limits the time for a page, and the wait for open pages at the end.
 const timeout = 30 * time.Second
 
 // Serve serves the results in a folder on l until ctx is canceled. It closes l.

@@ -42,8 +42,8 @@ var shared = sync.OnceValue(func() (s struct {
 	return s
 })
 
-// part returns an embedded file with more behind it, and the source by which a content security
-// policy allows both.
+// part returns an embedded file with more appended, and its source expression for a content
+// security policy.
 func part(name, more string) (text, source string) {
 	data, err := files.ReadFile(name)
 	if err != nil {
@@ -54,24 +54,23 @@ func part(name, more string) (text, source string) {
 	return string(data), "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// write writes the page of a template.
+// write executes a template.
 func (rep *reply) write(name string, data any) error {
 	rep.policy = shared().policy
 	return shared().templates.ExecuteTemplate(&rep.page, name, data)
 }
 
-// frame is what all pages share.
+// frame has the fields common to all pages.
 type frame struct {
 	Title string
-	// Refresh is after how many seconds the page shows the state again, 0 for never.
+	// Refresh is the refresh interval in seconds, 0 for never.
 	Refresh int
 }
 
 // Style returns the style sheet, which the content security policy allows by its hash.
 func (frame) Style() template.CSS { return shared().style }
 
-// Script returns the script of the page of a run in progress, which the policy allows like the
-// style.
+// Script returns the script for the page of a run in progress, which the policy allows by its hash.
 func (progressPage) Script() template.JS { return shared().script }
 
 type link struct{ Text, URL string }
@@ -89,7 +88,7 @@ type listPage struct {
 	Runs  []runRow
 }
 
-// runRow is a run that is in progress or not finished.
+// runRow is an unfinished run.
 type runRow struct {
 	Path string
 	journal.Progress
@@ -124,11 +123,11 @@ func interval(i *result.Interval) string {
 	return i.Ends() + " " + name
 }
 
-// maxText is the number of characters of a text that are shown.
+// maxText limits shown texts, in characters.
 const maxText = 400
 
-// clean returns text on one line, cut if it is long, with the numbers of characters that cannot be
-// seen or that change the order of others.
+// clean puts text on one line, shortens it, and replaces invisible characters and characters that
+// change the text direction by their numbers.
 func clean(text string) string {
 	var b strings.Builder
 	n := 0

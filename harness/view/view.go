@@ -1,8 +1,8 @@
-// Package view serves the results in a folder as web pages, to the user of this machine: a list, a
-// page for each result, comparisons, trends, and the progress of runs.
+// Package view serves the results in a folder as web pages to the local user: a list, a page for
+// each result, comparisons, trends, and the progress of runs.
 //
-// The pages are for reading only. They need no script and no network, and all text of datasets,
-// daemons and models in them is escaped. A request cannot name a file: it names an id of the list.
+// The pages are read-only. They work without scripts and without network, and escape all text of
+// datasets, daemons and models. Requests name ids of the list, never files.
 package view
 
 import (
@@ -24,7 +24,7 @@ import (
 	"evalctl/harness/journal"
 )
 
-// maxNights is the number of nights of a trend.
+// maxNights limits a trend.
 const maxNights = 60
 
 // server serves one folder.
@@ -37,9 +37,9 @@ type server struct {
 	runs map[string]*journal.Follower // of the journals that were seen, by path
 }
 
-// New returns the handler for the folder root. It accepts requests only to names of this machine,
-// such as localhost, so that no web page can reach it under a name of its own; the caller must
-// listen on a loopback address.
+// New returns the handler for the folder root. It accepts only requests to names of this machine,
+// such as localhost, as a protection against DNS rebinding; the caller must listen on a loopback
+// address.
 func New(root string) http.Handler {
 	s := &server{root: root, results: history.NewReader(root), now: time.Now, runs: map[string]*journal.Follower{}}
 	mux := http.NewServeMux()
@@ -81,7 +81,8 @@ func local(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// reply is a page with its status, 0 for 200. location is where it leads, empty for a page.
+// reply is a page with its status, 0 for 200. location is the target of a redirect, empty for a
+// page.
 type reply struct {
 	status   int
 	policy   string // its content security policy, empty if the page has its own
@@ -100,12 +101,12 @@ type failure struct {
 
 func (f *failure) Error() string { return f.text }
 
-// notFound is the failure of an id that the folder does not have, or not any more.
+// notFound is the failure for an id that is not or no longer in the folder.
 func notFound(what string) error {
 	return &failure{status: http.StatusNotFound, title: "Not found", text: "There is no such " + what + " in the folder, or not any more."}
 }
 
-// serve returns the handler of a page. The page is sent once it is complete.
+// serve returns the handler of a page. It sends the page once it is complete.
 func (s *server) serve(page func(*http.Request, *history.Folder, *reply) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var rep reply
@@ -129,7 +130,7 @@ func (s *server) serve(page func(*http.Request, *history.Folder, *reply) error) 
 	}
 }
 
-// send sends the page, or says that the client has it already.
+// send sends the page, or 304 if the client has it already.
 func (rep *reply) send(w http.ResponseWriter, r *http.Request) {
 	if rep.location != "" {
 		http.Redirect(w, r, rep.location, http.StatusSeeOther)
@@ -156,7 +157,7 @@ func (rep *reply) send(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// idOf returns the id of something in URLs. It does not reveal what it is.
+// idOf returns an id for use in URLs. It does not reveal the key.
 func idOf(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:8])
@@ -180,7 +181,7 @@ func lineID(l *history.Line) string {
 	return idOf(string(key))
 }
 
-// follow returns the progress of the run of a journal.
+// follow returns the progress of a journal's run.
 func (s *server) follow(path string) (journal.Progress, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +193,7 @@ func (s *server) follow(path string) (journal.Progress, error) {
 	return f.Read()
 }
 
-// journalOf returns the path of a journal with an id that is or was there.
+// journalOf returns the path of a present or former journal with an id.
 func (s *server) journalOf(f *history.Folder, id string) (path string, ok bool) {
 	for _, path := range f.Journals {
 		if idOf(path) == id {

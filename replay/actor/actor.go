@@ -1,15 +1,15 @@
-// Package actor answers the questions of a replay: with a daemon's search and a reader that all
-// daemons share, with a daemon's own reader, or, as a baseline, without a daemon.
+// Package actor answers the questions of a replay: with a daemon's search and a reader shared by
+// all daemons, with a daemon's own reader, or without a daemon as a baseline.
 //
-// An Actor is what a run asks. Its styles differ in what the reader is given:
+// An Actor is the target of a run. The styles differ in the notes that the reader gets:
 //
-//   - retrieve.go: the chunks that a daemon's search finds, or nothing, because the daemon reads
-//   - baseline.go: the whole haystack, its gold sessions, as many drawn at random, or nothing
+//   - retrieve.go: the chunks that a daemon's search finds, or none, because the daemon reads
+//   - baseline.go: the whole haystack, its gold sessions, as many random sessions, or none
 //   - prompt.go, notes.go: the reader's prompt, and the notes in it
 //   - read.go: the request to the model, and its failures
 //   - fake.go, fakedate.go: the answers of the offline reader
-//   - deep.go: where gold is that was not retrieved
-//   - estimate.go: what a question may cost
+//   - deep.go: the ranks of gold that was not retrieved
+//   - estimate.go: the cost forecast of a question
 package actor
 
 import (
@@ -27,10 +27,10 @@ import (
 	"evalctl/scorer"
 )
 
-// Style is how questions are answered.
+// Style selects how questions are answered.
 type Style string
 
-// The styles. The last four are baselines, which ask no daemon.
+// The styles. The last four are baselines, which use no daemon.
 const (
 	RetrieveOnly  Style = "retrieve-only"  // the daemon searches, the reader answers
 	Full          Style = "full"           // the daemon answers
@@ -40,42 +40,43 @@ const (
 	Oracle        Style = "oracle"         // the reader answers from the gold sessions
 )
 
-// Baselines are the styles that ask no daemon.
+// Baselines are the styles that use no daemon.
 var Baselines = []Style{NoMemory, RandomSession, FullContext, Oracle}
 
-// Baseline reports whether the style asks no daemon. A baseline retrieves nothing: unless its
+// Baseline reports whether the style uses no daemon. A baseline retrieves nothing: unless its
 // questions are asked without expected paths, a run counts all gold as not retrieved.
 func (s Style) Baseline() bool { return slices.Contains(Baselines, s) }
 
-// DefaultMaxTokens limits an answer, which includes the hidden reasoning of some models.
+// DefaultMaxTokens limits an answer, including the hidden reasoning of some models.
 const DefaultMaxTokens = 2048
 
-// Config says how questions are answered.
+// Config configures an Actor.
 type Config struct {
 	Style Style
 	// Target is the daemon, nil for a baseline. New sets its Scenario and its TopK.
 	Target *target.Target
-	// Reader is the model that answers: one that keeps to a spend cap, and that may be cached. It is
-	// nil for Full. For RetrieveOnly, nil means that nothing is answered and retrieval is measured.
+	// Reader is the model that answers. It enforces the spend cap, and may be cached. It is nil for
+	// Full. With RetrieveOnly, nil means that retrieval is measured without answers.
 	Reader llm.Provider
 	// BaseURL is the reader's URL, which is recorded in results. It must not contain credentials.
 	BaseURL string
 	Model   string
-	// Prices are those of Estimate.
+	// Prices are used by Estimate.
 	Prices llm.Prices
-	// TopK is how many chunks are retrieved. A baseline ignores it.
+	// TopK is the number of chunks to retrieve. Baselines ignore it.
 	TopK int
-	// MaxTokens limits an answer, 0 means DefaultMaxTokens.
+	// MaxTokens limits an answer, 0 for DefaultMaxTokens.
 	MaxTokens int
-	// ContextTokens limits what a baseline gives to the reader, 0 means DefaultContextTokens.
+	// ContextTokens limits the notes of a baseline, 0 for DefaultContextTokens.
 	ContextTokens int
-	// QuestionDate is set if the daemon and the reader get the date of the question.
+	// QuestionDate is set if the daemon and the reader get the question's date.
 	QuestionDate bool
-	// Benchmark is required for all baselines but NoMemory. If it is set otherwise, a chunk without a
-	// date has that of its session.
+	// Benchmark is required for all baselines but NoMemory. With other styles, it supplies the date
+	// of the session for a chunk without a date.
 	Benchmark *source.Benchmark
-	// Documents returns the documents to which a chunk belongs, as harness.Documents does. If
-	// it is nil, no missing gold is looked for, and chunks have no session. It is called concurrently.
+	// Documents returns the documents to which a chunk belongs, like harness.Documents. If it is
+	// nil, missing gold is not searched for, and chunks have no session. It must be safe for
+	// concurrent use.
 	Documents func(q dataset.Question, c result.Chunk, gold scorer.Ranking) []string
 }
 
@@ -89,7 +90,7 @@ type Actor struct {
 	sessions  sessions
 }
 
-// New returns an actor. It returns an error for a configuration that cannot answer.
+// New returns an actor, or an error for an unusable configuration.
 func New(c Config) (*Actor, error) {
 	a := &Actor{cfg: c, questions: map[string]source.Question{}}
 	if a.cfg.MaxTokens == 0 {
@@ -114,7 +115,7 @@ func New(c Config) (*Actor, error) {
 	return a, nil
 }
 
-// setTarget makes the targets that are asked and probed.
+// setTarget creates the targets for questions and probes.
 func (a *Actor) setTarget() error {
 	scenarios := map[Style]result.Scenario{RetrieveOnly: result.SearchOnly, Full: result.AskBasic}
 	name, asks := scenarios[a.cfg.Style]
@@ -140,7 +141,7 @@ func (a *Actor) setTarget() error {
 	return nil
 }
 
-// checkHaystacks returns an error if a baseline needs haystacks and does not have them.
+// checkHaystacks returns an error if a baseline needs haystacks that are missing.
 func (a *Actor) checkHaystacks() error {
 	if a.cfg.Style == NoMemory {
 		return nil
@@ -162,7 +163,7 @@ func (a *Actor) checkHaystacks() error {
 	return nil
 }
 
-// setReader makes the meter, and rejects a reader that would not be used.
+// setReader creates the meter, and rejects a reader that would not be used.
 func (a *Actor) setReader() error {
 	switch c := a.cfg; {
 	case c.Reader == nil && c.Style.Baseline():
@@ -181,12 +182,12 @@ func (a *Actor) setReader() error {
 	return err
 }
 
-// Ask answers one question within timeout, as harness.Answerer requires. The time that looking for
-// missing gold takes does not count.
+// Ask answers one question within timeout, as harness.Answerer requires. The timeout does not
+// include the search for missing gold.
 //
-// A failure of the model that answers has the kind result.KindReader. These errors stop a run: no
-// money is left, a reply that must be cached is not, and the statuses 401, 402, 403 and 404. An
-// answer that is returned with an error still says what the model was charged.
+// A failure of the model has the kind result.KindReader. These errors stop a run: an exhausted
+// budget, a missing reply when only cached ones are allowed, and the statuses 401, 402, 403 and
+// 404. An answer returned with an error still has the model's charges.
 func (a *Actor) Ask(
 	ctx context.Context, q dataset.Question, timeout time.Duration,
 ) (target.Answer, error) {
@@ -202,7 +203,7 @@ func (a *Actor) Ask(
 	return a.baseline(ctx, q, timeout)
 }
 
-// Health returns an error unless the daemon is healthy. A baseline always is.
+// Health returns an error unless the daemon is healthy. It returns nil for a baseline.
 func (a *Actor) Health(ctx context.Context) error {
 	if a.asks == nil {
 		return nil
@@ -210,7 +211,7 @@ func (a *Actor) Health(ctx context.Context) error {
 	return a.asks.Health(ctx)
 }
 
-// Identity describes what writes the answers. A daemon's own reader is not known.
+// Identity describes the reader. A daemon's own reader is unknown.
 func (a *Actor) Identity() result.Actor {
 	id := result.Actor{Style: string(a.cfg.Style), QuestionDate: a.cfg.QuestionDate}
 	if a.cfg.Style == FullContext {

@@ -35,7 +35,7 @@ func (a *Actor) baseline(
 	return ans, err
 }
 
-// sessionNotes returns the sessions that the style shows the reader, in order of their date.
+// sessionNotes returns the sessions that the style shows the reader, ordered by date.
 func (a *Actor) sessionNotes(q dataset.Question) ([]note, error) {
 	if a.cfg.Style == NoMemory {
 		return nil, nil
@@ -63,8 +63,8 @@ func (a *Actor) sessionNotes(q dataset.Question) ([]note, error) {
 	return slices.DeleteFunc(notes, func(n note) bool { return strings.TrimSpace(n.Text) == "" }), nil // which says nothing
 }
 
-// Context forecasts how much of the haystacks of questions full-context gives to the model, nil for
-// another style.
+// Context forecasts how much of the questions' haystacks full-context gives to the model. It
+// returns nil for other styles.
 func (a *Actor) Context(questions []source.Question, infos map[string]source.HaystackInfo) (*result.ContextUse, error) {
 	if a.cfg.Style != FullContext {
 		return nil, nil
@@ -93,7 +93,8 @@ func (a *Actor) Context(questions []source.Question, infos map[string]source.Hay
 	return use, nil
 }
 
-// shown returns which sessions or documents of its haystack the reader of a question is given.
+// shown returns a function that reports whether the reader of a question gets a session or document
+// of its haystack.
 func (a *Actor) shown(q source.Question, h source.Haystack) func(path string) bool {
 	gold := goldPaths(q, h)
 	switch a.cfg.Style {
@@ -105,9 +106,8 @@ func (a *Actor) shown(q source.Question, h source.Haystack) func(path string) bo
 	return func(path string) bool { return gold[path] }
 }
 
-// drawn returns as many paths of a haystack as a question has gold documents, at least one. The hash
-// of the question and of the path decides, so that a question has the same ones in every sample, and
-// in every process.
+// drawn draws as many paths of a haystack as a question has gold documents, at least one. A hash of
+// the question and the path decides, so that every sample and every process draws the same paths.
 func drawn(q source.Question, h source.Haystack) map[string]bool {
 	var paths []string
 	for _, s := range h.Sessions {
@@ -128,10 +128,10 @@ func drawn(q source.Question, h source.Haystack) map[string]bool {
 	return out
 }
 
-// drawnFor returns how many sessions are drawn for a question.
+// drawnFor returns the number of sessions to draw for a question.
 func drawnFor(q source.Question) int { return max(1, len(q.Gold)) }
 
-// goldPaths returns the gold documents of a question by the paths that the haystack has.
+// goldPaths returns the gold documents of a question, by the paths of the haystack.
 func goldPaths(q source.Question, h source.Haystack) map[string]bool {
 	paths := dataset.PathsOf(h.Docs) // of a haystack with sessions nil, which changes nothing
 	gold := map[string]bool{}

@@ -9,11 +9,11 @@ import (
 	"evalctl/harness/target"
 )
 
-// deepTopK is how many chunks are searched for gold that is not in the top-k.
+// deepTopK is the number of chunks searched for gold outside the top-k.
 const deepTopK = protocol.MaxSearchTopK
 
-// probe sets the DeepRank of an answer that lacks gold. A probe that fails leaves it unset; an
-// error means that ctx has ended.
+// probe sets the DeepRank of an answer that lacks gold. A failed probe leaves it unset. An error
+// means that ctx has ended.
 func (a *Actor) probe(ctx context.Context, q dataset.Question, ans *target.Answer) error {
 	gold := q.Item().Gold
 	if len(gold) == 0 || a.cfg.Documents == nil {

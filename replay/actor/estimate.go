@@ -7,23 +7,23 @@ import (
 	"evalctl/replay/source"
 )
 
-// Sizes of an ordinary haystack, in bytes.
+// Sizes in an ordinary haystack, in bytes.
 const (
 	ordinaryPassage = 1_200 // of JSON
 	aroundNote      = 200   // what JSON, dates and titles add to a text
 )
 
-// Forecast is what the reader is expected to use for one question.
+// Forecast is the expected use of the reader for one question.
 type Forecast struct {
-	// Likely is an estimate. Worst is the most that all attempts together can cost, and Call the most
-	// that one of them can.
+	// Likely is an estimate. Worst is the maximum cost of all attempts together, and Call the
+	// maximum cost of one attempt.
 	Likely, Worst, Call llm.USD
-	// Tokens are those of the likely case.
+	// Tokens are the tokens of the likely case.
 	Tokens llm.Usage
 }
 
-// Estimate forecasts what answering a question about a haystack uses. It is 0 without a reader,
-// such as for Full, and dollars are 0 for a model without a known price.
+// Estimate forecasts the use of the reader for a question about a haystack. It is zero without a
+// reader, such as for Full. Costs are 0 for a model without a known price.
 func (a *Actor) Estimate(q source.Question, info source.HaystackInfo) Forecast {
 	if a.meter == nil {
 		return Forecast{}
@@ -38,7 +38,7 @@ func (a *Actor) Estimate(q source.Question, info source.HaystackInfo) Forecast {
 	return Forecast{
 		Likely: a.meter.Likely(usual), Call: call,
 		Worst: maxReadings * llm.DefaultMaxAttempts * call,
-		// As Meter.Likely counts.
+		// Meter.Likely counts in the same way.
 		Tokens: llm.Usage{
 			InputTokens:  (len(systemPrompt) + asked + likely) / bytesPerToken,
 			OutputTokens: a.cfg.MaxTokens / 4,
@@ -46,13 +46,13 @@ func (a *Actor) Estimate(q source.Question, info source.HaystackInfo) Forecast {
 	}
 }
 
-// escaped is how many bytes JSON has for one byte of text at most.
+// escaped is the maximum number of bytes of JSON for one byte of text.
 const escaped = 6
 
-// bytesPerToken is that of English.
+// bytesPerToken is typical of English.
 const bytesPerToken = 4
 
-// noteBytes returns the likely and the largest size of the notes for a question.
+// noteBytes returns the likely and the maximum size of the notes for a question.
 func (a *Actor) noteBytes(q source.Question, info source.HaystackInfo) (likely, most int) {
 	whole := int(info.TextBytes) + aroundNote*info.Sessions
 	switch a.cfg.Style {
@@ -70,5 +70,6 @@ func (a *Actor) noteBytes(q source.Question, info source.HaystackInfo) (likely, 
 	return min(a.cfg.TopK*ordinaryPassage, whole, maxPassages), maxPassages
 }
 
-// pricedProvider is a provider as a meter takes it: one that may be metered already. It is not called.
+// pricedProvider wraps a provider that may be metered already, so that a meter accepts it. It is
+// not called.
 type pricedProvider struct{ llm.Provider }

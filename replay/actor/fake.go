@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// maxQuotes is the largest number of sentences in an offline answer.
+	// maxQuotes limits the number of sentences in an offline answer.
 	maxQuotes = 3
-	// minShare is the share of the question's weight that the best sentence must have.
+	// minShare is the share of the question's weight that the best sentence must reach.
 	minShare = 0.45
-	// ofBest is the share of the best sentence's score that further ones must have.
+	// ofBest is the share of the best sentence's score that further sentences must reach.
 	ofBest = 0.7
-	// nearby is the weight of a term that only the turn or the one before it has.
+	// nearby is the weight of a term that only the same turn or the one before it has.
 	nearby = 0.6
-	// otherSpeaker is the share that remains of the score if somebody says it whom the question does
-	// not name, although it names another speaker.
+	// otherSpeaker is the factor for a sentence of a speaker whom the question does not name, if it
+	// names another one.
 	otherSpeaker = 0.6
-	// asking is the share that remains of the score of a question.
+	// asking is the factor for a sentence that is a question.
 	asking = 0.4
-	// newest is the advantage of the newest note over the oldest.
+	// newest is the bonus of the newest note over the oldest.
 	newest = 0.05
 )
 
-// sentence is a part of a note, and what is known of where it is from.
+// sentence is a part of a note with its context.
 type sentence struct {
 	text    string
 	terms   map[string]bool
@@ -44,8 +44,8 @@ type sentence struct {
 	score   float64
 }
 
-// fakeAnswer is the offline reader's answer: the sentences that have most of what the question
-// mentions, or Abstention. A question for a time begins with the date that the best of them gives.
+// fakeAnswer returns the offline reader's answer: the sentences that best match the question, or
+// Abstention. The answer to a question for a time begins with the date given by the best sentence.
 func fakeAnswer(m message) string {
 	all := sentencesOf(known(m))
 	rank(m.Question, all)
@@ -67,7 +67,7 @@ func fakeAnswer(m message) string {
 	return strings.Join(slices.DeleteFunc(quotes, func(q string) bool { return q == "" }), " ")
 }
 
-// known returns the notes that were there on the day of asking.
+// known returns the notes that existed on the day of asking.
 func known(m message) []note {
 	asked, dated := day(m.AskedOn)
 	return slices.DeleteFunc(slices.Clone(m.Notes), func(n note) bool {
@@ -106,8 +106,8 @@ func rank(question string, all []sentence) {
 	slices.SortStableFunc(all, func(a, b sentence) int { return cmp.Compare(b.score, a.score) })
 }
 
-// weigh weighs the terms of a question by their rarity. One that no sentence has weighs most: what
-// was asked is then missing.
+// weigh weighs the terms of a question by rarity. A term that no sentence has gets the greatest
+// weight, because the subject of the question is then missing.
 func weigh(question map[string]bool, all []sentence) map[string]float64 {
 	weights := map[string]float64{}
 	for t := range question {
@@ -122,7 +122,7 @@ func weigh(question map[string]bool, all []sentence) map[string]float64 {
 	return weights
 }
 
-// namedSpeakers returns the speakers that a question names.
+// namedSpeakers returns the speakers named in a question.
 func namedSpeakers(question string, all []sentence) map[string]bool {
 	named, asked := map[string]bool{}, strings.ToLower(question)
 	for _, s := range all {
@@ -133,12 +133,12 @@ func namedSpeakers(question string, all []sentence) map[string]bool {
 	return named
 }
 
-// turnStart matches who speaks at the beginning of a line.
+// turnStart matches the speaker at the beginning of a line.
 var turnStart = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(\p{L}[\p{L}\d .'_-]{0,40}): `)
 })
 
-// sentencesOf cuts notes into sentences. Those of one line belong to one turn.
+// sentencesOf splits notes into sentences. A line is a turn.
 func sentencesOf(notes []note) []sentence {
 	ages := agesOf(notes)
 	var all []sentence
@@ -170,7 +170,7 @@ func sentencesOf(notes []note) []sentence {
 	return all
 }
 
-// agesOf returns how new each note is, from 0 to 1, and 0 for a note without a date.
+// agesOf returns how new each note is, from 0 to 1. A note without a date gets 0.
 func agesOf(notes []note) []float64 {
 	var days []time.Time
 	for _, n := range notes {
@@ -189,7 +189,7 @@ func agesOf(notes []note) []float64 {
 	return ages
 }
 
-// cut cuts a line after the marks that end a sentence, where a space and no small letter follows.
+// cut splits a line after marks that end a sentence, if a space and no small letter follows.
 func cut(line string) []string {
 	var out []string
 	start := 0

@@ -18,7 +18,7 @@ const (
 	smallNumbers = `a|an|one|two|three|four|five|six|seven|eight|nine|ten`
 )
 
-// relative matches the phrases that count from the date of a note.
+// relative matches phrases that count from the date of a note.
 var relative = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:(yesterday|last night|today|tonight|this morning|tomorrow)|` +
 		`(last|this|next) (week|weekend|month|year|` + weekdayNames + `|` + abbreviatedDays + `)|` +
@@ -27,8 +27,8 @@ var relative = sync.OnceValue(func() *regexp.Regexp {
 
 const abbreviatedDays = `sun|mon|tue|tues|wed|thu|thurs|fri|sat`
 
-// dateOf returns the date that a sentence gives: the one that its first relative phrase counts to,
-// or else that of its note. It is empty if the note has no date.
+// dateOf returns the date given by a sentence: the date that its first relative phrase means, or
+// else the date of its note. It is empty if the note has no date.
 func dateOf(s sentence) string {
 	d, ok := day(s.date)
 	if !ok {
@@ -59,7 +59,7 @@ func daysTo(phrase string) int {
 	return 0
 }
 
-// named returns the period which, on day d, is called last, this or next unit.
+// named returns the period called last, this or next unit on day d.
 func named(d time.Time, which, unit string) string {
 	step := map[string]int{"last": -1, "next": 1}[which]
 	relation := map[string]string{"last": "before", "this": "of", "next": "after"}[which]
@@ -88,7 +88,7 @@ func named(d time.Time, which, unit string) string {
 	return fmt.Sprintf("%s (the %s %s %s)", date, d.AddDate(0, 0, ahead).Weekday(), relation, longDate(d))
 }
 
-// ago returns when it was a number of units before day d.
+// ago returns the time a number of units before day d.
 func ago(d time.Time, number, unit string) string {
 	n, err := strconv.Atoi(number)
 	if err != nil {

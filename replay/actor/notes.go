@@ -8,22 +8,24 @@ import (
 	"time"
 )
 
-// What the notes of one question may take, in bytes of JSON. Notes that do not fit are left out
-// whole, and counted.
+// The maximum size of the notes of one question, in bytes of JSON. Notes that do not fit are
+// omitted as a whole, and counted.
 const (
-	// maxPassages holds ten long sessions of a benchmark.
+	// maxPassages has room for ten long sessions of a benchmark.
 	maxPassages = 200_000
 )
 
-// DefaultContextTokens is what a model with a window of 128,000 tokens can read besides the prompt and
-// its answer. It holds a whole haystack of LongMemEval-S.
+// DefaultContextTokens is what a model with a window of 128,000 tokens can read besides the prompt
+// and its answer. A whole haystack of LongMemEval-S fits.
 const DefaultContextTokens = 128_000
 
-// maxContext returns the limit in bytes of notes. A haystack of LongMemEval-S has 500,000 bytes and by
-// its authors 115,000 tokens, 4.3 bytes a token; with 4.2 the notes stay below the limit.
+// maxContext returns the limit in bytes of notes. A haystack of LongMemEval-S has 500,000 bytes
+// and, by its authors' count, 115,000 tokens, 4.3 bytes a token. With 4.2 the notes stay below the
+// limit.
 func (a *Actor) maxContext() int { return 42 * a.cfg.ContextTokens / 10 }
 
-// last returns the last notes that fit into limit, in their order, and the number of those before.
+// last returns the last notes that fit into limit, in order, and the number of omitted notes before
+// them.
 func last(notes []note, limit int) (kept []note, left int) {
 	size, from := 0, len(notes)
 	for from > 0 {
@@ -41,19 +43,19 @@ func last(notes []note, limit int) (kept []note, left int) {
 	return kept, from
 }
 
-// note is something that the reader may answer from.
+// note is a text that the reader may use for its answer.
 type note struct {
 	N       int    `json:"n"` // from 1
 	Date    string `json:"date,omitempty"`
 	Weekday string `json:"weekday,omitempty"`
 	Title   string `json:"title,omitempty"`
 	Text    string `json:"text"`
-	// Path is that of its session, which no model sees.
+	// Path is the session's. Models do not see it.
 	Path string `json:"-"`
 }
 
-// fit returns the notes without those that would exceed limit, taken in their order, and the number
-// of those. Notes without text say nothing and are dropped.
+// fit takes notes in order, omits those that would exceed limit, and returns the number of omitted
+// notes. Notes without text are dropped.
 func fit(notes []note, limit int) (kept []note, left int) {
 	size := 0
 	for i, n := range notes {
@@ -78,7 +80,7 @@ func day(date string) (time.Time, bool) {
 	return t, err == nil
 }
 
-// weekday returns the day of the week of a date, from which a model can count to "last Friday".
+// weekday returns the day of the week of a date, so that a model can resolve "last Friday".
 func weekday(date string) string {
 	if d, ok := day(date); ok {
 		return d.Weekday().String()
@@ -86,7 +88,7 @@ func weekday(date string) string {
 	return ""
 }
 
-// encode returns a value of strings and numbers as JSON in which < and > are not escaped.
+// encode encodes a value of strings and numbers as JSON without escaping < and >.
 func encode(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

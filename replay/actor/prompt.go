@@ -9,11 +9,12 @@ import (
 	"evalctl/internal/llm"
 )
 
-// promptVersion names the prompt and the form of the message. It changes whenever either does.
+// promptVersion identifies the prompt and the format of the message. It changes whenever either
+// does.
 const promptVersion = "reader-1"
 
-// Abstention is the answer that the prompt asks for if the notes do not say what is asked. It has
-// the words of LoCoMo's reference answer, so that the exact scorer knows it.
+// Abstention is the answer that the prompt demands if the notes do not contain the answer. It
+// contains LoCoMo's reference answer, so that the exact scorer recognizes it.
 const Abstention = "I don't know. Not mentioned in the conversations."
 
 const systemPrompt = `You answer questions that people ask about their earlier conversations. All you know about these conversations is in notes.
@@ -35,13 +36,14 @@ Write the answer like this:
 - In the words of the notes for names and values.
 - If the notes do not contain the answer, do not guess. Write only: ` + Abstention
 
-// promptSHA256 identifies the version and the text of the prompt, in lower-case hexadecimal.
+// promptSHA256 returns the SHA-256 of the version and the text of the prompt, in lower-case
+// hexadecimal.
 func promptSHA256() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(promptVersion), promptVersion, systemPrompt))
 	return hex.EncodeToString(sum[:])
 }
 
-// message is the user message. It is one JSON object, so no text in it can end its own string.
+// message is the user message: one JSON object, so that no text can break out of its string.
 type message struct {
 	Question string `json:"question"`
 	AskedOn  string `json:"asked_on,omitempty"`
@@ -49,7 +51,7 @@ type message struct {
 	Notes    []note `json:"notes"`
 }
 
-// request returns the request that answers q from notes, which are numbered here.
+// request returns the request that answers q from notes, and numbers the notes.
 func (a *Actor) request(q dataset.Question, notes []note) llm.Request {
 	m := message{
 		Question: q.Question, AskedOn: q.QuestionDate, Weekday: weekday(q.QuestionDate),

@@ -14,15 +14,15 @@ import (
 	"evalctl/internal/llm"
 )
 
-// maxReadings is how often a request is streamed at most. It is streamed again only if the stream
-// broke off in the middle: other failures are retried by the provider, as far as that helps.
+// maxReadings limits how often a request is streamed. Only a stream that broke off in the middle is
+// repeated: the provider retries other failures.
 const maxReadings = 3
 
-// limit is the time limit of a question and how much of it has passed.
+// limit is the time limit of a question and the time that has passed.
 type limit struct{ timeout, spent time.Duration }
 
-// read asks the reader and returns ans with the answer. left is the number of notes that the
-// request lacks.
+// read asks the reader and returns ans with the answer. left is the number of notes omitted from
+// the request.
 func (a *Actor) read(
 	ctx context.Context, l limit, req llm.Request, left int, ans target.Answer,
 ) (target.Answer, error) {
@@ -69,7 +69,7 @@ func (a *Actor) read(
 	}
 }
 
-// addUse adds what a call used to an answer.
+// addUse adds the use of a call to an answer.
 func addUse(ans *target.Answer, resp llm.Response) {
 	u := ans.Actor
 	u.Attempts += resp.Attempts
@@ -80,8 +80,8 @@ func addUse(ans *target.Answer, resp llm.Response) {
 	u.Cached, u.SavedUSD = resp.Cached, u.SavedUSD.Plus(resp.SavedUSD)
 }
 
-// complete fills an answer from a finished reply. A reply that was withheld or cut before its first
-// word is a failure: it says nothing about the memory.
+// complete fills an answer from a finished reply. A reply that was withheld or cut off before its
+// first word is a failure: it says nothing about the memory.
 func complete(ans *target.Answer, resp llm.Response) error {
 	ans.Answer, ans.Model = resp.Text, resp.Model
 	ans.Usage = &protocol.Usage{
@@ -103,7 +103,8 @@ func complete(ans *target.Answer, resp llm.Response) error {
 	return nil
 }
 
-// readFailure returns the error of a call: a failure of the question, or what stops the run.
+// readFailure converts the error of a call to a failure of the question or an error that stops the
+// run.
 func (a *Actor) readFailure(ctx, rctx context.Context, err error) error {
 	e, failed := errors.AsType[*llm.Error](err)
 	switch {

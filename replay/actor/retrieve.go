@@ -12,7 +12,7 @@ import (
 	"evalctl/replay/source"
 )
 
-// retrieve searches, and answers from the chunks that were found.
+// retrieve searches, and answers from the chunks found.
 func (a *Actor) retrieve(
 	ctx context.Context, q dataset.Question, timeout time.Duration,
 ) (target.Answer, error) {
@@ -23,7 +23,7 @@ func (a *Actor) retrieve(
 	if err != nil {
 		return ans, err
 	}
-	// Before the reader is paid: nothing is lost if the run ends meanwhile.
+	// Before the reader is paid, so that nothing is lost if the run ends here.
 	if err := a.probe(ctx, q, &ans); err != nil {
 		return ans, err
 	}
@@ -39,9 +39,8 @@ func (a *Actor) retrieve(
 	return a.read(ctx, limit{timeout, spent}, a.request(q, notes), left, ans)
 }
 
-// Request makes only the request to the daemon that Ask makes, once: the search of RetrieveOnly or
-// the answer of Full. No reader is asked, and no missing gold is looked for. The actor must have a
-// Target.
+// Request makes only the daemon request of Ask, once: the search of RetrieveOnly or the answer of
+// Full. It calls no reader and does not search for missing gold. The actor must have a Target.
 func (a *Actor) Request(ctx context.Context, q dataset.Question, timeout time.Duration) (target.Answer, error) {
 	if !a.cfg.QuestionDate {
 		q.QuestionDate = ""
@@ -60,8 +59,8 @@ func (a *Actor) full(
 	return ans, a.probe(ctx, q, &ans)
 }
 
-// passages returns the chunks as notes, best first. What a daemon does not say about a chunk is
-// that of its session.
+// passages returns the chunks as notes, best first. The session supplies a date or title that a
+// chunk lacks.
 func (a *Actor) passages(q dataset.Question, chunks []result.Chunk) ([]note, error) {
 	notes := make([]note, len(chunks))
 	for i, c := range chunks {
@@ -82,7 +81,7 @@ func (a *Actor) passages(q dataset.Question, chunks []result.Chunk) ([]note, err
 	return notes, nil
 }
 
-// sessions has the dates and titles of the sessions of haystacks, which are small, by path.
+// sessions caches the dates and titles of the sessions of haystacks, by path.
 type sessions struct {
 	read func(haystack string) (source.Haystack, error)
 
@@ -99,7 +98,7 @@ func (s *sessions) of(haystack string) (map[string]heading, error) {
 	if ok {
 		return known, nil
 	}
-	h, err := s.read(haystack) // perhaps twice at once, which does no harm
+	h, err := s.read(haystack) // perhaps read twice at once, which is harmless
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
-// Package control checks a scorer with answers that are known to be right or wrong. A replay whose
-// scorer misjudges them says nothing about the memory.
+// Package control checks a scorer with answers known to be right or wrong. A replay whose scorer
+// misjudges them says nothing about the memory.
 package control
 
 import (
@@ -13,25 +13,25 @@ import (
 	"evalctl/scorer"
 )
 
-// passes is how often an item is scored until there is a verdict, and pause how long the second
-// pass waits for a provider that does not answer; the third waits twice as long. A provider that
-// fails now and then does not mean that the scorer misjudges.
+// passes is how often an item is scored until it has a verdict. pause is the wait before the second
+// pass if a provider does not answer; the third pass waits twice as long. Occasional failures of a
+// provider do not mean that the scorer misjudges.
 const (
 	passes = 3
 	pause  = time.Second
 )
 
 // maxUnjudged is how many items in a row may get no verdict before the others wait for the next
-// pass, so that no more money is spent on a provider that is down. Of Wanted right and as many
-// wrong items, fewer may stay without a verdict (result.Controls.Enough).
+// pass, so that no money is wasted on a provider that is down. Fewer of Wanted right and Wanted
+// wrong items may remain without a verdict (result.Controls.Enough).
 const maxUnjudged = 8
 
-// Check scores the items, up to concurrency of them at a time, and returns what it found, items in
-// the order of items. An item that has no verdict after three passes is not judged, and in no rate.
-// The scorer must not be one of scorer.NewDual, which would judge some of the items twice.
+// Check scores the items, at most concurrency at a time, and returns the results in the order of
+// items. An item without a verdict after three passes counts as not judged, and enters no rate. The
+// scorer must not be one of scorer.NewDual, which would judge some items twice.
 //
-// Check returns the error of a scorer with which it cannot go on, such as an exhausted budget or a
-// rejected key.
+// Check returns the scorer's error if it cannot continue, for example because of an exhausted
+// budget or a rejected key.
 func Check(ctx context.Context, s scorer.Scorer, items []Item, concurrency int) (result.Controls, error) {
 	verdicts := make([]scorer.Verdict, len(items))
 	for pass := range passes {
@@ -53,7 +53,7 @@ func Check(ctx context.Context, s scorer.Scorer, items []Item, concurrency int) 
 	return c, nil
 }
 
-// score scores the items that have no verdict.
+// score scores the items without a verdict.
 func score(
 	ctx context.Context, s scorer.Scorer, items []Item, verdicts []scorer.Verdict, concurrency int,
 ) error {
@@ -74,8 +74,7 @@ func score(
 	return nil
 }
 
-// patient is a scorer that is not asked again once it has given no verdict maxUnjudged times in a
-// row.
+// patient is a scorer that is not called again after maxUnjudged items in a row without a verdict.
 type patient struct {
 	scorer.Scorer
 
@@ -99,7 +98,7 @@ func (p *patient) Score(ctx context.Context, item scorer.Item) (scorer.Verdict, 
 	return v, err
 }
 
-// givenUp returns the verdict on an item for which the scorer is not asked, if that is so.
+// givenUp returns the verdict for an item that is not scored, if the scorer has been given up.
 func (p *patient) givenUp() (v scorer.Verdict, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

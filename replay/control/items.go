@@ -22,12 +22,12 @@ const (
 	KindVague     = "vague" // words about nothing in particular
 )
 
-// Wanted is the number of wrong items, and of right ones, if the questions allow as many. A judge
-// that accepts one wrong answer in five passes all of them with a probability of at most 0.05:
+// Wanted is the number of wrong items, and of right items, if there are enough questions. A judge
+// that accepts one wrong answer in five rejects all of them with a probability of at most 0.05:
 // 0.8^14 (statistics.md B.7).
 const Wanted = 14
 
-// Item is an answer whose verdict is known.
+// Item is an answer with a known verdict.
 type Item struct {
 	scorer.Item
 	Kind  string
@@ -35,12 +35,13 @@ type Item struct {
 }
 
 // Items returns right and wrong answers to some of the questions, spread over the types of
-// judgement. The same questions and seed, in any order of the questions, have the same items.
+// judgement. The result depends on the questions and the seed, but not on the order of the
+// questions.
 //
-// There are Wanted right and Wanted wrong items, or fewer if there are not enough questions: one
-// question has one right answer, none if its reference is a rubric, and a few wrong ones. An item
-// is right or wrong for a judge and for the exact scorer alike: an answer that one of them could
-// take for the contrary is not used.
+// There are Wanted right and Wanted wrong items, or fewer if there are not enough questions: a
+// question has one right answer (none if its reference is a rubric) and a few wrong ones. Items are
+// right or wrong for a judge and for the exact scorer alike. Answers that either could mistake for
+// the contrary are not used.
 func Items(questions []source.Question, seed uint64) []Item {
 	pool := inTurn(questions, seed)
 	var items []Item
@@ -52,12 +53,12 @@ func Items(questions []source.Question, seed uint64) []Item {
 	return append(items, wrongItems(pool)...)
 }
 
-// shares are the relative numbers of the kinds of wrong items. Judges are most easily mistaken
-// about vague answers.
+// shares are the relative numbers of the kinds of wrong items. Judges most often misjudge vague
+// answers.
 var shares = map[string]int{KindOther: 2, KindVague: 2, KindUnknown: 1, KindEmpty: 1}
 
-// wrongItems returns wrong answers of all kinds by their shares, as far as the types allow it. A
-// question is used again, with another answer, once all others have been.
+// wrongItems returns wrong answers of all kinds by their shares, as far as the types allow. A
+// question is used again, with another answer, only after all others.
 func wrongItems(pool []question) []Item {
 	var items []Item
 	unused := make([][]Item, len(pool))
@@ -91,8 +92,8 @@ type question struct {
 	rank [sha256.Size]byte // determines the order
 }
 
-// inTurn returns the questions in a random order that depends on the seed, one of each type of
-// judgement after the other.
+// inTurn returns the questions in a random order given by the seed, taking one of each type of
+// judgement in turn.
 func inTurn(questions []source.Question, seed uint64) []question {
 	byType := map[string][]question{}
 	for _, q := range questions {
@@ -141,8 +142,8 @@ func (q question) with(kind, answer string, right bool) Item {
 	return Item{Item: item, Kind: kind, Right: right}
 }
 
-// contains reports whether an exact scorer accepts an answer. What is accepted with case is
-// accepted without.
+// contains reports whether an exact scorer accepts an answer. Every answer accepted with case is
+// also accepted without.
 func (q question) contains(answer string, exact scorer.Exact) bool {
 	item := q.item
 	item.Answer = answer

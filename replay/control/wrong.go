@@ -12,7 +12,7 @@ import (
 	"evalctl/scorer"
 )
 
-// vague are answers that state nothing.
+// vague are answers without a statement.
 var vague = []string{
 	"It went about as one would expect.",
 	"There was something like that at some point.",
@@ -20,11 +20,10 @@ var vague = []string{
 	"It depends; a number of things played a part in it.",
 }
 
-// unknown is an answer that declines.
+// unknown is a refusal.
 const unknown = "I don't know."
 
-// maxOther is the longest answer of another question that is used, in characters. A longer one may
-// contain anything.
+// maxOther limits answers of other questions, in characters. A longer one may contain anything.
 const maxOther = 200
 
 // othersEach is how many answers of other questions are used for one question.
@@ -54,8 +53,8 @@ func (q question) wrong(pool []question, i int) []Item {
 	return items
 }
 
-// others returns answers to other questions of the pool that are wrong for q: first those to
-// questions about another haystack and of another type, then those of one of both.
+// others returns answers to other questions of the pool that are wrong for q. Questions that differ
+// in both haystack and type come first, then those that differ in one of them.
 func (q question) others(pool []question, i int) []string {
 	var best, rest []string
 	for n := range pool {
@@ -80,8 +79,7 @@ func (q question) others(pool []question, i int) []string {
 }
 
 // answer returns the answer to the question if it can serve as a wrong answer to another one: a
-// short statement that is neither a rubric nor a refusal nor an opinion, which may fit many
-// questions.
+// short statement, not a rubric, a refusal or an opinion, which could fit many questions.
 func (q question) answer() string {
 	answer := strings.TrimSpace(q.item.Reference)
 	if answer == "" && len(q.item.Expected) > 0 {
@@ -100,7 +98,7 @@ var opinion = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // mayAgree reports whether an answer might agree with the reference of an item, in words or in
-// numbers. Numbers that are one apart may: a judge tolerates it in counts of days.
+// numbers. Numbers that differ by one count as agreeing: a judge tolerates this in counts of days.
 func mayAgree(answer string, item scorer.Item) bool {
 	for _, text := range append([]string{item.Reference}, item.Expected...) {
 		if shareWords(answer, text) {
@@ -117,8 +115,8 @@ func mayAgree(answer string, item scorer.Item) bool {
 	return false
 }
 
-// shareWords reports whether two texts have a word in common that is not a stop word, or any word
-// if one of them has only stop words.
+// shareWords reports whether two texts have a word in common other than stop words. If either has
+// only stop words, all words count.
 func shareWords(a, b string) bool {
 	have := llm.Terms(b)
 	for term := range llm.Terms(a) {
@@ -136,7 +134,7 @@ var digits = sync.OnceValue(func() *regexp.Regexp {
 var numberWords = []string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
 	"nine", "ten", "eleven", "twelve", "once", "twice"}
 
-// numbers returns the numbers in a text. Those in words are the small ones, once and twice.
+// numbers returns the numbers in a text, including small numbers in words, once and twice.
 func numbers(text string) []int {
 	var list []int
 	for _, s := range digits().FindAllString(text, -1) {

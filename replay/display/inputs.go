@@ -56,7 +56,7 @@ func Inputs(t *terminal.Terminal, p *replay.Plan) {
 	}
 }
 
-// printTrivial says once for all arms which questions need little retrieval.
+// printTrivial prints once for all arms which questions need little retrieval.
 func printTrivial(t *terminal.Terminal, p *replay.Plan) {
 	said := text.ShownWarnings{}
 	for _, a := range p.Arms {
@@ -90,7 +90,7 @@ func printSample(t *terminal.Terminal, p *replay.Plan) {
 	}
 }
 
-// forecastText returns an amount, or what is known of one that lacks models without a price.
+// forecastText formats an amount that lacks models without a price if unpriced is set.
 func forecastText(usd llm.USD, unpriced bool) string {
 	switch {
 	case !unpriced:
@@ -101,7 +101,7 @@ func forecastText(usd llm.USD, unpriced bool) string {
 	return usd.String() + " + unknown"
 }
 
-// Forecast prints in one line what the replay is likely to cost, unless it is free.
+// Forecast prints the likely cost of the replay in one line, unless it is free.
 func Forecast(t *terminal.Terminal, p *replay.Plan, l ledger.Books) {
 	e := p.Estimate()
 	for _, model := range e.Unpriced {
@@ -125,7 +125,7 @@ func Forecast(t *terminal.Terminal, p *replay.Plan, l ledger.Books) {
 	printCapWarning(t, e, l.Cap())
 }
 
-// printCapWarning warns of a cap that will probably stop the replay.
+// printCapWarning prints a warning if the cap will probably stop the replay.
 func printCapWarning(t *terminal.Terminal, e replay.Estimate, limit *llm.USD) {
 	if limit != nil && e.Total.USD[replay.Likely] > *limit {
 		t.Field("warning", "the likely cost exceeds the cap: raise --max-cost-usd, or reduce --sample-size")
@@ -152,7 +152,7 @@ func minutes(d time.Duration) string {
 	return fmt.Sprintf("%.1f h", d.Hours())
 }
 
-// Estimate prints the estimate of --estimate: a table on stderr and its sum on stdout.
+// Estimate implements --estimate: it prints a table to stderr and its sum to stdout.
 func Estimate(t *terminal.Terminal, p *replay.Plan, stdout io.Writer) error {
 	e := p.Estimate()
 	rows := [][]string{{"phase", "calls", "low", "likely", "worst", "time low", "likely", "worst"}}
@@ -197,7 +197,7 @@ func Estimate(t *terminal.Terminal, p *replay.Plan, stdout io.Writer) error {
 	return err
 }
 
-// Spent prints what all arms cost together.
+// Spent prints the cost of all arms together.
 func Spent(t *terminal.Terminal, p *replay.Plan, l ledger.Books) {
 	if len(p.Arms) > 1 && l.Spent() > 0 {
 		t.Field("total", "%s%s", l.Spent(), text.OfCap(l.Cap()))

@@ -1,5 +1,4 @@
-// Package display shows on a terminal what a replay is made of, what it may cost, and how far it
-// is.
+// Package display shows the inputs, the forecast and the progress of a replay on a terminal.
 package display
 
 import (
@@ -17,8 +16,8 @@ import (
 
 var _ replay.Observer = (*Progress)(nil)
 
-// Progress is the replay.Observer that shows the progress of a replay: first the sessions that were
-// written, then the questions of all arms together.
+// Progress is a replay.Observer that shows the progress of a replay: first the sessions written,
+// then the questions of all arms together.
 type Progress struct {
 	t    *terminal.Terminal
 	plan *replay.Plan
@@ -30,7 +29,7 @@ type Progress struct {
 	answers  *progress.Questions // nil until the first question is asked
 	begun    map[string]bool     // the arms that have asked a question in this process
 
-	// The display is drawn with its own lock, so status has one of its own as well.
+	// The display is drawn under its own lock, so that status needs another one.
 	known    sync.Mutex
 	running  *replay.Session // nil until the replay has begun
 	finished map[string]int  // questions, by arm
@@ -51,7 +50,7 @@ func New(t *terminal.Terminal, plan *replay.Plan) *Progress {
 	return p
 }
 
-// Begin has the display show what a replay spends, and what its workers do if there are any.
+// Begin lets the display show the spending of a replay and the state of its workers.
 func (p *Progress) Begin(r *replay.Session) {
 	p.known.Lock()
 	defer p.known.Unlock()
@@ -73,7 +72,7 @@ func (p *Progress) Controls(c result.Controls) {
 	}
 }
 
-// Cached warns of a cache that does not work, because replies are then paid for again.
+// Cached warns of a cache that fails, because replies are then paid for again.
 func (p *Progress) Cached(s llm.CacheStats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,12 +85,12 @@ func (p *Progress) Cached(s llm.CacheStats) {
 	}
 }
 
-// Opened prints which daemon it is.
+// Opened prints the daemon.
 func (p *Progress) Opened(arm string, s *harness.Session) {
 	p.aside(func() { progress.Daemon(p.t, arm, s) })
 }
 
-// aside prints something above the bar, if there is one.
+// aside prints above the bar, if there is one.
 func (p *Progress) aside(write func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +104,7 @@ func (p *Progress) aside(write func()) {
 // ingestInterval is how often the number of written sessions is printed.
 const ingestInterval = 2 * time.Second
 
-// Ingested prints how many sessions the brains have. The last one is always printed.
+// Ingested prints the number of sessions in the brains. The final number is always printed.
 func (p *Progress) Ingested(_ string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +151,7 @@ func (p *Progress) name(arm, id string) string {
 	return fmt.Sprintf("%s %s", arm, id)
 }
 
-// start returns the display of answers, which begins with the first one.
+// start returns the display of answers, and starts it on the first call.
 func (p *Progress) start() *progress.Questions {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,8 +165,8 @@ func (p *Progress) start() *progress.Questions {
 	return p.answers
 }
 
-// status returns what is known of a replay besides its answers: what was spent, the questions of
-// each arm, and what its workers do.
+// status returns the parts of the status besides the answers: the cost, the questions of each arm,
+// and the state of the workers.
 func (p *Progress) status() (out []string) {
 	p.known.Lock()
 	defer p.known.Unlock()
@@ -198,7 +197,7 @@ func (p *Progress) Done() {
 	}
 }
 
-// Notice prints what the queue reports.
+// Notice prints a notice of the queue.
 func (p *Progress) Notice(text string) {
 	p.aside(func() { p.t.Field("queue", "%s", terminal.Line(text)) })
 }

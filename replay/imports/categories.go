@@ -9,7 +9,7 @@ import (
 	"evalctl/replay/source"
 )
 
-// locomoType returns the type of questions that LoCoMo numbers like a category, or the category.
+// locomoType returns the question type for a LoCoMo category number, or the category unchanged.
 func locomoType(category string) string {
 	if name := source.LoCoMoCategory(category); name != "" {
 		return name
@@ -17,15 +17,14 @@ func locomoType(category string) string {
 	return category
 }
 
-// plainType returns the name of a type as others spell it: temporal_reasoning is temporal.
+// plainType normalizes the spelling of a type: temporal_reasoning becomes temporal.
 func plainType(name string) string {
 	name = strings.ToLower(strings.NewReplacer("_", "-", " ", "-").Replace(strings.TrimSpace(name)))
 	return strings.TrimSuffix(name, "-reasoning")
 }
 
-// renamed returns the types of questions that the files call like another type of the benchmark. The
-// benchmark's type of an answer is that of the dataset, or else the number of LoCoMo's category that
-// the answer has besides the name.
+// renamed returns the question types that the files call by another type of the benchmark. The
+// benchmark's type comes from the dataset, or else from the answer's LoCoMo category number.
 func (im *Import) renamed(known bool) (out []result.TypeRename) {
 	counts, types := map[[2]string]int{}, map[string]bool{}
 	for at, a := range im.answers {

@@ -9,8 +9,8 @@ import (
 	"github.com/theory/jsonpath"
 )
 
-// choose returns the layout for one scorer and one system of a file. wanted names one of them, empty
-// if the file has one of each.
+// choose returns the layout for one scorer and one system of a file. wanted names them, empty if
+// the file has only one of each.
 func (l layout) choose(c *content, wanted string) (layout, error) {
 	var scorers, systems []string
 	if l.several != "" {
@@ -47,7 +47,7 @@ func (l layout) choose(c *content, wanted string) (layout, error) {
 	return l, nil
 }
 
-// one returns the name that is wanted, or else the only one.
+// one returns the wanted name, or else the only one.
 func one(path, what string, names []string, wanted string) (string, error) {
 	switch {
 	case slices.Contains(names, wanted):
@@ -60,7 +60,7 @@ func one(path, what string, names []string, wanted string) (string, error) {
 	return "", fmt.Errorf("%s has %d %s; choose one with --system: %s", path, len(names), what, strings.Join(names, ", "))
 }
 
-// names returns the names that the answers of a file have at a path, in order.
+// names returns the names found at a path in a file's answers, in order.
 func (l layout) names(c *content, path string, of func(any) []string) []string {
 	found := map[string]bool{}
 	rows, err := l.rows(c.value)
@@ -79,7 +79,7 @@ func (l layout) names(c *content, path string, of func(any) []string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// of reports whether an answer is of the system that is read.
+// of reports whether an answer is by the selected system.
 func (l layout) of(r row) bool {
 	if l.systems == "" || l.system == "" {
 		return true

@@ -5,8 +5,7 @@ import (
 	"evalctl/replay/source"
 )
 
-// errata says which verdicts of the files were made on a gold that errata correct, and counts with
-// and without them.
+// errata lists the verdicts based on gold that errata correct, and counts with and without them.
 func (im *Import) errata() {
 	e := &result.ImportedErrata{OldKey: []string{}, Unknown: []string{}, Excluded: []string{}}
 	for i, q := range im.matcher.questions {
@@ -30,7 +29,7 @@ func (im *Import) errata() {
 	}
 }
 
-// listOf returns the list of e that a question belongs to, nil for none.
+// listOf returns the list in e for a question, nil for none.
 func listOf(e *result.ImportedErrata, q source.Question, a *answer) *[]string {
 	switch {
 	case q.Erratum == nil:

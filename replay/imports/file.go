@@ -17,17 +17,17 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// maxFile is the largest content of a file, unpacked, in bytes.
+// maxFile limits the unpacked size of a file, in bytes.
 const maxFile = 1 << 30
 
-// content is a file of answers, decoded: JSON as it is, lines of JSON and tables as an array.
+// content is a decoded file of answers. JSON lines and tables are decoded as an array.
 type content struct {
 	path, sha256 string
 	bytes        int64
 	value        any
 }
 
-// readFile reads a file of JSON, JSON lines or CSV, or one of them compressed by gzip.
+// readFile reads a JSON, JSON lines or CSV file, which may be compressed with gzip.
 func readFile(path string) (*content, error) {
 	f, err := inputfile.Open(path, inputfile.Streamed)
 	if errors.Is(err, inputfile.ErrNotRegular) {
@@ -81,7 +81,7 @@ func unpack(data []byte) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(z, maxFile+1))
 }
 
-// decode returns the value of a text. What it is follows from its beginning.
+// decode decodes a text, whose format is detected from its beginning.
 func decode(data []byte) (any, error) {
 	text := bytes.TrimSpace(data)
 	switch {
@@ -118,14 +118,15 @@ func decodeJSON(data []byte) (any, error) {
 	}
 	if len(values) == 1 {
 		if object, ok := values[0].(map[string]any); ok && flat(object) {
-			return values, nil // lines, of which there is one
+			return values, nil // a single line
 		}
 		return values[0], nil
 	}
 	return values, nil
 }
 
-// flat reports whether an object is one answer, and no container of them: it has no list of objects.
+// flat reports whether an object is a single answer rather than a container: it contains no list of
+// objects.
 func flat(object map[string]any) bool {
 	for _, member := range object {
 		switch member := member.(type) {
@@ -144,7 +145,7 @@ func flat(object map[string]any) bool {
 	return true
 }
 
-// cell returns the value of a field of a table, which some exports write in JSON.
+// cell decodes a table field, which some exports write in JSON.
 func cell(text string) any {
 	if strings.HasPrefix(text, "{") {
 		if v, err := decodeJSON([]byte(text)); err == nil {
@@ -157,7 +158,7 @@ func cell(text string) any {
 	return text
 }
 
-// decodeTable decodes a table with a header, separated by commas, tabs or semicolons.
+// decodeTable decodes a table with a header and commas, tabs or semicolons as separators.
 func decodeTable(data []byte) (any, error) {
 	data = inputfile.Table(data, true)
 	header, _, _ := bytes.Cut(data, []byte("\n"))

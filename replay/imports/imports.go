@@ -1,9 +1,9 @@
-// Package imports makes results of answers that other harnesses stored. Layouts of files are
-// recognised by their keys, or described by a mapping of JSON paths (RFC 9535). The questions of
-// answers are found in a dataset by id, else by conversation and text.
+// Package imports makes results from answers stored by other harnesses. File layouts are recognised
+// by their keys or described by a mapping of JSON paths (RFC 9535). Questions are matched with a
+// dataset by id, else by conversation and text.
 //
 // Nothing is dropped silently: a result lists the answers without a question, the questions without
-// an answer, the golds that differ from those of the dataset, and the keys that were not read.
+// an answer, gold that differs from the dataset's, and unread keys.
 package imports
 
 import (
@@ -22,47 +22,47 @@ import (
 	"evalctl/replay/source"
 )
 
-// Spec says which files are imported, and how they are read.
+// Spec says which files to import, and how to read them.
 type Spec struct {
-	// Files are those of one system. Later ones complete the answers of earlier ones, or have further
-	// ones.
+	// Files are the files of one system. Later files complete answers of earlier ones or add
+	// further answers.
 	Files []string
-	// Format is the layout of all files, empty for the one that each fits.
+	// Format is the layout of all files, detected for each file if empty.
 	Format Format
-	// Mapping is the path of a mapping file, empty for the layouts that are recognised.
+	// Mapping is the path of a mapping file, empty to detect layouts.
 	Mapping string
-	// System chooses the answers of a file that has those of several systems.
+	// System selects a system in files with answers of several.
 	System string
-	// JudgeID and ReaderID are what the user says of the judge, with its prompt, and of the model that
-	// wrote the answers, empty for nothing.
+	// JudgeID describes the judge with its prompt, and ReaderID the model that wrote the answers,
+	// as given by the user; empty if not given.
 	JudgeID, ReaderID string
-	// Dataset has the questions, nil for those in the files.
+	// Dataset has the questions, nil to take them from the files.
 	Dataset *source.Benchmark
-	// Secrets are replaced in the answers.
+	// Secrets are redacted in the answers.
 	Secrets []redact.Secret
 }
 
-// Import is answers with their questions.
+// Import holds imported answers with their questions.
 type Import struct {
 	ID     result.ImportedID
 	Report result.ImportSource
-	// Records are the answers in the order of the dataset, with the verdicts of the other harness.
+	// Records are the answers in dataset order, with the other harness's verdicts.
 	Records []result.Record
 	Data    dataset.Dataset
-	// TopK is the largest number of documents that the files have for an answer, 0 if they have none.
+	// TopK is the largest number of documents listed for an answer, 0 for none.
 	TopK int
 
 	secrets []redact.Secret
 	matcher *matcher
 	answers map[askedID]*answer
-	// repeats is how often the files answer each question, 1 for once.
+	// repeats is how many times the files answer each question.
 	repeats int
 }
 
-// askedID is a question by its number, and which repeat of it, from 1.
+// askedID is a question's index and the repeat, from 1.
 type askedID struct{ question, repeat int }
 
-// Read reads the files. Errors name the file, and the place in it.
+// Read reads the files. Errors name the file and the place in it.
 func Read(s Spec) (*Import, error) {
 	im := &Import{secrets: s.Secrets, answers: map[askedID]*answer{}, Report: result.ImportSource{
 		MatchedBy: map[string]int{}, Conversations: map[string]string{}, Files: []result.ImportedFile{},
@@ -112,7 +112,7 @@ func Read(s Spec) (*Import, error) {
 	return im, im.finish(s.Dataset)
 }
 
-// verdictsOf counts the answers with a verdict, and those that it passes.
+// verdictsOf counts the answers with a verdict, and the passed ones.
 func verdictsOf(answers []answer, rule result.VoteRule) (judged, passed int) {
 	for i := range answers {
 		if v := answers[i].verdict(rule); v.Scored {
@@ -153,14 +153,14 @@ func readAll(s Spec, mapped layout) ([]fileAnswers, error) {
 	return files, checkMapped(s.Mapping, mapped, files)
 }
 
-// nothing says why no answer has a question.
+// nothing says why no answer matches a question.
 func (im *Import) nothing() error {
 	first := im.Report.Unmatched[0]
 	return fmt.Errorf("none of %s is to a question of the dataset; the first, at %s in %s: %s; is it the dataset of these answers?",
 		figure.Count(im.Report.Answers, "answer"), first.Place, first.Path, first.Reason)
 }
 
-// match finds the questions of all answers.
+// match matches all answers with questions.
 func (im *Import) match(files []fileAnswers) (err error) {
 	im.repeats = 0
 	for _, f := range files {
@@ -188,7 +188,7 @@ func (im *Import) match(files []fileAnswers) (err error) {
 	return nil
 }
 
-// add finds the questions of the answers of a file.
+// add matches a file's answers with questions.
 func (im *Import) add(answers []answer) error {
 	im.Report.Answers += len(answers)
 	im.matcher.conversationsOf(answers)
@@ -220,7 +220,7 @@ func (im *Import) add(answers []answer) error {
 	return nil
 }
 
-// goldDiffers lists the gold of an answer if the dataset has another one.
+// goldDiffers lists an answer's gold if the dataset's differs.
 func (im *Import) goldDiffers(i int, a answer) {
 	q := im.matcher.questions[i]
 	if a.gold != "" && fold(a.gold) != fold(q.Answer) {
@@ -230,7 +230,7 @@ func (im *Import) goldDiffers(i int, a answer) {
 	}
 }
 
-// complete adds what another file has of the same answer.
+// complete adds fields that another file has for the same answer.
 func (a *answer) complete(other answer) error {
 	if fold(a.text) != fold(other.text) {
 		return fmt.Errorf("%s at %s and %s at %s have different answers to it; import the files as results of their own",
@@ -256,7 +256,7 @@ func (a *answer) complete(other answer) error {
 	return nil
 }
 
-// leaveOut lists the answers to a question that errata exclude.
+// leaveOut lists the answers to a question excluded by errata.
 func (im *Import) leaveOut(i int) {
 	for repeat := 1; repeat <= im.repeats; repeat++ {
 		if a := im.answers[askedID{i, repeat}]; a != nil {
@@ -269,7 +269,7 @@ func (im *Import) leaveOut(i int) {
 // excluded reports whether errata exclude a question.
 func excluded(q source.Question) bool { return q.Erratum != nil && q.Erratum.Exclude }
 
-// finish makes the records of the answers.
+// finish creates the records of the answers.
 func (im *Import) finish(b *source.Benchmark) (err error) {
 	var questions []dataset.Question
 	found := &ranking{benchmark: b}
@@ -336,11 +336,11 @@ func (im *Import) finish(b *source.Benchmark) (err error) {
 	return nil
 }
 
-// Brain is the name of the memory that gave the answers, of which nothing else is known.
+// Brain names the memory behind the answers, which is otherwise unknown.
 const Brain = "imported"
 
-// question returns a question as a run asks it. Its documents are left out, because it is not known
-// what was retrieved.
+// question returns a question as a run asks it, without documents, because the retrieval is
+// unknown.
 func (im *Import) question(q source.Question, known bool) dataset.Question {
 	d := q.Dataset()
 	if !known {

@@ -12,11 +12,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// zipZstandard is the number of Zstandard among the methods of zip files (APPNOTE 4.4.5), by which
-// inspect_ai compresses its logs.
+// zipZstandard is the number of Zstandard among the zip compression methods (APPNOTE 4.4.5).
+// inspect_ai uses it for its logs.
 const zipZstandard = 93
 
-// zstandard decompresses a file of a log.
+// zstandard decompresses a file in a log.
 func zstandard(r io.Reader) io.ReadCloser {
 	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxFile))
 	if err != nil {
@@ -25,13 +25,13 @@ func zstandard(r io.Reader) io.ReadCloser {
 	return d.IOReadCloser()
 }
 
-// failing is a reader that fails.
+// failing is a reader that always fails.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// readInspect reads a log of inspect_ai in its format .eval: a zip file with a header and a file of
-// JSON for each sample. It returns what the log is in JSON, as far as imports need it.
+// readInspect reads an .eval log of inspect_ai: a zip file with a header and one JSON file per
+// sample. It returns the parts of the log that imports need as JSON.
 func readInspect(data []byte) (any, error) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -65,7 +65,7 @@ func readInspect(data []byte) (any, error) {
 	return log, nil
 }
 
-// member decodes a file of JSON in a zip file. It returns its size too, which may be up to most.
+// member decodes a JSON file in a zip file and returns its size, at most most.
 func member(f *zip.File, most int64) (value any, size int64, err error) {
 	r, err := f.Open()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// judges records what the files say of the judge of the verdicts, and of the benchmark. What they do
-// not say of each verdict is not known.
+// judges records the judge and the benchmark as stated in the files. What is not stated for every
+// verdict counts as unknown.
 func (im *Import) judges() {
 	models, prompts, votes, benchmarks := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, a := range im.answers {
@@ -29,7 +29,7 @@ func (im *Import) judges() {
 	im.ID.Benchmark = strings.Join(said(benchmarks), ", ")
 }
 
-// said returns the values in order, none if some answer has none.
+// said returns the values in order, nil if an answer has none.
 func said(values map[string]bool) []string {
 	if values[""] {
 		return nil

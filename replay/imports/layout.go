@@ -14,12 +14,12 @@ import (
 // Format is the name of a layout of stored answers.
 type Format string
 
-// The layouts that are recognised, and those of a mapping file.
+// The recognised layouts, and the layout of a mapping file.
 const (
 	LoCoMo      Format = "locomo"       // the reference outputs of LoCoMo
 	LongMemEval Format = "longmemeval"  // hypotheses of LongMemEval, with or without an evaluation log
 	Zep         Format = "zep"          // Zep's LoCoMo experiment: grades or responses
-	Memobase    Format = "memobase"     // Memobase's LoCoMo evaluation, which is that of Mem0
+	Memobase    Format = "memobase"     // Memobase's LoCoMo evaluation, the same as Mem0's
 	LoCoMoAudit Format = "locomo-audit" // the audit of LoCoMo: answers judged several times
 	Queries     Format = "queries"      // answers to queries, with their gold answers and a judge's reason
 	Lines       Format = "lines"        // JSON lines that evalctl compare reads
@@ -54,55 +54,56 @@ const (
 	fieldCategory     = "category" // the number of LoCoMo's
 	fieldRetrieved    = "retrieved"
 
-	// These may also be of the conversation or of the file, as may model.
+	// These and model may also belong to the conversation or the file.
 	fieldJudge     = "judge_model"
 	fieldPrompt    = "judge_prompt"
 	fieldBenchmark = "benchmark"
 )
 
-// fieldNames are in the order of messages.
+// fieldNames are in the order used in messages.
 var fieldNames = []string{
 	fieldID, fieldConversation, fieldQuestion, fieldGold, fieldAnswer, fieldVerdict, fieldReason, fieldType,
 	fieldModel, fieldMS, fieldSeconds, fieldInput, fieldOutput, fieldCost, fieldJudge, fieldPrompt, fieldBenchmark, fieldPosition, fieldCategory, fieldRetrieved,
 }
 
-// layout says where a file has answers, and where an answer has what.
+// layout says where to find the answers in a file and the fields in an answer.
 type layout struct {
 	name Format
-	// title is what the layout is of, for people.
+	// title names the source of the layout.
 	title string
-	// conversations are the parts of the file that have the answers of one conversation each, and
-	// answers is relative to them. A conversation is called like the last key on the way to its part, or
-	// to the answer if the part is the file, unless a field names it.
+	// conversations selects the parts of the file with one conversation's answers each, and answers
+	// is relative to these. Unless a field names it, a conversation is named after the last key on
+	// the path to its part, or to the answer if the part is the whole file.
 	conversations, answers string
-	// fields are the paths of the fields in an answer, the first that is there counts.
+	// fields are the candidate paths of each field in an answer; the first one present counts.
 	fields map[string][]string
-	// needs are the keys by which a file is recognised, of which some answer has all. No answer has any
-	// of lacks.
+	// needs are the keys that identify the layout: some answer must have all of them, and no answer
+	// any of lacks.
 	needs, lacks []string
-	// right and wrong are words of verdicts besides the usual ones.
+	// right and wrong are additional words for verdicts.
 	right, wrong []string
-	// half are words for a verdict of 0.5, unjudged are words for none.
+	// half are words for a verdict of 0.5, unjudged for a missing verdict.
 	half, unjudged []string
-	// several is the path, in an answer, of an object whose keys are scorers, of which verdictOf is the
-	// path of the verdict. It is empty if verdicts have one place.
+	// several is the path, in an answer, of an object with one member per scorer, and verdictOf the
+	// verdict's path in a member. It is empty if there is only one verdict.
 	several, verdictOf string
-	// systems is the path, in an answer, of the system that gave it, empty if a file has one system.
-	// system is the one that is read, empty for all.
+	// systems is the path, in an answer, of the system that gave it, empty if a file has only one.
+	// system is the selected one, empty for all.
 	systems, system string
-	// votes is how several judgements make a verdict, empty if the totals of the file tell.
+	// votes says how several judgements become a verdict, empty to derive it from the file's
+	// totals.
 	votes result.VoteRule
-	// judgeID and readerID are what a mapping says of the judge and of the reader.
+	// judgeID and readerID are the judge and the reader as stated in a mapping.
 	judgeID, readerID string
-	// mappingSHA256 is that of the file, empty for a layout that is recognised.
+	// mappingSHA256 is the mapping file's digest, empty for a recognised layout.
 	mappingSHA256 string
 }
 
-// predictionSuffix ends the key that has a system's answer in the outputs of LoCoMo. The keys with
-// its scores begin like it.
+// predictionSuffix ends the key of a system's answer in LoCoMo's outputs. The keys of its scores
+// share the same prefix.
 const predictionSuffix = "_prediction"
 
-// locomoLayout returns the layout of the outputs of LoCoMo for the answers of one system.
+// locomoLayout returns the layout of one system's answers in LoCoMo's outputs.
 func locomoLayout(system string) layout {
 	key := func(suffix string) string { return pathOf(system + suffix) }
 	return layout{
@@ -117,13 +118,13 @@ func locomoLayout(system string) layout {
 	}
 }
 
-// pathOf returns the JSON path of a key.
+// pathOf returns a key as a JSON path.
 func pathOf(key string) string {
 	escaped := strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(key)
 	return "$['" + escaped + "']"
 }
 
-// Formats returns the names of the layouts that are recognised.
+// Formats returns the names of the recognised layouts.
 func Formats() []string {
 	names := []string{string(LoCoMo)}
 	for _, l := range layouts {
@@ -133,8 +134,8 @@ func Formats() []string {
 	return slices.Compact(names)
 }
 
-// layoutOf returns the layout that a file has: the one that is wanted, else the one that fits.
-// system chooses the answers of a file that has those of several systems.
+// layoutOf returns the wanted layout, else the one that fits. system selects a system in a file
+// with answers of several.
 func layoutOf(c *content, wanted Format, system string) (layout, error) {
 	var fits []layout
 	if l, found, err := locomoOf(c, system); err != nil {
@@ -164,7 +165,7 @@ func layoutOf(c *content, wanted Format, system string) (layout, error) {
 		c.path, what, looks(c.value), strings.Join(Formats(), ", "))
 }
 
-// looks describes a value for people who write a mapping.
+// looks describes a value for authors of a mapping.
 func looks(v any) string {
 	where, depth := "the file", 0
 	for depth < 4 {
@@ -193,7 +194,7 @@ func looks(v any) string {
 	return where + " is no object"
 }
 
-// some lists the first keys, shortened.
+// some lists the first keys, abbreviated.
 func some(keys []string) string {
 	const most = 12
 	var out []string
@@ -206,11 +207,11 @@ func some(keys []string) string {
 	return strings.Join(out, ", ")
 }
 
-// sampled is how many answers decide which layout a file has.
+// sampled is how many answers are examined to detect a file's layout.
 const sampled = 20
 
-// fits reports whether the first answers of a file have the keys of the layout. Single ones may lack
-// some, such as that of an answer that failed.
+// fits reports whether the first answers of a file have the layout's keys. Single answers, such as
+// failed ones, may lack some.
 func (l layout) fits(v any) bool {
 	rows, err := l.rows(v)
 	if err != nil {
@@ -233,7 +234,7 @@ func hasAll(object map[string]any, keys []string) bool {
 	return !slices.ContainsFunc(keys, func(key string) bool { return !has(object, key) })
 }
 
-// locomoOf looks for the outputs of LoCoMo. Their keys contain the names of the systems.
+// locomoOf looks for LoCoMo outputs, whose keys contain the systems' names.
 func locomoOf(c *content, system string) (layout, bool, error) {
 	var systems []string
 	for _, q := range jsonpath.MustParse("$..[?@.qa].qa[*]").Select(c.value) {

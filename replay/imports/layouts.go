@@ -1,12 +1,12 @@
 package imports
 
-// Paths of objects that are answers, at any depth.
+// Paths that select answer objects at any depth.
 const (
 	withGolden = "$..[?@.question && @.golden_answer]"
 	withAnswer = "$..[?@.question && @.answer]"
 )
 
-// layouts are the recognised ones, the first that fits first.
+// layouts are the recognised layouts in order of preference.
 var layouts = []layout{
 	{
 		name: LoCoMoAudit, title: "the LoCoMo audit, and results of EverMemOS",

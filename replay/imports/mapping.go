@@ -17,7 +17,7 @@ import (
 	"evalctl/internal/yamlfile"
 )
 
-// mappingFile is a file that describes a layout: JSON paths of RFC 9535.
+// mappingFile is a file that describes a layout with JSON paths (RFC 9535).
 type mappingFile struct {
 	Name          string   `yaml:"name"`
 	Conversations string   `yaml:"conversations"`
@@ -50,7 +50,7 @@ type mappingFile struct {
 	Votes         string   `yaml:"votes"`
 }
 
-// readMapping reads a mapping file. Errors have its path, and the line where one is to blame.
+// readMapping reads a mapping file. Errors have its path and, if possible, the line.
 func readMapping(path string) (layout, error) {
 	if err := result.Unexpected(path, "a mapping of answers in YAML"); err != nil {
 		return layout{}, err
@@ -83,7 +83,7 @@ func readMapping(path string) (layout, error) {
 	return l, l.check(path)
 }
 
-// check rejects a mapping by which nothing could be read.
+// check rejects a mapping that cannot read anything.
 func (l layout) check(path string) error {
 	if l.fields[fieldAnswer] == nil {
 		return fmt.Errorf("%s has no answer: the JSON path of the system's answer, such as $.response", path)
@@ -108,7 +108,7 @@ func (l layout) check(path string) error {
 	return nil
 }
 
-// checkMapped rejects a mapping with a path that selects nothing in any answer of the files.
+// checkMapped rejects a mapping with a path that selects nothing in any answer.
 func checkMapped(path string, l layout, files []fileAnswers) error {
 	for _, name := range fieldNames {
 		used, answers := l.fields[name] == nil, 0
@@ -124,7 +124,7 @@ func checkMapped(path string, l layout, files []fileAnswers) error {
 	return nil
 }
 
-// keysOf says which keys the first answer of a file has.
+// keysOf lists the keys of a file's first answer.
 func keysOf(f fileAnswers) string {
 	rows, err := f.layout.rows(f.value)
 	if err != nil || len(rows) == 0 {

@@ -15,21 +15,21 @@ import (
 	"evalctl/replay/source"
 )
 
-// How the question of an answer was found.
+// How an answer's question was found.
 const (
 	byID       = "id"
-	byPosition = "position" // of several with the text, by its number in the conversation
+	byPosition = "position" // by number in the conversation, among questions with the same text
 	byText     = "text"
 	byOrder    = "order" // of as many answers with the text as there are questions
 )
 
-// matcher finds the questions of answers.
+// matcher matches answers with questions.
 type matcher struct {
 	questions []source.Question
 	ids       map[string]int   // of a question
 	texts     map[string][]int // the questions that have a text, folded
 	position  []int            // of a question in its conversation, from 0
-	// conversations has the haystack of each conversation of the files, empty if none has its
+	// conversations maps each conversation in the files to its haystack, empty if none has its
 	// questions.
 	conversations map[string]string
 }
@@ -51,13 +51,13 @@ func newMatcher(questions []source.Question) *matcher {
 	return m
 }
 
-// fold returns a text without what harnesses change in texts: case, space, and forms of characters.
+// fold normalizes what harnesses change in texts: case, space, and forms of characters.
 func fold(text string) string {
 	return visible.Words(norm.NFKC.String(text))
 }
 
-// conversationsOf finds the haystacks of conversations: the one of the same name, else the one that
-// has the most of the questions, at least half of them. Of several that have as many, none is taken.
+// conversationsOf matches conversations with haystacks: by name, else by the largest number of
+// common questions, at least half. Ties are not matched.
 func (m *matcher) conversationsOf(answers []answer) {
 	asked := map[string]map[string]bool{} // the texts of a conversation
 	for _, a := range answers {
@@ -94,7 +94,7 @@ func (m *matcher) conversationsOf(answers []answer) {
 	}
 }
 
-// mostOf returns the only key with the highest count, if that is at least half of n.
+// mostOf returns the key with the highest count if it is unique and at least half of n.
 func mostOf(found map[string]int, n int) string {
 	best, tied := "", false
 	for _, key := range slices.Sorted(maps.Keys(found)) {
@@ -111,14 +111,14 @@ func mostOf(found map[string]int, n int) string {
 	return best
 }
 
-// asks reports whether a question has a text, with its options or without.
+// asks reports whether a question has this text, with or without its options.
 func (m *matcher) asks(i int, text string) bool {
 	q := m.questions[i]
 	return fold(text) == fold(q.Text) || fold(text) == fold(q.Bare())
 }
 
-// find returns the question of an answer and how it was found. taken reports whether a question has
-// an answer of the same file already. Without a question, why says why there is none.
+// find returns an answer's question and how it was found. taken reports whether a question already
+// has an answer from the same file. If no question is found, why says why.
 func (m *matcher) find(a answer, taken func(int) bool) (question int, how, why string) {
 	other := ""
 	if i, ok := m.ids[a.id]; ok && a.id != "" {
@@ -166,7 +166,7 @@ func (m *matcher) find(a answer, taken func(int) bool) (question int, how, why s
 	return candidates[0], how, ""
 }
 
-// alikeIn counts for each answer of a file how many have its conversation, text and gold.
+// alikeIn counts, for each answer of a file, the answers with the same conversation, text and gold.
 func (m *matcher) alikeIn(answers []answer) {
 	key := func(a *answer) string {
 		return strings.Join([]string{a.conversation, fold(a.question), fold(a.gold)}, "\x00")
@@ -192,9 +192,9 @@ func (m *matcher) idsOf(questions []int) string {
 
 var trailingNumber = regexp.MustCompile(`(\d{1,9})$`)
 
-// narrow returns which of several questions with the same text an answer is to: of the conversation
-// that its id names, by the number with which its id ends, by its gold, or by its place in the list.
-// Each decides only if some question fits it.
+// narrow selects among questions with the same text: by the conversation in the answer's id, by the
+// number at its end, by gold, or by place in the list. A criterion is skipped if no question fits
+// it.
 func (m *matcher) narrow(candidates []int, a answer) ([]int, string) {
 	number := -1
 	if n, err := strconv.Atoi(a.position); err == nil {
@@ -222,7 +222,7 @@ func (m *matcher) narrow(candidates []int, a answer) ([]int, string) {
 	return candidates, byText
 }
 
-// cutLast cuts a text around the last occurrence of a separator.
+// cutLast cuts a text at the last separator.
 func cutLast(text, separator string) (before, after string, found bool) {
 	i := strings.LastIndex(text, separator)
 	if i < 0 {
@@ -235,7 +235,7 @@ func keep(list []int, is func(int) bool) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return !is(i) })
 }
 
-// unmatched returns an answer as it is listed.
+// unmatched returns an answer's entry in the list of unmatched answers.
 func (a answer) unmatched(reason string) result.UnmatchedAnswer {
 	return result.UnmatchedAnswer{Path: a.path, Place: a.place, ID: a.id, Question: a.question, Reason: reason}
 }

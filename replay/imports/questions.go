@@ -19,8 +19,8 @@ type fileAnswers struct {
 	report  result.ImportedFile
 }
 
-// shareQuestions gives the answers of files without questions those that other files have for their
-// ids. Files that have questions and no answers are left with none.
+// shareQuestions completes answers without questions with the questions that other files have under
+// the same ids. It drops files with questions but no answers.
 func shareQuestions(files []fileAnswers) ([]fileAnswers, error) {
 	asked, answers := map[string]*answer{}, 0
 	for i := range files {
@@ -45,9 +45,9 @@ func shareQuestions(files []fileAnswers) ([]fileAnswers, error) {
 	return files, nil
 }
 
-// number tells answers of one file to the same question apart. If the file answers each of its
-// questions the same number of times, above 1, they are the repeats of that question, from 1, and it
-// returns how many. An error names a question whose answers are of several models.
+// number distinguishes several answers in one file to the same question. If each question has the
+// same number of answers, above 1, they are repeats, numbered from 1, and number returns how many.
+// It returns an error if a question has answers of several models.
 func number(f fileAnswers) (repeats int, err error) {
 	seen, first := map[string]int{}, map[string]*answer{}
 	for i := range f.answers {
@@ -73,17 +73,17 @@ func number(f fileAnswers) (repeats int, err error) {
 	return repeats, nil
 }
 
-// key is the same for answers of one file to the same question.
+// key is equal for answers in one file to the same question.
 func (a *answer) key() string {
 	return strings.Join([]string{a.id, a.conversation, fold(a.question), a.position}, "\x00")
 }
 
-// ownQuestions returns the questions in files that are imported without a dataset, and gives each
-// answer the id of its question. Answers of several files belong together if they have the same id,
-// conversation and text. Questions whose ids occur already are numbered.
+// ownQuestions returns the questions of files imported without a dataset, and sets each answer's
+// question id. Answers in several files belong together if id, conversation and text are equal.
+// Duplicate ids are numbered.
 func ownQuestions(files []fileAnswers, repeats int) (*matcher, error) {
 	var questions []source.Question
-	next, ids := map[string]int{}, map[string]string{} // ids are those of the keys
+	next, ids := map[string]int{}, map[string]string{} // ids maps keys to ids
 	used := map[string]bool{}
 	for _, f := range files {
 		for i := range f.answers {

@@ -12,20 +12,20 @@ import (
 )
 
 var (
-	// sessionNumber matches how LoCoMo's outputs name a session that was retrieved.
+	// sessionNumber matches a retrieved session in LoCoMo's outputs.
 	sessionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^S(\d{1,6})$`) })
-	// turnNumber matches what follows the id of a session in the id of one of its turns.
+	// turnNumber matches the suffix of a turn's id after its session's id.
 	turnNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_\d{1,6}$`) })
 )
 
-// ranking has the documents of a benchmark that imported answers say were retrieved.
+// ranking resolves the retrieved documents of imported answers in a benchmark.
 type ranking struct {
 	benchmark *source.Benchmark
 	haystack  source.Haystack // the last one that was read
 }
 
-// chunks returns what was retrieved for an answer, in its order: documents of the question's haystack
-// by the ids of the file. Ids that are not of the haystack are kept as they are.
+// chunks returns an answer's retrieved documents in order, resolved from ids in the file to
+// documents of the question's haystack. Unknown ids are kept unchanged.
 func (r *ranking) chunks(q source.Question, a *answer) ([]result.Chunk, error) {
 	if r.benchmark != nil && r.haystack.ID != q.Haystack && len(a.retrieved) > 0 {
 		h, err := r.benchmark.Haystack(q.Haystack)
@@ -49,7 +49,7 @@ func (r *ranking) chunks(q source.Question, a *answer) ([]result.Chunk, error) {
 	return out, nil
 }
 
-// paths returns the documents that an id of a session or of a turn names.
+// paths returns the documents for a session or turn id.
 func (r *ranking) paths(id string) []string {
 	if r.benchmark == nil {
 		return nil
@@ -63,7 +63,7 @@ func (r *ranking) paths(id string) []string {
 	return r.haystack.EvidencePaths(turnNumber().ReplaceAllString(id, ""))
 }
 
-// compare sets the retrieval of a record, whose question has gold.
+// compare sets the retrieval of a record whose question has gold.
 func compare(r *result.Record, q source.Question, topK int) {
 	if len(q.Gold) == 0 || q.Topical || len(r.Retrieved) == 0 {
 		return

@@ -14,36 +14,36 @@ import (
 	"evalctl/internal/decimal"
 )
 
-// row is one answer in a file, not read yet.
+// row is one answer in a file before its fields are read.
 type row struct {
 	value any
-	// place is where it is in the file. conversation is the key of its part of the file, and part that
-	// part.
+	// place is the answer's path in the file. part is the conversation's part of the file, and
+	// conversation its key.
 	place, conversation string
 	part                any
-	// index is the number of the answer in its list, from 0, and -1 in none.
+	// index is the answer's index in its list, -1 without a list.
 	index int
 }
 
-// answer is one answer, as a file has it.
+// answer is one answer as read from a file.
 type answer struct {
 	path, place string
 	index       int // see row
-	// id, conversation, question and gold are empty if the file does not have them.
+	// id, conversation, question and gold are empty if missing from the file.
 	id, conversation, question, gold string
 	text                             string
-	// votes are the judgements of the answer, each from 0 to 1, empty without a verdict.
+	// votes are the judgements, each from 0 to 1, empty without a verdict.
 	votes []float64
-	// retrieved are ids or texts of what was retrieved for it, the best first.
+	// retrieved are ids or texts of retrieved documents, best first.
 	retrieved []string
-	// position is the number of the question in its conversation that the file says, empty for none.
+	// position is the question's number in its conversation as given in the file, empty for none.
 	position string
-	// category is the number of its type in LoCoMo, empty for none. kind is the name of its type.
+	// category is the LoCoMo number of the question's type, empty for none, and kind its name.
 	category string
-	// occurrence counts the answers of the file to the same question, from 1. twins is how many of the
-	// file have this conversation, text and gold.
+	// occurrence numbers the file's answers to the same question, from 1. twins counts the file's
+	// answers with the same conversation, text and gold.
 	occurrence, twins int
-	// numbered is set if id is not that of the file.
+	// numbered is set if id is not from the file.
 	numbered            bool
 	reason, kind, model string
 	by                  judge
@@ -53,7 +53,7 @@ type answer struct {
 	cost                *float64 // in dollars, nil if it is not stated
 }
 
-// judge is what a file says of the judge of an answer, and of the benchmark that it is to.
+// judge is a file's description of an answer's judge and of the benchmark.
 type judge struct{ model, prompt, benchmark string }
 
 // rows returns the answers of a file in order.
@@ -89,7 +89,7 @@ func (l layout) rows(v any) ([]row, error) {
 	return out, nil
 }
 
-// lastKey returns the last key of an object in a path, empty if it has none.
+// lastKey returns the last object key in a path, empty if there is none.
 func lastKey(path spec.NormalizedPath) (key string) {
 	for _, step := range path {
 		if name, ok := step.(spec.Name); ok {
@@ -110,8 +110,8 @@ type reader struct {
 	file  *result.ImportedFile
 }
 
-// answersOf returns the answers of a file, and what was read of it and what not. An error names the
-// place of an answer that cannot be read.
+// answersOf returns a file's answers, and which keys were read and which were not. Errors name the
+// place of an unreadable answer.
 func answersOf(c *content, l layout) ([]answer, result.ImportedFile, error) {
 	r := reader{layout: l, path: c.path, paths: map[string][]*jsonpath.Path{}, root: c.value, above: map[string]bool{}}
 	r.file = &result.ImportedFile{
@@ -150,7 +150,7 @@ func answersOf(c *content, l layout) ([]answer, result.ImportedFile, error) {
 	return out, *r.file, nil
 }
 
-// values returns what the first path of a field that selects something selects in v.
+// values returns the values in v selected by the first path of a field that selects any.
 func (r *reader) values(field string, v any) []any {
 	for i, p := range r.paths[field] {
 		located := p.SelectLocated(v)
@@ -167,7 +167,7 @@ func (r *reader) values(field string, v any) []any {
 	return nil
 }
 
-// text returns the text of a field, several values with "or" between them.
+// text returns a field as text, with several values joined by "or".
 func (r *reader) text(field string, v any) string {
 	var texts []string
 	for _, n := range r.values(field, v) {
@@ -178,7 +178,7 @@ func (r *reader) text(field string, v any) string {
 	return strings.Join(texts, " or ")
 }
 
-// about returns the text of a field that an answer has, or else its conversation or the file.
+// about returns a field of the answer, or else of its conversation or the file.
 func (r *reader) about(field string, in row) string {
 	for i, v := range []any{in.value, in.part, r.root} {
 		var texts []string
@@ -266,10 +266,10 @@ func (r *reader) answer(in row) (answer, error) {
 	return a, nil
 }
 
-// maxCost is the highest cost of an answer, in dollars: no answer costs more, and sums stay exact.
+// maxCost limits the cost of an answer, in dollars, so that sums stay exact.
 const maxCost = 1_000_000
 
-// dollars returns the cost of an answer, nil if it is not stated.
+// dollars returns the answer's cost, nil if not stated.
 func (r *reader) dollars(v any) (*float64, error) {
 	usd, known, err := r.number(fieldCost, v)
 	switch {
@@ -281,7 +281,7 @@ func (r *reader) dollars(v any) (*float64, error) {
 	return &usd, nil
 }
 
-// milliseconds returns the latency, 0 if it is not recorded.
+// milliseconds returns the latency, 0 if not recorded.
 func (r *reader) milliseconds(v any) (float64, error) {
 	ms, known, err := r.number(fieldMS, v)
 	if err == nil && !known {
@@ -291,7 +291,7 @@ func (r *reader) milliseconds(v any) (float64, error) {
 	return ms, err
 }
 
-// number returns a number that is not negative.
+// number returns a non-negative number.
 func (r *reader) number(field string, v any) (n float64, known bool, err error) {
 	nodes := r.values(field, v)
 	if len(nodes) == 0 || textOf(nodes[0]) == "" {
@@ -304,8 +304,8 @@ func (r *reader) number(field string, v any) (n float64, known bool, err error) 
 	return n, true, nil
 }
 
-// leftOut counts the members of an answer that no field is read from, those of objects in it by
-// keys such as meta.source.
+// leftOut counts an answer's unread members. Members of nested objects are counted under keys such
+// as meta.source.
 func (r *reader) leftOut(object map[string]any) {
 	var walk func(object map[string]any, prefix string)
 	walk = func(object map[string]any, prefix string) {
@@ -322,14 +322,13 @@ func (r *reader) leftOut(object map[string]any) {
 	walk(object, "")
 }
 
-// How much of a member fields are read from.
+// Whether a member is read wholly or partly.
 const (
 	wholly = "wholly"
 	partly = "partly"
 )
 
-// usedKeys returns how much fields are read from the members of an answer, by their keys with dots
-// between them.
+// usedKeys returns how much of each member of an answer is read, by dotted key.
 func (r *reader) usedKeys() map[string]string {
 	used := map[string]string{}
 	for _, paths := range r.paths {
@@ -354,7 +353,7 @@ func (r *reader) usedKeys() map[string]string {
 	return used
 }
 
-// outside counts the members of the file and of its conversations that have no answers and no field.
+// outside counts the unread members of the file and its conversations that contain no answers.
 func (r *reader) outside(v any, rows []row) {
 	within := map[string]bool{}
 	for _, row := range rows {

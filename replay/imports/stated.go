@@ -11,7 +11,7 @@ import (
 	"evalctl/scorer"
 )
 
-// statedKeys are the keys by which files call totals of their answers, by figure.
+// statedKeys are the keys for totals in files, by figure.
 var statedKeys = map[string][]string{
 	statedTotal:   {"total", "total_questions", "total_queries", "question_count", "totalQuestions"},
 	statedJudged:  {"evaluated_count"},
@@ -19,7 +19,7 @@ var statedKeys = map[string][]string{
 	statedRate:    {"accuracy", "accuracy_percentage", "overall", "overall_accuracy", "overall_avg_llm_score"},
 }
 
-// The figures that files state.
+// The totals that files state.
 const (
 	statedTotal   = "total"
 	statedJudged  = "judged"
@@ -27,10 +27,10 @@ const (
 	statedRate    = "rate"
 )
 
-// statedParts are the keys of objects in a file that have its totals.
+// statedParts are the keys of objects that contain totals.
 var statedParts = []string{"results", "summary", "metrics", "overall", "overall_summary", "stats"}
 
-// statedIn returns the totals that a file states, in order of their places. Those of parts of its
+// statedIn returns the totals stated in a file, in order of their places. Totals over parts of its
 // answers are left out.
 func statedIn(c *content) (out []result.StatedTotal) {
 	root, ok := c.value.(map[string]any)
@@ -65,7 +65,7 @@ func statedIn(c *content) (out []result.StatedTotal) {
 	return out
 }
 
-// count fills in what the answers of the file add up to by a rule.
+// count adds the actual totals of the file's answers under a voting rule.
 func count(stated []result.StatedTotal, answers []answer, rule result.VoteRule) []result.StatedTotal {
 	out := slices.Clone(stated)
 	judged, passed, sum := 0, 0, 0.0
@@ -85,7 +85,7 @@ func count(stated []result.StatedTotal, answers []answer, rule result.VoteRule) 
 		s := &out[i]
 		switch s.Figure {
 		case statedTotal:
-			// Some count the questions that they asked, others those that count.
+			// Some authors count all questions, others only the judged ones.
 			s.Counted = float64(len(answers))
 			if s.InFile == float64(judged) {
 				s.Counted = s.InFile
@@ -104,7 +104,8 @@ func count(stated []result.StatedTotal, answers []answer, rule result.VoteRule) 
 				scale = 100
 			}
 			s.Counted *= scale
-			// Of scores between 0 and 1, some publish the share that passes, others the mean.
+			// For scores between 0 and 1, some authors publish the share that passes, others the
+			// mean.
 			if rule == result.VotesMean || rule == "" && math.Abs(mean*scale-s.InFile) <= resolution(s.InFile) {
 				s.Counted = mean * scale
 			}
@@ -114,7 +115,7 @@ func count(stated []result.StatedTotal, answers []answer, rule result.VoteRule) 
 	return out
 }
 
-// resolution is half a unit of the last digit of a number, and never less than the noise of sums.
+// resolution is half a unit of a number's last digit, but at least the noise of sums.
 func resolution(v float64) float64 {
 	const least, most = 1e-9, 8
 	unit := 1.0
@@ -127,8 +128,8 @@ func resolution(v float64) float64 {
 	return 1e-7
 }
 
-// voteRule returns the rule by which the votes of the files make verdicts: the one wanted, or else
-// the one by which the totals of the files agree, or else the mean, which most authors publish.
+// voteRule returns the rule that turns votes into verdicts: the wanted one, or else the one that
+// reproduces the files' totals, or else the mean, which most authors publish.
 func voteRule(files []fileAnswers, wanted result.VoteRule) result.VoteRule {
 	several := false
 	for _, f := range files {

@@ -11,14 +11,13 @@ import (
 	"evalctl/scorer"
 )
 
-// The words of verdicts that need no mapping.
+// The words for verdicts that need no mapping.
 var (
 	rightWords = []string{"true", "yes", "correct", "right", "pass", "passed"}
 	wrongWords = []string{"false", "no", "incorrect", "wrong", "fail", "failed"}
 )
 
-// judged returns the judgements that the values of a field are, each from 0 to 1. Empty values are
-// none.
+// judged converts a field's values to judgements from 0 to 1, without empty values.
 func (l layout) judged(values []any) (votes []float64, err error) {
 	for _, value := range values {
 		score, known, err := l.score(value)
@@ -32,7 +31,7 @@ func (l layout) judged(values []any) (votes []float64, err error) {
 	return votes, nil
 }
 
-// score returns one judgement as a score from 0 to 1. It is not known if the value is empty.
+// score converts one judgement to a score from 0 to 1. known is false for an empty value.
 func (l layout) score(value any) (score float64, known bool, err error) {
 	text := strings.ToLower(strings.TrimSpace(textOf(value)))
 	is := func(words []string) bool {
@@ -68,7 +67,7 @@ func (l layout) score(value any) (score float64, known bool, err error) {
 		"wrong; say with --mapping FILE which values are right and which are wrong", kind, textOf(value))
 }
 
-// verdict returns the verdict on an answer by the rule.
+// verdict returns the verdict on an answer under a voting rule.
 func (a *answer) verdict(rule result.VoteRule) scorer.Verdict {
 	score, known := rule.Score(a.votes)
 	v := scorer.Verdict{Scored: known, Score: score, Reason: a.reason}

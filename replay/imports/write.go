@@ -11,7 +11,7 @@ import (
 	"evalctl/harness/result"
 )
 
-// Identity returns the identity of the result, under the name of a system.
+// Identity returns the result's identity under a system's name.
 func (im *Import) Identity(name string, tool result.ToolID) result.Identity {
 	return result.Identity{
 		SchemaVersion: result.SchemaVersion, SDK: name, Scorer: result.ScorerImported, Brain: Brain,
@@ -22,8 +22,9 @@ func (im *Import) Identity(name string, tool result.ToolID) result.Identity {
 	}
 }
 
-// Write writes the result as dir/NAME.json, NAME being that of the identity, and under a name of its
-// own. It returns its path. It has a floor of 0, so that its verdict is only whether it has verdicts.
+// Write writes the result as dir/NAME.json, where NAME is the identity's, and under a permanent
+// name, and returns its path. The result has no floor, so its gate only says whether it has
+// verdicts.
 func (im *Import) Write(ctx context.Context, dir string, id result.Identity) (result.Result, string, error) {
 	release, err := journal.LockOutput(dir, id.SDK)
 	if err != nil {
@@ -52,7 +53,7 @@ func (im *Import) Write(ctx context.Context, dir string, id result.Identity) (re
 // storedRecords is a pipeline.Asker that returns imported records.
 type storedRecords map[attempt]result.Record
 
-// attempt is a question and which repeat of it, 0 if it is asked once.
+// attempt is a question and the repeat, 0 if it is asked once.
 type attempt struct {
 	id     string
 	repeat int

@@ -13,10 +13,10 @@ import (
 	"evalctl/replay/source"
 )
 
-// maxFills is how often a brain is filled if it is not known what the daemon has stored of it.
+// maxFills limits how often a brain is filled if it is unknown what the daemon has stored.
 const maxFills = 3
 
-// errAmbiguous means that it is not known whether the daemon has stored messages.
+// errAmbiguous means that the daemon may or may not have stored messages.
 var errAmbiguous = errors.New("it is not known whether the daemon has stored the messages")
 
 // ready fills or finds one brain.
@@ -46,7 +46,8 @@ func (f *filler) ready(ctx context.Context, b brain) error {
 }
 
 // find reports whether the brain is filled: by this replay before it was interrupted, or by an
-// earlier one. Brains that a daemon has lost since, because it keeps them in memory, are not.
+// earlier one. A brain that the daemon has lost since, because it keeps brains in memory, is not
+// filled.
 func (f *filler) find(ctx context.Context, remote *seed.Brain, b brain) (bool, error) {
 	if f.Mode == None || f.Find {
 		return true, remote.Find(ctx)
@@ -69,7 +70,7 @@ func (f *filler) find(ctx context.Context, remote *seed.Brain, b brain) (bool, e
 	return true, nil
 }
 
-// reuse counts a brain that an earlier replay has filled.
+// reuse counts a brain filled by an earlier replay.
 func (f *filler) reuse(b brain) {
 	usd := f.record.cost(b)
 	f.mu.Lock()
@@ -84,7 +85,7 @@ func (f *filler) reuse(b brain) {
 	}
 }
 
-// cost returns what the daemon's models have cost so far, nil if that is not known.
+// cost returns the cost of the daemon's models so far, nil if unknown.
 func (f *filler) cost() *llm.USD {
 	if f.Cost == nil {
 		return nil
@@ -92,7 +93,7 @@ func (f *filler) cost() *llm.USD {
 	return f.Cost()
 }
 
-// price records what filling the brains cost.
+// price records the cost of filling the brains.
 func (f *filler) price(before, after *llm.USD) error {
 	if before == nil || after == nil || len(f.fresh) == 0 {
 		return nil
@@ -100,7 +101,7 @@ func (f *filler) price(before, after *llm.USD) error {
 	return f.record.price(f.fresh, *after-*before)
 }
 
-// fill creates the brain, writes its haystacks, and records that.
+// fill creates the brain, writes its haystacks, and records it as filled.
 func (f *filler) fill(ctx context.Context, remote *seed.Brain, b brain) error {
 	err := f.refill(ctx, remote, b)
 	for n := 1; n < maxFills && errors.Is(err, errAmbiguous) && ctx.Err() == nil; n++ {
@@ -128,8 +129,8 @@ func (f *filler) fill(ctx context.Context, remote *seed.Brain, b brain) error {
 	return nil
 }
 
-// refill creates the brain and writes its haystacks. A brain with its name, which has the
-// signature, is one that an interrupted replay has left, and is deleted.
+// refill creates the brain and writes its haystacks. An existing brain with the same name, which
+// contains the signature, was left by an interrupted replay and is deleted.
 func (f *filler) refill(ctx context.Context, remote *seed.Brain, b brain) error {
 	err := f.record.remove(b)
 	if err == nil {
@@ -154,8 +155,8 @@ func (f *filler) refill(ctx context.Context, remote *seed.Brain, b brain) error 
 	})
 }
 
-// each reads the haystacks of a brain, keeps their names, and calls do with each. Those of a shared
-// brain are read concurrently.
+// each reads the haystacks of a brain, keeps their names, and calls do with each. The haystacks of
+// a shared brain are read concurrently.
 func (f *filler) each(
 	ctx context.Context, b brain, do func(context.Context, source.Haystack) error,
 ) error {
@@ -179,7 +180,7 @@ func (f *filler) each(
 	return g.Wait()
 }
 
-// bulk writes the documents of a haystack and waits until they can be searched.
+// bulk writes the documents of a haystack and waits until they are searchable.
 func (f *filler) bulk(
 	ctx context.Context, remote *seed.Brain, b brain, h source.Haystack,
 ) error {
@@ -217,5 +218,5 @@ func (f *filler) wasSeeded(brain string) bool {
 	return f.Seeded != nil && f.Seeded(brain)
 }
 
-// units returns the number of sessions, or of documents, of a haystack.
+// units returns the number of sessions or documents of a haystack.
 func units(h source.Haystack) int { return max(len(h.Sessions), len(h.Docs)) }

@@ -14,18 +14,18 @@ import (
 	"evalctl/scorer"
 )
 
-// contents are the names of what a haystack has.
+// contents has the names of the documents of a haystack.
 type contents struct {
 	haystack string
-	// paths are those of the documents, without their texts. They are nil if the documents are not
-	// known.
+	// paths are the paths of the documents, without texts. They are nil if the documents are
+	// unknown.
 	paths *dataset.Paths
 	dates map[string]string // of the documents that have one, by path
 
 	sessions, messages, documents int
 }
 
-// keep keeps the names of a haystack. Two haystacks in a shared brain must not have the same path.
+// keep keeps the names of a haystack. Haystacks in a shared brain must have different paths.
 func (f *filler) keep(h source.Haystack) error {
 	k := &contents{haystack: h.ID, sessions: len(h.Sessions)}
 	if h.Sessions != nil || h.Docs != nil {
@@ -65,12 +65,11 @@ func (k *contents) add(path, date string) {
 	}
 }
 
-// Documents returns the session documents (source.Session.Path) to which a chunk belongs, as
-// dataset.Paths.Documents does: the gold ones among its own and its duplicates, ordered by path, or
-// if none is gold, its own. A chunk belongs to a session if it is from the document of the session,
-// if the daemon says that it is from that session, or if the session's id is in its path. A
-// duplicate counts only if the session contains the text of the chunk. Documents may be called
-// concurrently.
+// Documents returns the session documents (source.Session.Path) to which a chunk belongs, like
+// dataset.Paths.Documents: the gold ones among its own and its duplicates, ordered by path, or its
+// own if none is gold. A chunk belongs to a session if it is from the session's document, if the
+// daemon says so, or if its path contains the session's id. A duplicate counts only if the session
+// contains the text of the chunk. Documents is safe for concurrent use.
 func (f *FilledBrains) Documents(
 	q dataset.Question, c result.Chunk, gold scorer.Ranking,
 ) []string {
@@ -104,8 +103,8 @@ func (f *FilledBrains) Documents(
 	return out
 }
 
-// Date implements harness.Documents. It is the last one of the documents that contain the text of a
-// chunk that the service does not name.
+// Date implements harness.Documents. If the service does not name the document of a chunk, the date
+// is the latest date of the documents that contain its text.
 func (f *FilledBrains) Date(q dataset.Question, c result.Chunk) string {
 	k := f.haystacks[q.Brain]
 	if k == nil {
@@ -122,8 +121,8 @@ func (f *FilledBrains) Date(q dataset.Question, c result.Chunk) string {
 	return last
 }
 
-// containing returns the gold documents that contain the text of a chunk, which must have some words
-// to say where it is from.
+// containing returns the gold documents that contain the text of a chunk. It returns none for a
+// text with too few words to identify a document.
 func (f *FilledBrains) containing(k *contents, gold scorer.Ranking, text string) (paths []string) {
 	if strings.Count(words(text), " ") <= fewestWords {
 		return nil
@@ -139,12 +138,11 @@ func (f *FilledBrains) containing(k *contents, gold scorer.Ranking, text string)
 	return paths
 }
 
-// fewestWords is how many words a text needs to say by itself where it is from, with the spaces
-// around them.
+// fewestWords is the number of words that a text needs to identify a document.
 const fewestWords = 3
 
-// ByText returns how many chunks were found by their text, because the service does not say which
-// documents they are from.
+// ByText returns the number of chunks that were matched by their text, because the service does not
+// name their documents.
 func (f *FilledBrains) ByText() int { return int(f.found.Load()) }
 
 func isGold(paths *dataset.Paths, gold scorer.Ranking, names []string) bool {
@@ -153,16 +151,16 @@ func isGold(paths *dataset.Paths, gold scorer.Ranking, names []string) bool {
 	})
 }
 
-// Err returns the first error of reading a haystack again to check a duplicate. The duplicate did
-// not count then, so that the figures of retrieval may be too low.
+// Err returns the first error of rereading a haystack to check a duplicate. Such a duplicate does
+// not count, so that the retrieval figures may be too low.
 func (f *FilledBrains) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
 }
 
-// names returns what the document of a chunk may be called in the haystack of a brain, by what the
-// daemon says about its session, its path and its document.
+// names returns the possible names of a chunk's document in the haystack of a brain, from the
+// chunk's session, path and document.
 func (f *FilledBrains) names(brain string, c result.Chunk) []string {
 	if path := f.sessions[strings.ToLower(c.SessionID)]; path != "" {
 		return []string{path}
@@ -187,15 +185,15 @@ func (f *FilledBrains) names(brain string, c result.Chunk) []string {
 	return names
 }
 
-// Names of daemons that are longer are not searched for ids, so that they cannot make it slow.
+// Limits of names in which ids are searched for, so that a daemon cannot slow down the search.
 const (
 	longestName    = 4096
 	longestSegment = 256
 )
 
 // sessionIn returns the path of the session whose id is in a daemon's path, or "". The id is a
-// segment, or a part of one between characters that are neither letters nor digits. Of several, the
-// longest one in the first segment that has one is chosen.
+// segment, or a part of one delimited by characters that are neither letters nor digits. The first
+// segment with an id counts, and in it the longest id.
 func (f *FilledBrains) sessionIn(name string) string {
 	if len(name) > longestName {
 		return ""
@@ -239,16 +237,16 @@ func edges(s string) (starts, ends []int) {
 	return starts, ends
 }
 
-// contains reports whether a document with one of the names contains the text of a chunk: as it is,
-// or its words as those of the session's transcript. Without this check a daemon would find all
+// contains reports whether a document with one of the names contains the text of a chunk, verbatim
+// or, for a session, by the words of its transcript. Without this check a daemon could find all
 // gold by naming every document as a duplicate.
 func (f *FilledBrains) contains(k *contents, names []string, text string) (found bool) {
 	f.whose(k, names, text, func(string) { found = true })
 	return found
 }
 
-// whose calls visit with the path of each document of a haystack that contains a text, or of those
-// with a name. Sessions are compared by words.
+// whose calls visit with the path of each document of a haystack that contains a text. With names,
+// only documents with these names are checked. Sessions are compared by words.
 func (f *FilledBrains) whose(k *contents, names []string, text string, visit func(path string)) {
 	h, err := f.bench.Haystack(k.haystack)
 	if err != nil {
@@ -275,8 +273,8 @@ func contains(document, text string) bool {
 }
 
 // sessionContains reports whether the document of a session contains a text, or whether its
-// messages contain the words of the text one after the other. Daemons write transcripts in forms of
-// their own: with roles, with names, with both or without.
+// messages contain the words of the text in sequence. Daemons format transcripts in various ways:
+// with roles, with names, with both or without.
 func sessionContains(s source.Session, text string) bool {
 	if contains(string(s.Document().Data), text) {
 		return true

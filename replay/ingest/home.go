@@ -16,19 +16,20 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// keptHomes is how many homes of an SDK are kept.
+// keptHomes is the number of homes kept for an SDK.
 const keptHomes = 3
 
-// Folder is the home of a daemon that replays start, which outlives them. It is locked until Close.
+// Folder is the home of a daemon started by replays. It is kept for later replays, and locked until
+// Close.
 type Folder struct {
 	dir  string
 	lock *flock.Flock
 }
 
-// Home returns a home below cacheDir for the daemon of an SDK with a build, see Build: the one that
-// the last replay of that build has used, or a new one. A home that another process uses is not
-// returned; further ones of the same build are tried, up to three. Of the homes of the SDK that
-// nobody uses, those are deleted that were not among the last three to be used.
+// Home returns a home below cacheDir for the daemon of an SDK with a build, see Build: the last
+// used home of that build, or a new one. If another process uses it, Home tries further homes of
+// the same build, up to three. Home also deletes unused homes of the SDK except the last three
+// used.
 func Home(cacheDir, sdk, build string) (*Folder, error) {
 	base := filepath.Join(cacheDir, "homes")
 	sum := sha256.Sum256([]byte(build))
@@ -58,14 +59,14 @@ func Home(cacheDir, sdk, build string) (*Folder, error) {
 // Dir returns the daemon's home.
 func (f *Folder) Dir() string { return filepath.Join(f.dir, "data") }
 
-// New reports whether no daemon has written to the home and no brain is recorded in it.
+// New reports whether the home is empty and has no record of brains.
 func (f *Folder) New() bool {
 	_, err := os.Stat(f.Record())
 	entries, readErr := os.ReadDir(f.Dir())
 	return errors.Is(err, fs.ErrNotExist) && readErr == nil && len(entries) == 0
 }
 
-// Record returns the path of the record of the brains in this home, for Config.Record.
+// Record returns the path of the record of the home's brains, for Config.Record.
 func (f *Folder) Record() string { return filepath.Join(f.dir, "brains.json") }
 
 // Failed reports whether the last attempt to fill brains in this home failed, see SetFailed.
@@ -74,7 +75,7 @@ func (f *Folder) Failed() bool {
 	return err == nil
 }
 
-// SetFailed notes for later processes whether the daemon could not fill the brains.
+// SetFailed records for later processes whether filling the brains failed.
 func (f *Folder) SetFailed(failed bool) error {
 	if failed {
 		return os.WriteFile(f.failed(), nil, 0o600)
@@ -90,13 +91,13 @@ func (f *Folder) failed() string { return filepath.Join(f.dir, "failed") }
 // Close lets other processes use the home.
 func (f *Folder) Close() error { return f.lock.Close() }
 
-// EndpointRecord returns the path of the record of the brains at an endpoint, for Config.Record.
+// EndpointRecord returns the path of the record of an endpoint's brains, for Config.Record.
 func EndpointRecord(cacheDir, url string) string {
 	sum := sha256.Sum256([]byte(url))
 	return filepath.Join(cacheDir, "endpoints", hex.EncodeToString(sum[:6])+".json")
 }
 
-// openFolder creates and locks a folder. It returns nil if another process has it.
+// openFolder creates and locks a folder. It returns nil if another process has locked it.
 func openFolder(dir string) (*Folder, error) {
 	path := filepath.Join(dir, "lock")
 	var err error
@@ -124,10 +125,10 @@ func openFolder(dir string) (*Folder, error) {
 	return nil, err
 }
 
-// maxOpens is how often a folder is created if other processes delete it.
+// maxOpens limits how often a folder is created again because other processes delete it.
 const maxOpens = 100
 
-// prune deletes the homes of an SDK that were used before the last three, unless they are in use.
+// prune deletes unused homes of an SDK except the last three used.
 func prune(base, sdk string) error {
 	entries, err := os.ReadDir(base)
 	if err != nil {
@@ -166,7 +167,7 @@ func prune(base, sdk string) error {
 // deletedPrefix begins the names of folders with homes that are being deleted.
 const deletedPrefix = "deleted-"
 
-// removeLeft deletes such a folder if a process that was killed has left it.
+// removeLeft deletes such a folder if a killed process left it.
 func removeLeft(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil || time.Since(info.ModTime()) < time.Hour {
@@ -175,9 +176,9 @@ func removeLeft(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// remove deletes a home, unless another process uses it or has deleted it first. The home gets
-// another name at once. What cannot be deleted under it, because another process was about to lock
-// the home, is left to removeLeft.
+// remove deletes a home, unless another process uses it or deletes it first. The home is renamed at
+// once. Files that cannot be deleted under the new name, because another process was about to lock
+// the home, are left to removeLeft.
 func remove(dir string) error {
 	l := flock.New(filepath.Join(dir, "lock"))
 	ok, err := l.TryLock()

@@ -1,9 +1,8 @@
-// Package ingest fills the brains of a daemon with the haystacks of a benchmark, or finds those
-// that an earlier replay has filled, and says to which session of a haystack a retrieved chunk
-// belongs.
+// Package ingest fills the brains of a daemon with the haystacks of a benchmark, or finds brains
+// filled by an earlier replay. It also maps a retrieved chunk to its session.
 //
-// A haystack is read when its turn comes and is not kept, so that memory is bounded by the number
-// of haystacks that are written at a time.
+// Haystacks are read when needed and not kept, so that memory is bounded by the number of haystacks
+// written at a time.
 package ingest
 
 import (
@@ -26,71 +25,70 @@ import (
 	"evalctl/replay/source"
 )
 
-// Mode is how brains are filled.
+// Mode selects how brains are filled.
 type Mode string
 
-// The modes. Bulk writes a document for each session, Replay sends the messages of the sessions in
-// order of their dates and has the daemon extract facts, and None uses brains that are filled.
+// The modes. Bulk writes a document for each session. Replay sends the messages of the sessions
+// ordered by date and has the daemon extract facts. None uses brains that are filled already.
 const (
 	Bulk   Mode = "bulk"
 	Replay Mode = "replay"
 	None   Mode = "none"
 )
 
-// Modes are all modes, the default first.
+// Modes lists all modes, the default first.
 var Modes = []Mode{Bulk, Replay, None}
 
-// Config says where and how haystacks are written.
+// Config configures Fill.
 type Config struct {
 	Service target.Service
 	Dialect result.Dialect
 	Mode    Mode
-	// Shared is the name of the one brain that gets all haystacks. If it is empty, each has its own.
+	// Shared is the name of the brain for all haystacks. If it is empty, each haystack has its own
+	// brain.
 	Shared string
-	// Concurrency is the number of haystacks that are written at a time, at least 1.
+	// Concurrency limits the number of haystacks written at a time. It is at least 1.
 	Concurrency int
-	// Daemon says what determines the contents of a brain besides what is written to it.
+	// Daemon identifies the daemon, on which the contents of a brain depend.
 	Daemon Daemon
-	// Record is the path of the file that lists the brains which earlier replays have filled at this
+	// Record is the path of the file that lists the brains filled by earlier replays at this
 	// endpoint. It is locked until Fill returns, so that two replays do not fill the same brain. If
 	// it is empty, no brain is reused.
 	Record string
-	// Opened is used in place of Record by several calls of Fill at a time.
+	// Opened replaces Record for concurrent calls of Fill.
 	Opened *Record
-	// Find is set if another process of this replay has filled the brains. One that is missing or
-	// empty is an error then, and nothing is written.
+	// Find is set if another process of this replay has filled the brains. A missing or empty brain
+	// is then an error, and nothing is written.
 	Find bool
-	// Cost returns what the daemon's models have cost so far by the list cost, nil if that is not
-	// known. If it is set, what filling brains costs is recorded and reported when they are reused.
+	// Cost returns the list cost of the daemon's models so far, nil if unknown. If it is set, the
+	// cost of filling brains is recorded, and reported when they are reused.
 	Cost func() *llm.USD
-	// Seeded reports whether this replay has filled a brain before it was interrupted. MarkSeeded is
-	// called with the name of each brain once it is filled. Both may be nil; they are not called
-	// concurrently.
+	// Seeded reports whether this replay filled a brain before it was interrupted. MarkSeeded is
+	// called with the name of each filled brain. Both may be nil; they are not called concurrently.
 	Seeded     func(brain string) bool
 	MarkSeeded func(brain string) error
 	// Progress, if set, is called with the number of sessions that were written, or found written,
-	// since its last call. Calls are concurrent.
+	// since its last call. It must be safe for concurrent use.
 	Progress func(sessions int)
 }
 
-// FilledBrains are brains that are ready to be asked. The zero value has none.
+// FilledBrains are brains that are ready for questions. The zero value has none.
 type FilledBrains struct {
-	// Brains are the daemon's ids of the brains, by the name that questions have for the brain of
-	// their haystack.
+	// Brains are the daemon's ids, by the name that questions use for the brain of their haystack.
 	Brains map[string]string
 	Report result.Ingest
-	// ReusedUSD is what filling the brains cost that an earlier replay has filled, and Unrecorded is
-	// the number of those for which that is not known. Both are 0 without Config.Cost. If that
-	// replay filled others too, its cost is divided among them by their sessions.
+	// ReusedUSD is what it cost earlier replays to fill the reused brains. Unrecorded is the number
+	// of reused brains whose cost is unknown. Both are 0 without Config.Cost. The cost of a replay
+	// is divided among the brains that it filled by their sessions.
 	ReusedUSD  llm.USD
 	Unrecorded int
 
 	bench *source.Benchmark
-	// haystacks are the names of what is in the brains, by the name of the brain.
+	// haystacks has the contents of the brains by name.
 	haystacks map[string]*contents
 	sessions  map[string]string // paths of sessions by their folded id
-	// byText is set if the service may not say which documents chunks are from, and found counts those
-	// that were found by their text.
+	// byText is set if the service may not name the documents of chunks. found counts chunks that
+	// were matched by their text.
 	byText bool
 	found  atomic.Int64
 
@@ -98,15 +96,15 @@ type FilledBrains struct {
 	err error // of reading a haystack again
 }
 
-// Fill makes the brains of haystacks ready to be asked. In the modes Bulk and Replay the name of a
-// brain contains its signature. Fill creates a brain, writes its haystacks, and waits until they
-// can be searched, unless the brain was filled by this replay or is in Config.Record and has not
-// been lost since. What an interrupted replay has left in a brain is deleted first. In the mode
-// None, brains have the names of the haystacks; they must exist and contain something, and the
-// error names all that do not.
+// Fill makes the brains of haystacks ready for questions. In the modes Bulk and Replay, a brain's
+// name contains its signature. Fill creates a brain, writes its haystacks, and waits until they are
+// searchable, unless this replay filled the brain before, or Config.Record lists it and the daemon
+// has not lost it since. A brain left by an interrupted replay is deleted first. In the mode None,
+// the brains have the names of the haystacks and must exist and not be empty; the error names all
+// that are missing or empty.
 //
-// If anything fails, or ctx ends, brains that are not completely filled are removed, and so are
-// those that would not be found again. The error names those that could not be removed.
+// If anything fails, or ctx ends, incomplete brains are removed, and so are brains that would not
+// be found again. The error names the brains that could not be removed.
 func Fill(
 	ctx context.Context, c Config, b *source.Benchmark, haystacks []string,
 ) (*FilledBrains, error) {
@@ -158,8 +156,8 @@ func newFiller(c Config, b *source.Benchmark, haystacks []string) *filler {
 	}
 }
 
-// Describe returns what Fill returns, without a daemon: other processes fill the brains. The report
-// does not say how long that took and how many brains were reused.
+// Describe returns the result of Fill without a daemon, for brains filled by other processes. The
+// report lacks the duration and the number of reused brains.
 func Describe(ctx context.Context, c Config, b *source.Benchmark, haystacks []string) (*FilledBrains, error) {
 	if err := c.check(b); err != nil {
 		return nil, err
@@ -181,7 +179,7 @@ func Describe(ctx context.Context, c Config, b *source.Benchmark, haystacks []st
 	return f.filled, nil
 }
 
-// report says what is in the brains, also in those that an earlier replay filled.
+// report describes the contents of the brains, including reused ones.
 func (f *filler) report(brains []brain) {
 	r := &f.filled.Report
 	r.Mode, r.Shared, r.Brains = string(f.Mode), f.Shared != "", len(brains)
@@ -197,7 +195,7 @@ func (f *filler) report(brains []brain) {
 	}
 }
 
-// check returns an error for a configuration that cannot work.
+// check returns an error for an invalid configuration.
 func (c Config) check(b *source.Benchmark) error {
 	if !slices.Contains(Modes, c.Mode) {
 		return fmt.Errorf("unknown ingest mode %q; known are %v", c.Mode, Modes)
@@ -222,7 +220,7 @@ func writersFor(c Config, haystacks int) int {
 	return max(1, target.MinConns/max(1, min(c.Concurrency, haystacks)))
 }
 
-// brain is a brain to fill and what belongs into it.
+// brain is a brain to fill.
 type brain struct {
 	name      string
 	signature string // empty in the mode None
@@ -242,7 +240,7 @@ type filler struct {
 	mu     sync.Mutex // guards the fields below and the calls of Seeded and MarkSeeded
 	filled *FilledBrains
 	owners map[string]string // the haystacks of the documents in a shared brain
-	// created are the brains that nobody would remove, ask or reuse if Fill failed.
+	// created are the brains that would be orphaned if Fill failed.
 	created map[*seed.Brain]bool
 	fresh   []brain // those that were filled
 }
@@ -287,8 +285,8 @@ func (f *filler) plan(haystacks []string) ([]brain, error) {
 	return brains, nil
 }
 
-// fillAll fills or finds the brains. Brains that cannot be used as they are do not keep it from the
-// others, so that the error names all of them.
+// fillAll fills or finds the brains. It continues after unusable brains, so that the error names
+// all of them.
 func (f *filler) fillAll(ctx context.Context, brains []brain) error {
 	unusable := make([]error, len(brains))
 	g, gctx := errgroup.WithContext(ctx)
@@ -317,7 +315,7 @@ func (f *filler) fillAll(ctx context.Context, brains []brain) error {
 	return err
 }
 
-// undo removes the brains that f has created and that would not be found again.
+// undo removes created brains that would not be found again.
 func (f *filler) undo(ctx context.Context) error {
 	var left []error
 	for b := range f.created {
@@ -336,8 +334,8 @@ func (f *filler) progress(n int) {
 	}
 }
 
-// brainName returns the name of a brain with the beginning of its signature, if it has one. A name
-// is an id by the slug rule of spec 2.
+// brainName returns the name of a brain, followed by the beginning of its signature if it has one.
+// The name is an id by the slug rule of spec 2.
 func brainName(name, signature string) string {
 	name = strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')

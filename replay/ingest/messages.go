@@ -20,13 +20,13 @@ import (
 	"evalctl/replay/source"
 )
 
-// A request with messages stays well below the limits of a daemon.
+// The limits of a request with messages, well below a daemon's.
 const (
 	batchMessages = protocol.MaxSessionMessages
 	batchBytes    = 4 << 20
 )
 
-// timeForMessage is what each message adds to the time limit of a request.
+// timeForMessage is added to the time limit of a request for each message.
 const timeForMessage = 100 * time.Millisecond
 
 // message is one message of a session.
@@ -36,8 +36,8 @@ type message struct {
 }
 
 // messagesOf returns the messages of a session. Turns without text are left out, because a message
-// must have some. Each is a second later than the one before it, but none is on a later day than
-// the first: the date of a session is that of all it says.
+// must have text. Messages are one second apart, but never later than the day of the first: the
+// session's date applies to all of its messages.
 func messagesOf(s source.Session) []message {
 	at, err := time.Parse(time.RFC3339, s.Date)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *session) path() string {
 	return target.BrainPath(s.brain) + "/sessions/" + url.PathEscape(s.id)
 }
 
-// send sends messages in order, in batches, or one by one if the daemon does not serve batches.
+// send sends messages in order, in batches, or one by one if the daemon does not support batches.
 // Only the last one asks for facts to be extracted (spec 4.1, memory_extract).
 func (s *session) send(ctx context.Context, messages []message, single bool) (bool, error) {
 	bodies := make([][]byte, len(messages))
@@ -123,7 +123,7 @@ func (s *session) encode(m message, extract bool) []byte {
 	return target.Encode(s.dialect, body, nil)
 }
 
-// batches yields runs of bodies that fit into one request.
+// batches yields groups of bodies that fit into one request.
 func batches(bodies [][]byte) func(yield func([][]byte) bool) {
 	return func(yield func([][]byte) bool) {
 		start, size := 0, 0
@@ -153,10 +153,9 @@ func join(bodies [][]byte) []byte {
 	return out
 }
 
-// post sends n messages. It is not safe to repeat: they would be stored twice. So the request is
-// repeated only if the daemon says that it is busy. After any other failure without an answer, the
-// session's number of messages says whether they are stored; the error is errAmbiguous if it does
-// not.
+// post sends n messages. A repeated request would store them twice, so it is repeated only if the
+// daemon replies that it is busy. After any other failure without an answer, the session's message
+// count decides whether they were stored; the error is errAmbiguous if it cannot.
 func (s *session) post(ctx context.Context, path string, n int, body []byte) error {
 	r := target.Request{
 		Method: http.MethodPost, Path: s.path() + path, ContentType: protocol.TypeJSON, Body: body,
@@ -185,7 +184,7 @@ func (s *session) post(ctx context.Context, path string, n int, body []byte) err
 	return nil
 }
 
-// ambiguous reports whether a request that failed may have been executed.
+// ambiguous reports whether a failed request may have been executed.
 func ambiguous(err error) bool {
 	f, ok := errors.AsType[*target.Failure](err)
 	if !ok {
@@ -194,7 +193,7 @@ func ambiguous(err error) bool {
 	return f.Kind != result.KindStatus || f.Status >= 500 && f.Status != http.StatusServiceUnavailable
 }
 
-// notServed reports whether a daemon does not have the endpoint at all.
+// notServed reports whether a daemon does not support the endpoint.
 func notServed(err error) bool {
 	f, ok := errors.AsType[*target.Failure](err)
 	return ok && (f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed)

@@ -21,8 +21,8 @@ import (
 // recordVersion is the version of the file.
 const recordVersion = 1
 
-// Record is the file that lists the brains which replays have filled at one endpoint. Only one
-// process has it open. A nil record lists nothing. It is safe for concurrent use.
+// Record is the file that lists the brains filled by replays at one endpoint. Only one process can
+// open it. A nil record is empty. It is safe for concurrent use.
 type Record struct {
 	path string
 	lock *flock.Flock
@@ -32,19 +32,19 @@ type Record struct {
 	Brains map[string]recordedBrain `json:"brains"` // by name
 }
 
-// recordedBrain is a brain that was completely filled.
+// recordedBrain is a completely filled brain.
 type recordedBrain struct {
 	Signature string `json:"signature"`
 	Sessions  int    `json:"sessions"`
-	// USD is what filling it cost by the list cost, nil if that is not known.
+	// USD is the list cost of filling the brain, nil if unknown.
 	USD      *llm.USD  `json:"usd,omitempty"`
 	FilledAt time.Time `json:"filled_at"`
-	// Loss is nil for a service of which it is not known.
+	// Loss is nil if unknown for the service.
 	Loss *seed.Loss `json:"loss,omitempty"`
 }
 
-// OpenRecord reads and locks the record at path, which need not exist. It is an error if another
-// process has it. The caller must call Close.
+// OpenRecord reads and locks the record at path, which need not exist. It returns an error if
+// another process has locked it. The caller must call Close.
 func OpenRecord(path string) (*Record, error) {
 	r := &Record{path: path, lock: flock.New(path + ".lock")}
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
@@ -83,7 +83,7 @@ func (r *Record) read() error {
 	return nil
 }
 
-// has reports whether a brain was filled with what the signature says.
+// has reports whether a brain was filled with the contents of its signature.
 func (r *Record) has(b brain) bool {
 	if r == nil {
 		return false
@@ -93,7 +93,7 @@ func (r *Record) has(b brain) bool {
 	return r.Brains[b.name].Signature == b.signature
 }
 
-// add records that a brain is filled, and what of it was never found.
+// add records a filled brain and its loss.
 func (r *Record) add(b brain, loss seed.Loss) error {
 	return r.change(func() {
 		filled := recordedBrain{Signature: b.signature, Sessions: b.sessions, FilledAt: time.Now().UTC()}
@@ -104,7 +104,7 @@ func (r *Record) add(b brain, loss seed.Loss) error {
 	})
 }
 
-// loss returns what of a filled brain was never found, zero if that is not known.
+// loss returns the loss of a filled brain, zero if unknown.
 func (r *Record) loss(b brain) (loss seed.Loss) {
 	if r == nil {
 		return loss
@@ -117,7 +117,7 @@ func (r *Record) loss(b brain) (loss seed.Loss) {
 	return loss
 }
 
-// cost returns what filling a brain cost, nil if that is not known.
+// cost returns the cost of filling a brain, nil if unknown.
 func (r *Record) cost(b brain) *llm.USD {
 	if r == nil {
 		return nil
@@ -127,7 +127,7 @@ func (r *Record) cost(b brain) *llm.USD {
 	return r.Brains[b.name].USD
 }
 
-// price records what filling brains cost, divided among them by their sessions.
+// price records the cost of filling brains, divided among them by their sessions.
 func (r *Record) price(filled []brain, usd llm.USD) error {
 	sessions := 0
 	for _, b := range filled {
@@ -140,7 +140,7 @@ func (r *Record) price(filled []brain, usd llm.USD) error {
 				share = llm.USD(float64(usd) * float64(b.sessions) / float64(sessions))
 			}
 			if sessions -= b.sessions; sessions == 0 {
-				share = usd // what is left
+				share = usd // the rest
 			}
 			usd -= share
 			priced := r.Brains[b.name]
@@ -175,6 +175,6 @@ func (r *Record) change(do func()) error {
 	return nil
 }
 
-// Close lets other processes use the record. The file remains, since another process may have
+// Close lets other processes use the record. The lock file remains, since another process may have
 // opened it.
 func (r *Record) Close() error { return r.lock.Close() }

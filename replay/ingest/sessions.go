@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// stalledAfter is how long no session of any brain may make progress while facts are extracted.
+	// stalledAfter limits the time without progress in any session of any brain during extraction.
 	stalledAfter = 5 * time.Minute
-	// longestPoll is the longest wait between two looks at a session.
+	// longestPoll is the longest wait between two polls of a session.
 	longestPoll = 500 * time.Millisecond
 )
 
-// replay sends the messages of a haystack's sessions, one session after the other, waits until
-// facts are extracted from all of them, and then until a search finds one of the sessions. Of a
-// daemon that reports neither jobs nor how far it has extracted, only the search is waited for.
+// replay sends the messages of a haystack's sessions, one session after the other. It waits until
+// facts are extracted from all of them, and then until a search finds one of the sessions. If the
+// daemon reports neither jobs nor extraction progress, it only waits for the search.
 func (f *filler) replay(
 	ctx context.Context, remote *seed.Brain, b brain, h source.Haystack,
 ) error {
@@ -115,7 +115,7 @@ func (f *filler) awaitJob(ctx context.Context, s *session, id string) error {
 }
 
 // jobEnded reports whether a job of a session has ended, or cannot be watched because the daemon
-// does not report jobs. A job that has failed is an error.
+// does not report jobs. It returns an error for a failed job.
 func (f *filler) jobEnded(ctx context.Context, s *session, id string) (bool, error) {
 	o, err := s.get(ctx, target.BrainPath(s.brain)+"/jobs/"+url.PathEscape(id))
 	if notServed(err) {
@@ -134,10 +134,10 @@ func (f *filler) jobEnded(ctx context.Context, s *session, id string) (bool, err
 	return true, nil // completed, or what that is called elsewhere
 }
 
-// pollFrom is the first wait between two looks at a session.
+// pollFrom is the first wait between two polls of a session.
 const pollFrom = 5 * time.Millisecond
 
-// state is what a daemon says about a session.
+// state is a session's state as reported by the daemon.
 type state struct {
 	messages, extracted int
 	counted             bool   // messages is known
@@ -168,7 +168,7 @@ func (s *session) state(ctx context.Context) (state, error) {
 	return st, nil
 }
 
-// number returns the first of the keys that has a number.
+// number returns the value of the first key that has a number.
 func number(o jsonobj.Object, keys ...string) (n int, ok bool) {
 	for _, key := range keys {
 		if json.Unmarshal(o.Get(key), &n) == nil && o.Get(key) != nil {
@@ -178,7 +178,7 @@ func number(o jsonobj.Object, keys ...string) (n int, ok bool) {
 	return 0, false
 }
 
-// get reads an object, trying again as target.Retry does.
+// get reads an object with target.Retry.
 func (s *session) get(ctx context.Context, path string) (o jsonobj.Object, err error) {
 	err = target.Retry(ctx, target.CallTimeout, func(ctx context.Context) (err error) {
 		o, err = s.endpoint.Object(ctx, target.Request{Method: http.MethodGet, Path: path})
@@ -187,8 +187,8 @@ func (s *session) get(ctx context.Context, path string) (o jsonobj.Object, err e
 	return o, err
 }
 
-// stall notices when nothing makes progress any more. The brains share one, because a daemon may
-// work on one after the other.
+// stall detects a lack of progress. All brains share one, because a daemon may process them one
+// after the other.
 type stall struct {
 	mu   sync.Mutex
 	last time.Time
@@ -200,7 +200,7 @@ func (s *stall) progress() {
 	s.last = time.Now()
 }
 
-// wait waits for a while. It returns an error if nothing has made progress for too long.
+// wait waits for a while. It returns an error if there was no progress for too long.
 func (s *stall) wait(ctx context.Context, while time.Duration) error {
 	s.mu.Lock()
 	silent := time.Since(s.last)

@@ -14,24 +14,25 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// maxName is the longest name of a brain.
+// maxName is the maximum length of a brain's name.
 const maxName = protocol.MaxBrainSlug
 
-// schema is the version of how haystacks are written. Brains of another version are not reused.
+// schema is the version of the form in which haystacks are written. Brains of another version are
+// not reused.
 const schema = 1
 
-// Daemon says what determines the contents of a brain besides what is written to it.
+// Daemon identifies a daemon, on which the contents of a brain depend.
 type Daemon struct {
-	// Build is the version that the daemon reports, followed by the function's Build if it was
-	// started. If it is empty, no brain is reused.
+	// Build is the version reported by the daemon, followed by the result of the function Build if
+	// it was started. If it is empty, no brain is reused.
 	Build string
-	// Models are the provider, the model and the embedder that the daemon uses, in any form. The
-	// prompts by which it extracts facts are part of its program.
+	// Models are the daemon's provider, model and embedder, in any form. Its extraction prompts are
+	// part of its program.
 	Models []string
 }
 
-// signature returns what identifies the contents of a brain with these haystacks: the hexadecimal
-// SHA-256 of everything that they depend on.
+// signature identifies the contents of a brain with these haystacks: it is the hexadecimal SHA-256
+// of everything that they depend on.
 func (f *filler) signature(haystacks []string) string {
 	return digest(map[string]any{
 		"schema": schema, "format": f.bench.Format, "dataset": f.bench.SHA256,
@@ -54,7 +55,7 @@ func together(brains []brain) string {
 	return digest(all)
 }
 
-// digest returns the SHA-256 of the JSON of v, whose keys are in order.
+// digest returns the SHA-256 of the JSON of v, whose keys are sorted.
 func digest(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -64,9 +65,9 @@ func digest(v any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Build returns what identifies the program of a daemon that is started with a command: a hash of
-// the command, of the program file and of all arguments that are names of files. What these load is
-// not covered. It reads these files as a whole.
+// Build identifies the program of a daemon started with a command: it returns a hash of the
+// command, the program file and all arguments that name files. Files that these load are not
+// covered. Build reads whole files.
 func Build(command []string) (string, error) {
 	program, err := exec.LookPath(command[0])
 	if err != nil {
@@ -87,7 +88,7 @@ func Build(command []string) (string, error) {
 	return "+" + hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// addFile adds the content of a regular file to a hash. Any other name adds nothing.
+// addFile adds the content of a regular file to a hash. It ignores other names.
 func addFile(sum io.Writer, name string) error {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {

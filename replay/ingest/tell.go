@@ -10,8 +10,8 @@ import (
 	"evalctl/replay/source"
 )
 
-// tell has a service that remembers conversations by rules of its own remember the sessions of a
-// haystack, one after the other, and waits until a search finds one of them.
+// tell sends the sessions of a haystack, one after the other, to a service that remembers
+// conversations by its own rules. It waits until a search finds one of them.
 func (f *filler) tell(ctx context.Context, remote *seed.Brain, b brain, h source.Haystack) error {
 	listener, err := target.Find[target.Listener](f.Service, target.Tell)
 	if err != nil {
@@ -33,8 +33,8 @@ func (f *filler) tell(ctx context.Context, remote *seed.Brain, b brain, h source
 	return f.await(ctx, remote, b, h, "does the target search what it remembers?")
 }
 
-// conversationOf returns a session as it is sent to a service. Nothing of it says which sessions are
-// gold.
+// conversationOf returns a session as it is sent to a service. It does not reveal which sessions
+// are gold.
 func conversationOf(s source.Session) target.Conversation {
 	c := target.Conversation{ID: s.ID, Path: s.Path, Title: s.Title, Date: s.Date}
 	for _, m := range messagesOf(s) {

@@ -10,7 +10,7 @@ import (
 	"evalctl/harness/result"
 )
 
-// nights is the length of the trend in days, the night of the report included.
+// nights is the length of the trend in days, including the night of the report.
 const nights = 14
 
 // night is the result of an arm in one night.
@@ -21,25 +21,25 @@ type night struct {
 	others int
 }
 
-// trend has the nights of one arm, from the first with a result to that of the report. Every day
-// between them has a night.
+// trend has the nights of one arm, from the first with a result to the night of the report, without
+// gaps.
 type trend struct {
 	nights []night
-	// leftOut is the number of results of the arm that measure something else, and differing are the
-	// settings in which they do not agree with that of the report.
+	// leftOut is the number of the arm's results that measure something else. differing are the
+	// settings in which they differ from the reported result.
 	leftOut   int
 	differing []string
 }
 
-// earlier is what the folder of results contains of the last nights.
+// earlier has the results of the last nights in the folder of results.
 type earlier struct {
 	results map[string][]*result.Result // of replays, by date
-	// unreadable says which files could not be read, and why.
+	// unreadable names the files that could not be read, with the reasons.
 	unreadable []string
 }
 
-// readEarlier reads the results of replays in a folder, from the date first on. A folder that is
-// missing has none.
+// readEarlier reads the results of replays in a folder since the date first. A missing folder has
+// none.
 func readEarlier(root string, first time.Time) *earlier {
 	h := &earlier{results: map[string][]*result.Result{}}
 	f, err := history.Read(root, first)
@@ -61,7 +61,7 @@ func readEarlier(root string, first time.Time) *earlier {
 	return h
 }
 
-// trendOf returns the nights before that of res with comparable results, and that night.
+// trendOf returns the nights with comparable results up to the night of res.
 func (h *earlier) trendOf(res *result.Result) trend {
 	var t trend
 	last := dayOf(res)
@@ -97,8 +97,8 @@ func (h *earlier) trendOf(res *result.Result) trend {
 	return t
 }
 
-// better reports whether a stands for a night rather than b: the last one that is complete, or else
-// the last one.
+// better reports whether a represents a night rather than b: complete results come first, then
+// later ones.
 func better(a, b *result.Result) bool {
 	if (a.Stopped == "") != (b.Stopped == "") {
 		return a.Stopped == ""
@@ -106,7 +106,7 @@ func better(a, b *result.Result) bool {
 	return a.FinishedAt.After(b.FinishedAt)
 }
 
-// scored reports whether the night has a pass rate that says something about the memory.
+// scored reports whether the night has a meaningful pass rate.
 func (n night) scored() bool {
 	return n.res != nil && scored(n.res)
 }

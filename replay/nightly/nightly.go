@@ -1,8 +1,8 @@
-// Package nightly writes the report of a replay: quality and cost of each arm, the arms side by
-// side, and the trend of the nights before.
+// Package nightly writes the report of a replay: quality and cost of each arm, a comparison of the
+// arms, and the trend of previous nights.
 //
-// The report is Markdown as GitHub renders it. Text of datasets, daemons and models is data: it is
-// shown as it is, and cannot become a link, a heading, a mention or HTML.
+// The report is Markdown for GitHub. Text of datasets, daemons and models is shown verbatim, and
+// cannot become a link, a heading, a mention or HTML.
 package nightly
 
 import (
@@ -22,7 +22,7 @@ import (
 	"evalctl/internal/markdown"
 )
 
-// Write replaces the file at path by the report of the arms, and creates its folder. See Report.
+// Write replaces the file at path with the report, and creates its folder. See Report.
 func Write(path string, arms report.Arms, compared *compare.Arms, history string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -30,8 +30,8 @@ func Write(path string, arms report.Arms, compared *compare.Arms, history string
 	return atomicfile.Write(path, 0o644, func(w io.Writer) error { return Report(w, arms, compared, history) })
 }
 
-// Report writes the report. history is the folder with the results of the nights before, empty for
-// none. The error is that of w.
+// Report writes the report. history is the folder with the results of previous nights, empty for
+// none. It returns the error of w.
 func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history string) error {
 	var page bytes.Buffer
 	var all []*armResult
@@ -62,7 +62,7 @@ func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history strin
 	return err
 }
 
-// comparisonSize is how large the comparison may be.
+// comparisonSize limits the comparison, in bytes.
 const comparisonSize = 1 << 18
 
 // sentences writes what compare says of the arms in words.
@@ -76,7 +76,7 @@ func sentences(w io.Writer, compared *compare.Arms) {
 	fmt.Fprintln(w)
 }
 
-// textLength is the number of characters that are shown of a text.
+// textLength limits shown texts, in characters.
 const textLength = 300
 
 // armResult is an arm with its result.
@@ -85,7 +85,7 @@ type armResult struct {
 	res *result.Result // nil without one
 }
 
-// title writes the heading, which says what was asked.
+// title writes the heading, which names the dataset and the questions.
 func title(w io.Writer, arms []*armResult) {
 	i := slices.IndexFunc(arms, func(m *armResult) bool { return m.res != nil })
 	if i < 0 {

@@ -14,10 +14,10 @@ import (
 	"evalctl/internal/markdown"
 )
 
-// maxUnreadable is the number of unreadable files that are named.
+// maxUnreadable limits the number of unreadable files that are named.
 const maxUnreadable = 5
 
-// trends writes the trend of each arm, and which files of the history could not be read.
+// trends writes the trend of each arm, and the unreadable files of the history.
 func trends(w io.Writer, arms []*armResult, root string) {
 	var have []*armResult
 	for _, m := range arms {
@@ -65,7 +65,7 @@ func (t trend) write(w io.Writer, arm string) {
 	}
 }
 
-// row returns the cells of a night. Before is the last result before it, nil if there is none.
+// row returns the cells of a night. before is the previous result, nil if there is none.
 func (n night) row(before *result.Result) []string {
 	if n.res == nil {
 		return []string{n.date, "missing", markdown.None, markdown.None, markdown.None, ""}
@@ -95,7 +95,7 @@ func (n night) row(before *result.Result) []string {
 	return []string{date, figure.Rate(n.res.PassRate), n.res.Interval.Ends(), passed, usd, strings.Join(changes, " ")}
 }
 
-// sparkline returns one sign for each night, and says what the signs mean.
+// sparkline returns one character for each night, with a legend.
 func (t trend) sparkline() string {
 	var rates []*float64
 	for _, n := range t.nights {
@@ -109,7 +109,7 @@ func (t trend) sparkline() string {
 	return s.Signs + " " + s.Scale()
 }
 
-// total formats what was spent on an arm.
+// total formats the cost of an arm.
 func total(c *result.CostAccounting) string {
 	if !c.SpentKnown() && c.TotalUSD == 0 {
 		return "unknown"

@@ -47,7 +47,7 @@ func (m *armResult) verdict(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// controls says how the scorer did on answers that are known to be right or wrong.
+// controls describes how the scorer judged answers known to be right or wrong.
 func (m *armResult) controls() string {
 	if m.res.Replay == nil || m.res.Replay.Controls == nil {
 		return "The scorer needs no controls."

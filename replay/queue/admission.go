@@ -10,7 +10,7 @@ import (
 	"evalctl/harness/result"
 )
 
-// Admit records what a worker has seen of the daemon that it started for an arm.
+// Admit records a worker's observations of the daemon that it started for an arm.
 func (b *Books) Admit(ctx context.Context, arm string, a *result.Admission) error {
 	data, err := json.Marshal(a)
 	if err == nil {
@@ -22,7 +22,7 @@ func (b *Books) Admit(ctx context.Context, arm string, a *result.Admission) erro
 	return nil
 }
 
-// Admission returns what workers have seen of their daemons of an arm, nil if they have seen nothing.
+// Admission returns the workers' observations of their daemons of an arm, nil if there are none.
 func (b *Books) Admission(ctx context.Context, arm string) (*result.Admission, error) {
 	var all []result.Admission
 	rows, err := b.q.pool.Query(ctx, in(`SELECT admission FROM @sightings WHERE run = $1 AND arm = $2`), b.run, arm)

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// attendEvery is how often a worker looks for runs, and for arms of its runs.
+	// attendEvery is how often a worker looks for runs, and for new arms of its runs.
 	attendEvery = 500 * time.Millisecond
-	// absence is how long the process that has a run may show no sign of life before a worker closes
-	// what it has prepared. It takes none of its questions meanwhile.
+	// absence is how long a run's owner may show no sign of life before a worker closes its
+	// preparations. The worker takes none of its questions meanwhile.
 	absence = 5 * time.Second
-	// leaveStep is how long other runs may be kept from being joined while this one is left.
+	// leaveStep limits how long leaving one run may keep a worker from joining others.
 	leaveStep = 100 * time.Millisecond
 )
 
-// attendance is a run that a worker takes part in, or refuses, from when it sees the run until the
-// process that has the run ends.
+// attendance is a worker's participation in a run, or its refusal, from when it sees the run until
+// the run's owner ends.
 type attendance struct {
 	job    Job
 	owner  string   // the process that has the run
@@ -42,14 +42,14 @@ type attendance struct {
 	more    chan struct{} // another arm is ready
 }
 
-// arms returns those that are ready.
+// arms returns the arms that are ready.
 func (r *attendance) arms() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ready
 }
 
-// refuse ends the part that this worker takes in the run.
+// refuse ends this worker's participation in the run.
 func (r *attendance) refuse(problem error) {
 	r.leave()
 	select {
@@ -58,7 +58,7 @@ func (r *attendance) refuse(problem error) {
 	}
 }
 
-// leave has the worker begin nothing more of the run.
+// leave stops the worker from beginning anything more of the run.
 func (r *attendance) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +88,7 @@ func (w *worker) lookForRuns(ctx context.Context) {
 	}
 }
 
-// ownedRun is a run that a process has.
+// ownedRun is a run with an owner.
 type ownedRun struct {
 	id, owner string
 	alive     bool
@@ -106,7 +106,8 @@ func (q *Queue) runs(ctx context.Context) ([]ownedRun, error) {
 	})
 }
 
-// compare begins to attend runs that are new, and ends that for others.
+// compare begins to attend new runs. It stops attending runs that have ended or changed their
+// owner, and runs whose owner has shown no sign of life for absence.
 func (w *worker) compare(ctx context.Context, runs []ownedRun) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,7 +138,7 @@ func (w *worker) compare(ctx context.Context, runs []ownedRun) {
 	}
 }
 
-// attend takes part in a run until ctx ends. A worker that refuses the run remembers that until
+// attend takes part in a run until ctx ends. A worker that refuses the run remembers this until
 // then, and gets none of its jobs.
 func (w *worker) attend(ctx context.Context, r *attendance) {
 	if problem := w.takePart(ctx, r); problem != nil && ctx.Err() == nil {
@@ -166,7 +167,7 @@ func (w *worker) attend(ctx context.Context, r *attendance) {
 }
 
 // takePart prepares for a run, then for each of its arms, and takes jobs until ctx ends. The error
-// is why this worker cannot take part.
+// is the reason why this worker cannot take part.
 func (w *worker) takePart(ctx context.Context, r *attendance) error {
 	tick := time.NewTicker(attendEvery)
 	defer tick.Stop()
@@ -185,8 +186,8 @@ func (w *worker) takePart(ctx context.Context, r *attendance) error {
 	}
 }
 
-// prepare prepares for what there is of a run, and joins its queue once an arm is ready. If the
-// database does not answer, that is left to the next call.
+// prepare prepares for new arms of a run, and joins its queue once an arm is ready. If the database
+// does not answer, the next call tries again.
 func (w *worker) prepare(ctx context.Context, r *attendance) error {
 	if r.worker == nil {
 		books, options, err := w.q.find(ctx, r.job.ID)
@@ -235,7 +236,7 @@ type newArm struct {
 	Identity []byte
 }
 
-// newArms returns the arms with open tasks that were not seen yet.
+// newArms returns unseen arms with open tasks.
 func (w *worker) newArms(ctx context.Context, r *attendance) ([]newArm, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
@@ -257,7 +258,7 @@ func unlessRetryable(err error) error {
 	return err
 }
 
-// leaveQueue takes no further job of a run, and returns when those that were taken have ended.
+// leaveQueue takes no further job of a run, and returns when the jobs in progress have ended.
 func (w *worker) leaveQueue(r *attendance) {
 	r.leave()
 	for r.joined {

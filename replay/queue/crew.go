@@ -13,16 +13,16 @@ import (
 	"evalctl/internal/llm"
 )
 
-// ErrNoWorkers means that nobody takes the questions of a run.
+// ErrNoWorkers means that no worker takes the questions of a run.
 var ErrNoWorkers = errors.New("no worker takes the questions")
 
 const (
-	// settled is how long a run may be without a worker before that is reported. After a failure of
+	// settled is how long a run may be without a worker before this is reported. After a failure of
 	// the database nobody has a lease for a moment.
 	settled = 3 * time.Second
-	// remind is how often the person who waits is reminded of what keeps a run from going on.
+	// remind is the interval of reminders of what blocks a run.
 	remind = time.Minute
-	// named is how many workers a notice names.
+	// named limits the number of workers named in a notice.
 	named = 5
 )
 
@@ -41,7 +41,7 @@ func (r *Run) Status() Status {
 	return r.status
 }
 
-// member is a worker that is alive.
+// member is a live worker.
 type member struct {
 	ID      string
 	Problem string // why it has refused the run, "" if it has not
@@ -53,7 +53,7 @@ func (m member) refusal() string {
 	return fmt.Sprintf("worker %s refuses the run: %s", m.ID, m.Problem)
 }
 
-// crew is what was reported about the workers of a run.
+// crew has the reported state of a run's workers.
 type crew struct {
 	members  []member
 	alone    time.Time // since when no worker takes questions, zero if one does
@@ -61,7 +61,7 @@ type crew struct {
 	reminded time.Time
 }
 
-// workers sees whether anybody takes the questions, and reports what keeps workers from it.
+// workers checks whether anybody takes the questions, and reports what prevents it.
 func (w *watcher) workers(ctx context.Context) error {
 	rows, err := w.q.pool.Query(ctx, in(`
 		SELECT m.id, coalesce(f.problem, ''),
@@ -94,7 +94,7 @@ func (w *watcher) workers(ctx context.Context) error {
 	return w.checkAlone(s)
 }
 
-// reportChanges reports who has come, who refuses the run, and who has gone.
+// reportChanges reports workers that have come, gone or refused the run.
 func (w *watcher) reportChanges(members []member) {
 	before := w.crew.members
 	w.crew.members = members
@@ -142,8 +142,8 @@ func list(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// checkAlone reports that no worker takes questions, and returns an error once they have waited for
-// too long.
+// checkAlone reports that no worker takes questions, and returns an error once the questions have
+// waited too long.
 func (w *watcher) checkAlone(s Status) error {
 	now := time.Now()
 	if s.Workers > 0 {

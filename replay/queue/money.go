@@ -19,14 +19,13 @@ import (
 	"evalctl/internal/postgres"
 )
 
-// patience is how long the outcome of a request, or a record, is offered to a database that does
-// not answer. Both are paid for.
+// patience is how long writing the outcome of a request, or a record, is retried while the database
+// does not answer. Both are paid for.
 const patience = 2 * time.Minute
 
-// Books are the money of a run in the database, as a process sees it. They keep the rules of a
-// ledger: the worst case of a request is reserved before it is sent, by all processes together
-// never more than the cap allows, and counts as spent until the outcome is known. It is safe for
-// concurrent use.
+// Books are the books of a run in the database. They follow the rules of a ledger: the worst case
+// of a request is reserved before it is sent, and counts as spent until the outcome is known. The
+// reservations of all processes together never exceed the cap. Books are safe for concurrent use.
 type Books struct {
 	q       *Queue
 	run     string
@@ -64,7 +63,7 @@ func (b *Books) Err() error {
 	return b.err
 }
 
-// fail keeps the first error, after which no request is admitted.
+// fail keeps the first error. No request is admitted after it.
 func (b *Books) fail(err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,7 +73,7 @@ func (b *Books) fail(err error) error {
 	return b.err
 }
 
-// Spent implements ledger.Books. It is 0 if the database does not answer, which Err reports.
+// Spent implements ledger.Books. It returns 0 if the database does not answer, which Err reports.
 func (b *Books) Spent() llm.USD {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -85,7 +84,7 @@ func (b *Books) Spent() llm.USD {
 	return llm.USD(spent)
 }
 
-// account is what requests are for.
+// account is the account for a phase of an arm.
 type account struct {
 	books *Books
 	phase ledger.Phase
@@ -94,11 +93,11 @@ type account struct {
 
 func (a account) Capped() bool { return a.books.Cap() != nil }
 
-// waitForOthers is how often a request that does not fit yet looks again.
+// waitForOthers is how often a request that does not fit yet tries again.
 const waitForOthers = 100 * time.Millisecond
 
-// Reserve reserves the worst case of a request in the database, unless it is free. If it fits only
-// once other requests settle for less, of whatever process, Reserve waits for them.
+// Reserve reserves the worst case of a request in the database, unless it is free. If the request
+// fits only once requests of any process settle for less, Reserve waits for them.
 func (a account) Reserve(ctx context.Context, model string, worst llm.USD) (func(llm.Charge), error) {
 	if err := a.books.Err(); err != nil {
 		return nil, err
@@ -151,7 +150,7 @@ func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id i
 	}
 }
 
-// fits returns an error if a request will not fit, whatever others settle for.
+// fits returns an error if a request will not fit, whatever other requests settle for.
 func (a account) fits(ctx context.Context, worst llm.USD) error {
 	var limit, spent int64
 	err := a.books.q.scan(ctx, []any{&limit, &spent},
@@ -169,8 +168,8 @@ func (a account) fits(ctx context.Context, worst llm.USD) error {
 	return nil
 }
 
-// settle writes the outcome of a request. If it cannot be written, the worst case still counts, and
-// no further request is admitted.
+// settle writes the outcome of a request. If writing fails, the worst case still counts, and no
+// further request is admitted.
 func (a account) settle(id int64, model, question string, c llm.Charge) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -193,8 +192,7 @@ func (a account) settle(id int64, model, question string, c llm.Charge) {
 	}
 }
 
-// settleReserved changes nothing the second time, so that it can be repeated if its outcome is not
-// known.
+// settleReserved is idempotent, so that it can be repeated if its outcome is unknown.
 const settleReserved = `
 	WITH was AS (
 		SELECT id, kind, worst FROM @charges WHERE run = $1 AND id = $10 AND kind IN ('open', 'lost') FOR UPDATE
@@ -208,7 +206,7 @@ const settleReserved = `
 		spent = spent + $2 - CASE was.kind WHEN 'lost' THEN was.worst ELSE 0 END
 	FROM was WHERE r.id = $1`
 
-// settleFree is the outcome of a request that could cost nothing: only its tokens matter.
+// settleFree writes the outcome of a free request. Only its tokens matter.
 const settleFree = `
 	INSERT INTO @charges (run, usd, lost_usd, input_tokens, output_tokens, estimated, rejected, unpriced,
 		implausible, phase, arm, model, member, key, question, kind, at)
@@ -233,12 +231,12 @@ func (a account) Lookup(ctx context.Context, model string, reply llm.CacheKey, s
 	}
 }
 
-// chargeLost counts in full the requests of processes that are not alive.
+// chargeLost counts in full the requests of dead processes.
 func (q *Queue) chargeLost(ctx context.Context, run string) error {
 	return q.chargeOpen(ctx, run, `NOT @alive(member)`)
 }
 
-// chargeOpen counts those requests in full that are in progress and that a condition selects.
+// chargeOpen counts in full the requests in progress that match a condition.
 func (q *Queue) chargeOpen(ctx context.Context, run, which string) error {
 	_, err := q.exec(ctx, `
 		WITH lost AS (
@@ -251,10 +249,10 @@ func (q *Queue) chargeOpen(ctx context.Context, run, which string) error {
 	return err
 }
 
-// Settle makes the books of a run final whose questions all have a record. No request is admitted
-// any more: a worker that had no lease for a while may still ask a question that another one has
-// answered. Settle waits for the requests in progress, for at most two minutes. Those that are left
-// count in full. A run that is resumed admits requests again.
+// Settle closes the books of a run whose questions all have a record. No request is admitted any
+// more: a worker that had lost its lease may still ask a question that another one has answered.
+// Settle waits for the requests in progress, for at most two minutes; the remaining ones count in
+// full. A resumed run admits requests again.
 func (r *Run) Settle(ctx context.Context) error {
 	regardless := context.WithoutCancel(ctx)
 	if err := r.q.change(regardless, `UPDATE @runs SET closed = true WHERE id = $1`, r.run); err != nil {
@@ -281,8 +279,8 @@ func (r *Run) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Accounting implements ledger.Books. It is empty if the database does not answer, which Err
-// reports.
+// Accounting implements ledger.Books. It returns an empty accounting if the database does not
+// answer, which Err reports.
 func (b *Books) Accounting(arm string) result.CostAccounting {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -333,7 +331,7 @@ func (b *Books) Requests(ctx context.Context) iter.Seq2[ledger.Request, error] {
 	}
 }
 
-// Saved implements ledger.Books. It is empty if the database does not answer, which Err reports.
+// Saved implements ledger.Books. It returns 0 if the database does not answer, which Err reports.
 func (b *Books) Saved(arms ...string) (saved llm.USD, estimated int) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

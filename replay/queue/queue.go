@@ -1,10 +1,10 @@
 // Package queue shares a replay between machines: its questions are jobs in PostgreSQL, which
-// workers on any machine take, and its money is in the same database.
+// workers on any machine take, and its books are in the same database.
 //
-// A job is delivered at least once, by River. The table tasks makes that one record for each
-// question: a worker claims a question before it works on it, and the first record that is written
-// stays. A process that takes part renews a lease. What a worker without a lease was working on is
-// given to others, and what it had reserved counts as spent.
+// River delivers a job at least once. The table tasks reduces this to one record per question: a
+// worker claims a question before it works on it, and the first record written is final. Each
+// process renews a lease. When a worker loses its lease, its questions are given to others, and its
+// reservations count as spent.
 package queue
 
 import (
@@ -26,7 +26,7 @@ import (
 	"evalctl/internal/postgres"
 )
 
-// schemaName is the PostgreSQL schema of the tables, those of River included.
+// schemaName is the PostgreSQL schema of all tables, including River's.
 const schemaName = "evalctl_queue"
 
 //go:embed 1.sql
@@ -40,10 +40,10 @@ var sightings string
 
 var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables, bills, sightings}}
 
-// DefaultLease is how long a process counts as alive after it was last seen.
+// DefaultLease is the default of Options.Lease.
 const DefaultLease = 15 * time.Second
 
-// DefaultWait is how long a run waits for a worker.
+// DefaultWait is the default of Options.Wait.
 const DefaultWait = 10 * time.Minute
 
 // Queue is a process's membership in the queue of a database. It is safe for concurrent use.
@@ -63,15 +63,14 @@ type Options struct {
 	Lease time.Duration
 	// Works is set if the process takes questions.
 	Works bool
-	// Wait is how long the process's runs wait for a worker that takes their questions, 0 for
-	// DefaultWait.
+	// Wait is how long the process's runs wait for a worker, 0 for DefaultWait.
 	Wait time.Duration
 	// MaxConns limits the connections, see postgres.Options.
 	MaxConns int
 }
 
-// Open joins the queue of the database that a connection string names, and creates the tables if
-// there are none. Errors do not contain the password. The caller must call Close.
+// Open joins the queue of the database given by a connection string, and creates missing tables.
+// Errors do not contain the password. The caller must call Close.
 func Open(ctx context.Context, conn string, o Options) (*Queue, error) {
 	pool, err := postgres.Open(ctx, conn, postgres.Options{MaxConns: o.MaxConns, Name: "evalctl queue"})
 	if err != nil {
@@ -93,7 +92,7 @@ func Open(ctx context.Context, conn string, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// ensure creates the tables, under one lock for ours and those of River.
+// ensure creates the tables of this package and of River under one lock.
 func ensure(ctx context.Context, pool *pgxpool.Pool) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -122,11 +121,11 @@ func ensure(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// in qualifies the names of tables, which are written as @name.
+// in qualifies table names, which are written as @name.
 func in(sql string) string { return strings.ReplaceAll(sql, "@", schemaName+".") }
 
-// storable returns a text of others, such as a daemon's error, as PostgreSQL accepts it: without the
-// character 0 and bytes that are not UTF-8.
+// storable makes foreign text, such as a daemon's error, acceptable to PostgreSQL: it replaces NUL
+// characters and invalid UTF-8.
 func storable(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\ufffd"), "\ufffd")
 }
@@ -140,7 +139,7 @@ func (q *Queue) row(ctx context.Context, sql string, args ...any) pgx.Row {
 	return q.pool.QueryRow(ctx, in(sql), args...)
 }
 
-// join makes the process a member. Members that have been gone for a day are forgotten.
+// join makes the process a member. Members that have been gone for a day are deleted.
 func (q *Queue) join(ctx context.Context, works bool) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -168,17 +167,16 @@ func (q *Queue) live(ctx context.Context) {
 			return
 		}
 		limited, cancel := context.WithTimeout(ctx, q.lease)
-		// A failure is repaired by the next one, or the lease ends, which is what it is for.
+		// The next update repairs a failure. Otherwise the lease ends, as it should.
 		_, _ = q.exec(limited, `UPDATE @members SET seen = clock_timestamp() WHERE id = $1`, q.id)
 		cancel()
 	}
 }
 
-// ID names the process in the queue.
+// ID identifies the process in the queue.
 func (q *Queue) ID() string { return q.id }
 
-// Close leaves the queue and closes the connections. Requests that are still reserved count as
-// spent from then on.
+// Close leaves the queue and closes the connections. Open reservations count as spent from then on.
 func (q *Queue) Close() error {
 	q.stop()
 	<-q.done
@@ -189,17 +187,17 @@ func (q *Queue) Close() error {
 	return err
 }
 
-// closeTimeout limits what is done for others when a process leaves.
+// closeTimeout limits the cleanup when a process leaves.
 const closeTimeout = 5 * time.Second
 
-// ErrBusy means that another process collects the records of a run.
+// ErrBusy means that another process owns a run.
 var ErrBusy = errors.New("another process has this run in progress")
 
-// attempt is how long one statement may take. A network that fails without a sign would otherwise
-// be waited for much longer.
+// attempt limits the time for one statement. Otherwise a silent network failure would block for
+// much longer.
 const attempt = 15 * time.Second
 
-// retrying calls do until it succeeds, fails for a reason that stays, or patience has passed.
+// retrying calls do until it succeeds, fails permanently, or patience has passed.
 func retrying(ctx context.Context, do func(ctx context.Context) error) error {
 	began := time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
@@ -217,7 +215,7 @@ func retrying(ctx context.Context, do func(ctx context.Context) error) error {
 	}
 }
 
-// change executes a statement that may be repeated, until the database answers.
+// change executes an idempotent statement, retrying until the database answers.
 func (q *Queue) change(ctx context.Context, sql string, args ...any) error {
 	return retrying(ctx, func(ctx context.Context) error {
 		_, err := q.exec(ctx, sql, args...)
@@ -225,7 +223,7 @@ func (q *Queue) change(ctx context.Context, sql string, args ...any) error {
 	})
 }
 
-// scan is change for a statement that returns a row.
+// scan is like change for a statement that returns a row.
 func (q *Queue) scan(ctx context.Context, values []any, sql string, args ...any) error {
 	return retrying(ctx, func(ctx context.Context) error { return q.row(ctx, sql, args...).Scan(values...) })
 }

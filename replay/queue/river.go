@@ -10,22 +10,22 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// The settings of River. Vanished workers are noticed by their lease, long before River's rescuer
-// finds their jobs, which then have nothing left to do.
+// River's settings. Leases detect dead workers long before River's rescuer finds their jobs, which
+// then have nothing left to do.
 const (
-	// jobTimeout limits the work on one question, a brain that is filled for it included.
+	// jobTimeout limits the work on one question, including filling its brain.
 	jobTimeout  = 2 * time.Hour
 	rescueAfter = 3 * time.Hour
-	// maxAttempts is how often River delivers a job whose worker could not reach the database. How
-	// often a question is begun is limited by maxTries.
+	// maxAttempts limits how often River delivers a job whose worker could not connect to the
+	// database. maxTries limits how often a question is begun.
 	maxAttempts = 5
 )
 
-// quiet drops what River logs: failures of jobs are reported by the run.
+// quiet discards River's logs. The run reports failures of jobs.
 var quiet = slog.New(slog.DiscardHandler)
 
-// jobArgs is what River keeps of a job: that some question of a run is to be asked. Which one it is
-// is decided when a worker claims it, so that all arms are near the same question.
+// jobArgs are the arguments of a job: ask some question of a run. The worker chooses the question
+// when it claims one, so that all arms progress at a similar pace.
 type jobArgs struct {
 	Run string `json:"run"`
 }
@@ -33,7 +33,7 @@ type jobArgs struct {
 // Kind implements river.JobArgs.
 func (jobArgs) Kind() string { return "evalctl_question" }
 
-// enqueue inserts n jobs, one for each question that nobody works on.
+// enqueue inserts n jobs, one for each unclaimed question.
 func (r *Run) enqueue(ctx context.Context, tx pgx.Tx, n int64) error {
 	if n == 0 {
 		return nil
@@ -50,7 +50,7 @@ func (r *Run) enqueue(ctx context.Context, tx pgx.Tx, n int64) error {
 	return err
 }
 
-// riverWorker hands River's jobs to a worker.
+// riverWorker passes River's jobs to a worker.
 type riverWorker struct {
 	river.WorkerDefaults[jobArgs]
 	worker *worker

@@ -16,8 +16,8 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Run is a replay whose questions workers take. One process at a time has it: it puts the questions
-// on the queue and collects their records. It is safe for concurrent use.
+// Run is a replay whose questions workers take. One process at a time owns it: it puts the
+// questions on the queue and collects their records. It is safe for concurrent use.
 type Run struct {
 	*Books
 	notice  func(string)
@@ -52,11 +52,11 @@ func errGone(run string) error {
 	return fmt.Errorf("the queue has no run %q: it has finished, or the queue is another one; start a new replay", run)
 }
 
-// Create puts a run without questions on the queue. options are stored for the workers, limit is
-// the cap on what all processes together spend, nil for none. notice is called with what the person
-// who waits should know, such as that there is no worker; calls are not concurrent.
+// Create puts a run without questions on the queue. options are stored for the workers. limit caps
+// the spending of all processes together, nil for no cap. notice is called with messages for the
+// user, for example that there is no worker; calls are not concurrent.
 func (q *Queue) Create(ctx context.Context, options json.RawMessage, started time.Time, limit *llm.USD, notice func(string)) (*Run, error) {
-	// PostgreSQL keeps microseconds.
+	// PostgreSQL stores microseconds.
 	started = started.Truncate(time.Microsecond)
 	id := started.Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])
 	_, err := q.exec(ctx, `INSERT INTO @runs (id, started_at, options, cap, owner) VALUES ($1, $2, $3, $4, $5)`,
@@ -69,8 +69,8 @@ func (q *Queue) Create(ctx context.Context, options json.RawMessage, started tim
 	}), nil
 }
 
-// Resume takes over a run that another process has begun and that did not finish. It is ErrBusy
-// while that process is alive. What vanished processes had reserved counts as spent.
+// Resume takes over an unfinished run of another process. It returns ErrBusy while that process is
+// alive. Reservations of dead processes count as spent.
 func (q *Queue) Resume(ctx context.Context, id string, notice func(string)) (*Run, error) {
 	books, _, err := q.find(ctx, id)
 	if err != nil {
@@ -95,10 +95,10 @@ func (q *Queue) Resume(ctx context.Context, id string, notice func(string)) (*Ru
 	return q.watchRun(r), nil
 }
 
-// Resumed returns how many questions had a record when the run was resumed.
+// Resumed returns the number of questions that had a record when the run was resumed.
 func (r *Run) Resumed() int { return r.resumed }
 
-// Find returns the options with which a run was created, and when.
+// Find returns the options and the start time of a run.
 func (q *Queue) Find(ctx context.Context, id string) (options json.RawMessage, started time.Time, err error) {
 	b, options, err := q.find(ctx, id)
 	if err != nil {
@@ -121,10 +121,10 @@ func (q *Queue) find(ctx context.Context, id string) (*Books, json.RawMessage, e
 	return b, options, nil
 }
 
-// ID returns what --resume takes.
+// ID returns the id for --resume.
 func (r *Run) ID() string { return r.run }
 
-// SetCap replaces the cap that a resumed run began with.
+// SetCap replaces the cap of a resumed run.
 func (r *Run) SetCap(ctx context.Context, limit llm.USD) error {
 	if _, err := r.q.exec(ctx, `UPDATE @runs SET cap = $2 WHERE id = $1`, r.run, limit); err != nil {
 		return fmt.Errorf("set the cap of run %s: %w", r.run, err)
@@ -153,7 +153,7 @@ func (r *Run) MarkSeeded(arm, brain string) error {
 	return r.q.change(context.Background(), `INSERT INTO @seeded VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.run, arm, brain)
 }
 
-// Records returns the records of an arm that there are, by the questions' indexes from 0.
+// Records returns the existing records of an arm, by the questions' indexes from 0.
 func (r *Run) Records(ctx context.Context, arm string) (map[int][]byte, error) {
 	records := map[int][]byte{}
 	rows, err := r.q.pool.Query(ctx, in(`SELECT idx, record FROM @tasks WHERE run = $1 AND arm = $2 AND record IS NOT NULL`), r.run, arm)
@@ -169,16 +169,16 @@ func (r *Run) Records(ctx context.Context, arm string) (map[int][]byte, error) {
 	return records, err
 }
 
-// Retry has questions of an arm tried again that have a record, which workers get as Task.Earlier.
-// It must be called before Dispatch.
+// Retry repeats questions of an arm that have a record, which workers get as Task.Earlier. It must
+// be called before Dispatch.
 func (r *Run) Retry(ctx context.Context, arm string, indexes []int) error {
 	return r.q.change(ctx, `
 		UPDATE @tasks SET earlier = record, record = NULL, finished_at = NULL, tries = 0
 		WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NOT NULL`, r.run, arm, indexes)
 }
 
-// Dispatch puts the questions of an arm on the queue, those that have no record. ids are all of
-// them, in the order of the dataset; identity says what workers must measure.
+// Dispatch puts the questions of an arm that have no record on the queue. ids has all questions in
+// the order of the dataset. identity tells workers what they must measure.
 func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string) error {
 	err := retrying(ctx, func(ctx context.Context) error { return r.dispatch(ctx, arm, identity, ids) })
 	if err != nil {
@@ -207,12 +207,12 @@ func (r *Run) dispatch(ctx context.Context, arm string, identity json.RawMessage
 		if err != nil {
 			return err
 		}
-		// What other processes that are alive work on is theirs.
+		// Live processes keep their questions.
 		return r.release(ctx, tx, `arm = $2 AND (worker IS NULL OR NOT @alive(worker))`, arm)
 	})
 }
 
-// release makes those tasks without a record free that a condition selects.
+// release frees the tasks without a record that match a condition.
 func (r *Run) release(ctx context.Context, tx pgx.Tx, which string, args ...any) error {
 	tag, err := tx.Exec(ctx, in(`UPDATE @tasks SET worker = NULL WHERE run = $1 AND record IS NULL AND `+which),
 		append([]any{r.run}, args...)...)
@@ -225,7 +225,7 @@ func (r *Run) release(ctx context.Context, tx pgx.Tx, which string, args ...any)
 func scanTask(row pgx.CollectableRow) (t task, err error) { return t, row.Scan(&t.arm, &t.i) }
 
 // Await returns the record of question i of an arm, counted from 0, once a worker has written it.
-// It returns a StopError if the arm was stopped before.
+// It returns a StopError if the arm is stopped first.
 func (r *Run) Await(ctx context.Context, arm string, i int) ([]byte, error) {
 	got := make(chan answer, 1)
 	r.wait.Lock()
@@ -246,7 +246,7 @@ func (r *Run) Await(ctx context.Context, arm string, i int) ([]byte, error) {
 	}
 }
 
-// Stop has workers begin no further question of an arm. Only the first reason is kept.
+// Stop lets workers begin no further question of an arm. Only the first reason is kept.
 func (r *Run) Stop(ctx context.Context, arm string, why StopError) error {
 	return r.q.stopArm(ctx, r.run, arm, why)
 }
@@ -257,8 +257,8 @@ func (q *Queue) stopArm(ctx context.Context, run, arm string, why StopError) err
 		run, arm, why.Kind, storable(why.Text))
 }
 
-// Close gives the run up, so that another process may resume it. Workers begin none of its
-// questions until then.
+// Close gives up the run, so that another process may resume it. Until then, workers begin none of
+// its questions.
 func (r *Run) Close() error {
 	r.cancel()
 	<-r.watched
@@ -268,7 +268,7 @@ func (r *Run) Close() error {
 	return err
 }
 
-// Remove deletes a run that has finished, with its jobs.
+// Remove deletes a finished run with its jobs.
 func (r *Run) Remove() error {
 	r.cancel()
 	<-r.watched

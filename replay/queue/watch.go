@@ -16,11 +16,11 @@ import (
 const (
 	// lookEvery is how often the owner of a run looks for records.
 	lookEvery = 200 * time.Millisecond
-	// late is how long after its time of writing a record may become visible.
+	// late is how long after it was written a record may become visible.
 	late = 2 * time.Minute
 )
 
-// watcher is the state of what the owner of a run does meanwhile.
+// watcher is the state of the background work of a run's owner.
 type watcher struct {
 	*Run
 	ready   map[task]bool // has a record
@@ -30,8 +30,8 @@ type watcher struct {
 	crew    crew
 }
 
-// watchRun begins to collect records, to give away what vanished workers had, and to see whether
-// arms were stopped.
+// watchRun begins to collect records, to reassign the questions of dead workers, and to check for
+// stopped arms.
 func (q *Queue) watchRun(r *Run) *Run {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel, r.watched, r.waiting = cancel, make(chan struct{}), map[task]chan answer{}
@@ -59,7 +59,7 @@ func (q *Queue) watchRun(r *Run) *Run {
 	return r
 }
 
-// check returns an error that stays. A database that does not answer is waited for.
+// check returns permanent errors. If the database does not answer, it returns nil for a while.
 func (w *watcher) check(err error) error {
 	switch {
 	case err == nil:
@@ -96,7 +96,7 @@ func (w *watcher) look(ctx context.Context) error {
 	return nil
 }
 
-// collect hands records to those who wait for them.
+// collect delivers records to the callers that wait for them.
 func (w *watcher) collect(ctx context.Context) error {
 	var now time.Time
 	if err := w.q.row(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
@@ -133,7 +133,7 @@ func (w *watcher) collect(ctx context.Context) error {
 	return nil
 }
 
-// awaited returns what is waited for.
+// awaited returns the tasks that callers wait for.
 func (w *watcher) awaited() []task {
 	w.wait.Lock()
 	defer w.wait.Unlock()
@@ -149,7 +149,7 @@ func (w *watcher) deliver(t task, a answer) {
 	}
 }
 
-// reap counts the reservations of vanished processes as spent, and gives their questions to others.
+// reap counts the reservations of dead processes as spent, and frees their questions.
 func (w *watcher) reap(ctx context.Context) error {
 	var lost bool
 	err := w.q.row(ctx, `
@@ -169,8 +169,8 @@ func (w *watcher) reap(ctx context.Context) error {
 // starvation is how long open tasks may have no job.
 const starvation = 2 * time.Second
 
-// refill adds jobs if there are open tasks and none waits for a worker. A worker drops a job if it
-// finds nothing to do, and it may have looked when this process had no lease for a moment.
+// refill adds jobs if there are open tasks but no waiting jobs. A worker drops a job if it finds
+// nothing to do, which may happen while this process has briefly lost its lease.
 func (w *watcher) refill(ctx context.Context) error {
 	var open, jobs int64
 	err := w.q.row(ctx, `
@@ -193,8 +193,8 @@ func (w *watcher) refill(ctx context.Context) error {
 	return pgx.BeginFunc(ctx, w.q.pool, func(tx pgx.Tx) error { return w.enqueue(ctx, tx, open) })
 }
 
-// stopped ends the wait for questions of stopped arms that nobody works on. Those that are being
-// asked may still be answered: what they cost is spent already.
+// stopped ends the wait for questions of stopped arms that nobody works on. Questions in progress
+// may still be answered: their cost is spent already.
 func (w *watcher) stopped(ctx context.Context) error {
 	var owner *string
 	err := w.q.row(ctx, `SELECT owner FROM @runs WHERE id = $1`, w.run).Scan(&owner)

@@ -14,45 +14,45 @@ import (
 )
 
 const (
-	// maxTries is how many workers may vanish with a question before the run is stopped.
+	// maxTries is how many workers may die with a question before the run is stopped.
 	maxTries = 10
-	// softStop is how long a worker that is stopped finishes the questions that it has begun.
+	// softStop is how long a stopped worker continues with the questions that it has begun.
 	softStop = time.Minute
 )
 
-// Jobs that are delivered again: at once to other workers, or after a moment, perhaps to this one.
+// Jobs to be delivered again: at once to other workers, or after a moment, perhaps to this one.
 var (
 	toOthers = river.JobSnooze(0)
 	later    = river.JobSnooze(time.Second)
 )
 
-// unused is River's default queue, since a client needs one: each run has a queue of its own.
+// unused is River's default queue, which a client requires. Each run has its own queue.
 var unused = river.QueueConfig{MaxWorkers: 1, FetchPollInterval: time.Hour}
 
 // Task is a question of a run that a worker has claimed.
 type Task struct {
 	Run string
 	Arm string
-	// Index is the question's in the dataset of the arm, counted from 0.
+	// Index is the question's index in the dataset of the arm, counted from 0.
 	Index    int
 	Question string // its id, as storable returns it
-	// Earlier is the record of an earlier try that is to be followed by another one, nil for the
-	// first.
+	// Earlier is the record of an earlier try to be repeated, nil for the first try.
 	Earlier []byte
 }
 
-// Outcome is how the work on a task ended. At most one field is set; without any, the question is
-// given to somebody else.
+// Outcome is the result of the work on a task. At most one field is set. Without any, the question
+// is given to another worker.
 type Outcome struct {
-	// Record is what the run collects.
+	// Record is the record for the run.
 	Record []byte
-	// Stop ends the arm: nobody can go on.
+	// Stop ends the arm for all workers.
 	Stop *StopError
-	// Refused is why this worker cannot work for the run. It takes no further question of it.
+	// Refused is the reason why this worker cannot work for the run. It takes no further question
+	// of the run.
 	Refused error
 }
 
-// Job is what a worker knows of a run.
+// Job describes a run to a worker.
 type Job struct {
 	ID      string
 	Options json.RawMessage
@@ -61,26 +61,26 @@ type Job struct {
 
 // Handler works on the questions of runs.
 type Handler interface {
-	// Begin prepares for a run. The error is why this worker cannot take part.
+	// Begin prepares for a run. An error is the reason why this worker cannot take part.
 	Begin(ctx context.Context, j Job) (Worker, error)
-	// Notice is called with what the person at the worker should know. Calls are concurrent.
+	// Notice is called with messages for the user of the worker. Calls are concurrent.
 	Notice(text string)
 }
 
 // Worker works on the questions of one run.
 type Worker interface {
-	// Ready prepares for an arm with an identity, as given to Run.Dispatch, before any of its
-	// questions is taken. The error is why this worker cannot take part. Calls for several arms are
-	// concurrent.
+	// Ready prepares for an arm with the identity given to Run.Dispatch, before any of its
+	// questions is taken. An error is the reason why this worker cannot take part. Calls for
+	// several arms are concurrent.
 	Ready(ctx context.Context, arm string, identity json.RawMessage) error
-	// Work works on a task of an arm that is ready. It is called concurrently.
+	// Work works on a task of a ready arm. It is called concurrently.
 	Work(ctx context.Context, t Task) Outcome
 	// Close is called after the run, or when this worker is stopped.
 	Close() error
 }
 
-// Work takes questions until ctx ends, then finishes those it has begun, for at most a minute.
-// concurrency is the number of questions at a time, of all runs together.
+// Work takes questions until ctx ends, then finishes those in progress, for at most a minute.
+// concurrency limits the number of questions at a time, of all runs together.
 func (q *Queue) Work(ctx context.Context, concurrency int, h Handler) error {
 	w := &worker{
 		q: q, h: h, stopping: ctx.Done(), places: make(chan struct{}, concurrency), runs: map[string]*attendance{},
@@ -131,7 +131,7 @@ type place struct {
 	index    int
 }
 
-// work works on the first task of a run that nobody has. The error has the job delivered again.
+// work works on the first unclaimed task of a run. After an error the job is delivered again.
 func (w *worker) work(ctx context.Context, run string) error {
 	select {
 	case w.places <- struct{}{}:
@@ -168,7 +168,8 @@ func (w *worker) work(ctx context.Context, run string) error {
 	return w.finish(context.WithoutCancel(ctx), t, out)
 }
 
-// enter returns a run that this worker takes part in, which must be left with active.Done, or nil.
+// enter returns a run that this worker takes part in, or nil. The caller must call active.Done on
+// it.
 func (w *worker) enter(run string) *attendance {
 	select {
 	case <-w.stopping:
@@ -194,9 +195,8 @@ func (w *worker) enter(run string) *attendance {
 const openTasks = ` FROM @tasks t JOIN @arms a ON a.run = t.run AND a.arm = t.arm JOIN @runs r ON r.id = t.run
 	WHERE t.run = $1 AND t.record IS NULL AND t.worker IS NULL AND a.stop_kind IS NULL AND @alive(r.owner)`
 
-// claim makes the first open task of some arms this worker's, until leave. The error is
-// pgx.ErrNoRows if there is none. What vanished workers had is opened by the process that has the
-// run.
+// claim claims the first open task of some arms for this worker, until leave. It returns
+// pgx.ErrNoRows if there is none. The run's owner reopens the tasks of dead workers.
 func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, err error) {
 	w.claiming.Lock()
 	defer w.claiming.Unlock()
@@ -222,7 +222,7 @@ func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, 
 	return tries, err
 }
 
-// reopen opens the tasks that are this worker's in the database although nobody works on them.
+// reopen reopens tasks that the database assigns to this worker although nobody works on them.
 func (w *worker) reopen(ctx context.Context) error {
 	var runs, arms []string
 	var indexes []int
@@ -237,7 +237,7 @@ func (w *worker) reopen(ctx context.Context) error {
 	return err
 }
 
-// leave ends the work on a task that was claimed. If its end could not be written, it is reopened
+// leave ends the work on a claimed task. If the outcome could not be written, the task is reopened
 // before the next claim.
 func (w *worker) leave(t Task, err error) {
 	w.claiming.Lock()
@@ -253,7 +253,7 @@ func (w *worker) wanted(ctx context.Context, run string) bool {
 	return err != nil || wanted
 }
 
-// finish writes how the work ended. The error has the job delivered again.
+// finish writes the outcome of a task. After an error the job is delivered again.
 func (w *worker) finish(ctx context.Context, t Task, out Outcome) error {
 	const which = ` WHERE run = $1 AND arm = $2 AND idx = $3 AND record IS NULL`
 	sql, last := `UPDATE @tasks SET worker = NULL, tries = tries - 1`+which+` AND worker = $4`, any(w.q.id)

@@ -8,14 +8,14 @@ import (
 )
 
 // Allocate divides a sample of n among strata in proportion to their sizes, by largest remainder:
-// each stratum gets its quota n·N_h/N rounded down, and what remains goes to the largest fractions
+// each stratum gets its quota n·N_h/N rounded down, and the rest goes to the largest fractions
 // (ties: to the larger stratum, then by name; statistics.md B.10). The parts add up to n, and none
 // exceeds its stratum.
 //
-// Each stratum gets at least least, or all that it has. Strata whose share is lower get exactly
-// that, and the others divide the rest in proportion.
+// Each stratum gets at least least, or all of its questions if it has fewer. Strata whose share is
+// lower get exactly this minimum, and the others divide the rest in proportion.
 //
-// The arithmetic is that of integers, so the result is the same on every platform. The part of a
+// Only integer arithmetic is used, so that the result is the same on every platform. The part of a
 // stratum may shrink by one when n grows. Allocate returns an error if n is negative, above the
 // total or too small for the minima, and if a size or least is negative.
 func Allocate(sizes map[string]int, n, least int) (map[string]int, error) {
@@ -74,7 +74,7 @@ func feasible(strata []stratum, n, least int) error {
 	return nil
 }
 
-// divide sets the parts of strata, which are sorted by name, to n divided by largest remainder.
+// divide sets the parts of strata, which are sorted by name, by dividing n by largest remainder.
 func divide(strata []stratum, n int, parts map[string]int) {
 	total := 0
 	for _, s := range strata {
@@ -86,8 +86,9 @@ func divide(strata []stratum, n int, parts map[string]int) {
 		parts[s.name] = n * s.size / total
 		rest -= parts[s.name]
 	}
-	// All fractions have the denominator total, so their numerators are compared. Fewer remain than
-	// fractions are above 0, and a stratum with a fraction has room for one more.
+	// All fractions have the denominator total, so it is enough to compare their numerators. The
+	// rest is smaller than the number of fractions above 0, and a stratum with a fraction has room
+	// for one more.
 	order := slices.SortedStableFunc(slices.Values(strata), func(a, b stratum) int {
 		return cmp.Or(cmp.Compare(n*b.size%total, n*a.size%total), cmp.Compare(b.size, a.size))
 	})

@@ -60,7 +60,7 @@ func set(ids []string) map[string]bool {
 	return s
 }
 
-// without returns the ids that are not in s, each once.
+// without returns the ids that are not in s, without repetitions.
 func without(ids []string, s map[string]bool) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -73,7 +73,7 @@ func without(ids []string, s map[string]bool) []string {
 	return out
 }
 
-// repeated returns the ids that occur more than once, each once.
+// repeated returns the ids that occur more than once, without repetitions.
 func repeated(ids []string) []string {
 	var out []string
 	count := map[string]int{}
@@ -85,7 +85,7 @@ func repeated(ids []string) []string {
 	return out
 }
 
-// list returns how many ids there are and the first of them: "(2): "a", "b"".
+// list returns the number of ids and the first of them: "(2): "a", "b"".
 func list(ids []string) string {
 	var quoted []string
 	for _, id := range ids[:min(len(ids), maxListed)] {
@@ -97,5 +97,5 @@ func list(ids []string) string {
 	return fmt.Sprintf("(%d): %s", len(ids), strings.Join(quoted, ", "))
 }
 
-// quote returns the first characters of s so that no character acts on a terminal.
+// quote quotes the first characters of s without control characters.
 func quote(s string) string { return fmt.Sprintf("%.100q", s) }

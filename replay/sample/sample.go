@@ -1,5 +1,4 @@
-// Package sample selects the questions of a benchmark that a replay asks: a seeded sample that has
-// the proportions of its strata, or a list of ids.
+// Package sample selects the questions for a replay: a seeded stratified sample, or a list of ids.
 package sample
 
 import (
@@ -17,36 +16,37 @@ import (
 	"evalctl/harness/result"
 )
 
-// Item is a question of a benchmark. Its ID is unique.
+// Item is a question of a benchmark. IDs are unique.
 type Item struct{ ID, Stratum string }
 
-// Config says which questions are drawn.
+// Config selects the questions to draw.
 type Config struct {
 	Size int // the largest number of questions, 0 for all
 	Seed uint64
-	// MinPerStratum is the least number drawn of each stratum. Smaller ones are drawn as a whole.
+	// MinPerStratum is the minimum number of questions per stratum. Smaller strata are drawn as a
+	// whole.
 	MinPerStratum int
-	// IDs are exactly the questions to draw, nil for a sample by Size. With IDs, Size and
+	// IDs are exactly the questions to draw, nil for a sample of Size. With IDs, Size and
 	// MinPerStratum must be 0, and no id may be in Exclude.
 	IDs []string
-	// Exclude are questions that are left out before anything is drawn or counted.
+	// Exclude are questions to leave out before anything is drawn or counted.
 	Exclude []string
 }
 
 // Draw selects questions, and returns their ids in the order of items.
 //
-// The same questions, size, minimum and seed always lead to the same sample, in any order of items,
-// on every platform and with every version of Go: each stratum is ordered by the sha256 of seed,
-// stratum and id, and as many of its first questions are drawn as Allocate says. With the same
+// The same questions, size, minimum and seed always yield the same sample, in any order of items,
+// on every platform and with every version of Go: each stratum is ordered by the SHA-256 of seed,
+// stratum and id, and Allocate decides how many of its first questions are drawn. With the same
 // seed, a larger sample contains a smaller one, except where Allocate gives a stratum fewer
 // questions in the larger one.
 //
-// The populations and strata in the result are those after Exclude, sorted by name. The same
-// Signature means the same ids in the same strata.
+// The populations and strata in the result exclude Exclude, and are sorted by name. Equal
+// Signatures mean the same ids in the same strata.
 //
-// Draw returns an error, which names at most ten ids, if ids of items are repeated, if ids to draw
-// are unknown, repeated, excluded or none, if ids to exclude are unknown, if nothing is left to
-// draw, and if Allocate does.
+// Draw returns an error if ids of items are repeated, if ids to draw are unknown, repeated,
+// excluded or none, if ids to exclude are unknown, if nothing is left to draw, and if Allocate
+// does. It names at most ten ids.
 func Draw(items []Item, c Config) (result.Sample, []string, error) {
 	pool, chosen, err := choose(items, c)
 	if err != nil {
@@ -77,7 +77,7 @@ func Draw(items []Item, c Config) (result.Sample, []string, error) {
 	return s, ids, nil
 }
 
-// choose returns the items that are not excluded, and the ids of those to draw.
+// choose returns the items without the excluded ones, and the ids to draw.
 func choose(items []Item, c Config) (pool []Item, chosen map[string]bool, err error) {
 	excluded, err := check(items, c)
 	if err != nil {
@@ -98,7 +98,7 @@ func choose(items []Item, c Config) (pool []Item, chosen map[string]bool, err er
 	return pool, chosen, err
 }
 
-// first returns the ids of the first items of each stratum, in the order that the seed determines.
+// first returns the ids of the first items of each stratum, in the order given by the seed.
 func first(pool []Item, c Config) (map[string]bool, error) {
 	type place struct {
 		id  string
@@ -137,7 +137,7 @@ func signature(drawn []Item) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// add hashes s with its length before it, so that no two lists of strings are hashed alike.
+// add hashes s preceded by its length, so that different lists of strings are hashed differently.
 func add(h hash.Hash, s string) {
 	_ = binary.Write(h, binary.BigEndian, uint64(len(s)))
 	_, _ = io.WriteString(h, s)

@@ -12,8 +12,8 @@ import (
 	"evalctl/scorer"
 )
 
-// agentRow is a row of MemoryAgentBench: a long text with its questions. Answers are lists of
-// texts, each of which is right, in the order of the questions.
+// agentRow is a row of MemoryAgentBench: a long text with its questions. Answers are in the order
+// of the questions; each is a list of texts, all of them right.
 type agentRow struct {
 	Context   string   `json:"context"`
 	Questions []string `json:"questions"`
@@ -24,16 +24,16 @@ type agentRow struct {
 		IDs     []string `json:"question_ids"`
 		Types   []string `json:"question_types"`
 		Dates   []string `json:"question_dates"`
-		// Keypoints are what a summary must have.
+		// Keypoints are the points that a summary must contain.
 		Keypoints []string `json:"keypoints"`
 	} `json:"metadata"`
 }
 
-// contextPart is the largest part of a context that becomes one document, about 4,000 tokens.
+// contextPart is the maximum size of a document cut from a context, about 4,000 tokens.
 const contextPart = 16 << 10
 
-// readMemoryAgentBench reads rows in JSON lines, as the dataset is exported, or in an array. Every
-// context is a haystack, divided into documents.
+// readMemoryAgentBench reads rows from JSON lines, the dataset's export format, or from an array.
+// Every context becomes a haystack, divided into documents.
 func readMemoryAgentBench(in wholeFile) (w whole, err error) {
 	name := strings.TrimSuffix(filepath.Base(in.path), filepath.Ext(in.path))
 	n := 0
@@ -129,7 +129,7 @@ func (r *agentRow) question(i int, haystack string) (q Question, err error) {
 	return q, nil
 }
 
-// partsOf divides a text at the ends of lines, or of words where a line is too long.
+// partsOf divides a text at line ends, or at word ends within a long line.
 func partsOf(text string) (parts []string) {
 	for len(text) > contextPart {
 		end := strings.LastIndexByte(text[:contextPart], '\n')

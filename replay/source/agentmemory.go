@@ -13,7 +13,7 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// benchQuery is a query of agent-memory-benchmark, in which many benchmarks have one layout.
+// benchQuery is a query of agent-memory-benchmark, which publishes many benchmarks in one layout.
 type benchQuery struct {
 	ID      string `json:"id"`
 	Query   string `json:"query"`
@@ -35,9 +35,9 @@ type benchDocument struct {
 	Timestamp string `json:"timestamp"`
 }
 
-// readAgentMemory reads queries of agent-memory-benchmark with the documents beside them, in
-// documents.json or documents.json.gz. The documents of each user are a haystack; those without a
-// user are one haystack for all.
+// readAgentMemory reads queries of agent-memory-benchmark and the documents in documents.json or
+// documents.json.gz beside them. The documents of each user form a haystack, and those without a
+// user one haystack for all.
 func readAgentMemory(in wholeFile) (w whole, err error) {
 	var queries []benchQuery
 	if err := json.Unmarshal(in.data, &queries); err != nil {
@@ -162,7 +162,7 @@ func gunzip(data []byte) ([]byte, error) {
 	return data, err
 }
 
-// plain returns a text or a number of JSON as a text.
+// plain formats a JSON string or number.
 func plain(v any) string {
 	switch v := v.(type) {
 	case nil:

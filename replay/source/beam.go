@@ -17,7 +17,7 @@ import (
 	"evalctl/scorer"
 )
 
-// beamBatch is a batch of turns of a chat of BEAM. A turn is a list of messages.
+// beamBatch is a batch of turns of a BEAM chat. A turn is a list of messages.
 type beamBatch struct {
 	Turns [][]beamMessage `json:"turns"`
 }
@@ -29,22 +29,22 @@ type beamMessage struct {
 	Content    string  `json:"content"`
 }
 
-// beamAnswers are the keys of the gold of a question, the first of which that it has counts.
+// beamAnswers are the keys that may hold a question's gold; the first one present is used.
 var beamAnswers = []string{"answer", "ideal_answer", "ideal_response", "ideal_summary", "expected_compliance"}
 
-// rubricName is what figures of the nuggets of a rubric are called.
+// rubricName is the name of the figures for a rubric's nuggets.
 const rubricName = "rubric"
 
-// beamMark is what the file appends to many messages: where they were planned.
+// beamMark matches the origin mark that the file appends to many messages.
 var beamMark = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\s*->->\s*[0-9]+(,[0-9]+)*\s*$`)
 })
 
-// beamProbes is where the questions of a chat are, from its folder.
+// beamProbes is the path of a chat's questions, relative to its folder.
 var beamProbes = filepath.Join("probing_questions", "probing_questions.json")
 
-// readBEAM reads a chat of BEAM, chat.json, with the questions next to it. Every turn, which is a
-// message and what follows from it, is a session on the day of its batch.
+// readBEAM reads a BEAM chat, chat.json, with the questions beside it. Every turn, a message and
+// the ones that follow from it, becomes a session on the day of its batch.
 func readBEAM(in wholeFile) (w whole, err error) {
 	dir := filepath.Dir(in.path)
 	abs, err := filepath.Abs(dir)
@@ -80,7 +80,7 @@ func readBEAM(in wholeFile) (w whole, err error) {
 	return w, nil
 }
 
-// readChat reads the sessions, and returns the index of the session of each message.
+// readChat reads the sessions and returns the session index of each message.
 func (h *Haystack) readChat(in wholeFile) (sessionOf map[int]int, err error) {
 	var batches []beamBatch
 	if err := json.Unmarshal(in.data, &batches); err != nil {
@@ -178,7 +178,7 @@ func (q *Question) readProbe(
 	return nil
 }
 
-// goldOf sets the documents of the messages that the evidence names.
+// goldOf adds the documents that contain the evidence messages.
 func (q *Question) goldOf(messages []int, sessionOf map[int]int, h Haystack, traps *traps) {
 	for _, m := range messages {
 		at, ok := sessionOf[m]
@@ -198,7 +198,7 @@ func (q *Question) goldOf(messages []int, sessionOf map[int]int, h Haystack, tra
 	}
 }
 
-// beamValue decodes a value. Some are texts in Python's notation.
+// beamValue decodes a value. Some values are strings in Python notation.
 func beamValue(raw json.RawMessage) (any, error) {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
@@ -214,7 +214,8 @@ func beamValue(raw json.RawMessage) (any, error) {
 	return v, nil // a sentence that begins with a bracket
 }
 
-// numbersIn returns the whole numbers in lists and objects, in order, those of objects by key.
+// numbersIn returns the whole numbers in nested lists and objects, in order, with object members
+// sorted by key.
 func numbersIn(v any) (list []int) {
 	switch v := v.(type) {
 	case float64:

@@ -16,7 +16,7 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// The files of a folder of BEIR. The qrels say which documents are relevant to which queries.
+// The files of a BEIR folder. The qrels list the relevant documents of each query.
 const (
 	beirQueries = "queries.jsonl"
 	beirCorpus  = "corpus.jsonl"
@@ -24,21 +24,21 @@ const (
 	beirSplit   = "test.tsv" // the qrels that are read if there are several
 )
 
-// beirText is a line of the queries, or of the corpus.
+// beirText is a line of the queries or the corpus.
 type beirText struct {
 	ID    string `json:"_id"`
 	Title string `json:"title"`
 	Text  string `json:"text"`
 }
 
-// relevance has the ids of the documents that are relevant to a query, and their grades, above 0.
+// relevance has the documents relevant to a query and their grades, above 0.
 type relevance struct {
 	documents []string
 	grades    []float64
 }
 
-// readBEIR reads the queries of a folder that have a relevant document by its qrels. The corpus is one
-// haystack, and each of its texts is a document.
+// readBEIR reads the queries that have a relevant document. The corpus is one haystack, and each
+// text a document.
 func readBEIR(in wholeFile) (w whole, err error) {
 	dir := filepath.Dir(in.path)
 	h, byID, err := readBEIRCorpus(in, dir)
@@ -96,7 +96,7 @@ func readBEIR(in wholeFile) (w whole, err error) {
 	return w, nil
 }
 
-// readBEIRCorpus returns the haystack of a folder, and the paths of its documents by their ids.
+// readBEIRCorpus returns the folder's haystack and the document paths by id.
 func readBEIRCorpus(in wholeFile, dir string) (h Haystack, byID map[string]string, err error) {
 	data, err := in.beside(filepath.Join(dir, beirCorpus))
 	if err != nil {
@@ -130,7 +130,7 @@ func readBEIRCorpus(in wholeFile, dir string) (h Haystack, byID map[string]strin
 	return h, byID, err
 }
 
-// beirLines calls read for each line of queries or of a corpus.
+// beirLines calls read for each line of the queries or the corpus.
 func beirLines(path string, data []byte, read func(beirText) error) (err error) {
 	eachLine(inputfile.Text(data), func(n int, line []byte) {
 		if err != nil {
@@ -150,8 +150,7 @@ func beirLines(path string, data []byte, read func(beirText) error) (err error) 
 	return err
 }
 
-// readQrels returns what is relevant to each query, by its id, from the qrels of a folder: those called
-// test.tsv, or the only ones.
+// readQrels returns the relevant documents by query id, from test.tsv or the only qrels file.
 func readQrels(in wholeFile, dir string) (map[string]*relevance, error) {
 	found, err := globIn(dir, beirQrels)
 	if err != nil {

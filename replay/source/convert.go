@@ -11,9 +11,9 @@ import (
 	"evalctl/internal/atomicfile"
 )
 
-// Convert writes the questions and the documents of a benchmark as JSONL, which dataset.Open and
-// dataset.LoadCorpus read. Questions that errata exclude are left out. Each session becomes a
-// document. It returns the number of documents. After an error neither file is there.
+// Convert writes the questions and documents of a benchmark as JSONL for dataset.Open and
+// dataset.LoadCorpus, and returns the number of documents. Each session becomes a document.
+// Questions excluded by errata are left out. After an error neither file exists.
 func (b *Benchmark) Convert(ctx context.Context, questions, corpus string) (documents int, err error) {
 	err = writeLines(corpus, func(write func(any) error) error {
 		documents, err = b.writeDocuments(ctx, write)
@@ -39,7 +39,7 @@ func (b *Benchmark) Convert(ctx context.Context, questions, corpus string) (docu
 	return documents, nil
 }
 
-// writeDocuments writes all documents, one for each session, and returns their number.
+// writeDocuments writes one document per session and returns their number.
 func (b *Benchmark) writeDocuments(ctx context.Context, write func(any) error) (n int, err error) {
 	for _, h := range b.Infos() {
 		if ctx.Err() != nil {
@@ -74,7 +74,7 @@ type documentLine struct {
 	Text  string `json:"text"`
 }
 
-// writeLines writes a file of JSON values, one per line, as a whole.
+// writeLines atomically writes a file of JSON values, one per line.
 func writeLines(path string, lines func(write func(any) error) error) error {
 	return atomicfile.Write(path, 0o644, func(w io.Writer) error {
 		buffered := bufio.NewWriterSize(w, 1<<20)

@@ -13,21 +13,21 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// Conversion is what Convert did.
+// Conversion is the outcome of Convert.
 type Conversion struct {
-	// Renamed has the keys of a table that mean a known one, as "from → to".
+	// Renamed lists the table keys that were mapped to known keys, as "from → to".
 	Renamed []string
-	// Notes say what else is not as it was in the file.
+	// Notes describe other differences from the file.
 	Notes   []string
 	Written []WrittenFile
 }
 
-// WrittenFile is a file with what it contains, such as "3 questions".
+// WrittenFile is a file and a description of its content, such as "3 questions".
 type WrittenFile struct{ Path, Content string }
 
-// Convert converts a file to JSONL at output: a table, which dataset.Convert describes, or a benchmark,
-// whose documents are written next to the questions. The format is that of the content if it is empty.
-// Convert replaces no file.
+// Convert converts a file to JSONL at output. The file is a table (see dataset.Convert) or a
+// benchmark, whose documents are written beside the questions. An empty format is detected from the
+// content. Convert never replaces a file.
 func Convert(ctx context.Context, file, output string, o Options) (Conversion, error) {
 	if err := atomicfile.CheckNew(output); err != nil {
 		return Conversion{}, err
@@ -46,7 +46,7 @@ func Convert(ctx context.Context, file, output string, o Options) (Conversion, e
 	return convertTable(file, output, format)
 }
 
-// inputFormat returns the format of a file, by its content unless it is given.
+// inputFormat returns the given format, or else detects it from the content.
 func inputFormat(file string, given dataset.Format) (dataset.Format, error) {
 	files, err := filesOf(file)
 	if err != nil {
@@ -83,7 +83,7 @@ func inputFormat(file string, given dataset.Format) (dataset.Format, error) {
 	}
 }
 
-// convertTable converts a file of questions or documents.
+// convertTable converts a table of questions or documents.
 func convertTable(file, output string, format dataset.Format) (Conversion, error) {
 	data, err := inputfile.Read(file, inputfile.Large)
 	if err != nil {
@@ -108,7 +108,7 @@ func convertTable(file, output string, format dataset.Format) (Conversion, error
 	return out, nil
 }
 
-// convertBenchmark converts a benchmark, with the corpus where a run finds it.
+// convertBenchmark converts a benchmark and writes the corpus where a run finds it.
 func convertBenchmark(ctx context.Context, file, output string, o Options) (Conversion, error) {
 	corpus := corpusOf(output)
 	if err := atomicfile.CheckNew(corpus); err != nil {
@@ -140,5 +140,5 @@ func convertBenchmark(ctx context.Context, file, output string, o Options) (Conv
 	return out, nil
 }
 
-// corpusOf returns the corpus of JSONL that a run finds next to a dataset.
+// corpusOf returns the path of the corpus that a run finds beside a JSONL dataset.
 func corpusOf(dataset string) string { return strings.TrimSuffix(dataset, ".jsonl") + ".corpus.jsonl" }

@@ -10,7 +10,7 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// convoFile is a file of ConvoMem.
+// convoFile is a ConvoMem file.
 type convoFile struct {
 	Items         []convoItem         `json:"evidenceItems"`
 	Conversations []convoConversation `json:"conversations"`
@@ -34,7 +34,7 @@ type convoMessage struct {
 	Text    string `json:"text"`
 }
 
-// text returns the conversation as one text, by which two are the same.
+// text returns the conversation as one text, to detect duplicates.
 func (c convoConversation) text() string {
 	var b strings.Builder
 	for _, m := range c.Messages {
@@ -43,8 +43,8 @@ func (c convoConversation) text() string {
 	return b.String()
 }
 
-// readConvoMem reads a file of ConvoMem, whose conversations have no dates. Those of a question that
-// are not among those of the file are added to them.
+// readConvoMem reads a ConvoMem file, whose conversations have no dates. Conversations that occur
+// only in a question are added to the file's conversations.
 func readConvoMem(in wholeFile) (w whole, err error) {
 	var f convoFile
 	if err := json.Unmarshal(in.data, &f); err != nil {
@@ -105,8 +105,8 @@ func (h *Haystack) addConversation(c convoConversation, traps *traps) {
 	h.Sessions = append(h.Sessions, s)
 }
 
-// answer sets the gold. Questions about what is not mentioned, category 5, give an answer that is
-// wrong.
+// answer sets the gold. Questions about unmentioned facts, category 5, carry a wrong answer in the
+// file.
 func (item convoItem) answer(q *Question, file string, traps *traps) {
 	switch a := item.Answer.(type) {
 	case string:
@@ -122,7 +122,7 @@ func (item convoItem) answer(q *Question, file string, traps *traps) {
 	}
 }
 
-// gold finds the conversations that have the messages of the evidence.
+// gold finds the conversations that contain the evidence messages.
 func (item convoItem) gold(q *Question, h Haystack, traps *traps) {
 	for i, e := range item.Evidence {
 		found := false

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// lmeLayout is the format of most dates of LongMemEval: 2023/05/30 (Tue) 23:40.
+// lmeLayout is the usual date format of LongMemEval: 2023/05/30 (Tue) 23:40.
 const lmeLayout = "2006/01/02 (Mon) 15:04"
 
-// lmeDate parses a date of LongMemEval. No zone means UTC. The format of ISO 8601, and a weekday
-// that is not that of the date, are traps, whose examples begin with where.
+// lmeDate parses a LongMemEval date. Without a zone it is in UTC. ISO 8601 dates and wrong weekdays
+// are counted as traps, with where at the start of the examples.
 func lmeDate(text, where string, traps *traps) (time.Time, error) {
 	example := fmt.Sprintf("%s, %.40q", where, text)
 	text = strings.TrimSpace(text)
@@ -30,7 +30,7 @@ func lmeDate(text, where string, traps *traps) (time.Time, error) {
 		"nor like 2023-05-30T23:40:00", text)
 }
 
-// cutWeekday returns what is before and after the weekday in parentheses.
+// cutWeekday splits a date around the weekday in parentheses.
 func cutWeekday(text string) (day, clock string, ok bool) {
 	day, rest, ok := strings.Cut(text, " (")
 	if !ok {
@@ -40,8 +40,8 @@ func cutWeekday(text string) (day, clock string, ok bool) {
 	return day, clock, ok
 }
 
-// locomoDate parses a date of LoCoMo, such as 1:56 pm on 8 May, 2023, or one of ISO 8601, as files of
-// its shape have. It is in UTC.
+// locomoDate parses a LoCoMo date, such as 1:56 pm on 8 May, 2023, or the ISO 8601 dates of files
+// with the same layout. It is in UTC.
 func locomoDate(text string) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	t, err := time.Parse("3:04 pm on 2 January, 2006", strings.ToLower(text))
@@ -54,7 +54,7 @@ func locomoDate(text string) (time.Time, error) {
 	return t, fmt.Errorf("the date %q is neither like 1:56 pm on 8 May, 2023 nor like 2023-05-08", text)
 }
 
-// isoDate parses a date of ISO 8601. No zone means UTC.
+// isoDate parses an ISO 8601 date. Without a zone it is in UTC.
 func isoDate(text string) (time.Time, bool) {
 	for _, layout := range []string{
 		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", time.DateOnly,

@@ -14,8 +14,8 @@ import (
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// formatOf returns the format whose first object has a key, "" if the key does not tell. A replay
-// has no other files with question_id, so that one that breaks off after it is still recognised.
+// formatOf returns the format whose first object has this key, "" if unknown. Only LongMemEval
+// begins with question_id, so a file that is cut off after it is still recognised.
 func formatOf(key string) dataset.Format {
 	if key == "question_id" {
 		return dataset.LongMemEval
@@ -23,11 +23,11 @@ func formatOf(key string) dataset.Format {
 	return dataset.BenchmarkOf(key)
 }
 
-// readable says what can be read, for errors.
+// readable lists the readable formats, for errors.
 var readable = "a benchmark is " + titles(" or ", func(b dataset.Benchmark) string { return b.Title }) +
 	", a JSON array, or questions in JSONL"
 
-// titles joins what name returns of each benchmark.
+// titles joins the names of all benchmarks.
 func titles(separator string, name func(dataset.Benchmark) string) string {
 	var names []string
 	for _, b := range dataset.Benchmarks() {
@@ -36,7 +36,7 @@ func titles(separator string, name func(dataset.Benchmark) string) string {
 	return strings.Join(names, separator)
 }
 
-// detect determines the format of a file from its beginning.
+// detect detects the format of a file from its beginning.
 func detect(head []byte) (dataset.Format, error) {
 	if err := result.UnexpectedHead(head, "a benchmark, or questions in JSONL"); err != nil {
 		return "", err
@@ -59,7 +59,7 @@ func detect(head []byte) (dataset.Format, error) {
 		"; for CSV, TSV and YAML use evalctl dataset convert")
 }
 
-// detectArray determines the format of an array from the keys of its first element.
+// detectArray detects the format of an array from the keys of its first element.
 func detectArray(text []byte) (dataset.Format, error) {
 	first := bytes.TrimSpace(text[1:])
 	switch {
@@ -87,7 +87,7 @@ func detectArray(text []byte) (dataset.Format, error) {
 	return "", err
 }
 
-// detectLines determines the format of a file that begins with an object or a comment.
+// detectLines detects the format of a file that begins with an object or a comment.
 func detectLines(text []byte) (dataset.Format, error) {
 	for len(text) > 0 && text[0] == '#' {
 		_, rest, _ := bytes.Cut(text, []byte("\n"))
@@ -112,7 +112,7 @@ func detectLines(text []byte) (dataset.Format, error) {
 	return dataset.JSONL, nil
 }
 
-// quoted returns the first of keys in quotes.
+// quoted returns the first few keys in quotes.
 func quoted(keys []string) string {
 	const most = 8
 	list := make([]string, 0, most)

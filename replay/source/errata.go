@@ -20,12 +20,13 @@ import (
 	"evalctl/internal/spelling"
 )
 
-// Errata are known errors of a benchmark's gold. The file has a JSON object for each, one on a line
-// or in an array, with the keys id, action, answer, gold and reason, or those of the audit of LoCoMo.
+// Errata are known errors in a benchmark's gold. The file has one JSON object per erratum, on a
+// line or in an array, with the keys id, action, answer, gold and reason or the keys of the LoCoMo
+// audit.
 type Errata struct {
 	Path   string
 	SHA256 string
-	// IDs are those of the questions, in the order of the benchmark.
+	// IDs are the affected questions in benchmark order.
 	IDs       []string
 	Excluded  int
 	Corrected int
@@ -33,34 +34,34 @@ type Errata struct {
 	byID map[string]*correction
 }
 
-// Erratum is an error of one question's gold.
+// Erratum is an error in one question's gold.
 type Erratum struct {
-	// Exclude is set if the question cannot be scored. It is unset if the answer, the gold documents
-	// or both are corrected, and then the question has the corrected ones.
+	// Exclude is set if the question cannot be scored. Otherwise the answer, the gold documents or
+	// both are corrected, and the question has the corrected values.
 	Exclude bool
 	Reason  string
 	Line    int // in the file of errata, counted from 1
-	// OriginalAnswer, OriginalExpected and OriginalGold are those of the benchmark file. A corrected
-	// answer takes the place of expected substrings too.
+	// OriginalAnswer, OriginalExpected and OriginalGold are the values in the benchmark file. A
+	// corrected answer also replaces expected substrings.
 	OriginalAnswer   string
 	OriginalExpected []string
 	OriginalGold     []string
 	OriginalEvidence []string
 }
 
-// correction is an erratum as its file has it.
+// correction is an erratum as written in its file.
 type correction struct {
 	Erratum
 	answer *string
 	gold   *[]string // ids of the benchmark file
-	// question is the text that the question must have, empty if the file does not say.
+	// question is the text that the question must have, empty for any.
 	question string
 }
 
-// maxErrata is the largest file of errata in bytes.
+// maxErrata limits the size of an errata file in bytes.
 const maxErrata = 64 << 20
 
-// loadErrata reads a file of errata. Every error has the file and the line.
+// loadErrata reads an errata file. Errors name the file and the line.
 func loadErrata(path string) (*Errata, error) {
 	data, err := readErrata(path)
 	if err != nil {
@@ -106,7 +107,7 @@ func readErrata(path string) ([]byte, error) {
 	return data, nil
 }
 
-// eachLine calls read for every line of text that is neither blank nor a comment.
+// eachLine calls read for every line that is neither blank nor a comment.
 func eachLine(text []byte, read func(line int, object []byte)) {
 	line := 0
 	for l := range bytes.SplitSeq(text, []byte("\n")) {
@@ -117,7 +118,7 @@ func eachLine(text []byte, read func(line int, object []byte)) {
 	}
 }
 
-// eachElement calls read for every element of an array, with the line on which it begins.
+// eachElement calls read for every array element, with the line it begins on.
 func eachElement(text []byte, read func(line int, object []byte)) error {
 	r := jsonstream.New(bytes.NewReader(text), 0)
 	err := r.Elements(func() error {
@@ -185,7 +186,7 @@ func (e *Errata) add(line int, object []byte) error {
 	return e.put(id, &out)
 }
 
-// put adds what is to be done about a question.
+// put stores the correction of a question.
 func (e *Errata) put(id string, c *correction) error {
 	if first := e.byID[id]; first != nil {
 		return fmt.Errorf("question %q already has an erratum on line %d", id, first.Line)
@@ -194,7 +195,7 @@ func (e *Errata) put(id string, c *correction) error {
 	return nil
 }
 
-// check checks what belongs together, and sets what the action says.
+// check checks the consistency of a correction and sets its action.
 func (e *correction) check(id, action string) error {
 	corrects := e.answer != nil || e.gold != nil
 	switch {
@@ -238,8 +239,8 @@ func stringsOf(key string, value json.RawMessage) (*[]string, error) {
 	return &list, nil
 }
 
-// apply corrects a question if there is an erratum for it. resolve returns the documents of an id
-// of the file, none if the haystack does not have it, and texts, if set, its evidence.
+// apply corrects a question that has an erratum. resolve returns the documents for a source id,
+// none if the haystack lacks it; texts, if not nil, returns its evidence.
 func (e *Errata) apply(q *Question, resolve, texts func(id string) []string) error {
 	if e == nil || e.byID[q.ID] == nil {
 		return nil
@@ -292,7 +293,7 @@ func (e *Errata) apply(q *Question, resolve, texts func(id string) []string) err
 	return nil
 }
 
-// unused returns an error for errata of questions that the benchmark does not have.
+// unused returns an error for errata about questions that the benchmark lacks.
 func (e *Errata) unused(benchmark string) error {
 	var bad []error
 	for _, id := range slices.Sorted(maps.Keys(e.byID)) {

@@ -11,7 +11,7 @@ import (
 	"evalctl/internal/jsonstream"
 )
 
-// auditError is an error of LoCoMo's key as its audit publishes them (locomo-audit, errors.json).
+// auditError is an error of LoCoMo's key as published by the audit (locomo-audit, errors.json).
 type auditError struct {
 	ID        string   `json:"question_id"`
 	Question  string   `json:"question"`
@@ -23,22 +23,21 @@ type auditError struct {
 	Answer    any      `json:"correct_answer"`
 }
 
-// auditID is an id of the audit: the place of the conversation and of the question, from 0.
+// auditID matches an id of the audit: the indexes of the conversation and the question, from 0.
 var auditID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^locomo_([0-9]{1,2})_qa([0-9]{1,4})$`)
 })
 
-// locomoConversations are the conversations of LoCoMo in the order of its file, by which others number
-// them.
+// locomoConversations are LoCoMo's conversations in file order, which gives them their numbers.
 var locomoConversations = []string{
 	"conv-26", "conv-30", "conv-41", "conv-42", "conv-43", "conv-44", "conv-47", "conv-48", "conv-49", "conv-50",
 }
 
-// ambiguous is the type of error for which no answer is right.
+// ambiguous is the error type of questions without a right answer.
 const ambiguous = "AMBIGUOUS"
 
-// addAudit adds an error of the audit: the answer and the evidence that differ are corrected, and a
-// question that is ambiguous, or that nothing corrects, is excluded.
+// addAudit adds an error of the audit. A differing answer or evidence is corrected; an ambiguous
+// question, or one without a correction, is excluded.
 func (e *Errata) addAudit(line int, object []byte) error {
 	var a auditError
 	if err := jsonstream.Decode(object, 0, &a); err != nil {

@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// escapes are the characters of escapes with one letter.
+// escapes maps the letter of a one-letter escape to its character.
 var escapes = [256]rune{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// unescape returns the character of the escape that b begins with, and its length, 0 if it is not
-// valid. A surrogate without its pair is U+FFFD.
+// unescape decodes the escape at the start of b and returns its length, 0 if it is invalid. An
+// unpaired surrogate becomes U+FFFD.
 func unescape(b []byte) (r rune, n int) {
 	if len(b) < 2 {
 		return 0, 0
@@ -39,7 +39,7 @@ func unescape(b []byte) (r rune, n int) {
 	return utf8.RuneError, 6
 }
 
-// codeUnit returns the value of the \uXXXX that b begins with.
+// codeUnit returns the value of the \uXXXX at the start of b.
 func codeUnit(b []byte) (r rune, ok bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
@@ -58,7 +58,7 @@ func codeUnit(b []byte) (r rune, ok bool) {
 	return r, true
 }
 
-// unquote decodes a string that checkString has found valid.
+// unquote decodes a string that checkString has accepted.
 func unquote(raw []byte, info stringInfo) (s string, err error) {
 	if !info.escaped {
 		return string(raw[1 : len(raw)-1]), nil
@@ -67,11 +67,11 @@ func unquote(raw []byte, info stringInfo) (s string, err error) {
 	return s, err
 }
 
-// plainPrefix returns how many bytes at the beginning of b a JSON string has as they are: ASCII
+// plainPrefix returns the number of leading bytes of b that a JSON string contains unescaped: ASCII
 // without control characters and backslashes.
 func plainPrefix(b []byte) int {
-	// Eight bytes at a time: the highest bit of each byte of special is set if that byte is not
-	// plain, or if a byte below it is not.
+	// Check eight bytes at a time. The highest bit of each byte of special is set if this byte or a
+	// lower one is not plain.
 	const low, high = 0x0101010101010101, 0x8080808080808080
 	i := 0
 	for ; i+8 <= len(b); i += 8 {

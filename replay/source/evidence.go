@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// turnID is a turn of a conversation of LoCoMo: D8:6 is the 6th turn of session 8.
+// turnID identifies a turn of a LoCoMo conversation: D8:6 is the 6th turn of session 8.
 type turnID struct{ session, turn int }
 
 func (t turnID) String() string { return string(t.append(nil)) }
@@ -19,12 +19,12 @@ func (t turnID) append(to []byte) []byte {
 	return strconv.AppendInt(append(to, ':'), int64(t.turn), 10)
 }
 
-// turnPattern finds a turn in evidence that people wrote, such as D8:6, D:11:26 or D30:05.
+// turnPattern matches a turn in hand-written evidence, such as D8:6, D:11:26 or D30:05.
 var turnPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`D:?([0-9]{1,6}):([0-9]{1,6})`)
 })
 
-// turnIDs returns the turns that text names.
+// turnIDs returns the turns named in text.
 func turnIDs(text string) (ids []turnID) {
 	if t, ok := plainTurnID(text); ok {
 		return []turnID{t}
@@ -37,7 +37,7 @@ func turnIDs(text string) (ids []turnID) {
 	return ids
 }
 
-// plainTurnID reads a text that is the id of one turn and nothing else, as nearly all are.
+// plainTurnID parses a text that is exactly one turn id, as nearly all are.
 func plainTurnID(text string) (turnID, bool) {
 	session, turn, colon := strings.Cut(strings.TrimPrefix(text, "D"), ":")
 	s, err := strconv.ParseUint(session, 10, 16)
@@ -47,8 +47,8 @@ func plainTurnID(text string) (turnID, bool) {
 	return id, colon && err == nil && err2 == nil && string(id.append(plain[:0])) == text
 }
 
-// findGold sets the documents of the sessions that the evidence of a question names, in its order,
-// and the texts of the turns. documents has those of the haystack by the number of their session.
+// findGold sets the gold documents and turn texts that the evidence of a question names, in order.
+// documents has the haystack's documents by session number.
 func (c *conversation) findGold(q *Question, evidence []string, documents map[int]string, traps *traps) {
 	id := q.ID
 	for _, e := range evidence {
@@ -86,7 +86,7 @@ func (c *conversation) findGold(q *Question, evidence []string, documents map[in
 	}
 }
 
-// textsOf returns the texts of the turns that evidence names.
+// textsOf returns the texts of the turns named in evidence.
 func (c *conversation) textsOf(evidence string) (texts []string) {
 	if number, named := c.named[strings.TrimSpace(evidence)]; named {
 		for _, t := range c.sessions[number].turns {
@@ -104,7 +104,7 @@ func (c *conversation) textsOf(evidence string) (texts []string) {
 	return texts
 }
 
-// evidenceTexts returns the texts of the turns with an id of the file.
+// evidenceTexts returns the texts of the turns with a source id.
 func (h Haystack) evidenceTexts(id string) (texts []string) {
 	for _, s := range h.Sessions {
 		for _, t := range s.Turns {
@@ -116,10 +116,10 @@ func (h Haystack) evidenceTexts(id string) (texts []string) {
 	return texts
 }
 
-// EvidencePaths returns the documents of an id of a session or of a turn, as the file has it.
+// EvidencePaths returns the documents for a session or turn id of the file.
 func (h Haystack) EvidencePaths(id string) []string { return h.evidencePaths(id) }
 
-// evidencePaths returns the documents of a session's id, or of the turns that text names.
+// evidencePaths returns the documents for a session id or for the turns named in text.
 func (h Haystack) evidencePaths(text string) []string {
 	paths := h.paths(text)
 	for _, t := range turnIDs(text) {

@@ -14,18 +14,18 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// ErrChanged is the error for a file that is not what it was when it was opened.
+// ErrChanged means that a file has changed since it was opened.
 var ErrChanged = errors.New("the file changed while it was in use; restore it and resume, " +
 	"or start again")
 
-// blockSize is the size of the pieces whose digests are kept.
+// blockSize is the size of the blocks whose digests are kept.
 const blockSize = 64 << 10
 
-// headSize is how much of a file is read to find its format.
+// headSize is how much of a file is read to detect its format.
 const headSize = 64 << 10
 
-// file is a file that is read twice: once in order, when it is hashed, and then in parts, which are
-// compared with what was hashed.
+// file is read twice: first in order while it is hashed, then in parts, which are compared with the
+// hashes.
 type file struct {
 	*os.File
 	size   int64
@@ -62,8 +62,8 @@ func (f *file) head() ([]byte, error) {
 	return head[:n], nil
 }
 
-// sequential returns a reader of the file from its first byte, which hashes what it reads and fails
-// after the end of ctx. It must be called once.
+// sequential returns a reader of the whole file, which hashes what it reads and fails once ctx
+// ends. It must be called once.
 func (f *file) sequential(ctx context.Context) (io.Reader, error) {
 	_, err := f.Seek(0, io.SeekStart)
 	return readFunc(func(p []byte) (int, error) {
@@ -76,7 +76,7 @@ func (f *file) sequential(ctx context.Context) (io.Reader, error) {
 	}), err
 }
 
-// readFunc is an io.Reader.
+// readFunc implements io.Reader.
 type readFunc func(p []byte) (int, error)
 
 func (r readFunc) Read(p []byte) (int, error) { return r(p) }
@@ -100,7 +100,7 @@ func (f *file) endBlock() {
 	f.inside = 0
 }
 
-// sum ends the reading in order and returns the SHA-256 of the file.
+// sum ends the sequential reading and returns the file's SHA-256.
 func (f *file) sum() (string, error) {
 	if f.inside > 0 {
 		f.endBlock()
@@ -111,7 +111,7 @@ func (f *file) sum() (string, error) {
 	return hex.EncodeToString(f.sha.Sum(nil)), nil
 }
 
-// rehash returns the SHA-256 of the whole file. Nothing must be read in order afterwards.
+// rehash returns the SHA-256 of the whole file. It ends sequential reading.
 func (f *file) rehash(ctx context.Context) (string, error) {
 	f.sha.Reset()
 	f.read = 0
@@ -125,7 +125,7 @@ func (f *file) rehash(ctx context.Context) (string, error) {
 	return f.sum()
 }
 
-// part returns the bytes of a part, which must be what they were when they were hashed.
+// part returns a part of the file, or an error if its bytes differ from those hashed before.
 func (f *file) part(offset, length int64) ([]byte, error) {
 	first := offset / blockSize
 	start := first * blockSize

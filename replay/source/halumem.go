@@ -11,7 +11,7 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// haluUser is a line of HaluMem: a user with sessions, some of which have questions.
+// haluUser is a line of HaluMem: a user's sessions, some with questions.
 type haluUser struct {
 	UUID     string        `json:"uuid"`
 	Sessions []haluSession `json:"sessions"`
@@ -33,16 +33,17 @@ type haluSession struct {
 	} `json:"questions"`
 }
 
-// haluPoint is a fact that a session tells. Evidence repeats its content.
+// haluPoint is a fact stated in a session. Evidence repeats its content.
 type haluPoint struct {
 	Content string `json:"memory_content"`
 }
 
-// haluLayout is the format of the dates of HaluMem: Dec 15, 2025, 06:11:23.
+// haluLayout is the date format of HaluMem: Dec 15, 2025, 06:11:23.
 const haluLayout = "Jan 2, 2006, 15:04:05"
 
-// readHaluMem reads users in JSON lines. The questions of a session are asked after it: later ones may
-// change what is right. So the sessions up to each one with questions are a haystack.
+// readHaluMem reads users from JSON lines. Questions are asked after their session, because later
+// sessions may change the right answer. Each session with questions therefore ends a haystack of
+// all sessions so far.
 func readHaluMem(in wholeFile) (w whole, err error) {
 	eachLine(in.data, func(line int, data []byte) {
 		if err != nil {
@@ -62,7 +63,7 @@ func readHaluMem(in wholeFile) (w whole, err error) {
 	return w, err
 }
 
-// addTo adds the questions of a user, and the haystacks that they are about.
+// addTo adds a user's questions and their haystacks.
 func (u *haluUser) addTo(w *whole, traps *traps) error {
 	var sessions []Session
 	places := make([]int, len(u.Sessions)) // of sessions with text among sessions, -1 for others
@@ -125,7 +126,7 @@ func (s *haluSession) session(n int, where string, traps *traps) (Session, error
 	return out, nil
 }
 
-// told returns the places of the sessions that tell a fact.
+// told returns the indexes of the sessions that state a fact.
 func (u *haluUser) told(fact haluPoint, places []int) (at []int) {
 	for n, place := range places {
 		if place >= 0 && slices.Contains(u.Sessions[n].Points, fact) {
@@ -135,7 +136,8 @@ func (u *haluUser) told(fact haluPoint, places []int) (at []int) {
 	return at
 }
 
-// addGold makes the sessions at these places gold. what is evidence of which there must be one.
+// addGold makes the sessions at these indexes gold. If there are none, what names the missing
+// evidence.
 func (q *Question) addGold(places []int, h Haystack, what string, traps *traps) {
 	if len(places) == 0 {
 		traps.add(trapGoldMissing, fmt.Sprintf("%s: %.60q", q.ID, what))

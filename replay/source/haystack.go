@@ -12,22 +12,22 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// Haystack is what a memory has to contain before its questions are asked.
+// Haystack is the content that a memory must hold before its questions are asked.
 type Haystack struct {
 	ID    string
 	Brain string // a brain id by the slug rule of spec 2
-	// Sessions are in order of their date, those of the same date in the order of the file.
+	// Sessions are sorted by date, then in file order.
 	Sessions []Session
-	// Docs are the documents of a haystack in JSONL or BEIR, which has no sessions. They are nil if
+	// Docs are the documents of a JSONL or BEIR haystack, which has no sessions. They are nil if
 	// the file has no corpus.
 	Docs []dataset.Doc
 }
 
-// errNoSessions is the error for a haystack that nothing can be found in.
+// errNoSessions means that a haystack is empty.
 var errNoSessions = errors.New("the haystack has no session with text; " +
 	"remove it and its questions from the file")
 
-// Documents returns the documents that hold the haystack: one for each session, or Docs.
+// Documents returns the haystack as documents: one per session, or Docs.
 func (h Haystack) Documents() []dataset.Doc {
 	if h.Sessions == nil {
 		return h.Docs
@@ -40,7 +40,7 @@ func (h Haystack) Documents() []dataset.Doc {
 	return docs
 }
 
-// sort puts the sessions in order of their date.
+// sort sorts the sessions by date.
 func (h *Haystack) sort(traps *traps) {
 	byDate := func(a, b Session) int { return strings.Compare(a.Date, b.Date) }
 	if !slices.IsSortedFunc(h.Sessions, byDate) {
@@ -54,7 +54,7 @@ func (h *Haystack) sort(traps *traps) {
 	}
 }
 
-// paths returns the documents of the sessions with an id of the file.
+// paths returns the documents of the sessions with a source id.
 func (h Haystack) paths(sourceID string) (paths []string) {
 	for _, s := range h.Sessions {
 		if s.SourceID == sourceID {
@@ -66,32 +66,32 @@ func (h Haystack) paths(sourceID string) (paths []string) {
 
 // Session is one conversation of a haystack.
 type Session struct {
-	// Path is that of its document. Path and ID are made of numbers and of the name of the
-	// haystack, and say nothing about which sessions are gold.
+	// Path is the session's document. Path and ID consist of numbers and the haystack's name, and
+	// do not reveal which sessions are gold.
 	Path string
-	// ID is for the sessions of a daemon. It is unique in the benchmark.
+	// ID identifies the session to a daemon. It is unique in the benchmark.
 	ID string
-	// SourceID is the id in the file. It may say that the session is gold, and must not be sent to
-	// a daemon or a model.
+	// SourceID is the id in the file. It may reveal that the session is gold and must not be sent
+	// to a daemon or a model.
 	SourceID string
 	Date     string // RFC 3339 in UTC, empty if the file does not say
 	Title    string // of its document
 	Turns    []Turn
-	// When is Date as documents show it. Between separates the turns in documents.
+	// When is Date as shown in documents. Between separates the turns in documents.
 	When, Between string
 }
 
 // Turn is one message of a session.
 type Turn struct {
 	Role string // user or assistant
-	// Name is who speaks in a conversation between people, or a role of the file that is neither of
-	// the two. It is empty otherwise.
+	// Name is the speaker in a conversation between people, or a role other than user and
+	// assistant. It is empty otherwise.
 	Name     string
 	Text     string
 	SourceID string // the id in the file, if any; not to be sent
 }
 
-// Speaker returns who a transcript says is speaking.
+// Speaker returns the speaker's name in transcripts.
 func (t Turn) Speaker() string {
 	if t.Name != "" {
 		return t.Name
@@ -99,7 +99,7 @@ func (t Turn) Speaker() string {
 	return t.Role
 }
 
-// Text returns the transcript with its date, as documents have it below their title.
+// Text returns the transcript with its date, as documents contain it below their title.
 func (s Session) Text() string {
 	var b strings.Builder
 	if s.When != "" {
@@ -116,8 +116,8 @@ func (s Session) Text() string {
 	return b.String()
 }
 
-// Document returns the document of the session, which is what dataset.LoadCorpus makes of its path,
-// title, text and date. It has no brain.
+// Document returns the session's document, equal to the one that dataset.LoadCorpus makes from the
+// same path, title, text and date. It has no brain.
 func (s Session) Document() dataset.Doc {
 	title := strings.Join(strings.Fields(s.Title), " ")
 	var data []byte
@@ -128,10 +128,10 @@ func (s Session) Document() dataset.Doc {
 	return dataset.Doc{Path: s.Path, Data: data}
 }
 
-// utc returns a time as RFC 3339 in UTC, whose order is that of the times.
+// utc formats a time as RFC 3339 in UTC, which sorts chronologically.
 func utc(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
-// maxName is the longest readable part of a brain's id.
+// maxName is the maximum length of the readable part of a brain id.
 const maxName = 48
 
 // mark returns a short digest of an id.
@@ -140,8 +140,7 @@ func mark(id string) string {
 	return hex.EncodeToString(sum[:3])
 }
 
-// nameOf returns a brain id for the id of a haystack: its slug, with a digest if that is not the
-// id.
+// nameOf returns a brain id for a haystack id: its slug, with a digest added unless both are equal.
 func nameOf(id string) string {
 	name := dataset.Slug(id)
 	if name == id && len(name) <= maxName {
@@ -150,7 +149,7 @@ func nameOf(id string) string {
 	return marked(name, id)
 }
 
-// marked returns name with a digest of id.
+// marked returns name with a digest of id appended.
 func marked(name, id string) string {
 	return strings.Trim(name[:min(len(name), maxName)]+"-"+mark(id), "-")
 }

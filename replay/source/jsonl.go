@@ -9,13 +9,13 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// defaultBrain is the brain of lines in JSONL that name none.
+// defaultBrain is the brain of JSONL lines that name none.
 const defaultBrain = "replay"
 
-// noType is the type of questions in JSONL whose tags have none.
+// noType is the type of JSONL questions without a type tag.
 const noType = "all"
 
-// loadJSONL reads a file in JSONL with its corpus. Every brain is a haystack.
+// loadJSONL reads a JSONL file with its corpus. Every brain becomes a haystack.
 func (b *Benchmark) loadJSONL(corpus string, traps *traps) error {
 	d, err := dataset.Open(b.Path, dataset.Options{
 		Naming: dataset.BrainNaming{Default: defaultBrain}, Check: checkLine,
@@ -65,7 +65,7 @@ func (b *Benchmark) loadJSONL(corpus string, traps *traps) error {
 	return b.checkGold(brains, traps)
 }
 
-// checkLine checks what a replay needs of a line.
+// checkLine checks that a line has what a replay needs.
 func checkLine(q dataset.Question) error {
 	if q.ReferenceAnswer == "" && len(q.ExpectedSubstrings) == 0 && len(q.ExpectedPaths) == 0 && len(q.ExpectedEvidence) == 0 && len(q.Checks) == 0 {
 		return fmt.Errorf(`question %q has neither "reference_answer" nor "expected_substrings" `+
@@ -79,8 +79,8 @@ func checkLine(q dataset.Question) error {
 	return nil
 }
 
-// checkGold gives gold documents their paths in the corpus and applies the errata. It returns an
-// error for a document that is not in the corpus.
+// checkGold resolves gold documents to paths in the corpus and applies the errata. It returns an
+// error for a document missing from the corpus.
 func (b *Benchmark) checkGold(brains []dataset.Brain, traps *traps) error {
 	paths := dataset.PathsByBrain(brains)
 	var bad []error
@@ -117,7 +117,7 @@ func (b *Benchmark) checkGold(brains []dataset.Brain, traps *traps) error {
 	return dataset.JoinLines(bad)
 }
 
-// questionOf returns the question of a line. Its type is that of a tag type:X or category:X.
+// questionOf converts a line to a question. Its type comes from a tag type:X or category:X.
 func questionOf(q dataset.Question) Question {
 	out := Question{
 		ID: q.ID, Type: noType, Text: q.Question, Date: dateOf(q.QuestionDate),
@@ -135,7 +135,7 @@ func questionOf(q dataset.Question) Question {
 	return out
 }
 
-// dateOf returns a date that dataset.Open has accepted as RFC 3339 in UTC.
+// dateOf converts a date accepted by dataset.Open to RFC 3339 in UTC.
 func dateOf(text string) string {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {

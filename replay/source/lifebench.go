@@ -10,7 +10,8 @@ import (
 	"evalctl/scorer"
 )
 
-// lifeQuestion is a question of LifeBench about the records of a phone. Its type is a text or a list.
+// lifeQuestion is a LifeBench question about the records of a phone. Its type is a string or a
+// list.
 type lifeQuestion struct {
 	Question string          `json:"question"`
 	Answer   json.RawMessage `json:"answer"`
@@ -27,15 +28,15 @@ type lifeQuestion struct {
 	Evidence []lifeEvidence `json:"evidence"`
 }
 
-// lifeEvidence names a record by its kind and its phone_id. The first version of LifeBench has that
-// under id, the second one has the whole record.
+// lifeEvidence names a record by its kind and phone_id. The first version of LifeBench has the
+// phone_id under id; the second repeats the whole record.
 type lifeEvidence struct {
 	Kind    string          `json:"type"`
 	ID      json.RawMessage `json:"id"`
 	PhoneID json.RawMessage `json:"phone_id"`
 }
 
-// name returns what the turn of the record has as its id.
+// name returns the id of the record's turn.
 func (e lifeEvidence) name() string {
 	if e.PhoneID != nil {
 		return recordName(e.Kind, e.PhoneID)
@@ -48,7 +49,7 @@ func recordName(kind string, id json.RawMessage) string {
 	return kind + "-" + strings.Trim(string(id), `"`)
 }
 
-// readLifeBench reads the questions about a user, with the records of the user's phone.
+// readLifeBench reads a user's questions and phone records.
 func readLifeBench(in wholeFile) (w whole, err error) {
 	var list []lifeQuestion
 	if err := json.Unmarshal(in.data, &list); err != nil {
@@ -104,7 +105,7 @@ func (l lifeQuestion) question(id string, h Haystack, in wholeFile) (q Question,
 	return q, nil
 }
 
-// choose sets the options of a question. Of one with several right options they are shown as they are.
+// choose sets the options of a question. If several options are right, they are shown as they are.
 func (l lifeQuestion) choose(q *Question, in wholeFile) {
 	right, texts := -1, make([]string, len(l.Options))
 	for i, o := range l.Options {
@@ -121,7 +122,7 @@ func (l lifeQuestion) choose(q *Question, in wholeFile) {
 	}
 }
 
-// addTo makes the session of a record gold, and its texts evidence.
+// addTo makes the record's session gold and its texts evidence.
 func (e lifeEvidence) addTo(q *Question, h Haystack, traps *traps) {
 	var places []int
 	name := e.name()
@@ -138,7 +139,7 @@ func (e lifeEvidence) addTo(q *Question, h Haystack, traps *traps) {
 	q.addGold(places, h, name, traps)
 }
 
-// askedOn returns the date of a question. A month is its last day.
+// askedOn returns the date of a question. A month means its last day.
 func askedOn(text string) (string, error) {
 	if t, ok := isoDate(strings.TrimSpace(text)); ok {
 		return utc(t), nil

@@ -15,19 +15,20 @@ import (
 	"evalctl/internal/jsonstream"
 )
 
-// phoneFiles are the records of a user's phone, beside the folder of the questions. The name of each
-// file is the kind of its records.
+// phoneFiles matches a user's phone records, beside the folder of the questions. Each file is named
+// after the kind of its records.
 const phoneFiles = "phone_data/*.json"
 
-// phoneRecord is a record of a phone: a message, a call, a note, a chat with the phone's assistant.
+// phoneRecord is a record of a phone: a message, a call, a note, or a chat with the phone's
+// assistant.
 type phoneRecord struct {
 	id    json.RawMessage
-	at    time.Time // zero if it has no date
+	at    time.Time // zero if undated
 	turns []Turn
 }
 
-// readPhone returns the records of a user as a haystack with a session for each day. Those without a
-// date are the first session.
+// readPhone returns a user's records as a haystack with one session per day. Undated records form
+// the first session.
 func readPhone(in wholeFile) (h Haystack, err error) {
 	dir := filepath.Dir(in.path)
 	var files []string
@@ -79,7 +80,7 @@ func readPhone(in wholeFile) (h Haystack, err error) {
 	return h, nil
 }
 
-// days returns a session for each day of records, which are in order.
+// days returns a session for each day of the sorted records.
 func days(records []phoneRecord) (all []Session) {
 	for _, r := range records {
 		day, title, date := "undated", "Records without a date", ""
@@ -99,8 +100,8 @@ func days(records []phoneRecord) (all []Session) {
 	return all
 }
 
-// record reads a record. Its text has a line for each of its members that is not empty. The ids of
-// events are left out: they say which records belong to a question.
+// record reads a record. Its text has a line for each non-empty member. Event ids are left out,
+// because they reveal which records belong to a question.
 func (w *walker) record(kind string) (r phoneRecord, err error) {
 	if err := w.object("a record"); err != nil {
 		return r, err
@@ -143,7 +144,7 @@ func (w *walker) record(kind string) (r phoneRecord, err error) {
 	return r, err
 }
 
-// memberText returns the value of a member as text, empty for none.
+// memberText returns a member's value as text, empty if it has none.
 func memberText(raw []byte) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -156,7 +157,7 @@ func memberText(raw []byte) string {
 	return b.String()
 }
 
-// chatTurns returns the turns of a chat with the phone's assistant, nil if it has another form.
+// chatTurns returns the turns of a chat with the phone's assistant, nil for another form.
 func chatTurns(raw []byte) (turns []Turn) {
 	r := jsonstream.New(bytes.NewReader(raw), 0)
 	err := r.Members(func(string) error {

@@ -14,26 +14,26 @@ import (
 	"evalctl/internal/jsonstream"
 )
 
-// element is an element of the array of a file that is read as a stream: a haystack and its
-// questions.
+// element is an element of a file that is read as a stream: a haystack with its questions.
 type element interface {
-	// name is what errors call the nth element.
+	// name names the nth element in errors.
 	name(n int) string
-	// info has the id, and the turns as they are in the file.
+	// info has the id, and the turns counted as in the file.
 	info() HaystackInfo
 	haystack(*traps) (Haystack, error)
-	// addTo adds the questions about haystack h, and the offset of each. The element begins at at.
+	// addTo adds the questions about haystack h with their offsets. The element begins at offset
+	// at.
 	addTo(b *Benchmark, h Haystack, at int64, traps *traps) error
 }
 
-// elements have for each format that is read as a stream what reads the n-th element of a file,
-// counted from 1. Also with an error, it has what was read.
+// elements maps each streamed format to the reader of the n-th element, counted from 1. With an
+// error, the reader also returns the part read so far.
 var elements = map[dataset.Format]func(w *walker, n int) (element, error){
 	dataset.LoCoMo:      func(w *walker, n int) (element, error) { return w.conversation(n) },
 	dataset.LongMemEval: func(w *walker, n int) (element, error) { return w.instance(n) },
 }
 
-// addElement reads the nth element of the array and adds its questions and haystack.
+// addElement reads the nth element and adds its questions and haystack.
 func (b *Benchmark) addElement(w *walker, n int) error {
 	if _, err := w.r.Peek(); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (b *Benchmark) addElement(w *walker, n int) error {
 	return nil
 }
 
-// haystackAt reads the haystack of an element again.
+// haystackAt reads an element's haystack again.
 func (b *Benchmark) haystackAt(name string, n int, start, length int64) (Haystack, error) {
 	data, err := b.file.part(start, length)
 	if err != nil {
@@ -106,10 +106,10 @@ func (b *Benchmark) load(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// withOptions are the formats of benchmarks with multiple-choice questions.
+// withOptions are the formats with multiple-choice questions.
 var withOptions = []dataset.Format{dataset.PersonaMem, dataset.PrefEval, dataset.LifeBench}
 
-// format determines the format of the file.
+// format returns the given format, or detects it.
 func (b *Benchmark) format(o Options) (dataset.Format, error) {
 	head, err := b.file.head()
 	if err != nil {
@@ -190,7 +190,7 @@ func (b *Benchmark) skipMark(src io.Reader, traps *traps) (int64, error) {
 	return int64(len(byteOrderMark)), nil
 }
 
-// add adds a haystack. Its id must be new, and so must be its brain.
+// add adds a haystack, whose id and brain must be new.
 func (b *Benchmark) add(info HaystackInfo, read func() (Haystack, error)) error {
 	for _, e := range b.entries {
 		if e.info.Brain == info.Brain {

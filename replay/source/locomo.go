@@ -10,7 +10,7 @@ import (
 	"evalctl/internal/jsonstream"
 )
 
-// conversation is one element of a file of LoCoMo: sessions between two people, and questions.
+// conversation is one element of a LoCoMo file: sessions between two people, and questions.
 type conversation struct {
 	id       string
 	speakers [2]string
@@ -55,7 +55,7 @@ func (c *conversation) name(n int) string {
 	return fmt.Sprintf("conversation %q", c.id)
 }
 
-// conversation reads a conversation. Also with an error, it has what was read.
+// conversation reads a conversation. With an error, it also returns the part read so far.
 func (w *walker) conversation(n int) (*conversation, error) {
 	c := &conversation{
 		sessions: map[int]*meeting{}, turns: make(map[turnID]string, 512), named: map[string]int{},
@@ -83,7 +83,7 @@ func (w *walker) conversation(n int) (*conversation, error) {
 	return c, err
 }
 
-// meetings reads the sessions of a conversation. Their keys end in their number.
+// meetings reads the sessions of a conversation, whose keys end in their number.
 func (w *walker) meetings(c *conversation) error {
 	if err := w.object("conversation"); err != nil {
 		return err

@@ -16,7 +16,7 @@ var categories = map[int]string{
 	1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", adversarial: "adversarial",
 }
 
-// LoCoMoCategory returns the name of a category of LoCoMo by its number, empty for another text.
+// LoCoMoCategory returns the name of a LoCoMo category by its number, empty if unknown.
 func LoCoMoCategory(number string) string {
 	n, err := strconv.Atoi(number)
 	if err != nil {
@@ -25,13 +25,13 @@ func LoCoMoCategory(number string) string {
 	return categories[n]
 }
 
-// adversarial is the category of questions about what the conversation does not say.
+// adversarial is the category of questions about unmentioned facts.
 const adversarial = 5
 
-// notMentioned is the right answer to a question about what a conversation does not say.
+// notMentioned is the right answer to a question about an unmentioned fact.
 const notMentioned = "Not mentioned in the conversation"
 
-// haystack returns the conversation's sessions in order of their date.
+// haystack returns the conversation's sessions sorted by date.
 func (c *conversation) haystack(traps *traps) (Haystack, error) {
 	h := Haystack{ID: c.id, Brain: nameOf(c.id), Sessions: []Session{}}
 	if c.speakers[0] == "" || c.speakers[1] == "" {

@@ -20,17 +20,17 @@ import (
 )
 
 const (
-	// locomoFile is the name of LoCoMo's file, whose conversations LoCoMo-Plus uses.
+	// locomoFile is the name of LoCoMo's file, which contains LoCoMo-Plus's conversations.
 	locomoFile = "locomo10.json"
-	// plusType is the name that its authors give to all questions of LoCoMo-Plus.
+	// plusType is the authors' type of all LoCoMo-Plus questions.
 	plusType = "cognitive"
-	// plusDelay is the time from the last session of a conversation to the question.
+	// plusDelay is the time between the last session and the question.
 	plusDelay = 7 * 24 * time.Hour
-	// plusTime is the format of the date of the session that is added.
+	// plusTime is the date format of the added session.
 	plusTime = "3:04 pm on 2 January, 2006"
 )
 
-// plusItem is an entry of LoCoMo-Plus: what A says long after a dialogue that it recalls.
+// plusItem is an entry of LoCoMo-Plus: a remark of A that recalls a much earlier dialogue.
 type plusItem struct {
 	Relation string `json:"relation_type"`
 	Cue      string `json:"cue_dialogue"`
@@ -38,8 +38,8 @@ type plusItem struct {
 	Gap      string `json:"time_gap"`
 }
 
-// readLoCoMoPlus reads an array of entries. The n-th one belongs to the n-th conversation of LoCoMo,
-// which are used in turn, as its authors do.
+// readLoCoMoPlus reads an array of entries. As in the authors' code, the entries use LoCoMo's
+// conversations in turn.
 func readLoCoMoPlus(in wholeFile) (w whole, err error) {
 	var items []plusItem
 	if err := json.Unmarshal(in.data, &items); err != nil {
@@ -60,13 +60,13 @@ func readLoCoMoPlus(in wholeFile) (w whole, err error) {
 	return w, nil
 }
 
-// dialogue is a conversation of LoCoMo: its sessions in order, and who speaks.
+// dialogue is a LoCoMo conversation: its speakers and its sessions in order.
 type dialogue struct {
 	speakers [2]string
 	sessions []Session
 }
 
-// readConversations reads the conversations of LoCoMo's file in the same folder.
+// readConversations reads LoCoMo's file in the same folder.
 func readConversations(in wholeFile) (all []dialogue, err error) {
 	dir := filepath.Dir(in.path)
 	path := filepath.Join(dir, locomoFile)
@@ -103,7 +103,7 @@ func readConversations(in wholeFile) (all []dialogue, err error) {
 	return all, nil
 }
 
-// question returns the question of an entry, and the conversation with the session that it recalls.
+// question returns the question of an entry, and its conversation with the recalled session added.
 func (p plusItem) question(id string, base dialogue, traps *traps) (h Haystack, q Question, err error) {
 	cue, err := base.turns(p.Cue, "cue_dialogue", id, traps)
 	if err != nil {
@@ -148,7 +148,7 @@ func (p plusItem) question(id string, base dialogue, traps *traps) (h Haystack, 
 	return h, q, nil
 }
 
-// turns returns the turns of a text whose lines begin with A: or B:, who are the speakers.
+// turns returns the turns of a text whose lines begin with A: or B: for the two speakers.
 func (d dialogue) turns(text, key, id string, traps *traps) (turns []Turn, err error) {
 	const written = `\n` // some entries have a line end as these two characters
 	if strings.Contains(text, written) {
@@ -175,7 +175,7 @@ func (d dialogue) turns(text, key, id string, traps *traps) (turns []Turn, err e
 	return turns, nil
 }
 
-// queryOf returns the text of a question: the words alone if one person says them.
+// queryOf returns the text of a question, without names if there is one speaker.
 func queryOf(turns []Turn) string {
 	if len(turns) == 1 {
 		return turns[0].Text
@@ -183,12 +183,12 @@ func queryOf(turns []Turn) string {
 	return transcript(turns)
 }
 
-// transcript returns turns with who says them.
+// transcript returns turns with their speakers.
 func transcript(turns []Turn) string {
 	return Session{Turns: turns, Between: "\n"}.Text()
 }
 
-// gapNumbers are the numbers that phrases have as words, by their value.
+// gapNumbers are number words by value.
 var gapNumbers = []string{
 	"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 }
@@ -197,8 +197,9 @@ var gapNumbers = []string{
 var gapPhrase = regexp.MustCompile(
 	`\b(\d{1,4}|an?|` + strings.Join(gapNumbers[1:], "|") + `)\b\s*(week|month|year)s?\b`)
 
-// gapDays returns how many days a phrase means: 7 for a week, 30 for a month, 365 for a year. Other
-// phrases, such as "a few weeks later", cannot be read. They are 0 days in the authors' code too.
+// gapDays returns the number of days in a phrase: 7 for a week, 30 for a month, 365 for a year.
+// read is false for other phrases, such as "a few weeks later", which count as 0 days in the
+// authors' code too.
 func gapDays(phrase string) (days int, read bool) {
 	match := gapPhrase.FindStringSubmatch(strings.ToLower(phrase))
 	if match == nil {

@@ -9,7 +9,7 @@ import (
 	"evalctl/internal/printable"
 )
 
-// instance is one element of a file of LongMemEval: a question and its haystack.
+// instance is one element of a LongMemEval file: a question and its haystack.
 type instance struct {
 	id, kind, question string
 	answer             scalar
@@ -38,7 +38,7 @@ func (in *instance) info() HaystackInfo {
 	return info
 }
 
-// name returns what errors call the instance.
+// name names the instance in errors.
 func (in *instance) name(n int) string {
 	if in.id == "" {
 		return fmt.Sprintf("instance %d", n)
@@ -46,7 +46,7 @@ func (in *instance) name(n int) string {
 	return fmt.Sprintf("question %q", in.id)
 }
 
-// instance reads an instance. Also with an error, it has what was read.
+// instance reads an instance. With an error, it also returns the part read so far.
 func (w *walker) instance(n int) (*instance, error) {
 	in := &instance{}
 	w.where = in.name(n)
@@ -96,7 +96,7 @@ func (w *walker) chats(in *instance) error {
 	})
 }
 
-// turn reads a turn of the nth session of the file.
+// turn reads a turn of the file's nth session.
 func (w *walker) turn(c *chat, n int) error {
 	if err := w.object("a turn"); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (w *walker) turn(c *chat, n int) error {
 	return nil
 }
 
-// boolean reads a boolean or null, which is false.
+// boolean reads a boolean, or null as false.
 func (w *walker) boolean() (value bool, err error) {
 	raw, at, err := w.value()
 	if err != nil {

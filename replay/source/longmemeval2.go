@@ -12,15 +12,16 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// The files beside the questions of LongMemEval-V2. A file of haystacks says which trajectories belong
-// to each question.
+// The files beside the questions of LongMemEval-V2. A haystack file lists the trajectories of each
+// question.
 const (
 	lme2Trajectories = "trajectories.jsonl"
 	lme2Haystacks    = "haystacks/*.json"
 	lme2Small        = "lme_v2_small.json" // the haystacks that are read if there are several
 )
 
-// lme2Question is a line of the questions. Answer is a text, a list of texts, a number or a boolean.
+// lme2Question is a line of the questions. Answer is a string, a list of strings, a number or a
+// boolean.
 type lme2Question struct {
 	ID       string          `json:"id"`
 	Domain   string          `json:"domain"`
@@ -30,7 +31,7 @@ type lme2Question struct {
 	Answer   json.RawMessage `json:"answer"`
 }
 
-// trajectory is a line of the trajectories: what an agent did in a browser to reach a goal.
+// trajectory is a line of the trajectories: an agent's steps in a browser to reach a goal.
 type trajectory struct {
 	ID      string `json:"id"`
 	Goal    string `json:"goal"`
@@ -44,7 +45,7 @@ type trajectory struct {
 	} `json:"states"`
 }
 
-// readLongMemEval2 reads the questions without an image, and the texts of their trajectories.
+// readLongMemEval2 reads the questions that have no image, and the texts of their trajectories.
 func readLongMemEval2(in wholeFile) (w whole, err error) {
 	dir := filepath.Dir(in.path)
 	trajectories, err := readLME2Haystacks(in, dir)
@@ -102,7 +103,7 @@ func (l lme2Question) question() (Question, error) {
 	return q, nil
 }
 
-// textOf returns a text, the texts of a list, or another value as the file writes it.
+// textOf returns a string, the strings of a list, or another value as written in the file.
 func textOf(value json.RawMessage) string {
 	var text string
 	var list []string
@@ -115,7 +116,7 @@ func textOf(value json.RawMessage) string {
 	return string(value)
 }
 
-// readLME2Haystacks returns the ids of the trajectories of each question, by its id.
+// readLME2Haystacks returns the trajectory ids by question id.
 func readLME2Haystacks(in wholeFile, dir string) (map[string][]string, error) {
 	found, err := globIn(dir, lme2Haystacks)
 	if err != nil {
@@ -139,7 +140,7 @@ func readLME2Haystacks(in wholeFile, dir string) (map[string][]string, error) {
 	return ids, nil
 }
 
-// readTrajectories fills in the sessions of the trajectories that are needed: one for each state.
+// readTrajectories fills in the sessions of the needed trajectories, one per state.
 func readTrajectories(in wholeFile, path string, needed map[string][]Session) error {
 	err := in.lines(path, func(data []byte) error {
 		var t trajectory
@@ -165,8 +166,8 @@ func readTrajectories(in wholeFile, path string, needed map[string][]Session) er
 	return nil
 }
 
-// sessions returns a session for each state of a trajectory: what the page showed, and what the agent
-// thought and did. The last one has the outcome.
+// sessions returns a session for each state of a trajectory: the page's content and the agent's
+// thoughts and actions. The last one has the outcome.
 func (t trajectory) sessions(traps *traps) (all []Session) {
 	for i, s := range t.States {
 		if s.Screenshot != "" {
@@ -187,7 +188,7 @@ func (t trajectory) sessions(traps *traps) (all []Session) {
 	return all
 }
 
-// lme2Assemble returns the haystacks of questions, each once. Their sessions are in the order of the
+// lme2Assemble returns each haystack of the questions once, with sessions in the order of the
 // trajectories.
 func lme2Assemble(questions []Question, of map[string][]string,
 	trajectories map[string][]Session,

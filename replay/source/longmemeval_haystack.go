@@ -18,14 +18,13 @@ var questionTypes = []string{
 // abstentionSuffix ends the ids of abstention questions.
 const abstentionSuffix = "_abs"
 
-// brain returns the name of the haystack. The id of an abstention question says that it is one, and
-// without its end it is often the id of another question. So all names end in a digest.
+// brain returns the haystack's name. An abstention question's id reveals what it is, and its stem
+// is often another question's id. All names therefore end in a digest.
 func (in *instance) brain() string {
 	return marked(dataset.Slug(strings.TrimSuffix(in.id, abstentionSuffix)), in.id)
 }
 
-// haystack returns the haystack with its sessions in order of their date, those without text left
-// out.
+// haystack returns the haystack with its sessions sorted by date, without empty ones.
 func (in *instance) haystack(traps *traps) (Haystack, error) {
 	if len(in.sessions) != len(in.ids) || len(in.sessions) != len(in.dates) {
 		return Haystack{}, fmt.Errorf("the instance has %d haystack_sessions, "+
@@ -59,7 +58,7 @@ func (in *instance) haystack(traps *traps) (Haystack, error) {
 	return h, nil
 }
 
-// order sorts the sessions and gives them their names.
+// order sorts the sessions and names them.
 func (in *instance) order(h *Haystack, traps *traps) {
 	h.sort(traps)
 	seen := map[string]bool{}
@@ -108,7 +107,7 @@ func (in *instance) addTo(b *Benchmark, h Haystack, at int64, traps *traps) erro
 	return err
 }
 
-// asked sets the date of a question.
+// asked sets the question's date.
 func (in *instance) asked(q *Question, h Haystack, traps *traps) error {
 	if strings.TrimSpace(in.date) == "" {
 		traps.add(trapNoDate, in.id)
@@ -127,7 +126,7 @@ func (in *instance) asked(q *Question, h Haystack, traps *traps) error {
 	return nil
 }
 
-// marks returns the texts of the turns that have the answer, in the sessions with an id.
+// marks returns the texts of the turns with the answer in the sessions with an id.
 func (in *instance) marks(id string) (texts []string) {
 	for i, c := range in.sessions {
 		if in.ids[i] == id {
@@ -137,7 +136,7 @@ func (in *instance) marks(id string) (texts []string) {
 	return texts
 }
 
-// findGold sets the gold documents of a question, and the turns in them that have the answer.
+// findGold sets a question's gold documents and the turns in them that have the answer.
 func (in *instance) findGold(q *Question, h Haystack, traps *traps) {
 	gold := make(map[string]bool, len(in.gold))
 	for _, id := range in.gold {

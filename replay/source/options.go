@@ -10,7 +10,7 @@ import (
 	"evalctl/scorer"
 )
 
-// order returns in which order the options of a question are shown, as indexes.
+// order returns the indexes of a question's options in display order.
 func (in wholeFile) order(id string, options int) []int {
 	if in.fileOrder {
 		out := make([]int, options)
@@ -24,10 +24,10 @@ func (in wholeFile) order(id string, options int) []int {
 	return rand.New(rand.NewPCG(in.seed, hash.Sum64())).Perm(options)
 }
 
-// optionsIntro is between the text of a multiple-choice question and its options.
+// optionsIntro separates a multiple-choice question from its options.
 const optionsIntro = "\n\nWhich of these answers is the best? Reply with its letter, such as (a)."
 
-// Bare returns the text of the question without the options of a multiple choice.
+// Bare returns the text of the question without multiple-choice options.
 func (q Question) Bare() string {
 	text, _, _ := strings.Cut(q.Text, optionsIntro)
 	return text

@@ -17,13 +17,13 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// personaColumns are the columns that a table of PersonaMem must have.
+// personaColumns are the required columns of a PersonaMem table.
 var personaColumns = []string{"question_id", "question_type", "correct_answer", "all_options"}
 
-// personaQuestions are the names of the column with the question.
+// personaQuestions are the possible names of the question column.
 var personaQuestions = []string{"question", "user_question_or_message"}
 
-// personaTable is a table of PersonaMem.
+// personaTable is a PersonaMem table.
 type personaTable struct {
 	header []string
 	rows   [][]string
@@ -33,9 +33,9 @@ func (t personaTable) column(names ...string) int {
 	return slices.IndexFunc(t.header, func(h string) bool { return slices.Contains(names, h) })
 }
 
-// readPersonaMem reads a table of PersonaMem, with the contexts next to it: a file in JSONL whose
-// lines are objects from the id of a context to its messages. Only the messages before the end index
-// of a question may be known, so each context up to each end is a haystack.
+// readPersonaMem reads a table of PersonaMem and the contexts beside it, a JSONL file with objects
+// from context ids to messages. Only messages before a question's end index may be known, so each
+// context up to each end index is a haystack.
 func readPersonaMem(in wholeFile) (w whole, err error) {
 	t, err := readPersonaTable(in.data)
 	if err != nil {
@@ -86,7 +86,7 @@ func readPersonaTable(data []byte) (t personaTable, err error) {
 	return t, err
 }
 
-// check returns an error for a table that is not one of the first PersonaMem.
+// check returns an error for a table that is not from the first PersonaMem.
 func (t personaTable) check() error {
 	for _, need := range personaColumns {
 		if t.column(need) < 0 {
@@ -100,13 +100,13 @@ func (t personaTable) check() error {
 	return nil
 }
 
-// optionLabel is what an option begins with.
+// optionLabel matches the label at the start of an option.
 var optionLabel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*\(([a-z])\)\s*`)
 })
 
-// question returns a question, whose options are in an order by the seed and its id, or in that of the
-// file.
+// question returns a question. Its options are shuffled by the seed and the question id, or kept in
+// file order.
 func (t personaTable) question(row []string, in wholeFile) (q Question, err error) {
 	q.ID, q.Type = row[t.column("question_id")], row[t.column("question_type")]
 	options, err := pythonStrings(row[t.column("all_options")])
@@ -145,8 +145,8 @@ type personaMessage struct {
 
 type personaContexts map[string][]personaMessage
 
-// readContexts reads the contexts, which are in the only file in JSONL next to the table with context
-// in its name, or in the one that has the size in the table's name, such as 32k.
+// readContexts reads the contexts from the JSONL file beside the table with "context" in its name.
+// If there are several, the size in the table's name, such as 32k, decides.
 func readContexts(in wholeFile) (personaContexts, error) {
 	dir := filepath.Dir(in.path)
 	found, err := globIn(dir, "*context*.jsonl")
@@ -181,7 +181,7 @@ var contextSize = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)[0-9]+[km]\b`)
 })
 
-// of returns the messages that may be known, and the id of their haystack.
+// of returns the messages that may be known, and their haystack's id.
 func (c personaContexts) of(row []string, context, end int) ([]personaMessage, string, error) {
 	var id string
 	switch {
@@ -209,7 +209,7 @@ func (c personaContexts) of(row []string, context, end int) ([]personaMessage, s
 	return messages[:n], fmt.Sprintf("%s-%d", name, n), nil
 }
 
-// sessionsOf returns the sessions of messages. Each message of the system begins one.
+// sessionsOf divides messages into sessions. Each system message begins one.
 func sessionsOf(messages []personaMessage, id string, traps *traps) (list []Session) {
 	for i, m := range messages {
 		where := fmt.Sprintf("%s: message %d", id, i+1)

@@ -12,15 +12,15 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// personaHistory is the column of the second PersonaMem that links the history of a question: what its
-// authors ask about unless told otherwise. There is another one for 128k.
+// personaHistory is the column with the link to a question's history. The authors evaluate with it
+// by default; another column has a history of 128k.
 const personaHistory = "chat_history_32k_link"
 
-// personaColumns2 are the columns that a table of the second PersonaMem must have.
+// personaColumns2 are the required columns of a table of the second PersonaMem.
 var personaColumns2 = []string{"persona_id", personaHistory, "user_query", "correct_answer", "incorrect_answers"}
 
-// readPersonaMem2 reads a table of the second PersonaMem, with the files that it links. The whole
-// history of a persona is a haystack. The order of the options is not in the file.
+// readPersonaMem2 reads a table of the second PersonaMem and the linked files. A persona's whole
+// history is a haystack. The file does not determine the order of the options.
 func readPersonaMem2(t personaTable, in wholeFile) (w whole, err error) {
 	for _, need := range personaColumns2 {
 		if t.column(need) < 0 {
@@ -52,7 +52,7 @@ func readPersonaMem2(t personaTable, in wholeFile) (w whole, err error) {
 	return w, nil
 }
 
-// question2 returns the question of the n-th row.
+// question2 returns the question of the nth row.
 func (t personaTable) question2(row []string, n int, in wholeFile) (q Question, err error) {
 	q.ID, q.Type = fmt.Sprintf("persona-%s-%04d", row[t.column("persona_id")], n), noType
 	if at := t.column("pref_type"); at >= 0 && strings.TrimSpace(row[at]) != "" {
@@ -76,8 +76,8 @@ func (t personaTable) question2(row []string, n int, in wholeFile) (q Question, 
 	return q, nil
 }
 
-// historyAt reads the messages of a history. Its link is relative to the folder of the data set, which
-// may be above that of the table.
+// historyAt reads the messages of a history. The link is relative to the dataset's folder, which
+// may be above the table's.
 func historyAt(link string, in wholeFile) ([]personaMessage, error) {
 	if !filepath.IsLocal(filepath.FromSlash(link)) {
 		return nil, fmt.Errorf("%s: the link %.80q does not lead to a file of the data set", personaHistory, link)

@@ -11,15 +11,15 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// prefTask is a task of PrefEval with options, of which the first follows the preference.
+// prefTask is a PrefEval task. The first of its options follows the preference.
 type prefTask struct {
 	Preference string   `json:"preference"`
 	Question   string   `json:"question"`
 	Options    []string `json:"classification_task_options"`
 }
 
-// readPrefEval reads a file of mcq_options of PrefEval. The haystack of a task is the message that
-// states its preference: what stands between it and the question is not in the file.
+// readPrefEval reads an mcq_options file of PrefEval. A task's haystack is only the message that
+// states its preference; the file does not contain the messages between it and the question.
 func readPrefEval(in wholeFile) (w whole, err error) {
 	var tasks []prefTask
 	if err := json.Unmarshal(in.data, &tasks); err != nil {
@@ -48,7 +48,7 @@ func readPrefEval(in wholeFile) (w whole, err error) {
 	return w, nil
 }
 
-// lettaRow is a row of Letta's benchmark of facts: questions about a list of facts.
+// lettaRow is a row of Letta's fact benchmark: questions about a list of facts.
 type lettaRow struct {
 	Questions  []string `json:"question"`
 	Answers    []string `json:"answer"`
@@ -56,7 +56,7 @@ type lettaRow struct {
 	Supporting [][]int  `json:"supporting_fact_indices"`
 }
 
-// readLettaFacts reads rows in JSON lines. Each row is a haystack, each of its facts a session.
+// readLettaFacts reads rows from JSON lines. Each row is a haystack with one session per fact.
 func readLettaFacts(in wholeFile) (w whole, err error) {
 	name := strings.TrimSuffix(filepath.Base(in.path), filepath.Ext(in.path))
 	n := 0
@@ -94,7 +94,7 @@ func readLettaFacts(in wholeFile) (w whole, err error) {
 	return w, err
 }
 
-// facts returns the documents of facts by their indexes, from 0.
+// facts returns the documents of the facts at indexes, from 0.
 func (h *Haystack) facts(indexes []int, id string, traps *traps) (paths []string) {
 	for _, i := range indexes {
 		if i < 0 || i >= len(h.Sessions) {

@@ -20,7 +20,7 @@ type PublishedFile struct {
 	About     string // a phrase
 }
 
-// The revisions of the repositories that the files are taken from, so that the content is fixed.
+// The fixed repository revisions of the files.
 const (
 	longMemEvalFiles = "https://huggingface.co/datasets/xiaowu0162/longmemeval-cleaned/resolve/98d7416c24c778c2fee6e6f3006e7a073259d48f/"
 	locomoFiles      = "https://raw.githubusercontent.com/snap-research/locomo/3eb6f2c585f5e1699204e3c3bdf7adc5c28cb376/data/"
@@ -52,7 +52,7 @@ var published = []PublishedFile{
 // AllPublished returns the benchmarks that can be downloaded by name.
 func AllPublished() []PublishedFile { return slices.Clone(published) }
 
-// FindPublished returns the benchmark of a name.
+// FindPublished returns the benchmark with this name.
 func FindPublished(name string) (PublishedFile, error) {
 	var names []string
 	for _, b := range published {
@@ -65,8 +65,8 @@ func FindPublished(name string) (PublishedFile, error) {
 		name, strings.Join(names, ", "))
 }
 
-// Fetched returns a benchmark, found by its name unless it has a URL, and the path of its file in a
-// folder, which it creates. The default folder is evalctl/datasets in the user's cache folder.
+// Fetched completes a benchmark by name, unless it has a URL, and returns the path of its file in
+// dir, which it creates. An empty dir means evalctl/datasets in the user's cache folder.
 func Fetched(b PublishedFile, dir string) (_ PublishedFile, path string, err error) {
 	if b.URL == "" {
 		if b, err = FindPublished(b.Name); err != nil {

@@ -10,9 +10,9 @@ import (
 	"evalctl/internal/decimal"
 )
 
-// pythonValue parses a literal in Python's notation: strings, numbers, True, False, None, lists,
-// tuples and dictionaries with strings as keys. They become string, float64, bool, nil, []any and
-// map[string]any, as those of JSON, which is parsed, too.
+// pythonValue parses a Python literal: a string, number, True, False, None, list, tuple, or
+// dictionary with string keys. The result has the types of a decoded JSON value: string, float64,
+// bool, nil, []any and map[string]any. JSON is accepted too.
 func pythonValue(text string) (any, error) {
 	p := &pythonParser{text: text}
 	v, err := p.value(0)
@@ -29,7 +29,7 @@ type pythonParser struct {
 	at   int
 }
 
-// maxPythonDepth is how deep lists may be in lists.
+// maxPythonDepth limits the nesting of lists.
 const maxPythonDepth = 100
 
 func (p *pythonParser) errorf(format string, args ...any) error {
@@ -42,7 +42,7 @@ func (p *pythonParser) space() {
 	}
 }
 
-// next skips space, and reports whether c follows, which it skips, too.
+// next skips space and then c, and reports whether c was there.
 func (p *pythonParser) next(c byte) bool {
 	p.space()
 	if p.at < len(p.text) && p.text[p.at] == c {
@@ -140,7 +140,7 @@ func (p *pythonParser) string() (any, error) {
 	return nil, p.errorf("a string has no end")
 }
 
-// escape reads an escape of a string. One that Python does not know stands for itself, as there.
+// escape reads an escape of a string. As in Python, an unknown escape stays as it is.
 func (p *pythonParser) escape(b *strings.Builder) error {
 	if p.at+1 == len(p.text) {
 		return p.errorf("a string has no end")
@@ -195,10 +195,10 @@ func (p *pythonParser) word() (any, error) {
 	}
 }
 
-// errNoList is the error for a text that should be a list of strings.
+// errNoList means that a text is not a list of strings.
 var errNoList = errors.New("it must be a list of strings")
 
-// pythonStrings parses a list of strings in Python's notation.
+// pythonStrings parses a Python list of strings.
 func pythonStrings(text string) ([]string, error) {
 	v, err := pythonValue(text)
 	if err != nil {

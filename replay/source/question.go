@@ -15,35 +15,36 @@ type Question struct {
 	Type string // its stratum, never empty
 	Text string
 	Date string // when it is asked, RFC 3339 in UTC, empty if the file does not say
-	// Answer is the reference answer. Of an abstention question it says that the haystack does not
-	// contain the answer.
+	// Answer is the reference answer. For an abstention question, it says that the haystack does
+	// not contain the answer.
 	Answer     string
 	Abstention bool
 	Haystack   string // the id of its haystack
 	Brain      string // the brain of its haystack
-	// Gold are the paths of the gold documents, each once, in the order of the file.
+	// Gold are the paths of the gold documents, each once, in file order.
 	Gold []string
-	// Grades are the grades of gold documents by their path. One without a grade has 1.
+	// Grades are the grades of gold documents by path, 1 if absent.
 	Grades map[string]float64
-	// Evidence are the texts of the turns that have the answer, each once, as far as the file says them.
+	// Evidence are the texts of the turns that contain the answer, each once, as far as the file
+	// has them.
 	Evidence []string
-	// Topical is set if the gold documents are about the subject of the question and do not contain
-	// an answer. Retrieval is not measured with them.
+	// Topical is set if the gold documents are about the question's subject but do not contain the
+	// answer. Retrieval is then not measured.
 	Topical bool
-	// Checks are the nuggets of a rubric, or the right option of a multiple choice, nil for neither.
+	// Checks are the nuggets of a rubric or the right option of a multiple choice, else nil.
 	Checks []scorer.Check
-	// ExpectedSubstrings and Tags are those of a line in JSONL.
+	// ExpectedSubstrings and Tags come from a JSONL line.
 	ExpectedSubstrings []string
 	Tags               []string
 	Line               int // of a file in JSONL, counted from 1
-	// Erratum is what is known to be wrong with the gold, nil for nothing.
+	// Erratum is a known error in the gold, nil if there is none.
 	Erratum *Erratum
 }
 
-// tagType begins the tag that has the type of a question.
+// tagType is the prefix of the tag with the question's type.
 const tagType = "type:"
 
-// judgeTypes are the types of judgement by question type. Others are standard.
+// judgeTypes maps question types to types of judgement. Others are standard.
 var judgeTypes = map[string]string{
 	"temporal-reasoning":        scorer.TypeTemporal,
 	"temporal":                  scorer.TypeTemporal,
@@ -56,7 +57,7 @@ var judgeTypes = map[string]string{
 	plusType:                    scorer.TypePreference,
 }
 
-// JudgeType returns how an answer to the question is judged, one of scorer.Types.
+// JudgeType returns the type of judgement, one of scorer.Types.
 func (q Question) JudgeType() string {
 	if q.Abstention {
 		return scorer.TypeAbstention
@@ -80,7 +81,7 @@ func (q Question) Dataset() dataset.Question {
 	return d
 }
 
-// addEvidence adds the text of a turn that has the answer. One without words says nothing.
+// addEvidence adds the text of a turn that has the answer, unless it has no words.
 func (q *Question) addEvidence(text string) {
 	if scorer.HasWords(text) && !slices.Contains(q.Evidence, text) {
 		q.Evidence = append(q.Evidence, text)

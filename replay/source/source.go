@@ -1,12 +1,12 @@
-// Package source reads benchmarks of memory: those of dataset.Benchmarks, and questions in JSONL with
-// a corpus. All become questions and haystacks of sessions, whatever the file looks like.
+// Package source reads memory benchmarks: the formats of dataset.Benchmarks, and JSONL questions
+// with a corpus. It converts all of them to questions and haystacks of sessions.
 //
-// Open reads a file once, checks all of it, and keeps the questions and where each haystack is.
-// Benchmark.Haystack reads one of them. With LongMemEval and LoCoMo, memory grows with the questions,
-// not with the haystacks, so files of several gigabytes can be read.
+// Open reads and checks the whole file once, and keeps the questions and the location of each
+// haystack. Benchmark.Haystack reads one haystack. For LongMemEval and LoCoMo, memory use grows
+// with the questions and not with the haystacks, so files of several gigabytes can be read.
 //
-// What says in a file which sessions are gold, such as the ids of sessions, does not reach paths,
-// brains, session ids or documents.
+// Ids and other data that reveal which sessions are gold do not reach paths, brains, session ids or
+// documents.
 package source
 
 import (
@@ -31,35 +31,35 @@ func Formats() []dataset.Format {
 	return append(all, dataset.JSONL)
 }
 
-// Options says how a benchmark file is read.
+// Options configure Open.
 type Options struct {
-	// Format is the format of the file. If it is empty, it is determined from the content.
+	// Format is the format of the file, detected from the content if empty.
 	Format dataset.Format
-	// Corpus is the path of the documents for a file in JSONL. If it is empty, they are next to the
-	// file, as dataset.CorpusFor says, or there are none. dataset.NoCorpus is none.
+	// Corpus is the path of the documents for a JSONL file. If empty, dataset.CorpusFor looks for
+	// them beside the file. dataset.NoCorpus means no documents.
 	Corpus string
-	// ExpectedSHA256 is the digest that the file must have, in hexadecimal, empty for any.
+	// ExpectedSHA256 is the digest that the file must have, in hexadecimal, or empty.
 	ExpectedSHA256 string
-	// Errata is the path of a file of errata, empty for none.
+	// Errata is the path of an errata file, or empty.
 	Errata string
-	// OptionSeed is the seed of the order in which the options of multiple-choice questions are shown.
+	// OptionSeed seeds the order of multiple-choice options.
 	OptionSeed uint64
-	// FileOrder shows options in the order of the file, to which letters in stored answers refer.
+	// FileOrder keeps options in file order, which letters in stored answers refer to.
 	FileOrder bool
 }
 
-// Benchmark is a benchmark file that Open has found usable. Its methods may be called concurrently.
+// Benchmark is an open benchmark file. Its methods are safe for concurrent use.
 type Benchmark struct {
 	Path   string
 	SHA256 string
 	Format dataset.Format
-	// Questions are in the order of the file.
+	// Questions are in file order.
 	Questions []Question
 	Report    result.LoadReport
 	Errata    *Errata // nil for none
-	// OptionSeed is that of Options.
+	// OptionSeed is as in Options.
 	OptionSeed uint64
-	// Corpus and CorpusSHA256 say which documents a file in JSONL has, empty for none.
+	// Corpus and CorpusSHA256 identify the documents of a JSONL file, empty for none.
 	Corpus       string
 	CorpusSHA256 string
 
@@ -70,7 +70,7 @@ type Benchmark struct {
 	offsets []int64        // of the questions in an array
 }
 
-// HaystackInfo says how large a haystack is.
+// HaystackInfo is the size of a haystack.
 type HaystackInfo struct {
 	ID       string
 	Brain    string
@@ -86,8 +86,8 @@ type entry struct {
 	read func() (Haystack, error)
 }
 
-// Open reads and checks the whole file at path. An error says at which byte or line, and of which
-// question, the file cannot be used. The caller must close the benchmark.
+// Open reads and checks the whole file at path. Errors name the byte or line, and the question. The
+// caller must close the benchmark.
 func Open(ctx context.Context, path string, o Options) (*Benchmark, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -126,8 +126,8 @@ func (o Options) check() error {
 	return nil
 }
 
-// verify compares the digest of the file. A file that is not the expected one is the likely cause
-// of other errors, so it is reported instead.
+// verify compares the file's digest. An unexpected file is the likely cause of any other error, so
+// it is reported instead.
 func (b *Benchmark) verify(ctx context.Context, expected string, other error) error {
 	if b.SHA256 == "" {
 		sum, err := b.file.rehash(ctx)
@@ -143,7 +143,7 @@ func (b *Benchmark) verify(ctx context.Context, expected string, other error) er
 		"download it again", b.Path, b.SHA256, strings.ToLower(expected))
 }
 
-// Infos returns the sizes of all haystacks, in the order of the file.
+// Infos returns the sizes of all haystacks in file order.
 func (b *Benchmark) Infos() []HaystackInfo {
 	infos := make([]HaystackInfo, len(b.entries))
 	for i, e := range b.entries {
@@ -152,10 +152,10 @@ func (b *Benchmark) Infos() []HaystackInfo {
 	return infos
 }
 
-// HasDocuments reports whether haystacks have documents, and no sessions.
+// HasDocuments reports whether haystacks have documents instead of sessions.
 func (b *Benchmark) HasDocuments() bool { return b.Format == dataset.JSONL || b.Format == dataset.BEIR }
 
-// Haystack reads a haystack. The error is ErrChanged if the file is not what it was at Open.
+// Haystack reads a haystack. It returns ErrChanged if the file has changed since Open.
 func (b *Benchmark) Haystack(id string) (Haystack, error) {
 	i, ok := b.byID[id]
 	if !ok {

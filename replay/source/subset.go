@@ -13,15 +13,16 @@ import (
 	"evalctl/replay/sample"
 )
 
-// Subset is a sample of the questions of a dataset, with the documents that it needs. If brains have no
-// question in it, a run would reject their documents, so that those of the others are copied.
+// Subset is a sample of a dataset's questions with the documents it needs. A run rejects documents
+// of brains without questions. If the sample leaves such brains, the documents of the other brains
+// are copied.
 type Subset struct {
 	Sample result.Sample
-	// Corpus is that of the dataset, empty if it has none.
+	// Corpus is the dataset's corpus, empty if it has none.
 	Corpus string
-	// Copied is the corpus that WriteDocuments writes, empty if it writes none.
+	// Copied is the corpus that WriteDocuments writes, empty if none.
 	Copied string
-	// Missing is the number of brains without a question in the sample, of Brains.
+	// Missing is how many of the Brains have no question in the sample.
 	Missing, Brains int
 
 	dataset      dataset.Dataset
@@ -29,8 +30,8 @@ type Subset struct {
 	defaultBrain string
 }
 
-// Documents says where the documents of the sample are, or warns of a corpus that does not suit it. Both
-// are empty without a corpus.
+// Documents says where the sample's documents are, or warns about an unsuitable corpus. Both
+// results are empty without a corpus.
 func (s *Subset) Documents() (field, about string) {
 	switch {
 	case s.Copied != "":
@@ -44,12 +45,12 @@ func (s *Subset) Documents() (field, about string) {
 	return "", ""
 }
 
-// noStratum is the stratum of questions without a tag that names one.
+// noStratum is the stratum of questions without a stratum tag.
 const noStratum = "(none)"
 
-// DrawSubset draws questions of a dataset. The stratum of a question is its first tag that begins with
-// by, without that. output is where the questions are to be written, empty for stdout; a file that
-// would have to be replaced is an error. defaultBrain is the brain of what names none.
+// DrawSubset draws a sample of a dataset's questions. A question's stratum is its first tag with
+// the prefix by, without the prefix. output is where the questions will be written, empty for
+// stdout; an existing file is an error. defaultBrain is used where no brain is named.
 func DrawSubset(path, output, defaultBrain, by string, config sample.Config) (*Subset, error) {
 	if output != "" {
 		if err := atomicfile.CheckNew(output); err != nil {
@@ -84,7 +85,7 @@ func DrawSubset(path, output, defaultBrain, by string, config sample.Config) (*S
 	return s, s.planDocuments(output)
 }
 
-// stratum returns the stratum of a question with tags.
+// stratum returns a question's stratum from its tags.
 func stratum(tags []string, by string) string {
 	for _, tag := range tags {
 		if name, ok := strings.CutPrefix(tag, by); ok {
@@ -94,7 +95,7 @@ func stratum(tags []string, by string) string {
 	return noStratum
 }
 
-// planDocuments returns an error if documents would have to replace a file.
+// planDocuments returns an error if the documents would replace a file.
 func (s *Subset) planDocuments(output string) error {
 	all, err := s.dataset.Brains(nil)
 	if err != nil {
@@ -108,12 +109,12 @@ func (s *Subset) planDocuments(output string) error {
 	return atomicfile.CheckNew(s.Copied)
 }
 
-// WriteQuestions writes the lines of the questions, as they are in the file.
+// WriteQuestions writes the sample's lines unchanged.
 func (s *Subset) WriteQuestions(w io.Writer) error {
 	return s.dataset.CopyLines(w, func(q dataset.Question) bool { return s.ids[q.ID] })
 }
 
-// WriteDocuments writes the documents of the brains to Copied, if that is not empty.
+// WriteDocuments writes the brains' documents to Copied, unless it is empty.
 func (s *Subset) WriteDocuments() error {
 	if s.Copied == "" {
 		return nil

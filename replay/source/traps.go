@@ -7,7 +7,7 @@ import (
 	"evalctl/harness/result"
 )
 
-// trap is a kind of irregularity. handling says for people what is done about it.
+// trap is a kind of irregularity. handling describes how it is handled.
 type trap struct{ kind, handling string }
 
 // The irregularities of benchmark files.
@@ -55,15 +55,15 @@ var (
 	trapWeekday             = trap{"wrong-weekday", "the date counts, and is written with its weekday"}
 )
 
-// maxExamples is the number of examples of one kind.
+// maxExamples is the maximum number of examples per kind.
 const maxExamples = 5
 
-// traps counts the irregularities of a file. A nil *traps counts nothing.
+// traps counts irregularities in a file. A nil *traps counts nothing.
 type traps struct{ found map[trap]*result.Trap }
 
 func newTraps() *traps { return &traps{map[trap]*result.Trap{}} }
 
-// add counts one irregularity. The example has the ids and what is irregular.
+// add counts one irregularity. The example contains the ids and the irregular value.
 func (t *traps) add(k trap, example string) {
 	if t == nil {
 		return
@@ -79,7 +79,7 @@ func (t *traps) add(k trap, example string) {
 	}
 }
 
-// list returns what was found, in order of the kind.
+// list returns the traps sorted by kind.
 func (t *traps) list() []result.Trap {
 	list := []result.Trap{}
 	for _, f := range t.found {

@@ -13,19 +13,19 @@ import (
 	"evalctl/internal/jsonstream"
 )
 
-// walker reads the JSON of a benchmark file in order. Every value is checked. Its errors have the
-// byte at which a value is wrong.
+// walker reads the JSON of a benchmark file in order and checks every value. Its errors have the
+// byte offset of the bad value.
 type walker struct {
 	r     *jsonstream.Reader
 	traps *traps
-	where string // what is being read, for examples
+	where string // the current element, for examples
 	keep  bool   // whether the texts of turns are kept
-	// keys are those of the objects that are being read, the outer ones first.
+	// keys are the keys of the enclosing objects, outermost first.
 	keys  []string
 	short map[string]string // decoded texts by how they are written, see decode
 }
 
-// end returns an error unless nothing but space follows the array.
+// end returns an error unless only space follows the array.
 func (w *walker) end() error {
 	if c, err := w.r.Peek(); err == nil {
 		return jsonstream.At(w.r.Offset(), fmt.Errorf("%q after the end of the array; "+
@@ -34,8 +34,7 @@ func (w *walker) end() error {
 	return w.r.End()
 }
 
-// members reads an object. A key that occurs twice is an error, because either value could be
-// meant.
+// members reads an object. A repeated key is an error, because either value could be meant.
 func (w *walker) members(each func(key string) error) error {
 	first := len(w.keys)
 	defer func() { w.keys = w.keys[:first] }()
@@ -56,7 +55,7 @@ func (w *walker) members(each func(key string) error) error {
 	})
 }
 
-// required is members for an object, which what names, that must have some keys.
+// required is members for an object with required keys. what names the object.
 func (w *walker) required(what string, keys []string, each func(key string) error) error {
 	given := make(map[string]bool, len(keys))
 	err := w.members(func(key string) error {
@@ -78,7 +77,7 @@ func (w *walker) errorf(format string, args ...any) error {
 	return jsonstream.At(w.r.Offset(), fmt.Errorf(format, args...))
 }
 
-// unknown skips a value whose key is not known, and counts it.
+// unknown skips and counts a value with an unknown key.
 func (w *walker) unknown(key string) error {
 	w.traps.add(trapUnknownKey, fmt.Sprintf("%s: %.40q", w.where, key))
 	return w.skip()
@@ -93,7 +92,7 @@ func (w *walker) skip() error {
 	return jsonstream.Decode(raw, at, new(json.RawMessage))
 }
 
-// value returns a value, which may be invalid, and its offset.
+// value returns a raw value, which may be invalid, and its offset.
 func (w *walker) value() (raw []byte, at int64, err error) {
 	if _, err := w.r.Peek(); err != nil {
 		return nil, 0, err
@@ -111,8 +110,8 @@ type scalar struct {
 	number bool
 }
 
-// scalar reads a string, a number or null, which is an empty string. name is the key, for errors.
-// The text is not decoded if decode is false.
+// scalar reads a string, a number, or null as an empty string. name is the key, for errors. If
+// decode is false, the text is not decoded.
 func (w *walker) scalar(name string, decode bool) (scalar, error) {
 	raw, at, err := w.value()
 	if err != nil {
@@ -144,11 +143,10 @@ func (w *walker) scalar(name string, decode bool) (scalar, error) {
 	return scalar{text: string(raw), size: len(raw), filled: true, number: true}, nil
 }
 
-// maxShort and maxShorts bound the short texts that are shared, and how many there are.
+// maxShort and maxShorts limit the length and number of shared strings.
 const maxShort, maxShorts = 32, 4096
 
-// decode decodes a string. Short ones, such as names and ids, recur in every conversation and are
-// shared.
+// decode decodes a string. Short strings such as names and ids recur often and are shared.
 func (w *walker) decode(raw []byte, info stringInfo) (string, error) {
 	if info.escaped || len(raw) > maxShort {
 		return unquote(raw, info)
@@ -166,7 +164,7 @@ func (w *walker) decode(raw []byte, info stringInfo) (string, error) {
 	return text, err
 }
 
-// text reads a string that must not be empty, a number included, as ids may be numbers.
+// text reads a non-empty string or a number, since ids may be numbers.
 func (w *walker) text(name string) (string, error) {
 	at := w.r.Offset()
 	s, err := w.scalar(name, true)
@@ -176,7 +174,7 @@ func (w *walker) text(name string) (string, error) {
 	return s.text, err
 }
 
-// texts reads an array of strings. null is an empty one.
+// texts reads an array of strings. null is an empty array.
 func (w *walker) texts(name string) (list []string, err error) {
 	if c, err := w.r.Peek(); err != nil {
 		return nil, err
@@ -195,7 +193,7 @@ func (w *walker) texts(name string) (list []string, err error) {
 	return list, err
 }
 
-// array reads an array, whose elements each reads.
+// array reads an array and calls each for its elements.
 func (w *walker) array(name string, each func() error) error {
 	if c, err := w.r.Peek(); err != nil {
 		return err
@@ -214,7 +212,7 @@ func (w *walker) object(name string) error {
 	return err
 }
 
-// kindOf returns what a JSON value is, for errors.
+// kindOf names the kind of a JSON value, for errors.
 func kindOf(raw []byte) string {
 	switch raw[0] {
 	case '{':
@@ -231,16 +229,16 @@ func kindOf(raw []byte) string {
 	return "a number"
 }
 
-// stringInfo is what checkString finds.
+// stringInfo is the result of checkString.
 type stringInfo struct {
 	size       int  // of the decoded text in bytes
 	filled     bool // it has more than space
 	escaped    bool
-	surrogates int // that have no pair
+	surrogates int // without a pair
 }
 
-// checkString checks the JSON string raw, and returns what it contains without decoding it. wrong
-// is the index of a byte that is not valid.
+// checkString checks the JSON string raw and describes its content without decoding it. wrong is
+// the index of an invalid byte.
 func checkString(raw []byte) (info stringInfo, wrong int, err error) {
 	end := len(raw) - 1
 	for i := 1; i < end; {
@@ -268,8 +266,7 @@ func checkString(raw []byte) (info stringInfo, wrong int, err error) {
 	return info, 0, nil
 }
 
-// special reads what a string begins with that is not plain: an escape, or a character of more than
-// one byte. n is its length.
+// special decodes an escape or a multi-byte character at the start of b. n is its length.
 func special(b []byte) (r rune, n int, err error) {
 	switch c := b[0]; {
 	case c == '\\':
@@ -286,7 +283,7 @@ func special(b []byte) (r rune, n int, err error) {
 	return r, n, err
 }
 
-// isReplacement reports whether b begins with the escape of U+FFFD itself.
+// isReplacement reports whether b begins with an escape of U+FFFD.
 func isReplacement(b []byte) bool {
 	return len(b) >= 6 && strings.EqualFold(string(b[:6]), `\ufffd`)
 }

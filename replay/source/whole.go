@@ -22,8 +22,8 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// wholes have for each format that is read as a whole what returns its questions and haystacks from
-// one file.
+// wholes maps each format that is read as a whole to its reader, which returns one file's questions
+// and haystacks.
 var wholes = map[dataset.Format]func(in wholeFile) (whole, error){
 	dataset.BEAM:       readBEAM,
 	dataset.ConvoMem:   readConvoMem,
@@ -40,34 +40,34 @@ var wholes = map[dataset.Format]func(in wholeFile) (whole, error){
 	dataset.LifeBench:        readLifeBench,
 }
 
-// wholeFile is a file to be read.
+// wholeFile is an input file.
 type wholeFile struct {
 	path string
 	data []byte
 	seed uint64 // of the order of options
-	// fileOrder is that of Options.
+	// fileOrder is as in Options.
 	fileOrder bool
 	traps     *traps
-	// beside reads another file that belongs to it, whose digest becomes part of the benchmark's.
+	// beside reads another file of the benchmark and includes it in the benchmark's digest.
 	beside func(path string) ([]byte, error)
-	// lines reads such a file of JSON lines a line at a time, of any size.
+	// lines is like beside for JSON lines of any size, read line by line.
 	lines func(path string, read func(line []byte) error) error
 }
 
-// whole is what a file has.
+// whole is the content of a file.
 type whole struct {
 	questions []Question
 	haystacks []Haystack
 }
 
-// maxWhole is the largest file that is read as a whole.
+// maxWhole limits the size of a file that is read as a whole.
 const maxWhole = 1 << 30
 
-// filesOf returns the files of a benchmark: the path itself, or those of a folder in natural order.
+// filesOf returns the files of a benchmark: the path itself, or a folder's files in natural order.
 func filesOf(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
-		return []string{path}, nil // openFile reports what is wrong
+		return []string{path}, nil // openFile reports the error
 	}
 	for _, pattern := range []string{beirQueries, "chat.json", "*/chat.json", "*.json"} {
 		found, err := globIn(path, pattern)
@@ -81,7 +81,8 @@ func filesOf(path string) ([]string, error) {
 	return nil, fmt.Errorf("%s is a folder without chat.json, of BEAM, without queries.jsonl, of BEIR, and without files in JSON", path)
 }
 
-// globIn returns the files of a folder that match a pattern. The folder's own name is no pattern.
+// globIn returns the files in a folder that match a pattern. The folder's name itself is taken
+// literally.
 func globIn(dir, pattern string) ([]string, error) {
 	names, err := fs.Glob(os.DirFS(dir), pattern)
 	slices.SortFunc(names, natural)
@@ -94,7 +95,7 @@ func globIn(dir, pattern string) ([]string, error) {
 	return names, err
 }
 
-// natural compares names so that 2 comes before 10.
+// natural compares names so that 2 precedes 10.
 func natural(a, b string) int {
 	first, errA := strconv.Atoi(strings.Split(a, "/")[0])
 	second, errB := strconv.Atoi(strings.Split(b, "/")[0])
@@ -170,7 +171,7 @@ func readWhole(path string) ([]byte, error) {
 	return inputfile.Read(path, maxWhole)
 }
 
-// readLines calls read for each line of a file that is not blank. It returns the file's digest and size.
+// readLines calls read for each non-blank line of a file and returns the file's digest and size.
 func readLines(path string, read func([]byte) error) (digest string, size int64, err error) {
 	f, err := inputfile.Open(path, inputfile.Streamed)
 	if err != nil {
@@ -196,7 +197,7 @@ func readLines(path string, read func([]byte) error) (digest string, size int64,
 	}
 }
 
-// digestLines are the digests of several files, as sha256sum prints them.
+// digestLines has the digests of several files in sha256sum format.
 type digestLines []string
 
 func (d *digestLines) add(path string, data []byte) {
@@ -211,7 +212,7 @@ func (d digestLines) sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// addWhole adds the questions and haystacks of a file. ids are those of the questions so far.
+// addWhole adds a file's questions and haystacks. ids has the ids of the questions so far.
 func (b *Benchmark) addWhole(w whole, ids map[string]bool, traps *traps) error {
 	haystacks := map[string]Haystack{}
 	for _, h := range w.haystacks {
@@ -261,7 +262,7 @@ func (b *Benchmark) addWhole(w whole, ids map[string]bool, traps *traps) error {
 	return nil
 }
 
-// numbered gives the sessions of a haystack their paths and ids, in their order.
+// numbered sets the paths and ids of a haystack's sessions, in order.
 func (h *Haystack) numbered(format dataset.Format) {
 	for i := range h.Sessions {
 		s := &h.Sessions[i]
@@ -273,7 +274,7 @@ func (h *Haystack) numbered(format dataset.Format) {
 	}
 }
 
-// roleOf returns the role and the name of a turn. A role that is neither user nor assistant is counted.
+// roleOf returns the role and name of a turn. It counts roles other than user and assistant.
 func roleOf(role, where string, traps *traps) (known, name string) {
 	switch strings.ToLower(role) {
 	case "user", "human":

@@ -11,12 +11,12 @@ import (
 	"evalctl/scorer"
 )
 
-// suspectWords is the longest answer, in words, whose verdict is doubted because it contains the
-// reference. A longer one may contain it among much else.
+// suspectWords is the maximum length in words of a failed answer that is doubted because it
+// contains the reference. A longer answer may contain it by chance.
 const suspectWords = 60
 
-// cause returns what lost a finished question, empty if it passed or does not count. The first
-// stage that failed is blamed: a reader that declines because the gold was not retrieved is not at
+// cause returns the stage that lost a finished question, empty if it passed or does not count. The
+// first failed stage is blamed: a reader that declines because the gold was not retrieved is not at
 // fault.
 func (s Scorer) cause(r *result.Record, abstention bool) result.Cause {
 	switch {
@@ -45,7 +45,7 @@ func (s Scorer) cause(r *result.Record, abstention bool) result.Cause {
 }
 
 // allRetrieved reports whether all evidence was returned and all gold is among the first topK
-// documents, or none is known.
+// documents. It is true if none is known.
 func allRetrieved(r *result.Record, topK int) bool {
 	if r.LacksEvidence() {
 		return false
@@ -56,7 +56,7 @@ func allRetrieved(r *result.Record, topK int) bool {
 }
 
 // hasReference reports whether a short answer that does not decline contains the words of the
-// reference in their order.
+// reference in order.
 func hasReference(r *result.Record) bool {
 	if r.JudgeType == scorer.TypePreference || scorer.Declines(r.Answer) {
 		return false // the reference is a rubric, or the answer quotes it
@@ -73,7 +73,7 @@ func hasReference(r *result.Record) bool {
 	return false
 }
 
-// words returns the words and numbers of a text, with their case folded.
+// words returns the case-folded words and numbers of a text.
 func words(text string) []string {
 	return strings.FieldsFunc(cases.Fold().String(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r)

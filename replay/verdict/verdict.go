@@ -1,5 +1,5 @@
-// Package verdict says what the grade of a question means: the verdict on its answer and, if it was
-// lost, what lost it.
+// Package verdict interprets the grade of a question: the verdict on its answer and, for a lost
+// question, the cause.
 package verdict
 
 import (
@@ -13,20 +13,19 @@ import (
 	"evalctl/scorer"
 )
 
-// Scorer is a pipeline.Scorer that adds the verdict and the loss to the grade of another one.
+// Scorer is a pipeline.Scorer that adds the verdict and the cause to the grade of another one.
 type Scorer struct {
 	pipeline.Scorer
-	// Questions has all that are scored, by id.
+	// Questions has all scored questions by id.
 	Questions map[string]*source.Question
-	// TopK is how many documents a daemon was asked for.
+	// TopK is the number of documents requested from a daemon.
 	TopK int
 	// Reads is set if a reader wrote the answers, Judged if a model judged them, and Retrieves if a
-	// daemon chose what the reader saw.
+	// daemon selected the reader's notes.
 	Reads, Judged, Retrieves bool
-	// Gold is set if what was retrieved is scored, and no answer. Documents then finds the documents
-	// of chunks.
+	// Gold is set if retrieval is scored and not answers. Documents then maps chunks to documents.
 	Gold bool
-	// Evidence is set if retrieval is scored by evidence where a question has some.
+	// Evidence is set if retrieval is scored by evidence for questions that have some.
 	Evidence  bool
 	Documents harness.Documents
 }
@@ -40,7 +39,7 @@ func (s Scorer) Score(ctx context.Context, rec result.Record) (result.Record, er
 	return graded, err
 }
 
-// complete adds the verdict and the loss to a record.
+// complete adds the verdict and the cause to a record.
 func (s Scorer) complete(rec *result.Record) {
 	q := s.Questions[rec.ID]
 	abstention := q.Abstention && !s.Gold
@@ -58,8 +57,8 @@ func (s Scorer) complete(rec *result.Record) {
 	}
 }
 
-// originalRetrieval returns the score of what was retrieved by the gold before errata, nil if
-// retrieval is not scored or the gold is the same.
+// originalRetrieval returns the retrieval score by the gold before errata, nil if retrieval is not
+// scored or the gold is the same.
 func (s Scorer) originalRetrieval(rec *result.Record, q *source.Question) *result.Original {
 	e := q.Erratum
 	if !s.Gold || e == nil || e.Exclude || rec.Outcome != result.Scored ||
@@ -81,7 +80,7 @@ func (s Scorer) originalRetrieval(rec *result.Record, q *source.Question) *resul
 	return &result.Original{Score: &v.Score, Passed: v.Passed()}
 }
 
-// verdictOf returns the verdict on a finished question, empty for one that does not count.
+// verdictOf returns the verdict on a finished question, empty if it does not count.
 func verdictOf(r *result.Record, abstention bool) result.JudgeVerdict {
 	switch r.Outcome {
 	case result.NoGold:
@@ -107,7 +106,7 @@ func judged(passed, abstention bool) result.JudgeVerdict {
 	return result.Incorrect
 }
 
-// originalOf returns the verdict by the original gold where nothing but the reference differs.
+// originalOf returns the verdict by the original gold if only the reference differs.
 func originalOf(o *result.Original, abstention bool) result.JudgeVerdict {
 	if o.Score == nil {
 		return result.VerdictUnscored
@@ -115,8 +114,8 @@ func originalOf(o *result.Original, abstention bool) result.JudgeVerdict {
 	return judged(o.Passed, abstention)
 }
 
-// setAside returns a finished record as that of a question that errata exclude: the question does
-// not count, and its verdict is kept as the original one.
+// setAside converts a finished record of a question that errata exclude: the question does not
+// count, and its verdict is kept as the original one.
 func setAside(r result.Record, abstention bool) result.Record {
 	r.Original = &result.Original{
 		Reference: r.Reference, Verdict: verdictOf(&r, abstention), Score: r.Score,

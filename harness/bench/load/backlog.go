@@ -2,16 +2,15 @@ package load
 
 import "time"
 
-// backlog counts the requests that should have begun and have not ended, at equal distances in time.
+// backlog samples, at equal intervals, the number of due requests that have not ended.
 type backlog struct {
 	every time.Duration // 0 for no counts
-	// net has how many requests began less how many ended, by interval. The first interval is all the
+	// net is the number of requests begun minus those ended, by interval. The first interval is the
 	// time before the first block.
 	net []int64
 }
 
-// mark counts requests that should have begun, or have ended (-1), so long after the first block
-// began.
+// mark counts n due requests, or -1 for an ended one, at a time since the first block began.
 func (c *counts) mark(since time.Duration, n int64) {
 	if c.backlog.every == 0 {
 		return
@@ -35,7 +34,7 @@ func (c *counts) backlogs(n int) []int64 {
 	return c.backlog.at(n)
 }
 
-// at returns the first n counts: those at the ends of so many intervals.
+// at returns the backlog at the ends of the first n intervals.
 func (b *backlog) at(n int) []int64 {
 	out, sum := make([]int64, n), int64(0)
 	for i := range n + 1 {

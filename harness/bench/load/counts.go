@@ -23,8 +23,8 @@ type timedOutcome struct {
 	latency, service time.Duration
 }
 
-// counts are what became of requests, by block and operation. Their size does not depend on how
-// many requests there are.
+// counts holds the outcomes of requests by block and operation. Its size does not depend on the
+// number of requests.
 type counts struct {
 	clients int // of a closed loop, 0 in an open model
 
@@ -44,7 +44,7 @@ func newCounts(blocks, clients int) *counts {
 	return c
 }
 
-// op returns what counts an operation in a block, nil outside of all. mu must be held.
+// op returns the counts of an operation in a block, nil outside of all blocks. mu must be held.
 func (c *counts) op(name string, block int) *record.OpBlock {
 	if block < 0 || block >= len(c.by) {
 		return nil
@@ -57,7 +57,7 @@ func (c *counts) op(name string, block int) *record.OpBlock {
 	return o
 }
 
-// offer counts a request that should have begun in a block. mu must be held.
+// offer counts a request that was due in a block. mu must be held.
 func (c *counts) offer(name string, block int) *record.OpBlock {
 	o := c.op(name, block)
 	if o == nil {
@@ -68,7 +68,7 @@ func (c *counts) offer(name string, block int) *record.OpBlock {
 	return o
 }
 
-// keptBusy adds for how long a request that began in a block kept a client busy.
+// keptBusy adds the time that a request begun in a block kept a client busy.
 func (c *counts) keptBusy(block int, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *counts) drop(name string, block int) {
 	}
 }
 
-// add counts a request that should have begun in a block, and ended in that or a later one.
+// add counts a request that was due in a block, and ended in that or a later one.
 func (c *counts) add(name string, block, ended int, t timedOutcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +129,7 @@ func add(h **record.Histogram, d time.Duration) {
 	(*h).Add(int64(d))
 }
 
-// blocks returns a copy of what was counted in the first n blocks, the operations by name.
+// blocks returns a copy of the first n blocks, with operations sorted by name.
 func (c *counts) blocks(s Span, n int) []record.Block {
 	c.mu.Lock()
 	defer c.mu.Unlock()

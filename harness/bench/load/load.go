@@ -1,5 +1,5 @@
-// Package load sends requests at the times that an arrival model says, and counts what becomes of
-// them. It knows nothing of what a request is.
+// Package load sends requests at the times of an arrival model, and counts their outcomes. It knows
+// nothing about the requests.
 package load
 
 import (
@@ -12,16 +12,15 @@ import (
 	"evalctl/harness/bench/record"
 )
 
-// Outcome is what became of one request.
+// Outcome is the outcome of one request.
 type Outcome struct {
-	// Err is nil for a request that succeeded. Kind is then empty, and otherwise the kind of the
-	// error.
+	// Err is nil for a successful request. Kind is the kind of the error, empty without one.
 	Err  error
 	Kind string
-	// Ended is when the reply was complete, zero for when Do returned.
+	// Ended is when the reply was complete, zero to use the return of Do.
 	Ended time.Time
-	// FirstDelta and Stream are those of a stream: the time to its first delta, and from that to its
-	// end. Gaps are the times between deltas. They are 0 and nil otherwise.
+	// FirstDelta is the time to a stream's first delta, and Stream the time from there to its end.
+	// Gaps are the times between deltas. Without a stream they are 0 and nil.
 	FirstDelta, Stream time.Duration
 	Gaps               []time.Duration
 	Bytes              int64
@@ -38,39 +37,40 @@ type Request struct {
 
 type dueKey struct{}
 
-// Due returns when the request of the context of Do should have begun.
+// Due returns when the request that Do's context belongs to was due.
 func Due(ctx context.Context) time.Time { return ctx.Value(dueKey{}).(time.Time) }
 
-// Work returns the requests of a sequence: the one with a number is always the same. It is called
-// concurrently.
+// Work returns the requests of a sequence by number. Equal numbers return equal requests. It must
+// be safe for concurrent use.
 type Work func(number uint64) Request
 
-// Profile is when requests begin.
+// Profile says when requests begin.
 type Profile struct {
-	// Arrival is that of record.Plan.
+	// Arrival is as in record.Plan.
 	Arrival     string
 	Concurrency int // of a closed loop
-	// MaxInFlight is how many requests may be in flight in the other models. One that should begin
-	// while so many are is dropped, and counted.
+	// MaxInFlight limits the requests in flight in the open models. A request due beyond this limit
+	// is dropped and counted.
 	MaxInFlight int
 	Stage       record.Stage
 	Timeout     time.Duration // of a request, from its actual start
 	Seed        uint64        // of Poisson arrivals
 }
 
-// Span is how long load lasts: Lead, which is left out, and then Blocks of the time Block.
+// Span is the duration of a load: Lead, which is discarded, then Blocks blocks of length Block.
 type Span struct {
 	Lead, Block time.Duration
 	Blocks      int
-	// Every is how often the backlog of an open model is counted, 0 for never. Enough is called with
-	// the counts so far. If it returns true, the load ends, and its only block is shorter.
+	// Every is the interval for counting the backlog of an open model, 0 for never. Enough is
+	// called with the counts so far. If it returns true, the load ends early with a shorter block;
+	// there must be only one.
 	Every  time.Duration
 	Enough func(backlog []int64) bool
 }
 
 func (s Span) whole() time.Duration { return s.Lead + time.Duration(s.Blocks)*s.Block }
 
-// Live is what happens at the moment, for a display. Its methods may be called concurrently.
+// Live is the current state of a load, for display. Its methods are safe for concurrent use.
 type Live struct {
 	load                                   atomic.Pointer[Load] // that goes on, nil before
 	started, ok, failed, dropped, inFlight atomic.Int64
@@ -86,15 +86,14 @@ func (l *Live) Counts() (started, ok, failed, dropped, inFlight int64) {
 	return l.started.Load(), l.ok.Load(), l.failed.Load(), l.dropped.Load(), l.inFlight.Load()
 }
 
-// Recent returns the latencies of the requests that succeeded last, in no order.
+// Recent returns the latencies of recent successful requests in unspecified order.
 func (l *Live) Recent() []time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]time.Duration(nil), l.recent[:min(l.n, len(l.recent))]...)
 }
 
-// Blocks returns a copy of the blocks that are over. Requests that began in them may still be in
-// flight.
+// Blocks returns a copy of the finished blocks. Requests begun in them may still be in flight.
 func (l *Live) Blocks() []record.Block {
 	load := l.load.Load()
 	if load == nil {
@@ -110,7 +109,7 @@ func (l *Live) add(took time.Duration) {
 	l.n++
 }
 
-// Load is load that goes on.
+// Load is a running load.
 type Load struct {
 	profile  Profile
 	span     Span
@@ -125,12 +124,12 @@ type Load struct {
 	requests sync.WaitGroup
 }
 
-// Run sends requests for the time of span, waits for those that have begun, and returns what became
-// of them by block. A request belongs to the block in which it was meant to begin; in which it
-// ended is counted apart. number is that of the first request, and is left at that of the next one;
-// live may be nil.
+// Run sends requests for the duration of span, waits for all that have begun, and returns the
+// outcomes by block. A request belongs to the block in which it was due; the block in which it
+// ended is counted separately. number is the number of the first request, and is advanced to the
+// next unused one; live may be nil.
 //
-// If ctx ends, Run returns the blocks that were complete by then, and the cause.
+// If ctx ends, Run returns the blocks completed by then, and the cause.
 func Run(ctx context.Context, p Profile, span Span, work Work, number *atomic.Uint64, live *Live) ([]record.Block, error) {
 	if live == nil {
 		live = &Live{}
@@ -159,12 +158,12 @@ func Run(ctx context.Context, p Profile, span Span, work Work, number *atomic.Ui
 	return l.counts.blocks(span, span.Blocks), nil
 }
 
-// over returns how many blocks are over.
+// over returns the number of finished blocks.
 func (l *Load) over() int {
 	return max(0, min(l.block(time.Now()), l.span.Blocks))
 }
 
-// closed runs workers, each of which begins a request when its last one has ended.
+// closed runs workers that begin a request when their previous one has ended.
 func (l *Load) closed(ctx context.Context) {
 	end := l.start.Add(l.span.whole())
 	for range l.profile.Concurrency {
@@ -181,8 +180,8 @@ func (l *Load) closed(ctx context.Context) {
 	}
 }
 
-// open begins requests at the times of the arrival model. What is late because the generator was
-// busy is begun at once, and its latency still counts from when it should have begun.
+// open begins requests at the times of the arrival model. If the generator is late, it begins them
+// at once, with latencies measured from the due time.
 func (l *Load) open(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -218,7 +217,8 @@ func (l *Load) open(ctx context.Context) {
 	}
 }
 
-// enough reports whether Enough ends the load before an arrival, so long after the first block began.
+// enough reports whether Enough ends the load before an arrival at this time since the first block
+// began.
 func (l *Load) enough(since time.Duration) bool {
 	if l.span.Every == 0 || int(since/l.span.Every) <= l.looked {
 		return false
@@ -234,7 +234,7 @@ func (l *Load) enough(since time.Duration) bool {
 // since returns the time from the beginning of the first block, negative before it.
 func (l *Load) since(at time.Time) time.Duration { return at.Sub(l.start) - l.span.Lead }
 
-// block returns the index of the block that a time is in, negative before the first one.
+// block returns the index of the block that contains a time, negative before the first one.
 func (l *Load) block(at time.Time) int {
 	switch since := l.since(at); {
 	case since < 0:
@@ -246,7 +246,7 @@ func (l *Load) block(at time.Time) int {
 	}
 }
 
-// send sends one request that should have begun at a time.
+// send sends a request that was due at the time intended.
 func (l *Load) send(ctx context.Context, r Request, intended time.Time) {
 	l.live.started.Add(1)
 	l.live.inFlight.Add(1)
@@ -272,7 +272,7 @@ func (l *Load) send(ctx context.Context, r Request, intended time.Time) {
 	l.counts.add(r.Op, l.block(intended), l.block(ended), timedOutcome{o, ended.Sub(intended), ended.Sub(began)})
 }
 
-// arrivals are the times at which requests should begin, since the start, of an open model.
+// arrivals are the due times of requests in an open model, relative to the start.
 type arrivals struct {
 	profile Profile
 	span    Span
@@ -284,12 +284,12 @@ func newArrivals(p Profile, s Span) *arrivals {
 	return &arrivals{profile: p, span: s, random: rand.New(rand.NewPCG(p.Seed, 0xa221a1))}
 }
 
-// next returns the time of the next arrival. ok is false if that is after the end.
+// next returns the time of the next arrival. ok is false after the end.
 func (a *arrivals) next() (offset time.Duration, ok bool) {
 	at := a.at
 	if a.profile.Arrival == record.Poisson {
-		// The expected number of arrivals between two of a Poisson process is exponential with mean 1,
-		// whatever its rate is at the time.
+		// The expected number of arrivals between two arrivals of a Poisson process is exponential
+		// with mean 1, whatever the rate.
 		a.at += a.random.ExpFloat64()
 		at = a.at
 	} else {
@@ -300,9 +300,9 @@ func (a *arrivals) next() (offset time.Duration, ok bool) {
 	return offset, offset < a.span.whole()
 }
 
-// time returns when so many arrivals are expected. The lead has the rate at which the first block
-// begins. In each block the rate goes from From to To, so that n arrivals are expected after t with
-// n = From·t + (To-From)·t²/(2·block).
+// time returns when n arrivals are expected. The lead has the rate at the start of the first block.
+// In each block the rate changes from From to To, so after t, n = From·t + (To-From)·t²/(2·block)
+// arrivals are expected.
 func (a *arrivals) time(n float64) float64 {
 	from, to := a.profile.Stage.From, a.profile.Stage.To
 	lead, block := a.span.Lead.Seconds(), a.span.Block.Seconds()

@@ -11,35 +11,35 @@ import (
 	"evalctl/internal/stats"
 )
 
-// Method names how the end of a warm-up is found.
+// Method names how the end of a warm-up is determined.
 const Method = "trend"
 
-// Warm-up is looked at in windows.
+// Warm-ups are evaluated in windows.
 const (
 	window        = 100 * time.Millisecond
-	fewestWindows = 20 // that may show that a latency is steady, when there is no more time
-	firstWindows  = 30 // that may show it earlier
-	windowsMore   = 10 // that are added until it is steady
-	// parts is the number of parts of a series whose means show a trend.
+	fewestWindows = 20 // enough to show a steady latency at the end of the time limit
+	firstWindows  = 30 // enough to show it earlier
+	windowsMore   = 10 // added until the latency is steady
+	// parts is the number of parts whose means show a trend.
 	parts = 8
 )
 
-// How many times as slow the beginning of a series may be as its end, or the other way round.
-// shownSteady is the largest estimate, and atMost the end of its interval at 95 %, with which a
-// warm-up ends early. At the end of its time, atLast is the end of the interval.
+// Limits on the ratio of the latencies at the beginning and the end of a series. A warm-up ends
+// early if the estimate is at most shownSteady and the end of its 95 % interval at most atMost. At
+// the time limit, the end of the interval may be up to atLast.
 const (
 	shownSteady = 1.1
 	atMost      = 1.5
 	atLast      = 2.0
 )
 
-// WarmUp sends requests until their latency no longer changes, at most for the time limit, and
-// reports what was left out for that. The next block begins afterwards.
+// WarmUp sends requests until their latency is steady, at most until the time limit, and reports
+// what it discarded. The next block begins afterwards.
 //
 // The latency is steady if the medians of all windows, of the second half or of the last third have
-// no trend, and there are enough for one to be seen. Where a series begins does not depend on the
-// medians: the beginning that makes the rest look steadiest (MSER, White 1997) hides the trend of a
-// latency that falls all the time. Medians are used because a single stall is no warm-up.
+// no trend, with enough windows to see one. The start of a series is not chosen by the medians: the
+// start that makes the rest look steadiest (MSER, White 1997) would hide a steadily falling
+// latency. Medians are used because a single stall is not a warm-up effect.
 func WarmUp(ctx context.Context, p Profile, limit time.Duration, work Work, number *atomic.Uint64, live *Live) (record.WarmUp, error) {
 	w := record.WarmUp{Method: Method}
 	began := time.Now()
@@ -74,13 +74,13 @@ func WarmUp(ctx context.Context, p Profile, limit time.Duration, work Work, numb
 	return w, nil
 }
 
-// trend is by how much the logarithm of the latency changes over a series, give or take reach at a
-// confidence of 95 %.
+// trend is the change of the logarithm of the latency over a series, plus or minus reach at 95 %
+// confidence.
 type trend struct{ change, reach float64 }
 
-// trends returns the trends of a series of logarithms, of its second half and of its last third, as
-// far as they have so many values. Each is that of a line through the means of parts, in which
-// values may be autocorrelated.
+// trends returns the trends of a series of logarithms, its second half and its last third, as far
+// as they have at least fewest values. Each is the slope of a line through the means of parts,
+// because values may be autocorrelated within a part.
 func trends(values []float64, fewest int) (all []trend) {
 	for share := 1; share <= 3; share++ {
 		kept := values[len(values)-len(values)/share:]
@@ -97,12 +97,12 @@ func trends(values []float64, fewest int) (all []trend) {
 	return all
 }
 
-// steady reports whether there is no trend that matters, so that a warm-up may end.
+// steady reports whether there is no relevant trend, so that a warm-up may end.
 func (t trend) steady() bool {
 	return t.change < math.Log(shownSteady) && t.change+t.reach < math.Log(atMost)
 }
 
-// steadyAtLast reports whether no trend is shown when there is no more time, although one would be.
+// steadyAtLast reports whether no trend is shown at the time limit although it would be visible.
 func (t trend) steadyAtLast() bool {
 	return t.change < max(t.reach, math.Log(shownSteady)) && t.change+t.reach < math.Log(atLast)
 }

@@ -1,5 +1,5 @@
-// Package null is a daemon that does nothing: it answers every request at once, with the same reply.
-// What is measured of it is the limit of what measures.
+// Package null implements a daemon that answers every request at once with a fixed reply. A
+// measurement of it shows the limit of the load generator.
 package null
 
 import (
@@ -38,7 +38,7 @@ func Start() (*Daemon, error) {
 // URL returns the daemon's base URL.
 func (d *Daemon) URL() string { return d.url }
 
-// Close ends the daemon, with the requests that it is answering.
+// Close stops the daemon and cancels its requests.
 func (d *Daemon) Close() error {
 	err := d.server.Close()
 	if served := <-d.done; !errors.Is(served, http.ErrServerClosed) {
@@ -47,14 +47,14 @@ func (d *Daemon) Close() error {
 	return err
 }
 
-// passages is the number of passages of a reply. They are as long as those of a real daemon are, so
-// that reading them takes as long.
+// passages is the number of passages in a reply. They are as long as a real daemon's, so that
+// reading them takes as long.
 const (
 	passages = 10
 	letters  = 400
 )
 
-// Handler returns what the daemon serves.
+// Handler returns the handler of the daemon.
 func Handler() http.Handler {
 	chunks := make([]map[string]any, passages)
 	for i := range chunks {
@@ -94,7 +94,7 @@ func Handler() http.Handler {
 	return mux
 }
 
-// committed says that all operations of a batch were committed.
+// committed replies that all operations of a batch were committed.
 func committed(w http.ResponseWriter, r *http.Request) {
 	var batch struct{ Ops []json.RawMessage }
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, protocol.MaxBatchBytes)).Decode(&batch); err != nil {
@@ -105,7 +105,7 @@ func committed(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(encode(map[string]any{"committed": len(batch.Ops)}))
 }
 
-// deltas is the number of parts that an answer is streamed in.
+// deltas is the number of parts in which an answer is streamed.
 const deltas = 20
 
 // answer returns the stream of an answer.
@@ -121,6 +121,6 @@ func answer(chunks []map[string]any) []byte {
 }
 
 func encode(v any) []byte {
-	data, _ := json.Marshal(v) // what is encoded here always can be
+	data, _ := json.Marshal(v) // these values can always be encoded
 	return data
 }

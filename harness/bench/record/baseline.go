@@ -12,8 +12,8 @@ import (
 	"evalctl/internal/stats"
 )
 
-// NewBaseline returns the blocks of an earlier bench with which one is compared. The caller has found
-// that both did the same work (key.Bench).
+// NewBaseline returns the blocks of an earlier bench to compare with. The caller has checked that
+// both benches did the same work (key.Bench).
 func NewBaseline(before, now *File) (*Baseline, error) {
 	b := &Baseline{SHA256: before.SHA256, StartedAt: before.StartedAt, Blocks: []Block{}}
 	for _, null := range []bool{false, true} {
@@ -36,7 +36,7 @@ func (f *File) first(null bool) int {
 	return slices.IndexFunc(f.Targets, func(t Target) bool { return t.Null == null })
 }
 
-// compareBaseline pairs the blocks of the baseline with those of the bench, by round.
+// compareBaseline compares the blocks of the bench with the baseline's, paired by round.
 func (f *File) compareBaseline() {
 	if f.Baseline == nil {
 		return
@@ -57,9 +57,9 @@ func (f *File) compareBaseline() {
 	f.Baseline.Series, f.Baseline.Null = changes(false), changes(true)
 }
 
-// inOrder widens a difference to what a t test of the logarithms finds whose variance is so many times
-// as large as of independent ones. No chance decided which of two benches was measured when: what
-// slows down some rounds in a row may do so in one of them only.
+// inOrder widens a difference to the result of a t test on the logarithms, with the variance of
+// independent values multiplied by times. The order of two benches was not randomized: a slowdown
+// of several rounds in a row may affect only one of them.
 func (d *Difference) inOrder(s Series, times float64) {
 	logs := s.logs()
 	mean, variance := stats.Moments(logs)
@@ -83,7 +83,7 @@ func (d *Difference) inOrder(s Series, times float64) {
 	d.Verdict = verdict(*d, s.Figure == "rate")
 }
 
-// Settings returns what was asked for and how requests were sent, by their keys such as plan.top_k.
+// Settings returns the plan and the client under their JSON keys, such as plan.top_k.
 func (f *File) Settings() map[string]string {
 	return key.Leaves(struct {
 		Plan   Plan   `json:"plan"`
@@ -91,8 +91,8 @@ func (f *File) Settings() map[string]string {
 	}{f.Plan, cmp.Or(f.Client, Ordinary)})
 }
 
-// judgeBaseline requires that no figure is shown to be slower than that of the baseline by more than
-// is allowed. If the null daemon is, the machine differs and nothing is judged.
+// judgeBaseline requires that no figure is shown to be slower than the baseline by more than
+// allowed. If the null daemon is slower by that much, the machine differs and nothing is judged.
 func (f *File) judgeBaseline() {
 	if f.Baseline == nil {
 		return

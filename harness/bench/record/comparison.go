@@ -8,15 +8,16 @@ import (
 	"evalctl/internal/stats"
 )
 
-// level is the probability that a bench of equal targets claims any difference between them: a
-// false claim can fail a build, and a bench that gates every change is run some hundred times.
+// level is the probability that a bench of equal targets reports any difference between them. It is
+// low because a false report can fail a build, and a bench that gates every change runs hundreds of
+// times.
 const level = 0.02
 
 // flips is the number of random assignments of signs.
 const flips = 9999
 
-// FewestRounds returns the number of rounds from which on a difference between so many targets can
-// be claimed. With n rounds, the smallest p-value of a sign-flip test is 2/2ⁿ.
+// FewestRounds returns the minimum number of rounds at which a difference between this many targets
+// can be shown. With n rounds, the smallest p-value of a sign-flip test is 2/2ⁿ.
 func (p Plan) FewestRounds(targets int) int {
 	tests := float64(max(1, targets-1) * len(p.Stages) * len(p.Sizes))
 	return int(math.Ceil(math.Log2(2 * tests / level)))
@@ -30,8 +31,8 @@ const (
 	Alike = "~"
 )
 
-// Comparison is one figure of a target relative to that of a reference, over the rounds in which
-// both have it.
+// Comparison compares one figure of a target with a reference target, over the rounds in which both
+// have it.
 type Comparison struct {
 	Reference int    `json:"reference"`
 	Target    int    `json:"target"`
@@ -43,9 +44,9 @@ type Comparison struct {
 	Difference
 }
 
-// Difference is a ratio over pairs of blocks: the geometric mean, and the interval and p-value of
-// the sign-flip test of the logarithms (stats.FlipClusters). Adjusted is for all figures of the
-// bench (stats.FlipFamily).
+// Difference is a ratio over pairs of blocks: the geometric mean, with the interval and p-value of
+// the sign-flip test on the logarithms (stats.FlipClusters). Adjusted is adjusted for all figures
+// of the bench (stats.FlipFamily).
 type Difference struct {
 	Pairs    int      `json:"pairs"`
 	Ratio    float64  `json:"ratio"`
@@ -56,7 +57,7 @@ type Difference struct {
 	Verdict  string   `json:"verdict"`
 }
 
-// compare sets Comparisons: every target with the first that is not the null daemon.
+// compare sets Comparisons: each target against the first one that is not the null daemon.
 func (f *File) compare() {
 	first := slices.IndexFunc(f.Targets, func(t Target) bool { return !t.Null })
 	var others []int
@@ -76,8 +77,8 @@ func (f *File) compare() {
 	}
 }
 
-// sided returns the figures of a target in blocks and of a target in other blocks, at each stage
-// and size of the plan, over the rounds in which both are known.
+// sided returns the figures of target x in before and of target y in now, for each stage and size
+// of the plan, over the rounds in which both are known.
 func (f *File) sided(before []Block, x int, now []Block, y int) []Series {
 	out := []Series{}
 	for stage := range f.Plan.Stages {
@@ -103,8 +104,8 @@ func (f *File) sided(before []Block, x int, now []Block, y int) []Series {
 	return out
 }
 
-// differences returns how much the sides of series differ. Their p-values are adjusted together,
-// and for being one of so many families.
+// differences tests how much the sides of each series differ. The p-values are adjusted together,
+// and for the number of families.
 func differences(found []Series, families int) []Difference {
 	type pair struct{ stage, size, round int }
 	units := map[pair]int{}
@@ -128,7 +129,7 @@ func differences(found []Series, families int) []Difference {
 	return out
 }
 
-// logs returns the logarithms of the ratios of both sides.
+// logs returns the logarithms of the ratios Now to Before.
 func (s Series) logs() []float64 {
 	logs := make([]float64, len(s.Now))
 	for i := range logs {
@@ -137,7 +138,7 @@ func (s Series) logs() []float64 {
 	return logs
 }
 
-// difference returns that of one figure on its own.
+// difference tests one figure by itself.
 func difference(t stats.Flips) Difference {
 	test := stats.FlipClusters(t.Values, t.Units, flips, seed)
 	lo, hi := test.Interval(confidence)
@@ -146,9 +147,9 @@ func difference(t stats.Flips) Difference {
 	}
 }
 
-// comparable returns the figures of an operation that are compared. last is set for the last one,
-// which is all of them: that has the rate of a closed loop, and the latency of all together would
-// be that of the mix.
+// comparable returns the figures of an operation that are compared. last is set for the last
+// operation, which sums up all others if there are several. It has the rate of a closed loop, but
+// no latency of its own: a latency over all operations would depend on the mix.
 func (f *File) comparable(op string, last bool) (figures []string) {
 	if op != All {
 		figures = append(figures, "mean", "p50", "p90", "p99")
@@ -159,7 +160,7 @@ func (f *File) comparable(op string, last bool) (figures []string) {
 	return figures
 }
 
-// paired returns the blocks of the rounds that both have.
+// paired returns the blocks of a and b for the rounds that both have.
 func paired(a, b []Block) (x, y []Block) {
 	for _, p := range a {
 		if i := slices.IndexFunc(b, func(q Block) bool { return q.Round == p.Round }); i >= 0 {
@@ -169,8 +170,8 @@ func paired(a, b []Block) (x, y []Block) {
 	return x, y
 }
 
-// longest returns the time in milliseconds that a request counts as which did not succeed, if blocks
-// are compared: it is slower than any of them, and at least as slow as one that timed out.
+// longest returns the time in milliseconds that failed requests count as when blocks are compared.
+// It is at least the timeout and the slowest request of any block.
 func (f *File) longest(blocks []Block) float64 {
 	ms := 1000 * f.Plan.TimeoutSeconds
 	for _, b := range blocks {
@@ -179,8 +180,8 @@ func (f *File) longest(blocks []Block) float64 {
 	return ms
 }
 
-// series returns a figure of each block: NaN where it has too few requests. Requests that did not
-// succeed took longest.
+// series returns a figure of each block, NaN for a block with too few requests. Failed requests
+// count as longest.
 func series(blocks []Block, op, figure string, longest float64) []float64 {
 	p := map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99}[figure]
 	out := make([]float64, len(blocks))
@@ -201,13 +202,14 @@ func series(blocks []Block, op, figure string, longest float64) []float64 {
 			}
 		}
 		if out[i] <= 0 {
-			out[i] = math.NaN() // it has no logarithm
+			out[i] = math.NaN() // zero has no logarithm
 		}
 	}
 	return out
 }
 
-// verdict returns what a difference shows. More is faster if the figure is a rate.
+// verdict returns the verdict on a difference. more is set if a larger value is faster, as for a
+// rate.
 func verdict(d Difference, more bool) string {
 	switch {
 	case d.Adjusted > level:
@@ -219,7 +221,7 @@ func verdict(d Difference, more bool) string {
 }
 
 // worst returns the comparison with the largest shown slowdown over 1+margin, nil if there is none.
-// A rate is slower by its reciprocal.
+// The slowdown of a rate is its reciprocal.
 func (f *File) worst(margin float64) *Comparison {
 	var worst *Comparison
 	for i := range f.Comparisons {

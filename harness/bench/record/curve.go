@@ -1,10 +1,10 @@
 package record
 
-// CurvePoint says which share of the requests had ended with success after a time.
+// CurvePoint is the share of requests that succeeded within a time.
 type CurvePoint struct{ MS, Share float64 }
 
-// Curve returns the distribution of the latencies of all operations of a target at a stage and size.
-// Requests that did not succeed are slower than any, so the curve ends below 1 if there are some.
+// Curve returns the latency distribution of all operations of a target at a stage and size. Failed
+// requests count as slower than any other, so with failures the curve ends below 1.
 func (f *File) Curve(target, stage, size int) (points []CurvePoint) {
 	var ops []OpBlock
 	for _, b := range f.blocks(target, stage, size) {

@@ -10,25 +10,26 @@ import (
 const (
 	confidence = 0.95
 	seed       = 1
-	// fewestBlocks are those with which a mean has an interval: with fewer, it says nothing.
+	// fewestBlocks is the minimum number of blocks for the interval of a mean.
 	fewestBlocks = 5
-	// near is how many times the limit of the generator a figure must be to be the target's own.
+	// near is how many times better the null daemon must be for a figure to be the target's own.
 	near = 2
 )
 
-// Quantity is a figure with its interval at confidence 0.95, nil if there are too few blocks. Of a
-// quantile that may be any time above Low, High alone is nil.
+// Quantity is a figure with its interval at confidence 0.95. Low and High are nil if there are too
+// few blocks. High alone is nil for a quantile without an upper bound.
 type Quantity struct {
 	Value float64  `json:"value"`
 	Low   *float64 `json:"low"`
 	High  *float64 `json:"high"`
-	// Near is set if the null daemon has a figure that is nearly as good: less than twice as good.
+	// Near is set if the null daemon's figure is less than twice as good, so that the generator may
+	// be the limit.
 	Near bool `json:"near_limit,omitempty"`
 }
 
-// Times are the quantiles of a time in milliseconds. Requests that did not succeed count as slower
-// than any, but in N, Mean and Max. A quantile is nil if it is one of them, or if there are too few
-// requests for an interval of it to exist, whatever their distribution (stats.QuantileCIMin).
+// Times are the quantiles of a time in milliseconds. In the quantiles, but not in N, Mean and Max,
+// failed requests count as slower than any other. A quantile is nil if it falls on a failed
+// request, or if there are too few requests for a distribution-free interval (stats.QuantileCIMin).
 type Times struct {
 	N    int64     `json:"n"`
 	Mean float64   `json:"mean_ms"`
@@ -39,25 +40,25 @@ type Times struct {
 	Max  float64   `json:"max_ms"`
 }
 
-// quantiles are those of Times, in its order.
+// quantiles are the quantiles in Times, in field order.
 var quantiles = []float64{0.5, 0.9, 0.99, 0.999}
 
-// Summary is what was found about one target at one stage and size.
+// Summary has the figures of one target at one stage and size.
 type Summary struct {
 	Target  int     `json:"target"`
 	Stage   int     `json:"stage"`
 	Size    int     `json:"size"`
 	Seconds float64 `json:"seconds"`
 	Blocks  int     `json:"blocks"`
-	// Ops are the operations, then, if there are several, all together under the name all.
+	// Ops are the operations, followed by their sum under the name all if there are several.
 	Ops       []OpFigures `json:"ops"`
 	Resources *Resources  `json:"resources"`
 }
 
-// All is the name under which all operations are added up.
+// All is the name of the sum over all operations.
 const All = "all"
 
-// OpFigures are those of one operation.
+// OpFigures are the figures of one operation.
 type OpFigures struct {
 	Op      string           `json:"op"`
 	Offered int64            `json:"offered"`
@@ -66,7 +67,8 @@ type OpFigures struct {
 	Errors  map[string]int64 `json:"errors"`
 	// ErrorShare is the share of the offered requests that failed or were dropped.
 	ErrorShare float64 `json:"error_share"`
-	// OfferedRate is how many a second should have begun, Rate how many succeeded.
+	// OfferedRate is the number of requests per second that should have begun, Rate the number that
+	// succeeded.
 	OfferedRate float64   `json:"offered_rate"`
 	Rate        *Quantity `json:"rate"`
 	Latency     *Times    `json:"latency"`
@@ -75,14 +77,14 @@ type OpFigures struct {
 	Gap         *Times    `json:"gap"`
 	Stream      *Times    `json:"stream"`
 	BytesMean   float64   `json:"bytes_mean"`
-	// CostPer1000 are the dollars for 1,000 requests, nil if no usage was reported with a price.
+	// CostPer1000 is the cost of 1,000 requests in dollars, nil if no priced usage was reported.
 	CostPer1000 *float64 `json:"usd_per_1000"`
 	FirstError  string   `json:"first_error,omitempty"`
 }
 
-// Resources are what a started daemon used.
+// Resources are the resources that a started daemon used.
 type Resources struct {
-	// CPU is in processors: 1.5 are one and a half of them all the time.
+	// CPU is in processors: 1.5 means one and a half of them all the time.
 	CPU       *Quantity `json:"cpu"`
 	RSSBytes  int64     `json:"rss_bytes"`
 	OpenFiles int       `json:"open_files"`
@@ -126,13 +128,13 @@ func blocksOf(all []Block, target, stage, size int) []Block {
 	return out
 }
 
-// Succeeded reports whether any request of the block did.
+// Succeeded reports whether any request of the block succeeded.
 func (b Block) Succeeded() bool {
 	return slices.ContainsFunc(b.Ops, func(o OpBlock) bool { return o.OK > 0 })
 }
 
-// op returns what a block has about an operation, with the sum of all for All. ok is false if it
-// has nothing.
+// op returns the block's data for an operation, or the sum over all operations for All. ok is false
+// if there is none.
 func (b Block) op(name string) (sum OpBlock, ok bool) {
 	if name != All {
 		i := slices.IndexFunc(b.Ops, func(o OpBlock) bool { return o.Op == name })
@@ -144,7 +146,7 @@ func (b Block) op(name string) (sum OpBlock, ok bool) {
 	return total(All, b.Ops), len(b.Ops) > 0
 }
 
-// total adds up operations. The times of streams are of one operation only.
+// total adds up operations. Stream times are kept only for a single operation.
 func total(name string, ops []OpBlock) OpBlock {
 	sum := OpBlock{Op: name, Errors: map[string]int64{}}
 	pick := func(of func(OpBlock) *Histogram) *Histogram {
@@ -176,7 +178,7 @@ func total(name string, ops []OpBlock) OpBlock {
 	return sum
 }
 
-// names returns the operations that blocks have, with All after several.
+// names returns the operations in blocks, followed by All if there are several.
 func names(blocks []Block) []string {
 	var out []string
 	for _, b := range blocks {
@@ -208,7 +210,7 @@ func summarise(blocks []Block) Summary {
 	return s
 }
 
-// opFigures returns the figures of one operation over blocks of so many seconds together.
+// opFigures returns the figures of one operation over blocks that lasted whole seconds in total.
 func opFigures(name string, blocks []Block, whole float64) OpFigures {
 	parts := make([]OpBlock, len(blocks))
 	done, seconds := make([]float64, len(blocks)), make([]float64, len(blocks))
@@ -250,7 +252,7 @@ func opFigures(name string, blocks []Block, whole float64) OpFigures {
 	return f
 }
 
-// meanOf returns the mean of a figure of blocks with its t interval.
+// meanOf returns the mean of one value per block, with its t interval.
 func meanOf(values []float64) *Quantity {
 	mean, variance := stats.Moments(values)
 	q := &Quantity{Value: mean}
@@ -262,10 +264,10 @@ func meanOf(values []float64) *Quantity {
 	return q
 }
 
-// done returns how many requests of an operation succeeded, and in which time. Those of an open
-// model are the ones that ended during the block. In a closed loop, that would be too few where
-// requests are not short against the block, which begins with none: all that began in it are
-// counted, and the time until the clients were done with them.
+// done returns how many requests of an operation succeeded, and in what time. In an open model, it
+// counts the requests that ended during the block. In a closed loop that would undercount, because
+// a block begins with no requests in flight. Done then counts all requests that began in the block,
+// and the time until the clients finished them.
 func (b Block) done(o OpBlock) (n, seconds float64) {
 	if b.BusySeconds != nil {
 		return float64(o.OK), *b.BusySeconds
@@ -273,8 +275,8 @@ func (b Block) done(o OpBlock) (n, seconds float64) {
 	return float64(o.InTime), b.Seconds
 }
 
-// ratios returns values of blocks whose mean is the sum of n divided by that of seconds, and whose
-// variance is that of this ratio, to first order.
+// ratios returns one value per block. Their mean is the ratio of the sums of n and seconds, and
+// their variance is the variance of this ratio to first order.
 func ratios(n, seconds []float64) []float64 {
 	each := stats.Mean(seconds)
 	if each == 0 {
@@ -288,11 +290,11 @@ func ratios(n, seconds []float64) []float64 {
 	return out
 }
 
-// milliseconds converts a time in nanoseconds.
+// milliseconds converts nanoseconds.
 func milliseconds(ns int64) float64 { return float64(ns) / 1e6 }
 
-// timesOf returns the quantiles of the histograms of blocks, nil without values. lost are the requests
-// of each block that did not succeed: they count as slower than any.
+// timesOf returns the quantiles of the histograms of blocks, nil without values. lost is the number
+// of failed requests of each block, which count as slower than any other.
 func timesOf(blocks []*Histogram, lost []int64) *Times {
 	sum := merge(blocks...)
 	n := sum.N()
@@ -321,7 +323,7 @@ func timesOf(blocks []*Histogram, lost []int64) *Times {
 	return t
 }
 
-// resources returns what a daemon used over blocks, nil if that is not known of each.
+// resources returns the resources used over blocks, nil if any block lacks them.
 func resources(blocks []Block) *Resources {
 	var r Resources
 	cpu := make([]float64, len(blocks))
@@ -337,7 +339,7 @@ func resources(blocks []Block) *Resources {
 	return &r
 }
 
-// finite returns nil for a value that JSON does not have.
+// finite returns nil for a value that JSON cannot represent.
 func finite(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"evalctl/internal/stats"
 )
 
-// Growth is how a figure of a target grows with the number of documents: as documents^Exponent, or as
-// Constant and something that does, or in Steps.
+// Growth describes how a figure grows with the number of documents: as documents^Exponent, as
+// Constant plus such a power, or in Steps.
 type Growth struct {
 	Target int    `json:"target"`
 	Op     string `json:"op,omitempty"` // empty for what the daemon holds
@@ -16,16 +16,17 @@ type Growth struct {
 	Figure string    `json:"figure"`
 	Sizes  []int     `json:"sizes"`
 	Values []float64 `json:"values"` // in milliseconds, bytes or seconds
-	// Exponent is the slope of the logarithms. Over rounds its interval is that of the slopes of each
-	// round; of what is measured once a size, that of the regression, nil below three sizes.
+	// Exponent is the slope of the logarithms. For a figure measured each round, its interval comes
+	// from the slopes of the rounds; for a figure measured once per size, from the regression, nil
+	// below three sizes.
 	Exponent float64  `json:"exponent"`
 	Low      *float64 `json:"low"`
 	High     *float64 `json:"high"`
-	// Constant is the part of the values that does not grow, nil if nothing speaks for one. The interval
-	// of Exponent is then that of a jackknife over rounds.
+	// Constant is the part of the values that does not grow, nil if the data show none. The
+	// interval of Exponent is then a jackknife over rounds.
 	Constant *float64 `json:"constant,omitempty"`
-	// Steps are the exponents between neighbouring sizes if no single one fits, with a constant or
-	// without. Exponent is then that of the whole, and has no interval.
+	// Steps are the exponents between neighbouring sizes if no curve fits, with or without a
+	// constant. Exponent is then for the whole range and has no interval.
 	Steps []float64 `json:"steps,omitempty"`
 }
 
@@ -63,8 +64,8 @@ func (f *File) grow() {
 	}
 }
 
-// growOp adds the growth of a latency. Each round has a value of every size, so that it has a slope
-// of its own.
+// growOp adds the growth of a latency. Each round has a value for every size and thus its own
+// slope.
 func (f *File) growOp(target int, op, figure string) {
 	g := Growth{Target: target, Op: op, Figure: figure}
 	rounds := make([][]float64, f.Plan.Rounds) // logarithms by round, then by size
@@ -104,7 +105,7 @@ func (f *File) growOp(target int, op, figure string) {
 	f.Growth = append(f.Growth, g)
 }
 
-// growHeld adds the growth of what was measured once a size.
+// growHeld adds the growth of a figure measured once per size.
 func (f *File) growHeld(target int, figure string, value func(Fill) *int64) {
 	g := Growth{Target: target, Figure: figure}
 	var ys []float64

@@ -10,12 +10,12 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Longest is the longest time that a histogram distinguishes. A longer one counts as this one.
+// Longest is the longest time that a histogram distinguishes. Longer times count as Longest.
 const Longest = time.Hour
 
 // Histogram counts times in nanoseconds, or sizes, with three significant digits (HdrHistogram, see
-// hdrhistogram.org). In JSON it is the compressed V2 form in base64, which other implementations
-// read and merge. It is not safe for concurrent use. A nil Histogram has no values.
+// hdrhistogram.org). Its JSON form is compressed V2 in base64, which other implementations can read
+// and merge. It is not safe for concurrent use. A nil Histogram has no values.
 type Histogram struct{ h *hdrhistogram.Histogram }
 
 // NewHistogram returns a histogram without values.
@@ -23,7 +23,7 @@ func NewHistogram() *Histogram {
 	return &Histogram{hdrhistogram.New(1, int64(Longest), 3)}
 }
 
-// Add counts a value. A negative one counts as 0.
+// Add counts a value. Negative values count as 0.
 func (h *Histogram) Add(v int64) {
 	_ = h.h.RecordValue(min(max(v, 0), int64(Longest))) // which is in the range
 }
@@ -36,7 +36,7 @@ func (h *Histogram) N() int64 {
 	return h.h.TotalCount()
 }
 
-// merge adds the values of other histograms.
+// merge returns a histogram with the values of all hs.
 func merge(hs ...*Histogram) *Histogram {
 	var sum *Histogram
 	for _, h := range hs {
@@ -51,7 +51,7 @@ func merge(hs ...*Histogram) *Histogram {
 	return sum
 }
 
-// Quantile returns the quantile p, a fraction, in the unit of the values. It is 0 without values.
+// Quantile returns the quantile p, from 0 to 1, in the unit of the values. It is 0 without values.
 func (h *Histogram) Quantile(p float64) int64 {
 	if h == nil {
 		return 0
@@ -67,11 +67,11 @@ func (h *Histogram) sum() float64 {
 	return h.h.Mean() / 1e6 * float64(h.N())
 }
 
-// rankOf returns the rank of quantile p of n values, as the library counts.
+// rankOf returns the rank of quantile p among n values, rounded as by the library.
 func rankOf(p float64, n int64) int64 { return int64(p*float64(n) + 0.5) }
 
-// among returns the quantile p of all requests, of which those without a value are slower than any: it
-// is never if it is one of these.
+// among returns the quantile p of all requests, where those without a value are slower than any
+// other. It is never if it falls on one without a value.
 func (h *Histogram) among(p float64, all int64) int64 {
 	n := h.N()
 	if n == 0 || rankOf(p, all) > n {
@@ -89,7 +89,8 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(data))
 }
 
-// maxEncoded limits the text of a histogram: one with a count in every bucket is shorter.
+// maxEncoded limits the encoded size of a histogram. A histogram with a count in every bucket is
+// smaller.
 const maxEncoded = 1 << 20
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -116,7 +117,7 @@ func (h *Histogram) UnmarshalJSON(data []byte) (err error) {
 	return nil
 }
 
-// Median returns the median latency of all operations of a block in nanoseconds, NaN without any.
+// Median returns the median latency in nanoseconds over all operations of a block, NaN without any.
 func Median(b Block) float64 {
 	o, ok := b.op(All)
 	if !ok || o.Latency.N() == 0 {
@@ -125,13 +126,13 @@ func Median(b Block) float64 {
 	return float64(o.Latency.Quantile(0.5))
 }
 
-// Slowest returns the longest latency of the requests of a block that succeeded, 0 without any.
+// Slowest returns the longest latency of a block's successful requests, 0 without any.
 func Slowest(b Block) time.Duration {
 	o, _ := b.op(All)
 	return time.Duration(o.Latency.Quantile(1))
 }
 
-// Offered returns how many requests of a block should have begun, with those that were left out.
+// Offered returns how many requests of a block should have begun, including the discarded ones.
 func Offered(b Block) int64 {
 	n := b.LeftOut
 	for _, o := range b.Ops {

@@ -9,7 +9,7 @@ import (
 	"evalctl/internal/stats"
 )
 
-// bars are the counts of several histograms over the values that any of them has, ascending.
+// bars holds the counts of several histograms over their common ascending values.
 type bars struct {
 	values []int64
 	counts [][]int64 // by histogram
@@ -50,21 +50,22 @@ func newBars(hs []*Histogram) bars {
 }
 
 const (
-	// fewestOfQuantile are the blocks with which the interval of a quantile is shown. With fewer, one
-	// in ten of which has a stall, or that are alike, it covers in less than 90 % (TestCoverage).
+	// fewestOfQuantile is the minimum number of blocks for the interval of a quantile. With fewer
+	// blocks, its coverage is below 90 % if one block in ten stalls or if blocks are correlated
+	// (TestCoverage).
 	fewestOfQuantile = 40
-	// fewestEffective are independent blocks that say as much.
+	// fewestEffective is the minimum number of effectively independent blocks.
 	fewestEffective = 4
 )
 
-// interval returns the ends of the interval of quantile p, whose value is q in nanoseconds, with the
-// requests of each block that count as slower than any. high is +Inf if it may be any time. ok is
-// false if the blocks say too little.
+// interval returns the interval of quantile p, whose value is q in nanoseconds. lost has each
+// block's failed requests, which count as slower than any other. high is +Inf if there is no upper
+// bound. ok is false if there are too few blocks.
 //
-// The share of requests above q in each block has a variance, which is that of the share below the
-// quantile (Woodruff 1952): the ends are the quantiles at p ± t·SE. Blocks that follow each other
-// share what slows them down. They count as fewer independent ones, by the autocorrelation of these
-// shares or of those above the median, whichever is stronger.
+// The ends are the quantiles at p ± t·SE, where SE is the standard error of the share of requests
+// above q (Woodruff 1952). Consecutive blocks are slowed down together and thus count as fewer
+// independent blocks, by the autocorrelation of their shares above q or above the median, whichever
+// is stronger.
 func (b bars) interval(p float64, q int64, lost []int64) (low, high float64, ok bool) {
 	above := b.above(q, lost)
 	median := b.above(b.quantile(0.5, lost), lost)
@@ -87,10 +88,10 @@ func (b bars) interval(p float64, q int64, lost []int64) (low, high float64, ok 
 	return low, high, true
 }
 
-// never is the time of a request that counts as slower than any.
+// never is the time of a request that counts as slower than any other.
 const never = math.MaxInt64
 
-// inMilliseconds converts a time in nanoseconds, +Inf for never.
+// inMilliseconds converts nanoseconds, never to +Inf.
 func inMilliseconds(ns int64) float64 {
 	if ns == never {
 		return math.Inf(1)
@@ -98,7 +99,7 @@ func inMilliseconds(ns int64) float64 {
 	return milliseconds(ns)
 }
 
-// quantile returns the quantile p of all blocks together.
+// quantile returns the quantile p over all blocks.
 func (b bars) quantile(p float64, lost []int64) int64 {
 	n := int64(0)
 	for i, counts := range b.counts {
@@ -119,7 +120,7 @@ func (b bars) quantile(p float64, lost []int64) int64 {
 	return never
 }
 
-// shares are the requests of each block above a time, less as many as on average.
+// shares has the number of requests above a time in each block, minus the expected number.
 type shares struct {
 	rest     []float64
 	share    float64 // of all requests
@@ -145,19 +146,20 @@ func (b bars) above(q int64, lost []int64) shares {
 	return s
 }
 
-// inflation returns that of the shares. Few requests of a block vary by chance, which hides how much
-// blocks have in common: the variance that independent requests have is known.
+// inflation returns the variance inflation of the shares. Random variation between blocks with few
+// requests hides their correlation, so the known variance of independent requests is passed as
+// chance.
 func (s shares) inflation() float64 {
 	return inflation(s.rest, s.share*(1-s.share)*s.requests)
 }
 
-// strongest is the strongest autocorrelation that is told from a trend.
+// strongest is the largest autocorrelation considered; anything stronger is a trend.
 const strongest = 0.97
 
-// inflation returns how many times as large the variance of the mean of values in their order is as if
-// they were independent. It is (1+r)/(1-r) of a first-order autoregression, whose r is estimated with
-// the correction for few values of Marriott and Pope (1954). If a part of the variance is known to be
-// chance, r is estimated with and without it, and the larger inflation counts.
+// inflation returns the factor by which autocorrelation in the order of values inflates the
+// variance of their mean. It is (1+r)/(1-r) for a first-order autoregression, with r corrected for
+// small samples (Marriott and Pope 1954). If part of the variance is known to be chance, r is
+// estimated with and without it, and the larger inflation is returned.
 func inflation(values []float64, chance float64) float64 {
 	mean, variance := stats.Moments(values)
 	if variance == 0 || len(values) < 2 {

@@ -5,25 +5,26 @@ import (
 	"slices"
 )
 
-// Confirmations is how often a rate must keep the objectives to be the limit.
+// Confirmations is how many times a rate must keep the objectives to be the limit.
 const Confirmations = 3
 
 // Limit is the highest rate at which a target kept the objectives of Plan.Search.
 type Limit struct {
 	Target int `json:"target"`
-	// Rate is 0 if no rate was kept, and Confirmed false if it was not kept each time again.
+	// Rate is 0 if no rate kept the objectives. Confirmed is false if the rate did not keep them
+	// every time it was repeated.
 	Rate      float64 `json:"rate"`
 	Confirmed bool    `json:"confirmed"`
-	// Above is the lowest rate that was not kept, 0 if all were.
+	// Above is the lowest rate that broke the objectives, 0 if none did.
 	Above float64 `json:"above"`
-	// Unfinished is set if the search was stopped: a higher rate may be kept.
+	// Unfinished is set if the search was stopped early: a higher rate may be possible.
 	Unfinished bool `json:"unfinished,omitempty"`
-	// Near is set unless the null daemon kept the objectives at twice the rate. It is nil if that
+	// Near is set unless the null daemon kept the objectives at twice the rate. It is nil if this
 	// was not tried.
 	Near *bool `json:"near_limit"`
 }
 
-// limits sets Limits, one for each target that was searched or should have been.
+// limits sets Limits, one for each target that was or should have been searched.
 func (f *File) limits() {
 	if f.Plan.Search == "" {
 		return
@@ -43,8 +44,8 @@ func (f *File) limits() {
 	}
 }
 
-// limit returns that of one target: the highest rate that was confirmed, or else kept. What a rate
-// was tried last decides.
+// limit returns the limit of one target: the highest confirmed rate, or else the highest kept. The
+// last try of each rate decides.
 func (f *File) limit(target int) Limit {
 	l := Limit{Target: target}
 	confirmed, lost := map[float64]int{}, map[float64]bool{} // confirmed in a row
@@ -80,8 +81,8 @@ func (f *File) limit(target int) Limit {
 	return l
 }
 
-// Twice returns the rate at which the null daemon shows whether a limit is the target's own: twice
-// that, or the lowest that was tried if none was kept.
+// Twice returns the rate to try on the null daemon to see whether a limit is the target's own:
+// twice the limit, or the lowest tried rate if none was kept.
 func (l Limit) Twice() float64 {
 	if l.Rate == 0 {
 		return l.Above
@@ -106,8 +107,8 @@ func (f *File) nearLimit(l Limit) *bool {
 	return &near
 }
 
-// Summarise returns the figures of a probe, with Near of those that the generator may limit: the
-// null daemon is that at the rate, or else at the nearest higher one.
+// Summarise returns the figures of a probe and sets Near where the generator may be the limit. It
+// compares with the null daemon's probe at the same rate, or else the next higher one.
 func (f *File) Summarise(p Probe) Summary {
 	s := summarise([]Block{p.Block})
 	var nulls []Probe

@@ -2,7 +2,7 @@ package record
 
 import "slices"
 
-// mark sets Near of the figures that the generator may limit.
+// mark sets Near on the figures that the generator may limit.
 func (f *File) mark() {
 	null := slices.IndexFunc(f.Targets, func(t Target) bool { return t.Null })
 	if null < 0 {
@@ -22,14 +22,14 @@ func (f *File) mark() {
 	}
 }
 
-// markOp marks the figures of an operation that are near those of the null daemon.
+// markOp marks the figures of an operation that are near the null daemon's.
 func markOp(o *OpFigures, limits []OpFigures, closed bool) {
 	at := slices.IndexFunc(limits, func(l OpFigures) bool { return l.Op == o.Op })
 	if at < 0 {
 		return
 	}
 	limit := limits[at]
-	// In an open model the rate is what was asked for.
+	// In an open model the rate is given, not measured.
 	if closed && o.Rate.Value*near > limit.Rate.Value {
 		o.Rate.Near = true
 	}

@@ -13,16 +13,16 @@ import (
 	"evalctl/internal/stats"
 )
 
-// Objective is what a figure must keep: search.p99 < 50 ms.
+// Objective is a required bound on a figure, such as search.p99 < 50 ms.
 type Objective struct {
 	Op     string // empty for every operation
 	Figure string // p50, p90, p99, p99.9, max, mean, first-delta (its p99), errors or rate
 	More   bool   // the figure must be above Limit, not below
 	Limit  float64
 	text   string
-	// except are operations that the objective is not about, since another one is.
+	// except lists operations with an objective of their own, which this one does not cover.
 	except []string
-	// implied is set if nobody has written the objective.
+	// implied is set if the user did not write the objective.
 	implied bool
 }
 
@@ -32,8 +32,8 @@ var objectiveForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:([a-z]+)\.)?(p50|p90|p99|p99\.9|max|mean|first-delta|errors|rate)\s*([<>])\s*([0-9.]+)\s*([a-zµ%/]*)$`)
 })
 
-// ParseObjectives reads objectives with commas between them: p99<50ms,errors<0.1%,rate>100/s. One may
-// begin with the name of an operation: search.p99<50ms.
+// ParseObjectives parses comma-separated objectives: p99<50ms,errors<0.1%,rate>100/s. A prefix
+// restricts an objective to one operation: search.p99<50ms.
 func ParseObjectives(text string) ([]Objective, error) {
 	var out []Objective
 	for part := range strings.SplitSeq(text, ",") {
@@ -83,12 +83,12 @@ func parseObjective(text string) (Objective, error) {
 	return o, nil
 }
 
-// Served is the share of errors from which on an operation is not served, unless an objective says
-// another one: a service that answers a few requests fast does not keep the rate of those that failed.
+// Served is the error share from which an operation counts as not served, unless an objective sets
+// another. Without it, a service that answers a few requests fast and fails the rest would keep its
+// objectives.
 const Served = 0.01
 
-// withErrors adds the share of errors that objectives allow, for operations whose errors none is
-// about.
+// withErrors adds the error objective for operations without one.
 func withErrors(objectives []Objective) []Objective {
 	implied := Objective{Figure: "errors", Limit: Served, text: fmt.Sprintf("errors<%g%%", 100*Served), implied: true}
 	for _, o := range objectives {
@@ -103,9 +103,8 @@ func withErrors(objectives []Objective) []Objective {
 	return append(slices.Clip(objectives), implied)
 }
 
-// value returns the figure of an operation: +Inf if it is the time of a request that did not succeed,
-// which counts as slower than any, and NaN if there are too few requests to know it. A mean is one of
-// those if the operation is not served.
+// value returns the figure of an operation, NaN if there are too few requests. It is +Inf if the
+// figure falls on a failed request; a mean is +Inf if the operation is not served.
 func (o Objective) value(f OpFigures) float64 {
 	t := f.Latency
 	switch o.Figure {
@@ -144,18 +143,18 @@ func (o Objective) value(f OpFigures) float64 {
 	return math.NaN()
 }
 
-// quantile returns which quantile the figure is, 0 for none.
+// quantile returns the quantile that the figure is, 0 if it is not one.
 func (o Objective) quantile() float64 {
 	return map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "first-delta": 0.99, "p99.9": 0.999}[o.Figure]
 }
 
-// Never reports whether a quantile is the time of a request that did not succeed, as far as there are
-// enough to know it.
+// Never reports whether a quantile falls on a failed request. It is false if there are too few
+// requests to tell.
 func (f OpFigures) Never(p float64) bool {
 	return f.Offered >= int64(stats.QuantileCIMin(p, confidence)) && rankOf(p, f.Offered) > f.OK
 }
 
-// held reports whether a value keeps the objective. One that is not known does not.
+// held reports whether a value keeps the objective. NaN does not.
 func (o Objective) held(v float64) bool {
 	if o.More {
 		return v > o.Limit
@@ -163,8 +162,8 @@ func (o Objective) held(v float64) bool {
 	return v < o.Limit
 }
 
-// applies reports whether the objective is about an operation. The rate of a mix is that of all its
-// operations; of a first delta, only operations that stream have one.
+// applies reports whether the objective covers an operation. A rate covers the sum of a mix, and a
+// first delta only operations that stream.
 func (o Objective) applies(f OpFigures, ops int) bool {
 	switch {
 	case slices.Contains(o.except, f.Op):
@@ -179,18 +178,18 @@ func (o Objective) applies(f OpFigures, ops int) bool {
 	return f.Op != All
 }
 
-// Verdict is whether one thing that was required holds.
+// Verdict says whether one requirement holds.
 type Verdict struct {
-	// Require is the objective, or what else was required: baseline, compare or lost.
+	// Require is the objective, or another requirement: baseline, compare or lost.
 	Require string `json:"require"`
 	Target  int    `json:"target"`
 	Stage   int    `json:"stage"`
 	Size    int    `json:"size"`
 	Op      string `json:"op,omitempty"`
-	// Value is nil if it is not known.
+	// Value is nil if unknown.
 	Value *float64 `json:"value"`
 	Held  bool     `json:"held"`
-	// Unjudged is set if the machines differ too much to say.
+	// Unjudged is set if the machines differ too much for a verdict.
 	Unjudged bool   `json:"unjudged,omitempty"`
 	Sentence string `json:"sentence"`
 }
@@ -245,7 +244,7 @@ func (f *File) judgeObjective(s Summary, o Objective) {
 	}
 }
 
-// describe says what was found and what is required, with the share of errors.
+// describe compares the value with the objective in words, with the error share where it matters.
 func (o Objective) describe(v, errors float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -266,9 +265,9 @@ func (o Objective) describe(v, errors float64) string {
 	return fmt.Sprintf("%s is %s (required: %s)", o.Figure, shown, o.text)
 }
 
-// Keeps reports whether a block keeps objectives. None is kept while the queue grows: it would not be
-// for longer. An operation with too few requests for a figure
-// does not count, but one must have enough.
+// Keeps reports whether a block keeps all objectives. It is false while the queue grows, because
+// the rate could not be sustained. Operations with too few requests for a figure are ignored, but
+// at least one must have enough.
 func Keeps(objectives []Objective, b Block) bool {
 	s := summarise([]Block{b})
 	return len(objectives) > 0 && !b.Grows() && !slices.ContainsFunc(withErrors(objectives), func(o Objective) bool {
@@ -282,7 +281,7 @@ func Keeps(objectives []Objective, b Block) bool {
 	})
 }
 
-// Need returns how many requests must succeed for all objectives to be known.
+// Need returns how many requests must succeed for all objectives to be measurable.
 func Need(objectives []Objective) (n int) {
 	for _, o := range objectives {
 		if p := o.quantile(); p > 0 {
@@ -292,7 +291,7 @@ func Need(objectives []Objective) (n int) {
 	return n
 }
 
-// judgeFaults requires that no acknowledged write is lost.
+// judgeFaults requires that no acknowledged write was lost.
 func (f *File) judgeFaults() {
 	for _, x := range f.Faults {
 		v := Verdict{

@@ -6,31 +6,32 @@ import (
 	"evalctl/internal/stats"
 )
 
-// A queue grows if more requests come than go. By how much is the growth: the share of the requests
-// that come and only make the queue longer. At 5 % above its capacity, a service has a growth of 5 %.
+// A queue grows if requests arrive faster than they are served. Its growth is the share of arriving
+// requests that only lengthen it: a service loaded 5 % above its capacity has a growth of 5 %.
 const (
-	// allowedGrowth is the largest one of a service that keeps up, the same share as that of errors.
+	// allowedGrowth is the largest growth at which a service still keeps up, equal to the allowed
+	// error share.
 	allowedGrowth = Served
 	// spans is the number of parts of a block whose mean backlogs are compared.
 	spans = 8
-	// sureness is the confidence at which a queue is called growing before the longest time is over.
-	// It is high, since the question is asked several times.
+	// sureness is the confidence for calling a queue growing before the time limit. It is high
+	// because the test is repeated several times.
 	sureness = 0.99
-	// overlap is by how much the standard error of a sum of differences of neighbouring means of a
-	// random walk is larger than if these were independent: √1.5.
+	// overlap is the factor by which the standard error of a sum of neighbouring differences of
+	// means of a random walk exceeds the independent case: √1.5.
 	overlap = 1.2247
 )
 
 // queue is the growth of a backlog with its interval.
 type queue struct{ growth, low, high float64 }
 
-// queueOf returns the growth of a block's backlog. The beginning is left out, in which the requests
-// come that a service of this latency always has: by Little's law, the mean backlog divided by the
-// rate. ok is false without enough counts or requests.
+// queueOf returns the growth of a block's backlog. It skips the initial rise that any service of
+// this latency shows: by Little's law, the mean backlog divided by the rate. ok is false without
+// enough counts or requests.
 //
-// Differences between means of neighbouring parts are used, and not residuals of a line: near its
-// capacity the queue of a service that varies is a random walk, whose residuals say little of how
-// far it may go.
+// It uses differences between means of neighbouring parts instead of the residuals of a line: near
+// capacity, the queue of a service with varying speed is a random walk, whose residuals understate
+// how far it may drift.
 func queueOf(offered float64, backlog []int64) (q queue, ok bool) {
 	n := len(backlog)
 	each := offered / float64(n) // requests between two counts
@@ -57,7 +58,7 @@ func queueOf(offered float64, backlog []int64) (q queue, ok bool) {
 	return q, true
 }
 
-// meanBetween returns the mean of values of which each lasts for 1, between two times.
+// meanBetween returns the mean between two times of values that last 1 each.
 func meanBetween(values []int64, from, to float64) float64 {
 	sum := 0.0
 	for i := int(from); i < len(values) && float64(i) < to; i++ {
@@ -66,23 +67,23 @@ func meanBetween(values []int64, from, to float64) float64 {
 	return sum / (to - from)
 }
 
-// sure reports whether more time would hardly change whether the queue is called growing.
+// sure reports whether more time is unlikely to change the result of grows.
 func (q queue) sure() bool { return q.growth > allowedGrowth && q.low > 0 || q.high < 2*allowedGrowth }
 
-// grows reports whether the queue grows. If that is not sure, the growth must be larger.
+// grows reports whether the queue grows. Without certainty it requires a larger growth.
 func (q queue) grows() bool {
 	return q.growth > allowedGrowth && (q.low > 0 || q.growth > 2*allowedGrowth)
 }
 
-// Settled reports whether it is known if a queue grows, from counts of the backlog among which so
-// many requests were offered.
+// Settled reports whether the backlog counts suffice to decide whether a queue grows. offered is
+// the number of requests over the counts.
 func Settled(offered float64, backlog []int64) bool {
 	q, ok := queueOf(offered, backlog)
 	return ok && q.sure()
 }
 
-// Grows reports whether the queue of a block grew: the service did not keep up. It is false for a
-// block without counts of its backlog.
+// Grows reports whether the queue of a block grew, so that the service did not keep up. It is false
+// for a block without backlog counts.
 func (b Block) Grows() bool {
 	o, _ := b.op(All)
 	q, ok := queueOf(float64(o.Offered), b.Backlog)

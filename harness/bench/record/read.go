@@ -10,10 +10,10 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// maxFile limits a file that is read: one of a bench has some MiB.
+// maxFile limits the size of a file. A bench takes a few MiB.
 const maxFile = 1 << 30
 
-// Read reads the file of a bench.
+// Read reads a bench file and computes its figures again.
 func Read(path string) (*File, error) {
 	if result.KindOfFile(path) != result.BenchFile {
 		if err := result.Unexpected(path, "the file of a bench"); err != nil {
@@ -32,8 +32,8 @@ func Read(path string) (*File, error) {
 	return f, nil
 }
 
-// Outline reads the file of a bench without what was measured, its blocks and probes: the figures
-// are those that the file says.
+// Outline reads a bench file without its blocks and probes. Its figures are taken from the file as
+// they are.
 func Outline(path string) (*File, error) {
 	data, err := inputfile.Read(path, maxFile)
 	if err != nil {
@@ -41,7 +41,7 @@ func Outline(path string) (*File, error) {
 	}
 	var f struct {
 		File
-		Blocks   json.RawMessage `json:"blocks"` // in place of those of File, which are large
+		Blocks   json.RawMessage `json:"blocks"` // shadows File.Blocks, which is large
 		Probes   json.RawMessage `json:"probes"`
 		Baseline json.RawMessage `json:"baseline"`
 	}
@@ -54,7 +54,7 @@ func Outline(path string) (*File, error) {
 	return &f.File, nil
 }
 
-// Parse reads the content of a file of a bench. Its figures are computed again.
+// Parse parses the content of a bench file and computes its figures again.
 func Parse(data []byte) (*File, error) {
 	var f File
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -70,7 +70,7 @@ func Parse(data []byte) (*File, error) {
 	return &f, nil
 }
 
-// maxRounds is the number of blocks of a target, stage and size.
+// maxRounds is the maximum number of blocks for a target, stage and size.
 const maxRounds = 10_000
 
 // check returns an error for a file whose parts contradict each other.

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// fits is the largest factor by which a curve may miss the value of a size.
+	// fits is the largest factor by which a curve may miss the value at a size.
 	fits = 1.1
-	// bent is the confidence at which a curve must be shown to miss, where rounds can show it.
+	// bent is the confidence at which a curve must be shown to miss, if there are enough rounds.
 	bent = 0.99
 )
 
-// shape replaces the exponent if the logarithms of rounds, by size, do not lie on a line: by that of
-// what grows besides a constant, if such a curve fits, or else by the exponents of single steps.
+// shape replaces the exponent if the logarithms of rounds, by size, are not on a line. The
+// replacement is a constant plus a power if that fits, or else the exponents of single steps.
 func (g *Growth) shape(rounds [][]float64) {
 	means := meanOfRounds(rounds)
 	xs := logs(g.Sizes)
@@ -38,7 +38,7 @@ func (g *Growth) shape(rounds [][]float64) {
 	for i := range rounds {
 		without[i] = curveOf(g.Sizes, meanOfRounds(slices.Delete(slices.Clone(rounds), i, i+1))).exponent
 	}
-	// The variance of a jackknife is that of the mean of n values, times (n-1)².
+	// The jackknife variance is (n-1)² times the variance of the mean of n values.
 	_, variance := stats.Moments(without)
 	n := float64(len(rounds))
 	lo, hi := stats.MeanCI(len(rounds), c.exponent, variance*(n-1)*(n-1), confidence)
@@ -56,8 +56,8 @@ func meanOfRounds(rounds [][]float64) []float64 {
 	return means
 }
 
-// missed reports whether a line misses the mean of a size by more than fits, and by more than chance
-// explains if there are enough rounds to say so.
+// missed reports whether a line misses the mean of a size by more than fits, and by more than
+// chance explains if there are enough rounds to tell.
 func missed(xs []float64, rounds [][]float64) bool {
 	rest := make([][]float64, len(rounds))
 	for i, ys := range rounds {
@@ -73,12 +73,12 @@ func missed(xs []float64, rounds [][]float64) bool {
 		values[i] = rest[i][at]
 	}
 	mean, variance := stats.Moments(values)
-	// Any size may be the one that is missed most.
+	// Adjusted because the worst of all sizes was chosen.
 	lo, hi := stats.MeanCI(len(values), mean, variance, 1-(1-bent)/float64(len(xs)))
 	return lo > 0 || hi < 0
 }
 
-// offLine returns by how much values lie above the line of least squares.
+// offLine returns how far values lie above the least-squares line.
 func offLine(xs, ys []float64) []float64 {
 	slope, _, _ := stats.Slope(xs, ys, confidence)
 	mx, my := stats.Mean(xs), stats.Mean(ys)
@@ -99,7 +99,7 @@ func worstOf(rest []float64) (worst float64) {
 // curve is constant + factor·size^exponent.
 type curve struct{ constant, factor, exponent float64 }
 
-// rest returns by how much the logarithms of values lie above the curve.
+// rest returns how far the logarithms of values lie above the curve.
 func (c curve) rest(sizes []int, ys []float64) []float64 {
 	rest := make([]float64, len(ys))
 	for i, n := range sizes {
@@ -108,14 +108,14 @@ func (c curve) rest(sizes []int, ys []float64) []float64 {
 	return rest
 }
 
-// The exponents of what grows besides a constant that are tried.
+// The range of exponents that curveOf tries for a constant plus a power.
 const (
 	finest   = 0.01
 	steepest = 4
 )
 
-// curveOf returns the curve of least squares of the relative errors of values, whose logarithms are
-// ys. Its constant is 0 if none above makes it better.
+// curveOf returns the curve with the least squared relative error, given the logarithms ys of the
+// values. Its constant is 0 if a positive one does not improve the fit.
 func curveOf(sizes []int, ys []float64) (best curve) {
 	least := math.Inf(1)
 	for e := finest; e <= steepest; e += finest {

@@ -1,5 +1,5 @@
-// Package table has what a bench found as tables of texts, which each form of a report escapes and
-// draws in its own way.
+// Package table formats the results of a bench as tables of texts, which each form of a report
+// escapes and draws in its own way.
 package table
 
 import (
@@ -11,7 +11,7 @@ import (
 	"evalctl/internal/figure"
 )
 
-// Table is a table whose first row is the header.
+// Table is a table. Its first row is the header.
 type Table struct {
 	Title string
 	// Columns has a letter for each column: l for texts, r for figures.
@@ -28,10 +28,10 @@ func Of(f *record.File) []Table {
 	return slices.DeleteFunc(all, func(t Table) bool { return len(t.Rows) < 2 })
 }
 
-// NearNote says what the mark of figures near the limit of the generator means.
+// NearNote explains the mark of figures near the generator's limit.
 const NearNote = "* is within 2 × of what the null daemon reaches: the generator may be what is measured"
 
-// Near reports whether a figure has that mark.
+// Near reports whether a figure has this mark.
 func Near(f *record.File) bool {
 	marked := func(s record.Summary) bool { return slices.ContainsFunc(s.Ops, record.OpFigures.Near) }
 	return slices.ContainsFunc(f.Summaries, marked) ||
@@ -39,7 +39,8 @@ func Near(f *record.File) bool {
 		slices.ContainsFunc(f.Probes, func(p record.Probe) bool { return marked(f.Summarise(p)) })
 }
 
-// head returns a table with the columns of key and others, which are given with their letters.
+// head returns a table with the columns of key, followed by columns, whose names and letters are
+// given.
 func head(f *record.File, title string, columns string, names ...string) Table {
 	t := Table{Title: title, Columns: "l"}
 	header := []string{"target"}
@@ -54,7 +55,7 @@ func head(f *record.File, title string, columns string, names ...string) Table {
 	return t
 }
 
-// key are the first columns of a row: target, and stage and size if there are several.
+// key returns the first cells of a row: the target, and the stage and size if there are several.
 func key(f *record.File, target, stage, size int) []string {
 	row := []string{f.Targets[target].Name}
 	if len(f.Plan.Stages) > 1 {
@@ -68,10 +69,10 @@ func key(f *record.File, target, stage, size int) []string {
 
 func (t *Table) add(first []string, more ...string) { t.Rows = append(t.Rows, append(first, more...)) }
 
-// never is the time of a request that did not succeed.
+// never is the time of a failed request.
 const never = "∞"
 
-// Quantity returns a figure with its interval, "-" if it is not known.
+// Quantity formats a figure with its interval, "-" if unknown.
 func Quantity(q *record.Quantity) string {
 	if q == nil {
 		return "-"
@@ -86,7 +87,7 @@ func Quantity(q *record.Quantity) string {
 	return plain(q) + fmt.Sprintf(" [%s, %s]", number(*q.Low), high)
 }
 
-// plain returns a figure without its interval.
+// plain formats a figure without its interval.
 func plain(q *record.Quantity) string {
 	switch {
 	case q == nil:
@@ -97,7 +98,7 @@ func plain(q *record.Quantity) string {
 	return number(q.Value)
 }
 
-// number returns a value with three digits.
+// number formats a value with three digits.
 func number(v float64) string {
 	switch {
 	case v >= 100:
@@ -129,7 +130,7 @@ func latency(f *record.File) Table {
 	return t
 }
 
-// infinite says what the mark of a time that never ends means, if a table has one.
+// infinite explains the mark of infinite times if a table has one.
 func infinite(t Table) []string {
 	for _, row := range t.Rows {
 		if slices.ContainsFunc(row, func(cell string) bool { return strings.Contains(cell, never) }) {
@@ -139,7 +140,7 @@ func infinite(t Table) []string {
 	return nil
 }
 
-// times returns t, or one without quantiles.
+// times returns t, or an empty value for nil.
 func times(t *record.Times) *record.Times {
 	if t == nil {
 		return &record.Times{}
@@ -147,8 +148,8 @@ func times(t *record.Times) *record.Times {
 	return t
 }
 
-// quantiles returns p50, p90, p99, p99.9 and the maximum of a time of an operation. One is infinite if
-// it is the time of a request that did not succeed.
+// quantiles returns p50, p90, p99, p99.9 and the maximum of a time of an operation. A quantile that
+// falls on a failed request is infinite.
 func quantiles(o record.OpFigures, t *record.Times) []string {
 	own := times(t)
 	cells := []string{Quantity(own.P50), plain(own.P90), Quantity(own.P99), plain(own.P999), "-"}
@@ -163,7 +164,7 @@ func quantiles(o record.OpFigures, t *record.Times) []string {
 	return cells
 }
 
-// errorsOf returns the number of errors with their share of what was offered.
+// errorsOf returns the number of errors and their share of the offered requests.
 func errorsOf(o record.OpFigures) string {
 	n := int64(0)
 	for _, k := range o.Errors {
@@ -278,7 +279,8 @@ func grownRow(f *record.File, g record.Growth) []string {
 	return append(row, exponent, interval)
 }
 
-// unknownRow returns the row of what a daemon holds if it is not known of each size, or is nothing.
+// unknownRow returns the row for a daemon's memory or disk use if it is not known for each size, or
+// is 0.
 func unknownRow(f *record.File, target int, name string) []string {
 	row := []string{f.Targets[target].Name, name}
 	for _, size := range f.Plan.Sizes {
@@ -294,7 +296,7 @@ func unknownRow(f *record.File, target int, name string) []string {
 	return append(row, "-", "-")
 }
 
-// grown returns a value of a growth in its unit.
+// grown formats a value of a growth in its unit.
 func grown(name string, v float64) string {
 	switch name {
 	case "rss", "disk", "index":
@@ -329,7 +331,7 @@ func limits(f *record.File) Table {
 	return t
 }
 
-// limit returns the sentence about the limit of a target.
+// limit describes the limit of a target in a sentence.
 func limit(f *record.File, l record.Limit) string {
 	name, rate := f.Targets[l.Target].Name, number(l.Rate)+"/s"
 	if l.Near != nil && *l.Near {
@@ -373,7 +375,7 @@ func done(f *record.File, l record.Limit) string {
 	return ""
 }
 
-// dropped says that the rate above a limit may have been lost by the bench's own limit.
+// dropped says that the rate above a limit may have failed because of the bench's own limit.
 func dropped(f *record.File, l record.Limit) string {
 	if o := last(f, l, l.Above); o.Dropped > 0 {
 		return fmt.Sprintf(", where %d requests were dropped because %d were in flight (--max-in-flight)", o.Dropped, f.Plan.MaxInFlight)
@@ -381,7 +383,7 @@ func dropped(f *record.File, l record.Limit) string {
 	return ""
 }
 
-// shown says what a search that was stopped has shown.
+// shown describes the findings of a search that was stopped.
 func shown(f *record.File, l record.Limit) string {
 	kept := fmt.Sprintf("%s was kept at %s/s", f.Plan.Search, number(l.Rate))
 	switch above := number(l.Above); {

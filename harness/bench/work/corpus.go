@@ -9,7 +9,7 @@ import (
 	"evalctl/harness/dataset"
 )
 
-// A synthetic corpus has words with the distribution of Zipf, as texts of people do.
+// A synthetic corpus has a Zipf distribution of words, like natural text.
 const (
 	vocabulary   = 60_000
 	wordExponent = 1.1
@@ -17,11 +17,11 @@ const (
 	mostWords    = 240
 )
 
-// Documents returns the document of a brain with a number from 0. Sizes take the first ones, so
-// that a brain of 10,000 has those of a brain of 1,000.
+// Documents returns a document by its number from 0. A brain contains the first documents, so a
+// brain of 10,000 includes a brain of 1,000.
 type Documents func(i int) dataset.Doc
 
-// Synthetic returns any number of documents that depend on the seed alone.
+// Synthetic returns any number of documents that depend only on the seed.
 func Synthetic(seed uint64) Documents {
 	return func(i int) dataset.Doc { return synthetic(seed, i) }
 }
@@ -40,7 +40,7 @@ func (d Documents) Take(n int) []dataset.Doc {
 	return docs
 }
 
-// synthetic returns the document with a number.
+// synthetic returns the i-th document.
 func synthetic(seed uint64, i int) dataset.Doc {
 	random := numbered(seed, uint64(i))
 	return dataset.Doc{
@@ -49,7 +49,7 @@ func synthetic(seed uint64, i int) dataset.Doc {
 	}
 }
 
-// text returns a Markdown text of so many words.
+// text returns a Markdown text with this many words.
 func text(random *rand.Rand, title string, words int) string {
 	draw := rand.NewZipf(random, wordExponent, 2.7, vocabulary-1)
 	var b strings.Builder
@@ -69,7 +69,7 @@ func text(random *rand.Rand, title string, words int) string {
 	return b.String()
 }
 
-// word returns the word of a rank: the frequent ones are short, and no two are the same.
+// word returns the word with this rank. Frequent words are short, and all words are distinct.
 func word(rank uint64) string {
 	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
 	n := rank
@@ -89,7 +89,7 @@ func wordsOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// queryFrom returns a query of some consecutive words of a text, empty if it has none.
+// queryFrom returns a query of consecutive words of a text, empty if it has none.
 func queryFrom(random *rand.Rand, words []string) string {
 	if len(words) == 0 {
 		return ""

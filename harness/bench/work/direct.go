@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// inlined is the size of the largest request that is written before its reply is read: less
-	// than any socket buffers, so that a daemon cannot make the write wait.
+	// inlined is the maximum size of a request that is written before its reply is read. It is
+	// smaller than any socket buffer, so a daemon cannot block the write.
 	inlined = 32 << 10
-	// longestHeader is that of http.Transport.
+	// longestHeader is as in http.Transport.
 	longestHeader = 10 << 20
 	// unread is how long a daemon that has replied may take to read the rest of a long request.
 	unread      = 50 * time.Millisecond
@@ -34,8 +34,8 @@ const (
 
 var errHeader = fmt.Errorf("the header of the reply is longer than %d MiB", longestHeader>>20)
 
-// Client returns how requests to services can be sent, so that what is measured of one is the same
-// for all: Ordinary if one of them is reached by TLS or through a proxy.
+// Client returns how requests can be sent to all services alike: Ordinary if any of them is reached
+// by TLS or through a proxy.
 func Client(services []target.Service) string {
 	for _, s := range services {
 		if e, daemon := Wire(s); daemon && (!canCheckIdle || addressOf(e) == "") {
@@ -45,7 +45,7 @@ func Client(services []target.Service) string {
 	return record.Direct
 }
 
-// addressOf returns the host and port of an endpoint, empty for one that direct cannot reach.
+// addressOf returns an endpoint's host and port, empty if direct cannot reach it.
 func addressOf(e *target.Endpoint) string {
 	u, err := url.Parse(e.URL())
 	if err != nil || u.Scheme != "http" || strings.ContainsFunc(u.Host, func(r rune) bool { return r >= 0x80 }) {
@@ -57,9 +57,9 @@ func addressOf(e *target.Endpoint) string {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80"))
 }
 
-// direct sends requests over HTTP/1.1 and TCP, and reads the replies, on the goroutine that makes
-// the request. http.Transport has two goroutines for each connection, and waking them takes as long
-// as all the rest of a request. What is read and written is made by net/http all the same.
+// direct sends requests over HTTP/1.1 and TCP and reads the replies on the calling goroutine.
+// http.Transport uses two goroutines per connection, and waking them takes as long as the rest of a
+// request. Reading and writing messages is still done by net/http.
 //
 // A request is sent a second time only if nothing of it was written, as when the daemon has closed
 // an idle connection. It is safe for concurrent use.
@@ -101,7 +101,7 @@ func (d *direct) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// again returns a request whose body was not sent.
+// again returns a copy of a request whose body was not sent.
 func again(req *http.Request) (*http.Request, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, nil
@@ -144,7 +144,7 @@ func (d *direct) last() *conn {
 	return c
 }
 
-// keep keeps a connection for further requests.
+// keep returns a connection to the idle ones.
 func (d *direct) keep(c *conn) {
 	c.since = time.Now()
 	d.mu.Lock()
@@ -152,14 +152,14 @@ func (d *direct) keep(c *conn) {
 	d.idle = append(d.idle, c)
 }
 
-// CloseIdleConnections closes the connections that no request uses. http.Client calls it.
+// CloseIdleConnections closes unused connections. http.Client calls it.
 func (d *direct) CloseIdleConnections() {
 	for c := d.last(); c != nil; c = d.last() {
 		_ = c.Close() // nothing is in it
 	}
 }
 
-// conn is a connection. One request at a time uses it.
+// conn is a connection for one request at a time.
 type conn struct {
 	net.Conn
 	alive func() bool // reports whether the daemon has neither closed it nor sent anything
@@ -180,7 +180,7 @@ func newConn(tcp net.Conn) (*conn, error) {
 	return c, nil
 }
 
-// limitedConn reads what a connection may still read.
+// limitedConn limits how much may be read from a connection.
 type limitedConn struct{ *conn }
 
 func (l limitedConn) Read(p []byte) (int, error) {
@@ -192,14 +192,14 @@ func (l limitedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// abort ends what is being read or written, for a context that has ended.
+// abort ends the current read or write when a context has ended.
 func (c *conn) abort() { _ = c.SetDeadline(time.Unix(1, 0)) } // it fails on a closed connection only
 
 // errUnwritten means that nothing of a request was written.
 var errUnwritten = errors.New("the connection was closed before the request was written")
 
-// exchange writes a request and reads the header of its reply. whole is set if all was written, and
-// the reply allows further requests.
+// exchange writes a request and reads the header of its reply. whole is set if all was written and
+// the connection may be used again.
 func (c *conn) exchange(req *http.Request) (res *http.Response, whole bool, err error) {
 	c.out.Reset()
 	if err := req.Write(&c.out); err != nil {
@@ -219,7 +219,7 @@ func (c *conn) exchange(req *http.Request) (res *http.Response, whole bool, err 
 	return res, err == nil && failed == nil && reusable(res), err
 }
 
-// exchangeLong is exchange for a request that the daemon may reply to before it has read all of it.
+// exchangeLong is exchange for a request that the daemon may answer before reading all of it.
 func (c *conn) exchangeLong(req *http.Request) (res *http.Response, whole bool, err error) {
 	out := c.out.Bytes()
 	c.out = bytes.Buffer{} // the request may still be written when it has its reply
@@ -261,8 +261,8 @@ func (c *conn) header(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// body is the body of a reply. When it has been read to its end, its connection is used again.
-// Close may be called while Read waits.
+// body is the body of a reply. Once it is read to its end, the connection is reused. Close may be
+// called while Read waits.
 type body struct {
 	reply io.Reader
 	conn  *conn
@@ -271,7 +271,7 @@ type body struct {
 
 	mu   sync.Mutex
 	stop func() bool
-	err  error // of what is read after the end
+	err  error // for reads after the end
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -297,7 +297,7 @@ func (b *body) Close() error {
 	return nil
 }
 
-// end ends the body, once, with an error that is io.EOF if it was read to its end.
+// end ends the body once. err is io.EOF if it was read to its end.
 func (b *body) end(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// canCheckIdle is set where idleCheck can be used.
+// canCheckIdle is set if idleCheck is available.
 const canCheckIdle = true
 
-// idleCheck returns what reports whether the other side of an idle connection has neither closed it
-// nor sent anything. It does not wait.
+// idleCheck returns a function that reports, without waiting, whether the other side of an idle
+// connection has neither closed it nor sent anything.
 func idleCheck(c net.Conn) (func() bool, error) {
 	raw, err := c.(*net.TCPConn).SyscallConn()
 	if err != nil {

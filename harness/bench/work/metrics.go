@@ -11,11 +11,11 @@ import (
 	"evalctl/internal/decimal"
 )
 
-// maxMetrics is how much of a page of metrics is read.
+// maxMetrics limits how much of a metrics page is read.
 const maxMetrics = 16 << 20
 
-// IndexBytes returns the sum of the metrics of a daemon whose names end in index_bytes, in the text
-// format of Prometheus. It is nil if there is none.
+// IndexBytes returns the sum of a daemon's metrics whose names end in index_bytes, in the
+// Prometheus text format, nil if there are none.
 func IndexBytes(ctx context.Context, e *target.Endpoint) *int64 {
 	ctx, cancel := target.TimeLimit(ctx, target.CallTimeout)
 	defer cancel()

@@ -1,4 +1,4 @@
-// Package work is what a bench does with a memory service: a mix of operations, in brains with a
+// Package work generates the requests of a bench: a mix of operations on brains filled with a
 // corpus, with queries that find something in it.
 package work
 
@@ -24,10 +24,10 @@ const (
 	Recall   = "recall"
 )
 
-// Ops are all operations, in the order of outputs.
+// Ops are all operations in output order.
 var Ops = []string{Search, Ask, Put, Batch, Ingest, Remember, Recall}
 
-// ParseMix reads a mix: search=80,ask=15,put=5. A name alone has the weight 1.
+// ParseMix parses a mix: search=80,ask=15,put=5. A name alone has weight 1.
 func ParseMix(text string) ([]record.Share, error) {
 	var mix []record.Share
 	for part := range strings.SplitSeq(text, ",") {
@@ -50,7 +50,8 @@ func ParseMix(text string) ([]record.Share, error) {
 	return mix, nil
 }
 
-// Wire returns a service that speaks the protocol, whose requests a bench makes by itself.
+// Wire returns a service that speaks the protocol, so that the bench can make its requests
+// directly.
 func Wire(s target.Service) (e *target.Endpoint, ok bool) {
 	w, err := target.Find[target.Wire](s, target.Protocol)
 	if err != nil {
@@ -59,7 +60,7 @@ func Wire(s target.Service) (e *target.Endpoint, ok bool) {
 	return w.Wire(), true
 }
 
-// Has returns the part of a mix that a service can do, and why it cannot do the rest.
+// Has returns the part of a mix that a service supports, and why it lacks the rest.
 func Has(s target.Service, mix []record.Share) (part []record.Share, lacks []string) {
 	needs := map[string]target.Ability{
 		Search: target.Search, Ask: target.Asks, Put: target.Put, Batch: target.Put, Ingest: target.Put,
@@ -79,7 +80,7 @@ func Has(s target.Service, mix []record.Share) (part []record.Share, lacks []str
 	return part, lacks
 }
 
-// choose returns the operation that a random number from 0 to 1 stands for.
+// choose returns the operation for a random number from 0 to 1.
 func choose(mix []record.Share, x float64) string {
 	sum := 0.0
 	for _, s := range mix {
@@ -95,11 +96,11 @@ func choose(mix []record.Share, x float64) string {
 	return mix[len(mix)-1].Op // x was rounded up
 }
 
-// numbered returns random numbers that depend on a seed and the number of a request alone, so that
-// every target gets the same requests.
+// numbered returns random numbers that depend only on a seed and a request number, so that every
+// target gets the same requests.
 func numbered(seed, number uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, number)) }
 
-// zipf returns a number below n with the distribution of Zipf: the first are the most frequent.
+// zipf returns a Zipf-distributed number below n. Low numbers are the most frequent.
 func zipf(random *rand.Rand, exponent float64, n int) int {
 	if n < 2 {
 		return 0

@@ -23,17 +23,17 @@ import (
 	"evalctl/internal/sse"
 )
 
-// A generator that reads replies as an evaluation does is slower than many daemons. Most replies of
-// daemons are therefore only checked for their form: one in readEvery is read as a whole.
+// A generator that reads replies as an evaluation does is slower than many daemons. Most replies
+// are therefore only checked for their form, and one in readEvery is read completely.
 const readEvery = 16
 
-// shown is how much of an event an error quotes.
+// shown limits how much of an event an error quotes.
 const shown = 300
 
 // maxReply limits a reply, as target does.
 const maxReply = 64 << 20
 
-// query is a query with the bodies that ask for it.
+// query is a query with its request bodies.
 type query struct {
 	text        string
 	search, ask []byte
@@ -50,8 +50,8 @@ func newQuery(c Config, text string) query {
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// search sends a search. If whole is set its reply is read as an evaluation reads it, otherwise it must
-// be a JSON object by its first and its last byte.
+// search sends a search. If whole is set, the reply is read as in an evaluation; otherwise only its
+// first and last byte are checked to be braces.
 func search(ctx context.Context, e *target.Endpoint, brain string, q query, whole bool) (o load.Outcome) {
 	res, err := e.Do(ctx, target.Request{
 		Method: http.MethodPost, Path: target.BrainPath(brain) + "/search", ContentType: protocol.TypeJSON,
@@ -88,7 +88,7 @@ func search(ctx context.Context, e *target.Endpoint, brain string, q query, whol
 	return o
 }
 
-// broken returns the error of a reply that ended early.
+// broken returns the error for a reply that ended early.
 func broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -98,8 +98,8 @@ func broken(ctx context.Context, err error) error {
 
 var streams = sync.Pool{New: func() any { return sse.NewReader(nil, sse.MaxEvent) }}
 
-// ask asks and reads the stream up to its end. If whole is set all of its events are parsed, otherwise
-// only the last one.
+// ask asks and reads the stream to its end. If whole is set, all events are parsed, otherwise only
+// the last one.
 func ask(ctx context.Context, e *target.Endpoint, brain string, q query, prices llm.Prices, whole bool) (o load.Outcome) {
 	start := time.Now()
 	res, err := e.Do(ctx, target.Request{
@@ -148,8 +148,8 @@ func ask(ctx context.Context, e *target.Endpoint, brain string, q query, prices 
 			}
 			o.Ended = time.Now()
 			o.Err = done(&o, ev.Data, prices)
-			// Reading to the end allows the connection to be reused. A daemon that keeps the stream open is
-			// not waited for.
+			// Reading to the end allows the connection to be reused. Do not wait for a daemon that
+			// keeps the stream open.
 			stop := time.AfterFunc(50*time.Millisecond, func() { _ = res.Body.Close() })
 			defer stop.Stop()
 			_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
@@ -158,7 +158,7 @@ func ask(ctx context.Context, e *target.Endpoint, brain string, q query, prices 
 	}
 }
 
-// endOf returns the error of a stream that ended before its last event.
+// endOf returns the error for a stream that ended before its last event.
 func endOf(ctx context.Context, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return target.NewFailure(result.KindIncomplete, "the stream ended before its done event")
@@ -166,7 +166,7 @@ func endOf(ctx context.Context, err error) error {
 	return broken(ctx, err)
 }
 
-// done reads the last event of a stream.
+// done parses the last event of a stream.
 func done(o *load.Outcome, data []byte, prices llm.Prices) error {
 	d, err := jsonobj.Parse(data)
 	if err != nil {

@@ -20,38 +20,38 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Config is what requests are made of.
+// Config configures the requests.
 type Config struct {
 	Mix     []record.Share
 	Seed    uint64
 	TopK    int
 	Mode    string
 	Dialect result.Dialect
-	// Client is how requests are sent to a daemon that speaks the protocol: record.Direct or
+	// Client is how requests are sent to a daemon of the protocol: record.Direct or
 	// record.Ordinary.
 	Client string
-	// Queries are those of search, ask and recall, empty for some words of a document each.
+	// Queries are for search, ask and recall. If empty, they are words drawn from documents.
 	Queries []string
-	// Documents are those of the brains, Size how many each has.
+	// Documents are the documents of each brain, and Size their number.
 	Documents Documents
 	Size      int
-	// Prices are those of the models that answer.
+	// Prices are for the answering models.
 	Prices llm.Prices
 }
 
-// Requests are the requests of one target. The service may be replaced while they are sent, as when
-// a daemon is started again.
+// Requests generates the requests for one target. The service may be replaced while requests are
+// sent, for example when a daemon is restarted.
 type Requests struct {
 	config  Config
 	queries []query
 	brains  []string // ids, the most popular first
 	service atomic.Pointer[target.Service]
 	own     *target.Endpoint // what the service is, if its connections belong to the requests
-	// Written is called for every write that was acknowledged, if it is set.
+	// Written, if set, is called for every acknowledged write.
 	Written func(Write)
 }
 
-// NewRequests returns the requests in the brains with these ids of a service.
+// NewRequests returns requests to the brains of a service with these ids.
 func NewRequests(c Config, s target.Service, brains []string) *Requests {
 	if len(c.Queries) == 0 {
 		c.Queries = drawQueries(c)
@@ -64,7 +64,7 @@ func NewRequests(c Config, s target.Service, brains []string) *Requests {
 	return r
 }
 
-// Use makes further requests go to a service. It is not called concurrently.
+// Use directs further requests to a service. It must not be called concurrently.
 func (r *Requests) Use(s target.Service) {
 	r.Close()
 	if e, daemon := Wire(s); daemon && r.config.Client == record.Direct {
@@ -81,7 +81,7 @@ func (r *Requests) Close() {
 	}
 }
 
-// brainExponent is how the popularity of brains falls.
+// brainExponent is the Zipf exponent of the popularity of brains.
 const brainExponent = 1.1
 
 // Request implements load.Work.
@@ -103,10 +103,11 @@ func (r *Requests) Request(number uint64) load.Request {
 	}}
 }
 
-// drawn is how many queries are drawn from documents.
+// drawn is the number of queries drawn from documents.
 const drawn = 4096
 
-// drawQueries returns queries of some words of a document each, all that is known of a brain.
+// drawQueries returns queries of some words of a document each. A brain of unknown content gets the
+// common query.
 func drawQueries(c Config) []string {
 	if c.Size == 0 {
 		return []string{target.OwnQuery}
@@ -129,13 +130,13 @@ func drawQueries(c Config) []string {
 	return out
 }
 
-// Kinds of errors that have no failure of the target.
+// Kinds of errors that are not a failure of the target.
 const (
 	kindTimeout = "timeout"
 	kindOther   = "other"
 )
 
-// kindOf returns the kind of an error for counting, with the status where there is one.
+// kindOf returns an error's kind for counting, with the status if there is one.
 func kindOf(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return kindTimeout
@@ -152,7 +153,7 @@ func kindOf(ctx context.Context, err error) string {
 	return string(f.Kind)
 }
 
-// do makes a request once, and is not tried again: a user would have felt the failure.
+// do makes a request once without retries, because a user would have felt the failure.
 func (r *Requests) do(ctx context.Context, s target.Service, op, brain string, q query, number uint64) (o load.Outcome) {
 	switch op {
 	case Search, Ask:
@@ -219,7 +220,7 @@ const (
 
 func sessionOf(number uint64) string { return fmt.Sprintf("bench-%d", number%sessions) }
 
-// newDoc returns the document that a request writes, one of several for a batch.
+// newDoc returns the document written by a request, or one of several for a batch.
 func (r *Requests) newDoc(number uint64, i int) dataset.Doc {
 	random := numbered(^r.config.Seed, number*batchDocs+uint64(i))
 	return dataset.Doc{

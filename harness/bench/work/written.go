@@ -12,17 +12,17 @@ import (
 	"evalctl/harness/target"
 )
 
-// Write is a document that a service says it has written.
+// Write is an acknowledged write of a document.
 type Write struct {
 	brain  string
 	number uint64 // of the request
 	part   int    // of a batch
 }
 
-// ErrLost means that a document that was acknowledged is not there, or not as it was written.
+// ErrLost means that an acknowledged document is missing or was changed.
 var ErrLost = errors.New("an acknowledged write is lost")
 
-// acknowledge reports documents that the service says it has written.
+// acknowledge reports acknowledged documents.
 func (r *Requests) acknowledge(err error, brain string, number uint64, docs int) {
 	if err == nil && r.Written != nil {
 		for i := range docs {
@@ -31,8 +31,8 @@ func (r *Requests) acknowledge(err error, brain string, number uint64, docs int)
 	}
 }
 
-// Check reads a document. The error is ErrLost if it is not what was written, and another one if it
-// cannot be read.
+// Check reads a document again. It returns ErrLost if it differs from the written one, and another
+// error if it cannot be read.
 func (r *Requests) Check(ctx context.Context, w Write) error {
 	doc := r.newDoc(w.number, w.part)
 	s := *r.service.Load()
@@ -59,7 +59,7 @@ func (r *Requests) Check(ctx context.Context, w Write) error {
 	return nil
 }
 
-// Hold begins so many ask streams and does not read them until release is called.
+// Hold begins n ask streams and leaves them unread until release is called.
 func (r *Requests) Hold(ctx context.Context, n int) (release func(), err error) {
 	e, daemon := Wire(*r.service.Load())
 	if !daemon {

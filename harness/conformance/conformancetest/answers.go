@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Correct has no defect.
+// Correct returns a wrapper without a defect.
 func Correct() Wrapper { return func(next http.Handler) http.Handler { return next } }
 
-// Delay answers every request late.
+// Delay delays every answer.
 func Delay(by time.Duration) Wrapper {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -65,18 +65,18 @@ func RateLimitEvery(n int64) Wrapper {
 	})
 }
 
-// FailEvery answers every nth request with a status of an error.
+// FailEvery answers every nth request with an error status.
 func FailEvery(n int64, status int) Wrapper {
 	return every(n, func(w http.ResponseWriter) { problem(w, status) })
 }
 
-// FailOnce answers the nth request of a route with a status of an error, and no other.
+// FailOnce answers only the nth request of a route with an error status.
 func FailOnce(match Match, n int64, status int) Wrapper {
 	var count atomic.Int64
 	return FailingIf(func(r *http.Request) bool { return match(r) && count.Add(1) == n }, status)
 }
 
-// FailOften answers one of n requests, in no regular order, with a status of an error.
+// FailOften answers one in n requests, at random, with an error status.
 func FailOften(n uint64, status int) Wrapper {
 	random := rand.New(rand.NewPCG(1, 1))
 	var mu sync.Mutex
@@ -87,7 +87,7 @@ func FailOften(n uint64, status int) Wrapper {
 	}, status)
 }
 
-// every serves every nth request otherwise. GET /healthz is not counted.
+// every calls otherwise for every nth request. GET /healthz is not counted.
 func every(n int64, otherwise func(http.ResponseWriter)) Wrapper {
 	var count atomic.Int64
 	return Instead(func(r *http.Request) bool { return r.URL.Path != "/healthz" && count.Add(1)%n == 0 },
@@ -101,7 +101,7 @@ func Preconditions() Wrapper {
 	}, http.StatusPreconditionFailed)
 }
 
-// NoHealth has no GET /healthz.
+// NoHealth removes GET /healthz.
 func NoHealth() Wrapper {
 	return FailingIf(func(r *http.Request) bool { return r.URL.Path == "/healthz" }, http.StatusNotFound)
 }
@@ -119,7 +119,7 @@ func Wrapped(routes ...string) Wrapper {
 	})
 }
 
-// ReturnGzip stores gzip bodies as they are, and returns them with Content-Encoding.
+// ReturnGzip stores gzip bodies verbatim, and returns them with Content-Encoding.
 func ReturnGzip() Wrapper {
 	put, read := Route("PUT /documents"), Route("GET /documents/read")
 	return func(next http.Handler) http.Handler {

@@ -8,20 +8,20 @@ import (
 	"sync"
 )
 
-// Creation is how a daemon creates brains with POST /v1/brains.
+// Creation describes how a daemon creates brains with POST /v1/brains.
 type Creation struct {
-	// Keys are the keys that a request must have, and no others. Another request is rejected with
+	// Keys are the keys that a request must have, exactly. Other requests are rejected with
 	// Rejects.
 	Keys    []string
 	Rejects int
 	// Status and Body are the response, given the brain's id and name.
 	Status int
 	Body   func(id, name string) any
-	// AssignsID is set if the id is not the name or id in the request.
+	// AssignsID is set if the id differs from the name or id in the request.
 	AssignsID bool
 }
 
-// Create creates brains in another way than the reference daemon.
+// Create creates brains in a different way from the reference daemon.
 func Create(c Creation) Wrapper {
 	return Instead(isCreation, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		o := bodyObject(r)
@@ -50,8 +50,8 @@ func Create(c Creation) Wrapper {
 	})
 }
 
-// ImplicitBrains has no POST /v1/brains, which returns a status. A brain exists as soon as
-// something is written to it.
+// ImplicitBrains answers POST /v1/brains with an error status. A brain exists once something is
+// written to it.
 func ImplicitBrains(status int) Wrapper {
 	return func(next http.Handler) http.Handler {
 		var mu sync.Mutex

@@ -1,6 +1,6 @@
-// Package conformancetest makes misbehaving daemons out of a correct one. Each has exactly one
-// defect, of the kinds that daemons in the field have. The tests of the conformance checks require
-// that the report names this defect and nothing else.
+// Package conformancetest derives misbehaving daemons from a correct one. Each has exactly one
+// defect, of a kind found in real daemons. The tests of the conformance checks require that the
+// report names this defect and nothing else.
 package conformancetest
 
 import (
@@ -22,7 +22,7 @@ type Wrapper func(http.Handler) http.Handler
 type Match func(*http.Request) bool
 
 // Route matches requests by method and by the path below the brain, such as "GET /documents/read".
-// The method * matches any method. "DELETE " is the deletion of a brain.
+// The method * matches any method. "DELETE " matches the deletion of a brain.
 func Route(pattern string) Match {
 	method, suffix, _ := strings.Cut(pattern, " ")
 	return func(r *http.Request) bool {
@@ -31,7 +31,7 @@ func Route(pattern string) Match {
 	}
 }
 
-// AnyRoute matches what one of several routes matches.
+// AnyRoute matches requests that match one of several routes.
 func AnyRoute(patterns ...string) Match {
 	return func(r *http.Request) bool {
 		return slices.ContainsFunc(patterns, func(p string) bool { return Route(p)(r) })
@@ -71,15 +71,15 @@ func Instead(match Match, serve func(w http.ResponseWriter, r *http.Request, nex
 	}
 }
 
-// Answer is a response that can be changed before it is sent. It is an http.ResponseWriter, whose
-// zero value is ready for use.
+// Answer is a response that can be changed before it is sent. It implements http.ResponseWriter.
+// The zero value is ready for use.
 type Answer struct {
 	header http.Header
 	Status int
 	Body   bytes.Buffer
 }
 
-// Flush does nothing: Send sends the response as a whole.
+// Flush does nothing: Send sends the whole response.
 func (a *Answer) Flush() {}
 
 // SetWriteDeadline does nothing, for http.ResponseController.
@@ -116,7 +116,7 @@ func Serve(h http.Handler, r *http.Request) *Answer {
 	return a
 }
 
-// Send sends the response, which is one to r.
+// Send sends the response to r.
 func (a *Answer) Send(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), a.header)
 	if r.Method == http.MethodHead || a.Status == http.StatusNoContent {
@@ -141,12 +141,12 @@ func (a *Answer) SetJSON(v any) {
 // ReplaceWith replaces the status and the body.
 func (a *Answer) ReplaceWith(status int, body string) { a.Status = status; a.SetText(body) }
 
-// ReplaceText replaces a text wherever the body has it.
+// ReplaceText replaces all occurrences of a text in the body.
 func (a *Answer) ReplaceText(old, with string) {
 	a.SetText(strings.ReplaceAll(a.Body.String(), old, with))
 }
 
-// Failed reports whether the status is that of an error.
+// Failed reports whether the status is an error.
 func (a *Answer) Failed() bool { return a.Status >= 400 }
 
 // Missing reports whether the status is 404.

@@ -21,12 +21,11 @@ func CrashIf(match Match, die func()) Wrapper {
 	})
 }
 
-// CrashOnAbort calls die when a client closes the connection before it has sent the body that it
-// announced.
+// CrashOnAbort calls die when a client closes the connection before it has sent the announced body.
 func CrashOnAbort(die func()) Wrapper {
 	return Instead(func(r *http.Request) bool { return r.ContentLength > 0 },
 		func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			// Else the server stops reading the body as soon as the answer begins.
+			// Otherwise the server stops reading the body as soon as the answer begins.
 			_ = http.NewResponseController(w).EnableFullDuplex()
 			body := r.Body
 			next.ServeHTTP(w, r)

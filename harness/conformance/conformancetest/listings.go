@@ -36,7 +36,7 @@ func Stray(paths ...string) Wrapper {
 }
 
 // StrayAfterSearch adds files to listings of a brain's root after the brain's first search or ask,
-// as a daemon does that creates its index then.
+// like a daemon that then creates its index.
 func StrayAfterSearch(paths ...string) Wrapper {
 	search, ask := Route("* /search"), Route("* /ask")
 	var mu sync.Mutex

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Cut is how a daemon ends the change streams that match If, or all of them.
+// Cut describes when a daemon ends the change streams that match If, or all of them.
 type Cut struct {
 	If    Match
 	After time.Duration // since the stream began

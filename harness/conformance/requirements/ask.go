@@ -12,7 +12,7 @@ import (
 
 const question = "What colour is the kettle?"
 
-// asking asks the question of this file and judges the stream.
+// asking asks this file's question and judges the stream.
 func asking(judge func(*askStream) error) []step {
 	return expectAskOfNotes(askOf(question, nil), judge)
 }

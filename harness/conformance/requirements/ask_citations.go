@@ -10,7 +10,7 @@ import (
 )
 
 func askCitationChecks() []check {
-	// The answer is the note that has characters of two and four bytes.
+	// The answer is the note with characters of two and four bytes.
 	ask := askOf("What is the parrot called and what does it like?", nil)
 	eachCitation := func(judge func(*askStream, object) error) []step {
 		return expectAskOfNotes(ask, func(s *askStream) error {
@@ -70,7 +70,7 @@ func askCitationChecks() []check {
 
 func answerSpan(o object) (start, end int, err error) { return span(o, "answer_start", "answer_end") }
 
-// quotesNotes requires a quote to be a part of a line of putNotes, or to contain such a line.
+// quotesNotes requires a quote to be part of a line in putNotes, or to contain such a line.
 func quotesNotes(_ *askStream, o object) error {
 	quote, _ := o["quote"].(string)
 	lines := []string{"The parrot is called Pépé 🦜 and likes nuts.", "The kettle is green.", "# Pets", "# Kitchen"}
@@ -83,8 +83,8 @@ func quotesNotes(_ *askStream, o object) error {
 	return fmt.Errorf("want a quote from the documents, got %q", quote)
 }
 
-// onWordBoundaries requires neither end of a citation's span to be within a word or next to a space
-// inside the span.
+// onWordBoundaries requires that neither end of a citation's span is inside a word or beside a
+// space inside the span.
 func onWordBoundaries(s *askStream, o object) error {
 	start, end, err := answerSpan(o)
 	if err != nil {

@@ -19,7 +19,7 @@ type askStream struct {
 	frames []frame
 }
 
-// askOf asks a question under the keys of all dialects. more adds fields.
+// askOf asks a question with the keys of all dialects. more adds fields.
 func askOf(text string, more object) request {
 	fields := object{"question": text, "query": text}
 	maps.Copy(fields, more)
@@ -80,9 +80,9 @@ func (s *askStream) payloads(name string) ([]object, error) {
 	return list, nil
 }
 
-// requirePayloads returns the payloads of an event that the stream must have. If it is missing and
-// the stream has an error event, the check is not judged: the daemon's model failed. Otherwise it
-// is what another check is about.
+// requirePayloads returns the payloads of a required event. If the event is missing and the stream
+// has an error event, the check is not judged, because the daemon's model failed. Otherwise the
+// missing event is left to another check.
 func (s *askStream) requirePayloads(name string) ([]object, error) {
 	list, err := s.payloads(name)
 	if err == nil && len(list) == 0 {
@@ -109,7 +109,7 @@ func (s *askStream) missing(name string) error {
 	return err
 }
 
-// unknownEvent returns the first event that an ask stream does not have, or "".
+// unknownEvent returns the first event that does not belong in an ask stream, or "".
 func (s *askStream) unknownEvent() string {
 	for _, name := range s.eventNames() {
 		if !slices.Contains(askEvents, name) {
@@ -119,7 +119,7 @@ func (s *askStream) unknownEvent() string {
 	return ""
 }
 
-// requireDeltas returns an error if the answer may be in events of another name.
+// requireDeltas returns an error if the answer may be in events with another name.
 func (s *askStream) requireDeltas() error {
 	if s.unknownEvent() != "" && !slices.Contains(s.eventNames(), protocol.EventDelta) {
 		return s.missing(protocol.EventDelta)
@@ -137,7 +137,7 @@ func (s *askStream) errorEvent() error {
 	return nil
 }
 
-// answer joins the deltas. It ignores malformed ones, which other checks are about.
+// answer joins the deltas. It ignores malformed ones, which other checks judge.
 func (s *askStream) answer() string {
 	var b strings.Builder
 	var pieces jsonobj.Pieces
@@ -151,7 +151,7 @@ func (s *askStream) answer() string {
 	return b.String() + pieces.Rest()
 }
 
-// payloadField matches a field in all events with a name, of which there must be at least one.
+// payloadField matches a field in all events with a name, and requires at least one.
 func payloadField(event, name string, m matcher) func(*askStream) error {
 	return func(s *askStream) error {
 		list, err := s.requirePayloads(event)
@@ -165,7 +165,7 @@ func payloadField(event, name string, m matcher) func(*askStream) error {
 	}
 }
 
-// eachRetrieved judges the chunks of the first retrieve event, of which there must be at least one.
+// eachRetrieved judges the chunks of the first retrieve event, and requires at least one.
 func eachRetrieved(judge func(object) error) func(*askStream) error {
 	return func(s *askStream) error {
 		chunks, err := s.retrievedChunks()
@@ -182,8 +182,7 @@ func hasRetrieved(s *askStream) error {
 	return err
 }
 
-// retrievedChunks returns the chunks of the first retrieve event, of which there must be at least
-// one.
+// retrievedChunks returns the chunks of the first retrieve event, and requires at least one.
 func (s *askStream) retrievedChunks() ([]object, error) {
 	events, err := s.requirePayloads(protocol.EventRetrieve)
 	if err != nil {

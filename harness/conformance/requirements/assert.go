@@ -44,7 +44,7 @@ func isErrorStatus(r *response) error {
 	return nil
 }
 
-// given is a status without which the check cannot be judged.
+// given requires a status for the check to be judged.
 func given(status int) assertion {
 	return func(r *response) error {
 		if r.status != status {
@@ -63,7 +63,7 @@ func given2xx(r *response) error {
 	return nil
 }
 
-// givenError is given for the statuses from 400 to 499. A daemon that fails rejects nothing.
+// givenError is given for the statuses from 400 to 499. A failing daemon does not reject anything.
 func givenError(r *response) error {
 	if r.status >= 500 {
 		return unjudgedError{ReasonSetup, r.wantStatus("an error",
@@ -188,7 +188,7 @@ func bodyInSnakeCase(r *response) error {
 	return snakeCase(o)
 }
 
-// isProblem requires a Problem body (spec 2 and 7.1): an object with at least one of its fields,
+// isProblem requires a Problem body (spec 2 and 7.1): an object with at least one of the fields,
 // each of the right type.
 func isProblem(r *response) error {
 	if err := isProblemBody(r); err != nil {
@@ -218,7 +218,7 @@ func isProblemBody(r *response) error {
 	return nil
 }
 
-// hasEnvelope requires a response as sent to have a shape.
+// hasEnvelope requires the unmodified response to have a shape.
 func hasEnvelope(s shape) assertion {
 	return func(r *response) error {
 		if e, ok := envelopeOf(s, r.body); ok {

@@ -14,7 +14,7 @@ var allOperations = slices.Concat(readOperations, writeOperations, []operation{
 	{id: "ask", name: "an ask request", request: brainRequest("POST", "/ask").withJSON(object{"question": "one"})},
 })
 
-// rejectedWith requires a status, if the daemon has the endpoint.
+// rejectedWith requires a status, provided that the daemon has the endpoint.
 func (o operation) rejectedWith(status int) []assertion {
 	if o.status == 0 { // one of the last three
 		return []assertion{endpointExists, statusIn(status)}
@@ -118,7 +118,7 @@ func tenantChecks() []check {
 		"a 403 response to a token of another tenant")...)
 }
 
-// rejectionChecks are about the body of a rejection, which their sentences call response. Their ids
+// rejectionChecks judge the body of a rejection, called response in their sentences. Their ids
 // begin with prefix.
 func rejectionChecks(prefix string, r request, status int, code, response string) []check {
 	seed := put("a.md", "one")

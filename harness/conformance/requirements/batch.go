@@ -7,8 +7,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// expectRolledBack requires a rejected batch to have no effect: two existing documents do not
-// change, and no other document appears. rejected is about the response.
+// expectRolledBack requires that a rejected batch has no effect: two existing documents stay
+// unchanged, and no other document appears. rejected judges the response.
 func expectRolledBack(rejected assertion, ops ...object) []step {
 	return []step{
 		written("kept.md", "kept"), written("old.md", "old"),
@@ -18,8 +18,8 @@ func expectRolledBack(rejected assertion, ops ...object) []step {
 	}
 }
 
-// givenFailure is a failed request, without which the check cannot be judged. That a daemon rejects
-// a request is what other checks are about.
+// givenFailure requires a failed request for the check to be judged. Whether the daemon rejects the
+// request is left to other checks.
 func givenFailure(r *response) error {
 	if r.status < 400 {
 		return unjudgedError{ReasonSetup, r.wantStatus("an error", fmt.Errorf("the check is about a batch that fails, but %s", r))}

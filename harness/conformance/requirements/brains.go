@@ -128,7 +128,7 @@ func recreateBrain(status int) step {
 	}
 }
 
-// expectUndeleted requires a document of a brain that was not deleted. Unlike elsewhere, 403 may
+// expectUndeleted requires that a document of an undeleted brain exists. Unlike elsewhere, 403 may
 // mean that the brain no longer exists.
 func expectUndeleted(path, text string) step {
 	return expect(readOf(path), 0, func(r *response) error {

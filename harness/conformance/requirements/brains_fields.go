@@ -9,8 +9,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// brainFieldChecks are about the fields of a brain (spec 2) and their limits. The specification
-// does not name the endpoints of brains, so every check is a SHOULD.
+// brainFieldChecks cover the fields of a brain (spec 2) and their limits. The specification does
+// not name the endpoints of brains, so every check is a SHOULD.
 func brainFieldChecks() []check {
 	long := func(n int) string { return "{new}" + strings.Repeat("n", n-len(newBrainName())-len("x")) }
 	named := func(name string) object { return object{"name": name} }

@@ -1,8 +1,8 @@
 // Package requirements has the requirements of protocol v1.0: a table of checks, and the language
-// in which they are written. All returns the table, and Target runs a check of it against a daemon.
+// they are written in. All returns the table, and Target runs a check against a daemon.
 //
 // A check is a list of steps. A step sends a request and asserts something about the response. The
-// checks of a group are in the files that begin with the group's name.
+// checks of a group are in the files whose names begin with the group's name.
 package requirements
 
 import (
@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// catalog has all checks. They keep nothing between runs, so that all runs of a process share them.
+// catalog has all checks. They have no state, so all runs of a process share them.
 var catalog = sync.OnceValue(func() []check {
 	return markOwn(slices.Concat(
 		healthChecks(), createBrainChecks(), brainFieldChecks(), readBrainChecks(), deleteBrainChecks(),

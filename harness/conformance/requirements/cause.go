@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Cause is what the daemon did that keeps a check from being kept. Checks with the same cause are
-// one finding. It is made of the request and of what was wrong with the answer, and never of a
-// guess.
+// Cause is the daemon's behaviour that makes a check fail. Checks with the same cause form one
+// finding. A cause is derived from the request and the fault in the answer, never guessed.
 type Cause struct {
 	Route string // the endpoint or the tool; "" if it does not matter
 	What  string // follows the route, such as "returned 500"
@@ -20,7 +19,7 @@ type Cause struct {
 	which bool // the options of the request are a part of its route
 }
 
-// Key is equal for causes that are the same.
+// Key is equal for equal causes.
 func (c Cause) Key() string {
 	if c.Wide {
 		return c.What
@@ -36,7 +35,7 @@ func (c Cause) String() string {
 	return strings.TrimSpace(c.Route + " " + c.What)
 }
 
-// failure is the error of a step, with the exchange that it is about and its cause.
+// failure is the error of a step, with its exchange and cause.
 type failure struct {
 	error
 	cause Cause // without what: the text of the error
@@ -45,17 +44,17 @@ type failure struct {
 
 func (f failure) Unwrap() error { return f.error }
 
-// because returns an error of an assertion with a cause. Its route is that of the response.
+// because returns an assertion's error with a cause on the response's route.
 func because(what, format string, args ...any) error {
 	return failure{error: fmt.Errorf(format, args...), cause: Cause{What: what}}
 }
 
-// onEveryRoute is because for something that is one defect wherever it is seen.
+// onEveryRoute is because for a defect that is the same on every route.
 func onEveryRoute(what, format string, args ...any) error {
 	return failure{error: fmt.Errorf(format, args...), cause: Cause{What: what, Wide: true}}
 }
 
-// inResult is because for a wrong result of a request, which may depend on its options.
+// inResult is because for a wrong result, which may depend on the request's options.
 func inResult(what, format string, args ...any) error {
 	return failure{error: fmt.Errorf(format, args...), cause: Cause{What: what, which: true}}
 }
@@ -65,7 +64,7 @@ func asCause(what, format string, args ...any) error {
 	return failure{error: fmt.Errorf(format, args...), cause: Cause{What: what, Wide: true, Whole: true}}
 }
 
-// about adds the exchange to the error of an assertion about its response.
+// about adds the exchange to an assertion's error about its response.
 func (x *exchange) about(err error) error {
 	if err == nil || x == nil {
 		return err
@@ -84,7 +83,7 @@ func (x *exchange) about(err error) error {
 	return f
 }
 
-// causeOf returns the cause of an error of a step. last is the last exchange of the check.
+// causeOf returns the cause of a step's error. last is the check's last exchange.
 func causeOf(err error, last *exchange) (Cause, *exchange) {
 	f, ok := errors.AsType[failure](err)
 	seen := f.seen
@@ -96,11 +95,11 @@ func causeOf(err error, last *exchange) (Cause, *exchange) {
 	}
 	c := Cause{What: err.Error()}
 	if seen != nil {
-		// The text of an error begins with the request, which has names of this check.
+		// The error text begins with the request, which contains names specific to this check.
 		c.What = strings.TrimPrefix(strings.TrimPrefix(c.What, seen.line+": "), seen.route+": ")
 		c.Route = seen.route + ":"
 	}
-	// What the daemon sent instead differs from check to check.
+	// The daemon's actual answer differs from check to check.
 	for _, instead := range []string{", got ", ", but "} {
 		c.What, _, _ = strings.Cut(c.What, instead)
 	}

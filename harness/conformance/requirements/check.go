@@ -8,14 +8,14 @@ import (
 // Level is the requirement level of a check.
 type Level string
 
-// Must marks what the specification requires unconditionally. Should marks what it recommends or
-// implies, and what the reference daemon decided for itself; see Check.Own.
+// Must marks unconditional requirements of the specification. Should marks its recommendations and
+// implications, and decisions of the reference daemon; see Check.Own.
 const (
 	Must   Level = "MUST"
 	Should Level = "SHOULD"
 )
 
-// GroupMCP is the group of the checks of the tools. All other groups need Config.Endpoint.
+// GroupMCP is the group of the tools' checks. All other groups need Config.Endpoint.
 const GroupMCP = "mcp"
 
 // Check describes one requirement. Its ID begins with the group and is stable.
@@ -25,8 +25,8 @@ type Check struct {
 	Level    Level  `json:"level"`
 	Section  string `json:"section"` // of the specification
 	Sentence string `json:"sentence"`
-	// Own is set if the specification leaves the matter open and the reference daemon decided it. The
-	// level is SHOULD. The check runs only against that daemon.
+	// Own is set if the specification leaves the matter open and the reference daemon decided it.
+	// The level is SHOULD, and the check runs only against that daemon.
 	Own bool `json:"own,omitempty"`
 }
 
@@ -56,7 +56,7 @@ func newCheck(l Level, id, section, sentence string, steps []step) check {
 	return check{Check: Check{ID: id, Group: group, Level: l, Section: section, Sentence: sentence}, steps: steps}
 }
 
-// need is what a check needs in addition to the run's endpoint. Without it, the check is not
+// need is a requirement of a check besides the run's endpoint. If it is not met, the check is not
 // judged.
 type need struct {
 	unmet string
@@ -73,11 +73,11 @@ var (
 	}}
 	needSlow = need{"takes half a minute: include it with the option for slow checks", func(d *Target) bool { return d.config.Slow }}
 	needMCP  = need{"needs an MCP server", func(d *Target) bool { return d.tools != nil }}
-	// needLocalMCP is the need of a server that can read the files of this machine, after needMCP.
+	// needLocalMCP requires a server that can read files on this machine, after needMCP.
 	needLocalMCP = need{"needs an MCP server that is a command on this machine", func(d *Target) bool { return d.tools.local }}
 )
 
-// requiring returns the checks with another need.
+// requiring adds a need to checks.
 func requiring(n need, checks []check) []check {
 	for i := range checks {
 		checks[i].needs = append(checks[i].needs, n)

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// ErrDied is the cause of a context that ends because the daemon stopped answering: then no request
-// is worth waiting for.
+// ErrDied is the cause of a context that ends because the daemon stopped answering, so that no
+// request is worth waiting for.
 var ErrDied = errors.New("the daemon died")
 
 const (
-	// cleanupTimeout bounds the deletion of a check's brain by a fast daemon, which also happens after
-	// the run was interrupted.
+	// cleanupTimeout limits the deletion of a check's brain by a fast daemon. Brains are deleted
+	// even after an interrupted run.
 	cleanupTimeout = 10 * time.Second
-	// cleanupTries requests are made, with pauses, before a brain is left behind.
+	// cleanupTries is the number of deletion requests, with pauses, before a brain is left behind.
 	cleanupTries = 3
 	cleanupPause = 100 * time.Millisecond
 )
 
 // deleteBrain deletes a check's brain, even after ctx has ended. A brain that cannot be deleted is
-// named in the report. It does not change the verdict.
+// listed in the report, but does not change the verdict.
 func (d *Target) deleteBrain(ctx context.Context, id string) {
 	d.quirks.forget(id)
 	if d.deletes {
@@ -32,7 +32,7 @@ func (d *Target) deleteBrain(ctx context.Context, id string) {
 			time.Sleep(time.Duration(try) * cleanupPause)
 			res, err := d.requestDeletion(ctx, id)
 			switch {
-			// The check may have deleted the brain. Then the daemon returns 404, or 403 if it does
+			// The check may have deleted the brain. The daemon then returns 404, or 403 if it does
 			// not reveal to the token which brains exist.
 			case err == nil && (res.status/100 == 2 || slices.Contains([]int{403, 404}, res.status)):
 				d.routes.strayed(failed)
@@ -48,9 +48,9 @@ func (d *Target) deleteBrain(ctx context.Context, id string) {
 	d.leave(id)
 }
 
-// CleanUp returns the names of the brains that the run created and could not delete. If the daemon
-// is alive, it tries again before: a daemon that was restarted need not have them. The tools cannot
-// delete the brain that their checks share.
+// CleanUp returns the brains that the run created and could not delete. If the daemon is alive, it
+// first tries again, because a restarted daemon may no longer have them. The tools cannot delete
+// the brain shared by their checks.
 func (d *Target) CleanUp(ctx context.Context, alive bool) []string {
 	if d.tools != nil && d.tools.brain != "" {
 		d.leave(d.tools.brain)

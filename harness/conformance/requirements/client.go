@@ -11,8 +11,8 @@ import (
 	"evalctl/daemon/mcpclient"
 )
 
-// client sends the requests of one check to a brain that the check has for itself. It is safe for
-// concurrent use by the steps of the check.
+// client sends the requests of one check to the check's own brain. It is safe for concurrent use by
+// the check's steps.
 type client struct {
 	target *Target
 	brain  string
@@ -23,18 +23,18 @@ type client struct {
 	sent trail
 }
 
-// trail is what the requests of a client left.
+// trail is the record of a client's requests.
 type trail struct {
 	last    *exchange   // nil before the first
 	changed string      // the route of the last request that changed something, or ""
 	failed  []*exchange // with a status of 5xx
 }
 
-// step is a part of a check. Its error says what was wanted and what the daemon did instead. Only a
+// step is a part of a check. Its error says what was expected and what the daemon did. Only a
 // contradiction breaks the check.
 type step func(ctx context.Context, c *client) error
 
-// trail returns what the requests so far left.
+// trail returns the record of the requests so far.
 func (c *client) trail() trail {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +88,7 @@ func inOtherBrain(steps ...step) step {
 	}
 }
 
-// runIn runs steps in a brain that is not the check's own.
+// runIn runs steps in a brain other than the check's own.
 func (c *client) runIn(ctx context.Context, brain string, steps ...step) error {
 	other := &client{target: c.target, brain: brain}
 	err := other.run(ctx, steps...)
@@ -96,7 +96,7 @@ func (c *client) runIn(ctx context.Context, brain string, steps ...step) error {
 	return err
 }
 
-// take remembers the last exchange of another client, if it has one, and those that failed.
+// take adopts another client's last exchange, if any, and its failed ones.
 func (c *client) take(other *client) {
 	sent := other.trail()
 	for _, x := range sent.failed {
@@ -127,7 +127,7 @@ func (c *client) get(ctx context.Context, r request, status int, assertions ...a
 	return res, err
 }
 
-// leastLooks is how often poll tries at least, also if the daemon answers slowly.
+// leastLooks is the minimum number of tries by poll, even if the daemon answers slowly.
 const leastLooks = 3
 
 // poll calls try until it is done, with growing pauses. It returns false when the limit is reached

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// createBrain creates a brain under a name that no other run uses and returns its id.
+// createBrain creates a brain under a unique name and returns its id.
 func (d *Target) createBrain(ctx context.Context) (id string, err error) {
 	name := newBrainName()
 	if d.creation.implicit {
@@ -60,8 +60,8 @@ func (d *Target) createByPut(ctx context.Context, id string) error {
 	return nil
 }
 
-// probeCreation creates the first brain, and finds out how that is done and where the response has
-// the id.
+// probeCreation creates the first brain, and finds out how to create brains and where the response
+// has the id.
 func (d *Target) probeCreation(ctx context.Context) (id string, err error) {
 	name := newBrainName()
 	for {
@@ -87,7 +87,7 @@ func (d *Target) probeCreation(ctx context.Context) (id string, err error) {
 }
 
 // probeID returns the id of a new brain: the first candidate under which a document can be written.
-// If there is none, that is the finding of other checks.
+// If there is none, other checks report it.
 func (d *Target) probeID(ctx context.Context, res *response, name string) string {
 	candidates := append(res.brainIDs(), brainID{"", name})
 	chosen := candidates[0]

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// brainShapes are the keys that requests for a new brain give its name. The specification does not
-// have one. The first one has the keys of all known dialects; the others are for daemons that
-// reject keys.
+// brainShapes are sets of keys for a new brain's name, which the specification does not define. The
+// first set has the keys of all known dialects; the others are for daemons that reject unknown
+// keys.
 var brainShapes = [][]string{
 	{"id", "brainId", "name", "slug"}, {"name", "slug"}, {"name"}, {"brainId"}, {"brain_id"}, {"id"}, {"slug"},
 }
 
-// creation is how the daemon creates brains. The probe finds it out; nothing changes after it.
+// creation is the daemon's way of creating brains. It is constant after the probe.
 type creation struct {
 	shape int // index into brainShapes
-	// idAt is where the response has the id: keys of objects, as in "brain.id", or "Location". The id
-	// is the name in the request if it is empty.
+	// idAt is the place of the id in the response: object keys, as in "brain.id", or "Location". If
+	// empty, the id is the name in the request.
 	idAt string
 	// implicit is set if there is no POST /v1/brains: the first document creates its brain.
 	implicit bool
@@ -36,7 +36,7 @@ func (c creation) body(name string) object {
 	return o
 }
 
-// text says how brains are created, if the daemon does not do it as the reference daemon does.
+// text describes how brains are created, unless as in the reference daemon.
 func (c creation) text() string {
 	switch {
 	case c.implicit:
@@ -48,16 +48,16 @@ func (c creation) text() string {
 	return ""
 }
 
-// newBrainName returns a name that no other run uses. It can also be an id and a slug.
+// newBrainName returns a unique name, which is also a valid id and slug.
 func newBrainName() string { return "conformance-" + strings.ToLower(rand.Text()) }
 
 // probeDocument is the document that the probe writes.
 const probeDocument = "conformance/probe.md"
 
-// brainID is what may be the id of a new brain, and where it was.
+// brainID is a candidate for a new brain's id, and its place.
 type brainID struct{ at, id string }
 
-// brainIDs returns what may be the id in the response to the creation of a brain, the most likely
+// brainIDs returns the candidates for the id in the response to creating a brain, most likely
 // first.
 func (r *response) brainIDs() []brainID {
 	var found []brainID

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// shape is a kind of response whose outermost keys a daemon may name in its own way.
+// shape is a kind of response whose outermost keys may differ between daemons.
 type shape string
 
 const (
@@ -16,8 +16,7 @@ const (
 	recordShape  shape = "records"
 )
 
-// wanted is the key by which each shape is known, the names that daemons use in its place, and the
-// check that is about it.
+// wanted has, for each shape, its key, other names that daemons use, and the check that judges it.
 var wanted = map[shape]struct {
 	key    string
 	others []string
@@ -30,7 +29,7 @@ var wanted = map[shape]struct {
 	recordShape:  {"id", nil, "records-envelope"},
 }
 
-// wrappers are names of an object around the object that is wanted.
+// wrappers are names of objects that may enclose the expected object.
 var wrappers = []string{"data", "result", "response", "payload", "document", "record", "file", "item"}
 
 // shapeOf returns the shape of the response to a request.

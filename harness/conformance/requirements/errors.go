@@ -19,7 +19,7 @@ type rejectedRequest struct {
 
 func (r rejectedRequest) statuses() []int { return append([]int{r.status}, r.also...) }
 
-// givenOneOf are statuses without which the check cannot be judged.
+// givenOneOf requires one of these statuses for the check to be judged.
 func givenOneOf(statuses []int) assertion {
 	return func(r *response) error {
 		if !slices.Contains(statuses, r.status) {
@@ -158,7 +158,7 @@ func routeChecks() []check {
 	}
 }
 
-// statusInBody requires the status in a Problem, which is optional, to be that of the response.
+// statusInBody requires the optional status in a Problem to equal the response's.
 func statusInBody(r *response) error {
 	o, err := r.object()
 	switch {

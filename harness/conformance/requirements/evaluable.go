@@ -14,8 +14,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// evaluableChecks are about what an evaluation needs of a daemon. They send what it sends, each key
-// in both spellings, and tolerate what it tolerates.
+// evaluableChecks cover what an evaluation needs from a daemon. They send requests as an evaluation
+// does, with each key in both spellings, and are equally tolerant.
 func evaluableChecks() []check {
 	note := put(kettle, kettleNote)
 	found := setup(note, awaitTolerantly)
@@ -45,13 +45,13 @@ func evaluableChecks() []check {
 
 func notUnhealthy(r *response) error {
 	var o object
-	if json.Unmarshal(r.body, &o) == nil && o["ok"] == false { // any other body is that of a healthy daemon
+	if json.Unmarshal(r.body, &o) == nil && o["ok"] == false { // any other body means a healthy daemon
 		return because(`says "ok": false`, "want no ok that is false, got %s", excerpt(r.body))
 	}
 	return nil
 }
 
-// createsLikeSeeder creates a brain with the only request that an evaluation has for that.
+// createsLikeSeeder creates a brain with the only request that an evaluation uses for it.
 func createsLikeSeeder(ctx context.Context, c *client) error {
 	name := freshName(c)
 	var o object
@@ -85,8 +85,8 @@ func countsTwo(r *response) error {
 
 var tolerantSearch = asSent(searchOf(object{"query": "kettle", "top_k": 10, "topK": 10, "mode": protocol.ModeAuto}))
 
-// tolerantChunks returns what a search found. A response without chunks and hits has found nothing,
-// unless it has something in their place.
+// tolerantChunks returns the chunks found by a search. A response without chunks and hits has found
+// nothing, unless it has something in their place.
 func (r *response) tolerantChunks() ([]object, error) {
 	o, err := r.object()
 	if err != nil {
@@ -134,8 +134,8 @@ func awaitTolerantly(ctx context.Context, c *client) error {
 	return err
 }
 
-// isKettle reports whether a chunk is from the kettle's document. A daemon may have moved it below
-// another folder.
+// isKettle reports whether a chunk is from the kettle's document, which a daemon may have moved
+// into another folder.
 func isKettle(chunk object) bool {
 	named := func(o object) bool {
 		for _, key := range []string{"path", "document_id", "documentId"} {
@@ -175,8 +175,8 @@ func hasTolerantText(r *response) error {
 	return nil
 }
 
-// expectTolerantAsk asks a question, reads the stream to its done event, and judges it. Without
-// judge, it is judged whether the stream can be read at all.
+// expectTolerantAsk asks a question, reads the stream to its done event, and judges it. A nil judge
+// only requires that the stream can be read.
 func expectTolerantAsk(judge func([]frame) error) step {
 	fields := object{"mode": protocol.ModeAuto, "top_k": 5, "topK": 5, "reader_mode": protocol.ReaderBasic, "readerMode": protocol.ReaderBasic}
 	return withStream(askOf(question, fields), func(ctx context.Context, c *client, s *stream) error {

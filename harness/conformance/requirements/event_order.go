@@ -10,7 +10,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// heard are the events that steps caused, and those that they should have caused.
+// heard has the events caused by steps, and the expected ones.
 type heard struct {
 	want, got  []string
 	stragglers int   // the last of got, which came after the event of a later change
@@ -19,8 +19,8 @@ type heard struct {
 	request    string
 }
 
-// hearing runs steps while it listens to the change stream, and judges the events that they cause.
-// Events of an unknown kind are what another check is about.
+// hearing runs steps while listening to the change stream, and judges the events they cause. Events
+// of an unknown kind are left to another check.
 func hearing(during []step, want []string, judge func(heard) error) step {
 	return withReadyStream(eventsRequest, func(ctx context.Context, c *client, s *stream) error {
 		frames, err := s.collect(ctx, c, during...)
@@ -39,7 +39,7 @@ func hearing(during []step, want []string, judge func(heard) error) step {
 	})
 }
 
-// stragglers adds the wanted events that come after that of a later change.
+// stragglers adds expected events that arrive after a later change's event.
 func (s *stream) stragglers(ctx context.Context, frames []frame, want []string) (all []frame, n int) {
 	for isPart(summaries(frames), want) && len(frames) < len(want) {
 		f, err := s.nextWithin(ctx, s.patience(straggling))
@@ -76,7 +76,7 @@ func (h heard) isReordered() bool {
 	return h.silence == nil && len(h.got) == len(h.want) && isPart(h.got, h.want) && !h.isEqual()
 }
 
-// differs returns the error for other events than the wanted ones.
+// differs returns the error for unexpected events.
 func (h heard) differs() error {
 	text := fmt.Sprintf("%s: want the events %q, got %q", h.request, h.want, h.got)
 	if h.stragglers > 0 {
@@ -115,8 +115,8 @@ func (h heard) unknownKind(frames []frame) error {
 	return nil
 }
 
-// expectEvents requires the steps to cause exactly these events. That they come in another order is
-// what another check is about.
+// expectEvents requires the steps to cause exactly these events. Their order is left to another
+// check.
 func expectEvents(during []step, want ...string) step {
 	return hearing(during, want, func(h heard) error {
 		if h.isReordered() {
@@ -141,8 +141,8 @@ func (h heard) verdict() error {
 	return contradiction{h.differs()}
 }
 
-// expectEventsBut is for a check about one way only in which events can be wrong. Other differences
-// leave the check not judged.
+// expectEventsBut is for a check of one particular way in which events can be wrong. Other
+// differences leave the check not judged.
 func expectEventsBut(during []step, isWrong func(heard) bool, want ...string) step {
 	return hearing(during, want, func(h heard) error {
 		switch {
@@ -157,7 +157,7 @@ func expectEventsBut(during []step, isWrong func(heard) bool, want ...string) st
 	})
 }
 
-// wrongEvents says how events differ from the wanted ones, for a cause: the first that differs.
+// wrongEvents describes the first difference from the expected events, for a cause.
 func wrongEvents(want, got []string) string {
 	kind := func(summary string) string {
 		name, _, _ := strings.Cut(summary, " ")

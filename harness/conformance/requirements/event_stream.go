@@ -12,14 +12,14 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// sentinelPath is written after all changes that a check is about. Events come in commit order, so
-// its event marks the end of theirs.
+// sentinelPath is written after all changes under test. Events come in commit order, so its event
+// marks the end of theirs.
 const sentinelPath = "sentinel.md"
 
 var eventsRequest = request{method: "GET", path: "/events", streaming: true}
 
 const (
-	// straggling is how long an event may come after that of a later change, and a change after the
+	// straggling is how late an event may come after a later change's event, or a change after the
 	// same change in another form.
 	straggling = 500 * time.Millisecond
 	// idling is how long a change stream must stay open without any change.
@@ -82,9 +82,8 @@ func expectFrames(during []step, judge func([]frame) error) step {
 	})
 }
 
-// collect runs steps, writes the sentinel, and returns the frames up to the sentinel's, without it
-// and without pings. If the sentinel's frame does not come, it returns the frames that came and
-// errSilence.
+// collect runs steps, writes the sentinel, and returns the frames before the sentinel's, without
+// pings. If the sentinel's frame does not come, it returns the frames that came and errSilence.
 func (s *stream) collect(ctx context.Context, c *client, steps ...step) (frames []frame, err error) {
 	acted := make(chan *time.Timer, 1)
 	var late atomic.Bool
@@ -103,8 +102,8 @@ func (s *stream) collect(ctx context.Context, c *client, steps ...step) (frames 
 	return frames, err
 }
 
-// untilSentinel returns the frames before the sentinel's. If the sentinel comes as another event
-// than the one that reports a change, so do all changes.
+// untilSentinel returns the frames before the sentinel's. If the sentinel is reported by another
+// event than change, all changes are.
 func (s *stream) untilSentinel(ctx context.Context) ([]frame, error) {
 	var frames []frame
 	var other *frame
@@ -152,8 +151,8 @@ func summaries(frames []frame) []string {
 	return list
 }
 
-// expectEachEvent judges the payload of each event that the steps cause. Another number of events
-// than n leaves the check not judged: other checks are about that.
+// expectEachEvent judges the payload of each event that the steps cause. If there are not n events,
+// the check is not judged, since other checks cover their number.
 func expectEachEvent(during []step, n int, judge func(object) error) step {
 	return expectFrames(during, func(frames []frame) error {
 		for _, f := range frames {

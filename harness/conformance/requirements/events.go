@@ -165,8 +165,7 @@ func batchEventChecks() []check {
 	}
 }
 
-// onlyWrittenEvents looks for events of files that the daemon added, which may be those of an
-// index.
+// onlyWrittenEvents looks for events of files that the daemon added, for example for an index.
 var onlyWrittenEvents = withReadyStream(asSent(eventsRequest), func(ctx context.Context, c *client, s *stream) error {
 	frames, err := s.collect(ctx, c, put(kettle, "The kettle is green."), attempt(plainSearch), remove(kettle))
 	if err != nil {
@@ -259,8 +258,8 @@ func sameOrderOnBothStreams(ctx context.Context, c *client) error {
 	return nil
 }
 
-// readableWhenReported reads a document as soon as its event arrives. What cannot be read later
-// either was not written, which is another check's requirement.
+// readableWhenReported reads a document as soon as its event arrives. A document that cannot be
+// read later either was not written, which is another check's requirement.
 func readableWhenReported() step {
 	text := strings.Repeat("x", 10_000)
 	return withReadyStream(eventsRequest, func(ctx context.Context, c *client, s *stream) error {

@@ -10,7 +10,7 @@ import (
 	"evalctl/internal/printable"
 )
 
-// The parts of bodies that are kept as evidence, in bytes.
+// Limits on the parts of messages kept as evidence, in bytes.
 const (
 	requestBytes  = 1 << 10
 	responseBytes = 2 << 10
@@ -56,8 +56,8 @@ func (x *exchange) responseText(redacted func(string) string) string {
 	return evidenceText(x.answer.line, x.answer.header, string(printable.Prefix(x.answer.body, 2*responseBytes)), responseBytes, redacted)
 }
 
-// evidenceText lays a message out as HTTP does. It redacts first: what is cut could be a part of a
-// token.
+// evidenceText formats a message like HTTP. It redacts before cutting, because a cut could leave
+// part of a token.
 func evidenceText(line string, header [][2]string, body string, most int, redacted func(string) string) string {
 	var b strings.Builder
 	b.WriteString(shown(line, lineBytes, redacted))
@@ -70,7 +70,7 @@ func evidenceText(line string, header [][2]string, body string, most int, redact
 	return b.String()
 }
 
-// shown returns a text without tokens and with escapes for what is not printable, cut after most
+// shown returns a text with tokens redacted and unprintable characters escaped, cut after most
 // bytes.
 func shown(text string, most int, redacted func(string) string) string {
 	const slack = 1 << 10 // a token that crosses the end is redacted as a whole
@@ -94,7 +94,7 @@ func shown(text string, most int, redacted func(string) string) string {
 	return b.String()
 }
 
-// routes counts what each route returned. It is safe for concurrent use.
+// routes counts the statuses returned by each route. It is safe for concurrent use.
 type routes struct {
 	mu       sync.Mutex
 	statuses map[string]map[int]int
@@ -110,7 +110,7 @@ func (r *routes) count(x *exchange) {
 	r.statuses[x.route][x.answer.status]++
 }
 
-// strayed keeps failures outside of checks after which the same request succeeded.
+// strayed records failures outside of checks after which the same request succeeded.
 func (r *routes) strayed(failed []*exchange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

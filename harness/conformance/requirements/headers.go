@@ -43,8 +43,8 @@ var (
 	}
 )
 
-// ignores requires a header not to change the response or the effect of the operation. It cannot be
-// judged if the operation does not work without the header.
+// ignores requires that a header changes neither the response nor the effect of the operation. If
+// the operation fails without the header, the check is not judged.
 func (o operation) ignores(name, value string) []step {
 	return []step{
 		inOtherBrain(setup(o.steps(func(r request) request { return r })...)),

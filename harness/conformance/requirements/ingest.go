@@ -123,15 +123,15 @@ func ingestDone(ctx context.Context, c *client, r request) (object, error) {
 	job, done, err := c.endedJob(ctx, id)
 	result, ok := job["result"].(object)
 	if err == nil && (!done || !ok) {
-		// The specification does not say where a queued file is found when it is done.
+		// The specification does not say where a finished queued file is found.
 		err = unjudgedError{ReasonObserve, fmt.Errorf("job %s: want a result in %v, got %s",
 			id, c.target.within(ingestedWithin), excerpt(encode(job)))}
 	}
 	return result, err
 }
 
-// endedJob waits until a job is neither queued nor running. If it does not end in time, it returns
-// false with the job as it was last.
+// endedJob waits until a job is neither queued nor running. At the limit it returns false with the
+// job's last state.
 func (c *client) endedJob(ctx context.Context, id string) (job object, ended bool, err error) {
 	ended, err = poll(ctx, c.target.within(ingestedWithin), func() (_ bool, err error) {
 		job, err = c.job(ctx, id)
@@ -246,7 +246,8 @@ func outsideIsInside(r *response) error {
 	return nil
 }
 
-// ingestURLChecks use addresses that no daemon may fetch for a client: a page can point there.
+// ingestURLChecks use addresses that no daemon may fetch for a client, although a page may refer to
+// them.
 func ingestURLChecks() []check {
 	rows := []struct{ id, what, address string }{
 		{"metadata", "the metadata service of a cloud", "http://169.254.169.254/latest/meta-data/"},
@@ -333,7 +334,7 @@ func expectJobCompleted(o object) step {
 	}
 }
 
-// tinyPDF returns a PDF of one page with one line of text, which must have no parentheses.
+// tinyPDF returns a one-page PDF with one line of text, which must not contain parentheses.
 func tinyPDF(text string) string {
 	stream := "BT /F1 18 Tf 72 700 Td (" + text + ") Tj ET"
 	objects := []string{

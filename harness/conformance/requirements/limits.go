@@ -12,7 +12,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// textOfSize returns a text of n bytes that shows where a part is missing or repeated.
+// textOfSize returns a text of n bytes in which a missing or repeated part is visible.
 func textOfSize(n int) string {
 	const line = "0123456789abcdef\n"
 	return strings.Repeat(line, n/len(line)+1)[:n]

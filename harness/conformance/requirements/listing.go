@@ -213,8 +213,8 @@ var noFolderRows = observe(enveloped(listOf(recursive...)), 200, entriesMatch(fu
 	return nil
 })...)
 
-// onlyWritten looks for files that the daemon added to a brain with documents in notes, notebook
-// and a.md, maybe at the first search. Folders are the subject of another check.
+// onlyWritten looks for files that the daemon added, perhaps at the first search, to a brain with
+// documents in notes, notebook and a.md. Folders are left to another check.
 var onlyWritten = observe(enveloped(listOf(recursive...)), 200, entriesMatch(func(entries []object) error {
 	return noOwnFiles(pathsOf(entries), func(p string) bool { return p == "a.md" || strings.HasPrefix(p, "note") })
 })...)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// entriesMatch judges the entries of a listing. Without an array of items there is nothing to
-// judge: that is what listing-items and listing-empty are about.
+// entriesMatch judges the entries of a listing. Without an array of items the check is not judged:
+// listing-items and listing-empty cover that.
 func entriesMatch(judge func([]object) error) []assertion {
 	return []assertion{func(r *response) error {
 		if err := jsonField("items", isArray)(r); err != nil {
@@ -27,8 +27,8 @@ func expectEntries(query []string, judge func([]object) error) step {
 	return observe(listOf(query...), 200, entriesMatch(judge)...)
 }
 
-// entryCount leaves a check about n entries not judged if there are more or fewer: that is what the
-// checks of the paths are about.
+// entryCount leaves a check about n entries not judged if their number differs, which the checks of
+// paths cover.
 func entryCount(entries []object, n int) error {
 	if len(entries) != n {
 		return unjudgedError{ReasonObserve, fmt.Errorf("the check is about %d items, got %q", n, pathsOf(entries))}
@@ -56,7 +56,7 @@ func hasPaths(paths ...string) []assertion {
 	})
 }
 
-// difference says how a list of paths differs from the wanted one, for a cause.
+// difference describes how a list of paths differs from the expected one, for a cause.
 func difference(want, got []string) string {
 	switch {
 	case slices.ContainsFunc(got, func(p string) bool { return !slices.Contains(want, p) }):

@@ -44,7 +44,7 @@ func hasField(name string, m matcher) func(object) error {
 	return func(o object) error { return matchField(o, name, m) }
 }
 
-// lists requires an array to have an object with an id, or not to. what names the object.
+// lists requires that an array contains an object with an id, or does not. what names the object.
 func lists(what, id string, want bool) matcher {
 	return func(got any) error {
 		items, _ := got.([]any)
@@ -79,7 +79,7 @@ func camelCase(name string) string {
 	return b.String()
 }
 
-// inField returns the error of a field's value. Its cause is the field, and the one inside it.
+// inField returns the error for a field's value. Its cause names the field and any inner one.
 func inField(name string, err error) error {
 	f, ok := errors.AsType[failure](err)
 	if !ok {
@@ -100,7 +100,7 @@ func equals(want any) matcher {
 	}
 }
 
-// match returns a matcher for the values of one type that hold; what describes them.
+// match returns a matcher for values of one type that satisfy holds; what describes them.
 func match[T any](what string, holds func(T) bool) matcher {
 	return func(got any) error {
 		if v, ok := got.(T); !ok || !holds(v) {
@@ -142,14 +142,14 @@ func matchesPattern(expr string) matcher {
 	return match("a string that matches "+expr, pattern(expr))
 }
 
-// pattern returns a function that reports whether a string matches expr. It compiles expr when it
-// is called first, because compiling all patterns takes longer than most commands.
+// pattern returns a function that reports whether a string matches expr. It compiles expr on first
+// use, because compiling all patterns takes longer than most commands.
 func pattern(expr string) func(s string) bool {
 	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 	return func(s string) bool { return compiled().MatchString(s) }
 }
 
-// snakeCase requires all object keys in a value to be in snake_case, at any depth. The keys of
+// snakeCase requires all object keys in a value, at any depth, to be in snake_case. The keys of
 // metadata are the user's own and may have any case.
 func snakeCase(got any) error {
 	switch v := got.(type) {

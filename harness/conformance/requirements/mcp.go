@@ -10,7 +10,7 @@ import (
 	"evalctl/daemon/mcpclient"
 )
 
-// toolBrain returns the brain that the checks share. The first call creates it.
+// toolBrain returns the brain shared by the checks. The first call creates it.
 func (d *Target) toolBrain(ctx context.Context) (string, error) {
 	t := d.tools
 	client, err := t.client(ctx)
@@ -26,7 +26,7 @@ func (d *Target) toolBrain(ctx context.Context) (string, error) {
 	return t.brain, err
 }
 
-// createToolBrain creates a brain with the tool for that.
+// createToolBrain creates a brain with the tools.
 func createToolBrain(ctx context.Context, m *mcpclient.Client) (string, error) {
 	name := newBrainName()
 	r, err := callTool(ctx, m, "memory_create_brain", object{"name": name, "slug": name}, nil)
@@ -43,7 +43,7 @@ func createToolBrain(ctx context.Context, m *mcpclient.Client) (string, error) {
 	return id, nil
 }
 
-// reply is the reply to a call of a tool.
+// reply is the reply to a tool call.
 type reply struct {
 	mcpclient.Result
 	tool     string
@@ -81,8 +81,7 @@ func (r *reply) exchange(args object) *exchange {
 // isError reports whether the tool, or the server for it, reported an error.
 func (r *reply) isError() bool { return r.Failure != nil || r.rejected != nil }
 
-// given leaves a check not judged if the call failed: that it succeeds is what another one is
-// about.
+// given leaves a check not judged if the call failed, which another check covers.
 func (r *reply) given() error {
 	if r.isError() {
 		return unjudgedError{ReasonSetup, errors.New(r.String())}
@@ -150,11 +149,11 @@ func callingWith(token any, tool string, args object, judge func(*reply) error) 
 	})
 }
 
-// preparing calls a tool whose success a check needs.
+// preparing calls a tool whose success the check needs.
 func preparing(tool string, args object) step { return calling(tool, args, (*reply).given) }
 
-// inToolBrain adds the brain to arguments that name none. In texts, "{new}" is replaced with a name
-// that only this check uses.
+// inToolBrain adds the brain to arguments without one. In strings, "{new}" is replaced with a name
+// used only by this check.
 func (c *client) inToolBrain(tool string, args object) object {
 	sent := filledIn(args, c.unique)
 	if _, ok := sent["brain"]; !ok && hasBrain(tool) {
@@ -163,8 +162,8 @@ func (c *client) inToolBrain(tool string, args object) object {
 	return sent
 }
 
-// withClient runs a part of a check with the shared connection. The client's brain is the one that
-// the checks of this group share.
+// withClient runs a part of a check over the shared connection, in the brain shared by this group's
+// checks.
 func withClient(use func(context.Context, *client, *mcpclient.Client) error) step {
 	return func(ctx context.Context, c *client) error {
 		if c.tools != nil {
@@ -178,8 +177,8 @@ func withClient(use func(context.Context, *client, *mcpclient.Client) error) ste
 	}
 }
 
-// withOwnConnection runs steps with a connection that no other check uses, and with a brain of its
-// own if the new connection does not reach the shared one: a command may keep its brains in memory.
+// withOwnConnection runs steps over a separate connection. They use a separate brain if the new
+// connection does not reach the shared one, because a command may keep its brains in memory.
 func withOwnConnection(steps ...step) step {
 	return func(ctx context.Context, c *client) error {
 		m, err := c.target.tools.connect(ctx)
@@ -204,7 +203,7 @@ func withOwnConnection(steps ...step) step {
 	}
 }
 
-// runInToolBrain runs the steps of a check of the tools, in the brain that these checks share.
+// runInToolBrain runs the steps of a tool check in the shared brain.
 func (c *client) runInToolBrain(ctx context.Context, steps []step) (err error) {
 	if c.brain, err = c.target.toolBrain(ctx); err != nil {
 		return err

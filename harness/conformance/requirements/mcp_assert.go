@@ -48,8 +48,7 @@ func payloadHas(fields map[string]matcher) func(*reply) error {
 	return ifGiven(func(r *reply) error { return matchFields(r.payload, fields) })
 }
 
-// matchFields matches fields in the order of their names, so that the same answer is always the
-// same finding.
+// matchFields matches fields in order of their names, so that equal answers give the same finding.
 func matchFields(o object, fields map[string]matcher) error {
 	if o == nil {
 		return errors.New("want an object as structured content, got none")

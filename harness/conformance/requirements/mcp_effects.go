@@ -82,7 +82,7 @@ func mcpEffectChecks() []check {
 			withClient(func(ctx context.Context, c *client, m *mcpclient.Client) error {
 				r, err := callTool(ctx, m, "memory_search", object{"query": "anything"}, nil)
 				if err == nil && r.isError() && !r.hasCode(protocol.CodeNoBrain) {
-					// The default brain may be that of another check, which deletes it.
+					// The default brain may belong to another check, which deletes it.
 					err = brokenf("want a result or the error no_brain, but %s: %w", r, errDisturbed)
 				}
 				return err

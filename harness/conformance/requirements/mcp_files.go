@@ -10,7 +10,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// mcpFileChecks give the server files of this machine.
+// mcpFileChecks pass files on this machine to the server.
 func mcpFileChecks() []check {
 	ingestOf := func(size int, args object, judge func(*reply) error) step {
 		return func(ctx context.Context, c *client) error {

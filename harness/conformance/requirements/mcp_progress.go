@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// progressToken has characters that a server must return as they are.
+// progressToken has characters that a server must return unchanged.
 const progressToken = `tök "1"/<2>`
 
 func mcpProgressChecks() []check {

@@ -100,9 +100,8 @@ func sameSet(what string, got, want []string) error {
 	return nil
 }
 
-// plain returns a schema without the forms that say the same in another way: a reference into the
-// schema of the tool, a single alternative, and null as a further type, with which an argument may also
-// be left out.
+// plain normalizes a schema: it resolves references into the tool's schema, and removes single
+// alternatives and null as an additional type, which only makes an argument optional.
 func plain(value any, root object) object {
 	s, _ := value.(object)
 	for range 8 { // references may be circular
@@ -148,8 +147,8 @@ func isNull(alternative any) bool {
 	return s["type"] == "null"
 }
 
-// hasRules compares JSON values. A default may be missing: then the tool's description has it. The
-// order of an enum is open. The root is the schema of the tool.
+// hasRules compares JSON values. A missing default is accepted if the tool's description has it,
+// and the order of an enum is ignored. root is the tool's schema.
 func hasRules(got, want, root object) error {
 	for rule, v := range want {
 		actual, ok := got[rule]

@@ -12,7 +12,7 @@ import (
 )
 
 // tools are the connections to the MCP server under test. It is safe for concurrent use. The checks
-// share one brain, because the tools cannot delete brains. Each uses words and paths of its own.
+// share one brain, because the tools cannot delete brains; each uses its own words and paths.
 type tools struct {
 	address string // a URL, or stdio:COMMAND
 	token   string
@@ -37,7 +37,7 @@ func (t *tools) connect(ctx context.Context) (*mcpclient.Client, error) {
 	return mcpclient.Connect(ctx, t.address, mcpclient.Options{Token: t.token, Env: t.env})
 }
 
-// client returns the connection that the checks share.
+// client returns the shared connection.
 func (t *tools) client(ctx context.Context) (*mcpclient.Client, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,8 +69,8 @@ func (t *tools) close() {
 	_ = t.shared.Close() // the verdicts are there
 }
 
-// moveTo disconnects from a daemon that died. If the server is a part of it, the next connection is
-// to its new address. It returns the brain that the checks shared, or "".
+// moveTo disconnects from a daemon that died. If the server is part of the daemon, the next
+// connection goes to its new address. It returns the shared brain, or "".
 func (t *tools) moveTo(from, to string) (brain string) {
 	if t == nil {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// recordFields are those of a DocumentRecord (spec 2).
+// recordFields are the fields of a DocumentRecord (spec 2).
 var recordFields = map[string]matcher{
 	"id": isNonEmptyString, "brain_id": isNonEmptyString, "title": isNonEmptyString, "path": isNonEmptyString,
 	"source": isNonEmptyString, "content_type": isNonEmptyString, "byte_size": isCount,
@@ -80,7 +80,7 @@ func awaitHit(word string) step {
 	})
 }
 
-// hits returns what memory_search found.
+// hits returns the hits of memory_search.
 func (r *reply) hits() []any {
 	hits, _ := r.payload["hits"].([]any)
 	return hits
@@ -204,7 +204,7 @@ func mcpShapeChecks() []check {
 	)
 }
 
-// hasContentAndText requires a call to succeed with all that a result has.
+// hasContentAndText requires a call to succeed with a complete result.
 func hasContentAndText(r *reply) error {
 	switch err := succeeds(r); {
 	case err != nil:

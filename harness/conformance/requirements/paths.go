@@ -70,7 +70,7 @@ func pathChecks() []check {
 	return checks
 }
 
-// putInvalidPaths requires rejected writes to have no effect.
+// putInvalidPaths requires that rejected writes have no effect.
 var putInvalidPaths = func() []step {
 	steps := []step{put("a.md", "kept")}
 	for _, p := range invalidPaths {
@@ -86,7 +86,7 @@ func expectDocuments(paths ...string) step {
 
 // pathOperationChecks sends some invalid paths to all other operations.
 func pathOperationChecks() []check {
-	// Spec 7.1 has 400 for some endpoints. For the others, there can be no such document.
+	// Spec 7.1 defines 400 for some endpoints. For the others, no such document can exist.
 	invalid, missing := []int{400}, []int{400, 404}
 	rows := []struct {
 		id, what string

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// probeLimit bounds a request that looks for quirks of a fast daemon. If one takes longer, there
-// are no known ones.
+// probeLimit limits a request that looks for quirks of a fast daemon. If it takes longer, no quirks
+// are known.
 const probeLimit = 5 * time.Second
 
-// Probe creates a brain, as every check does, finds out how the daemon differs from others, and
-// deletes the brain. A token that may not delete brains is an error: a run would leave hundreds of
-// them. That the daemon has no such endpoint is none. What made the daemon die before MoveTo is not
-// asked again, if the probe can do without it.
+// Probe creates a brain like every check does, finds out how the daemon differs from others, and
+// deletes the brain. It returns an error for a token that may not delete brains, because a run
+// would leave hundreds of them; a missing deletion endpoint is not an error. After MoveTo, optional
+// requests that made the daemon die are skipped.
 func (d *Target) Probe(ctx context.Context) error {
 	healthy, cancel := context.WithTimeoutCause(ctx, d.config.Timeout, errCheckTimeout)
 	defer cancel()
@@ -36,7 +36,7 @@ func (d *Target) Probe(ctx context.Context) error {
 }
 
 // probeQuirks writes a document to an empty brain, searches it and lists it. Some daemons create
-// the files of an index at the first search. The route at which a daemon died is left out.
+// index files at the first search. The route at which a daemon died is skipped.
 func (d *Target) probeQuirks(ctx context.Context, brain string) {
 	c := &client{target: d, brain: brain}
 	once := func(r request) (*response, error) {
@@ -82,8 +82,8 @@ func patient(ctx context.Context, limit time.Duration) (context.Context, context
 }
 
 const (
-	// healthTries requests with pauses, within a limit, decide whether a daemon is alive. The limit is
-	// at least healthLimit.
+	// healthTries is the number of requests, with pauses and within a limit, that decide whether a
+	// daemon is alive. The limit is at least healthLimit.
 	healthTries = 4
 	healthLimit = 10 * time.Second
 	healthPause = 200 * time.Millisecond
@@ -92,8 +92,8 @@ const (
 // Health returns why the daemon does not seem to be alive. A daemon that was healthy at the start
 // must be healthy now; any other must send any response.
 func (d *Target) Health(ctx context.Context) (err error) {
-	// A daemon that is slow is alive as long as a check would wait for it, and a busy one longer than
-	// it was seen to be busy.
+	// A slow daemon counts as alive as long as a check would wait for it, and a busy one longer
+	// than it has been busy before.
 	limit := max(healthLimit, d.config.Timeout, 2*time.Duration(d.slowest.Load()))
 	limited, cancel := context.WithTimeoutCause(ctx, limit, errCheckTimeout)
 	defer cancel()

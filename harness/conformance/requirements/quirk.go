@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// quirks are deviations that show in the responses to many requests. One check is about each of
-// them. For all other checks they are removed from responses, so that one defect is one finding.
-// A probe before the checks looks for files and folders. Files that the daemon adds later, and
-// envelopes, are found when they appear. It is safe for concurrent use.
+// quirks are deviations that appear in the responses to many requests. One check judges each of
+// them. They are removed from the responses to all other checks, so that one defect is one finding.
+// A probe looks for files and folders before the checks; files that the daemon adds later, and
+// envelopes, are detected when they appear. It is safe for concurrent use.
 type quirks struct {
 	folders bool // recursive listings have rows for folders; only the probe sets it
 
@@ -24,7 +24,7 @@ type quirks struct {
 	begun     bool // the probe is over
 }
 
-// sighting is the first response in which a quirk was seen, and the check that is about it.
+// sighting is the first response that showed a quirk, and the check that judges it.
 type sighting struct {
 	check, text string
 	err         error // a contradiction
@@ -72,7 +72,7 @@ func (q *quirks) sight(check, text string, err error) {
 	q.seen = append(q.seen, sighting{check, text, err})
 }
 
-// add adds a path that the daemon created by itself, which seen shows.
+// add adds a path that the daemon created by itself, as shown by seen.
 func (q *quirks) add(p string, seen *exchange) {
 	q.own = append(q.own, p)
 	check := "listing-only-documents"
@@ -90,7 +90,7 @@ func ownFileError(paths []string) error {
 	return asCause(ownFileCause, "want only documents that were written, got %q", paths)
 }
 
-// noOwnFiles requires all paths to be those of documents that were written.
+// noOwnFiles requires all paths to belong to written documents.
 func noOwnFiles(paths []string, written func(string) bool) error {
 	if own := slices.DeleteFunc(paths, written); len(own) > 0 {
 		return ownFileError(own)
@@ -102,9 +102,9 @@ func folderRowError(p string) error {
 	return asCause(folderRowCause, "want no rows for folders, got %q", p)
 }
 
-// note remembers what a brain was sent.
+// note records the text of requests to a brain.
 func (q *quirks) note(r request, brain string) {
-	const most = 1 << 16 // larger bodies have no paths that could be the daemon's
+	const most = 1 << 16 // larger bodies contain no paths that the daemon could have created
 	if r.atRoot || r.path == "" {
 		return
 	}
@@ -116,15 +116,15 @@ func (q *quirks) note(r request, brain string) {
 	}
 }
 
-// forget forgets what a brain was sent.
+// forget discards the record of a brain's requests.
 func (q *quirks) forget(brain string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.sent, brain)
 }
 
-// isOwn reports whether the daemon created a path by itself. A hidden file whose name no request to
-// the brain had is the daemon's, also if the probe did not see it.
+// isOwn reports whether the daemon created a path by itself. A hidden file that no request to the
+// brain named is the daemon's, even if the probe did not see it.
 func (q *quirks) isOwn(p, brain string, seen *exchange) bool {
 	if p == "" {
 		return false
@@ -141,7 +141,7 @@ func (q *quirks) isOwn(p, brain string, seen *exchange) bool {
 	return true
 }
 
-// isUnsent reports whether a path has a hidden segment that no request to the brain had.
+// isUnsent reports whether a path has a hidden segment that no request to the brain contained.
 func (q *quirks) isUnsent(p, brain string) bool {
 	for segment := range strings.SplitSeq(p, "/") {
 		if strings.HasPrefix(segment, ".") && !slices.ContainsFunc(q.sent[brain], func(text string) bool {
@@ -153,8 +153,8 @@ func (q *quirks) isUnsent(p, brain string) bool {
 	return false
 }
 
-// sameFile reports whether a path is a known own file, one of the files that a database keeps next
-// to it, or in the same hidden folder.
+// sameFile reports whether a path is a known own file, a file that a database keeps beside it, or
+// in the same hidden folder.
 func sameFile(p, own string) bool {
 	hidden, _, _ := strings.Cut(own, "/")
 	return trimmed(p) == trimmed(own) ||
@@ -192,8 +192,7 @@ func (q *quirks) removeFrom(r request, brain string, res *response) {
 	}
 }
 
-// filter removes the elements of an array in a response that are quirks. A response without any
-// keeps its bytes.
+// filter removes quirks from an array in a response. A response without quirks keeps its bytes.
 func (q *quirks) filter(res *response, key string, isQuirk func(e object, all []any) bool) {
 	o, err := res.object()
 	list, ok := o[key].([]any)
@@ -212,7 +211,7 @@ func (q *quirks) filter(res *response, key string, isQuirk func(e object, all []
 	}
 }
 
-// isFolderRow reports whether an entry of a recursive listing is a folder, however it says so.
+// isFolderRow reports whether an entry of a recursive listing is a folder, in any notation.
 func isFolderRow(e object, all []any) bool {
 	for _, name := range []string{"is_dir", "isDir", "is_directory", "isDirectory", "dir", "directory", "folder"} {
 		if e[name] == true {
@@ -235,8 +234,8 @@ func isFolderRow(e object, all []any) bool {
 	})
 }
 
-// envelope returns how the responses of a route deviate from their shape. The first response that
-// does decides.
+// envelope returns how the responses of a route deviate from their shape. The first deviating
+// response decides.
 func (q *quirks) envelope(s shape, res *response) (envelope, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -255,7 +254,7 @@ func (q *quirks) envelope(s shape, res *response) (envelope, bool) {
 	return e, true
 }
 
-// unwrap gives a response the shape that is wanted, if the daemon has another one.
+// unwrap converts a response to the expected shape.
 func (q *quirks) unwrap(r request, res *response) {
 	s, ok := shapeOf(r)
 	if !ok {

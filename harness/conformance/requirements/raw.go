@@ -16,9 +16,9 @@ import (
 	"evalctl/internal/httpclient"
 )
 
-// sendRaw sends a request as text over a connection of its own, where an HTTP client would repair
-// the request or hide a part of the response. length is the value of Content-Length; the body may
-// be shorter. sendRaw returns the response and the bytes that follow its head.
+// sendRaw sends a request as text over a separate connection, where an HTTP client would repair the
+// request or hide part of the response. length is the value of Content-Length; the body may be
+// shorter. It returns the response and the bytes after its head.
 func (c *client) sendRaw(ctx context.Context, r request, length int) (res *response, rest []byte, err error) {
 	d := c.target
 	name := d.describe(r, c.brain)

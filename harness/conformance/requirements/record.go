@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// The requests about records. Spec 2 defines the fields; the endpoints are those of the reference
-// daemon, so every check of this group is a SHOULD.
+// The requests for records. Spec 2 defines the fields, but the endpoints are the reference
+// daemon's, so every check of this group is a SHOULD.
 func createOf(fields object) request { return brainRequest("POST", "/documents").withJSON(fields) }
 func recordOf(id string) request     { return brainRequest("GET", "/documents/"+url.PathEscape(id)) }
 func deleteRecord(id string) request { return brainRequest("DELETE", "/documents/"+url.PathEscape(id)) }
@@ -65,8 +65,8 @@ func (r *response) record() (record, error) {
 	return record{id, path, o}, nil
 }
 
-// expectRecordField matches a field of a new document's record, both in the response and, if the
-// daemon can, when the record is read back: a response may repeat a value that was not stored.
+// expectRecordField matches a field of a new document's record in the response and, if possible,
+// when the record is read back, because a response may repeat a value that was not stored.
 func expectRecordField(fields object, name string, m matcher) step {
 	return createJudged(fields, []assertion{jsonField(name, m)}, func(r record) step {
 		return expect(recordOf(r.id), 0, func(res *response) error {

@@ -233,7 +233,7 @@ func recordValidationChecks() []check {
 		should("records-title-512", "4.1", "A title may have 512 characters.",
 			send(createOf(document("x", "d.md", "title", "ä"))),
 			expect2xx(createOf(document("x", "c.md", "title", longestTitle))),
-			// That a title is stored at all is what other checks are about.
+			// Whether a title is stored at all is left to other checks.
 			setup(expectRecordField(document("x", "b.md", "title", "ä"), "title", equals("ä"))),
 			expectRecordField(document("x", "a.md", "title", longestTitle), "title", equals(longestTitle))),
 		should("records-content-above-limit", "8",

@@ -31,7 +31,7 @@ func withFields(o object, more ...any) object {
 	return o
 }
 
-// filledIn returns fields with a name in the place of "{new}" in their texts.
+// filledIn replaces "{new}" in the string fields with a name.
 func filledIn(fields object, name string) object {
 	all := object{}
 	for key, v := range fields {
@@ -90,7 +90,7 @@ func (r request) withBody(contentType, body string) request {
 	return r.withHeader("Content-Type", contentType)
 }
 
-// withToken sends the token that which returns, or none if it returns "".
+// withToken sends the token returned by which, or none if it is "".
 func (r request) withToken(which func(Config) string) request {
 	r.token = which
 	return r
@@ -155,8 +155,8 @@ func excerpt(body []byte) string {
 	return fmt.Sprintf("%q", body)
 }
 
-// optionsOf returns the names of the parameters of a query, and of the keys of a search or an ask,
-// without those that say what is asked for and those that have their default.
+// optionsOf returns the names of a query's parameters, and of the keys of a search or an ask,
+// without the subject of the request and without defaults.
 func optionsOf(r request) []string {
 	names := map[string]bool{}
 	values, _ := url.ParseQuery(r.query) // a malformed query has no names
@@ -184,13 +184,13 @@ func optionsOf(r request) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// words are the segments of paths that are not ids.
+// words are path segments that are not ids.
 var words = []string{
 	"v1", "v99", "brains", "documents", "read", "stat", "append", "rename", "batch-ops", "events", "search", "ask", "sessions",
 	"messages", "recall", "reflect", "ingest", "file", "url", "jobs", "healthz", "no-such-endpoint",
 }
 
-// routeOf returns the path of a request with {id} in the place of ids, without its query.
+// routeOf returns a request's path with ids replaced by {id}, without its query.
 func routeOf(r request) string {
 	p, _, _ := strings.Cut(r.path, "?")
 	if rest, ok := strings.CutPrefix(p, "/v1/brains/"); ok {
@@ -210,13 +210,13 @@ func routeOf(r request) string {
 	return strings.Join(parts, "/")
 }
 
-// enveloped returns a request from whose response only the envelope is removed.
+// enveloped returns a request whose response is only unwrapped.
 func enveloped(r request) request {
 	r.unfiltered = true
 	return r
 }
 
-// asSent returns a request from whose response nothing is removed.
+// asSent returns a request whose response is not modified at all.
 func asSent(r request) request {
 	r.verbatim = true
 	return r

@@ -36,7 +36,7 @@ func (r *response) object() (object, error) {
 	}
 }
 
-// objects returns the elements of a JSON array, all of which must be objects.
+// objects returns the elements of a JSON array, which must all be objects.
 func objects(list []any) ([]object, error) {
 	all := make([]object, 0, len(list))
 	for _, item := range list {
@@ -49,7 +49,7 @@ func objects(list []any) ([]object, error) {
 	return all, nil
 }
 
-// shownHeaders are the headers of a response that checks are about.
+// shownHeaders are the response headers that checks judge.
 var shownHeaders = []string{
 	"Content-Type", "Content-Encoding", "Cache-Control", "ETag", "Allow", "Location", "Retry-After", "Www-Authenticate",
 }
@@ -67,15 +67,15 @@ func (x *exchange) answered(res *response) *exchange {
 	return &done
 }
 
-// wantStatus returns the error for a status other than the wanted one, which what describes.
+// wantStatus returns the error for a status other than the expected one, described by want.
 func (r *response) wantStatus(want string, err error) error {
-	// A daemon's statuses for errors, and its authentication, are the same everywhere.
+	// A daemon's error statuses and authentication are the same on all routes.
 	wide := r.status >= 400 && r.status < 500 && !strings.HasPrefix(want, "2") || r.status == 401 || r.status == 403
 	return failure{error: err, cause: Cause{Route: r.route(), What: r.returned(want), Wide: wide, Status: r.status}, seen: r.seen}
 }
 
-// returned describes a status that is not the wanted one. What was wanted matters only if the
-// daemon did something that it should not have done: a failure is a failure, whatever it prevents.
+// returned describes an unexpected status. The expected one is included only if the daemon did
+// something it should not have done: a failure is a failure, whatever it prevents.
 func (r *response) returned(want string) string {
 	got := fmt.Sprintf("returned %d", r.status)
 	switch {
@@ -116,8 +116,8 @@ func (r *response) withinRate() error {
 		errors.New("the daemon's rate limit was reached: run fewer checks in parallel"))}
 }
 
-// unobservable returns why a response does not show what a check wants to see: the request failed
-// for another reason than the one that the check is about.
+// unobservable returns an error if a response does not show the effect under test, because the
+// request failed for an unrelated reason.
 func unobservable(r *response) error {
 	if r.status >= 500 || slices.Contains([]int{401, 403, 405}, r.status) {
 		return unjudgedError{ReasonObserve, r.wantStatus("2xx", fmt.Errorf("the effect cannot be observed: %s", r))}
@@ -130,5 +130,5 @@ func mayPass(status int) bool {
 	return status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented
 }
 
-// noProblem is the cause of every error whose body is no Problem.
+// noProblem is the cause of every error without a Problem in its body.
 const noProblem = "has no Problem as the body of an error"

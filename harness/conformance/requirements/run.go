@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Run runs a check, which must be one of All, in a brain of its own, or in the one that the checks
-// of the tools share. It returns early when ctx ends.
+// Run runs a check, which must be one of All, in its own brain, or in the one shared by the tool
+// checks. It returns early when ctx ends.
 func (d *Target) Run(ctx context.Context, of Check) Outcome {
 	all := catalog()
 	chk := all[slices.IndexFunc(all, func(c check) bool { return c.ID == of.ID })]
@@ -43,13 +43,13 @@ func (d *Target) Run(ctx context.Context, of Check) Outcome {
 	return out
 }
 
-// FailedRequest is a request to which the daemon returned a status of 5xx. Request and Response are
-// its evidence, without the tokens.
+// FailedRequest is a request answered with a status of 5xx. Request and Response are the evidence,
+// without tokens.
 type FailedRequest struct {
 	Route             string // as in a Cause
 	Status            int
 	Request, Response string
-	// Same is equal for the same request of another run of the check.
+	// Same is equal for the same request in another run of the check.
 	Same string
 }
 
@@ -61,49 +61,48 @@ func (d *Target) failedRequests(of []*exchange) []FailedRequest {
 	return all
 }
 
-// Strays returns the requests outside of checks that failed, and succeeded when they were sent
-// again.
+// Strays returns the requests outside of checks that failed and then succeeded when repeated.
 func (d *Target) Strays() []FailedRequest {
 	d.routes.mu.Lock()
 	defer d.routes.mu.Unlock()
 	return d.failedRequests(d.routes.strays)
 }
 
-// Statuses returns how often each status was returned to requests of a route.
+// Statuses counts the statuses returned by a route.
 func (d *Target) Statuses(route string) map[int]int {
 	d.routes.mu.Lock()
 	defer d.routes.mu.Unlock()
 	return maps.Clone(d.routes.statuses[route])
 }
 
-// Outcome is what a run of a check found out. The check is kept if it is not Broken and has no
-// Reason. The texts may contain text from the daemon. The tokens are removed from them.
+// Outcome is the outcome of running a check. The check is kept if it is not Broken and has no
+// Reason. The texts may contain text from the daemon, without tokens.
 type Outcome struct {
 	// Broken is set if an answer of the daemon contradicts the requirement.
 	Broken bool
 	// Reason says why the check is not judged.
 	Reason Reason
-	// Blames is the id of the check that is about what keeps this one from its end, or "". It is
-	// broken, with the same evidence.
+	// Blames is the id of the check whose requirement keeps this one from completing, or "". That
+	// check is broken, with the same evidence.
 	Blames string
-	// Detail explains why the check is not kept, Cause is what it has in common with others, and
-	// Request and Response are the evidence. They are empty for a check that is kept.
+	// Detail explains why the check is not kept, Cause is what it shares with other checks, and
+	// Request and Response are the evidence. They are empty for a kept check.
 	Detail, Request, Response string
 	Cause                     Cause
-	// Again is set if the outcome counts only after the check ran alone. Late is set if nothing came
-	// in time.
+	// Again is set if the outcome counts only after the check has run alone. Late is set if
+	// something did not come in time.
 	Again, Late bool
-	// Failed are the requests that failed, whatever followed from it.
+	// Failed are the failed requests, whatever their consequences.
 	Failed []FailedRequest
-	// Last is the last request, also of a check that is kept.
+	// Last is the last request, also for a kept check.
 	Last string
 	// ServerError is set if the status of the last response, or of Response, was 5xx.
 	ServerError bool
 	Duration    time.Duration
 }
 
-// outcome returns the outcome of a check whose steps returned err. Its evidence is the exchange
-// that the error is about, or else the last one.
+// outcome returns the outcome of a check whose steps returned err. The evidence is the error's
+// exchange, or else the last one.
 func (d *Target) outcome(id string, err error, last *exchange) Outcome {
 	if err == nil {
 		return Outcome{}
@@ -125,18 +124,18 @@ func (d *Target) outcome(id string, err error, last *exchange) Outcome {
 	return out
 }
 
-// Deviation is a way in which the daemon differs from the specification, or from other daemons,
-// that was found once. No check fails because of it, but for the one that is about it.
+// Deviation is a difference from the specification or from other daemons that was found once. Only
+// the check for the deviation itself fails because of it.
 type Deviation struct {
 	Text string
-	// Check is the id of the check that is about the deviation, or "": then there is no Outcome. The
-	// check is broken, also if it did not see the deviation itself: a file may appear late.
+	// Check is the id of the check for the deviation, or "", in which case there is no Outcome. The
+	// check is broken even if it did not see the deviation, since a file may appear late.
 	Check   string
 	Outcome Outcome
 }
 
-// Deviations returns what was found out so far: what is removed from responses, how brains are
-// created and why they remain.
+// Deviations returns the findings so far: what is removed from responses, how brains are created,
+// and why they remain.
 func (d *Target) Deviations() []Deviation {
 	var all []Deviation
 	d.quirks.mu.Lock()

@@ -24,8 +24,8 @@ const (
 
 func searchOf(fields object) request { return brainRequest("POST", "/search").withJSON(fields) }
 
-// chunks returns the chunks that a search found. Without them there is nothing to judge: that is
-// what search-chunks is about.
+// chunks returns the chunks found by a search. Without them the check is not judged, since
+// search-chunks covers that.
 func (r *response) chunks() ([]object, error) {
 	o, err := r.object()
 	if err != nil {
@@ -38,7 +38,7 @@ func (r *response) chunks() ([]object, error) {
 	return objects(list)
 }
 
-// chunksMatch judges the chunks that a search found.
+// chunksMatch judges the chunks found by a search.
 func chunksMatch(judge func([]object) error) assertion {
 	return func(r *response) error {
 		chunks, err := r.chunks()
@@ -49,7 +49,7 @@ func chunksMatch(judge func([]object) error) assertion {
 	}
 }
 
-// eachChunk judges every chunk that a search found, of which there must be at least one.
+// eachChunk judges every chunk found by a search, and requires at least one.
 func eachChunk(judge func(object) error) assertion {
 	return chunksMatch(func(chunks []object) error {
 		if len(chunks) == 0 {

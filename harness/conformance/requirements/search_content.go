@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// renamed is where the changes of the following checks move the kettle to.
+// renamed is the kettle's new path in the following checks.
 const renamed = seeds + "new.md"
 
-// The changes that a search must reflect. That they have an effect at all is what other checks are
-// about.
+// The changes that a search must reflect. Whether they have an effect at all is left to other
+// checks.
 var (
 	moved    = setup(rename(kettle, renamed), expectContent(renamed, kettleNote), expectAbsent(kettle))
 	appended = setup(appendTo(kettle, "\nThe toaster is red.\n"), expectContent(kettle, kettleNote+"\nThe toaster is red.\n"))

@@ -8,7 +8,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// Documents about one animal: a search for it shows which ones a filter selects. The most relevant
+// Documents about one animal, so that a search shows which ones a filter selects. The most relevant
 // one is not the newest.
 const (
 	march   = seeds + "march.md"

@@ -30,7 +30,8 @@ func message(role, content string, more ...any) object {
 
 var (
 	plainMessage = message("user", "The kettle whistles at noon.")
-	// seedSession shows that the daemon has sessions. Without them, nothing of this file is judged.
+	// seedSession requires that the daemon has sessions. Without them, nothing in this file is
+	// judged.
 	seedSession = send(messageOf(plainMessage))
 )
 
@@ -142,8 +143,8 @@ func messageLimitChecks() []check {
 	}
 }
 
-// seedRecall writes documents and messages, and shows that the daemon has the endpoint, whose path
-// the specification does not name.
+// seedRecall writes documents and messages, and requires that the daemon has the endpoint, whose
+// path the specification does not name.
 var seedRecall = setup(putNotes, seedSession, expect2xx(recallOf(object{"query": "kettle"})))
 
 func recallChecks() []check {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// setup runs steps that prepare a check. What goes wrong in them is not the check's requirement, so
-// it leaves the check not judged.
+// setup runs steps that prepare a check. Their failures are not the check's requirement, so they
+// leave the check not judged.
 func setup(steps ...step) step { return withoutVerdict(ReasonSetup, "prepare the check", steps) }
 
 func withoutVerdict(reason Reason, what string, steps []step) step {
@@ -36,15 +36,14 @@ func expect(r request, status int, assertions ...assertion) step {
 // expect2xx sends a request and accepts any status from 200 to 299.
 func expect2xx(r request) step { return expect(r, 0, isSuccess) }
 
-// observe is expect for a request that is not what the check is about: it only shows the effect of
-// others.
+// observe is expect for a request that only shows the effect of the requests under test.
 func observe(r request, status int, assertions ...assertion) step {
 	seen := expect(r, 0, append([]assertion{unobservable, hasStatus(status)}, assertions...)...)
 	return func(ctx context.Context, c *client) error { return c.afterChange(seen(ctx, c)) }
 }
 
 // inspect is expect for a check about a part of a response. Another status leaves the check not
-// judged: that the request succeeds is the requirement of another check.
+// judged, since another check requires the request to succeed.
 func inspect(r request, status int, assertions ...assertion) step {
 	return expect(r, 0, append([]assertion{given(status)}, assertions...)...)
 }
@@ -59,8 +58,7 @@ func put(path, text string) step      { return send(putOf(path, text)) }
 func appendTo(path, text string) step { return send(appendOf(path, text)) }
 func remove(path string) step         { return send(deleteOf(path)) }
 
-// removed deletes a document and makes sure that it is gone, for checks about what follows from
-// that.
+// removed deletes a document and makes sure that it is gone, for checks of the consequences.
 func removed(path string) step { return setup(remove(path), expectAbsent(path)) }
 
 // written writes a document and makes sure that it has the content.
@@ -101,7 +99,7 @@ func expectNoBrain(r request) step {
 	})
 }
 
-// inNoBrain sends a request about a brain that does not exist. Some daemons create it.
+// inNoBrain sends a request about a brain that does not exist, which some daemons create.
 func inNoBrain(r request, assertions ...assertion) step {
 	return func(ctx context.Context, c *client) error {
 		brain := newBrainName()
@@ -125,19 +123,19 @@ func pause(while time.Duration) step {
 	}
 }
 
-// inTurn is several steps as one.
+// inTurn combines several steps into one.
 func inTurn(steps ...step) step {
 	return func(ctx context.Context, c *client) error { return c.run(ctx, steps...) }
 }
 
-// lazily makes a step when it runs: of what only the running check knows, such as the id of its
-// brain, or so that the catalog does not hold large texts.
+// lazily makes a step when it runs, for values known only then, such as the id of the brain, or to
+// keep large texts out of the catalog.
 func lazily(make func(c *client) step) step {
 	return func(ctx context.Context, c *client) error { return make(c)(ctx, c) }
 }
 
-// await looks until enough holds for what it sees. late returns the error for the last of it, if
-// that was not enough in time.
+// await calls look until its result satisfies enough. late returns the error for the last result at
+// the limit.
 func await[T any](limit time.Duration, look func(context.Context, *client) (T, error), enough func(T) bool,
 	late func(c *client, last T) error) step {
 	return func(ctx context.Context, c *client) error {
@@ -157,8 +155,7 @@ func await[T any](limit time.Duration, look func(context.Context, *client) (T, e
 	}
 }
 
-// dueTo returns a step that runs steps and gives their contradictions one cause, wherever it is
-// seen.
+// dueTo runs steps and gives their contradictions one cause, on whatever route they appear.
 func dueTo(what string, steps ...step) step {
 	return func(ctx context.Context, c *client) error {
 		err := c.run(ctx, steps...)

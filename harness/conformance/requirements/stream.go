@@ -46,8 +46,8 @@ type stream struct {
 	silence  time.Duration                          // how long it may last although a frame is due
 }
 
-// bodyReader remembers how a body ended: a body that the daemon ended may be judged, one that was
-// cut may not.
+// bodyReader records how a body ended: a body ended by the daemon may be judged, one that was cut
+// off may not.
 type bodyReader struct {
 	io.ReadCloser
 	err error
@@ -89,8 +89,8 @@ func (c *client) openStream(ctx context.Context, r request) (*stream, error) {
 	return s, nil
 }
 
-// verifyOpen is for checks that are about the events of a stream, not about its status. A daemon
-// without the endpoint, or one that fails, says nothing about its events.
+// verifyOpen is for checks of a stream's events rather than its status. If the daemon lacks the
+// endpoint or fails, its events cannot be judged.
 func (s *stream) verifyOpen() error {
 	if s.status == http.StatusNotFound {
 		return unjudgedError{ReasonObserve, fmt.Errorf("there is no event stream: %s", s)}
@@ -125,7 +125,7 @@ func expectStream(r request, judge func(*stream) error) step {
 	return withStream(r, func(_ context.Context, _ *client, s *stream) error { return judge(s) })
 }
 
-// with returns the exchange of the stream with frames that came.
+// with returns the stream's exchange with received frames.
 func (s *stream) with(frames []frame) *exchange {
 	var b strings.Builder
 	for _, f := range frames {
@@ -147,7 +147,7 @@ func (s *stream) close() {
 	_ = s.body.Close()
 }
 
-// whileListening runs act and listen concurrently. An error of act takes precedence, and closes the
+// whileListening runs act and listen concurrently. An error of act takes precedence and closes the
 // stream, because the events that listen waits for will not come.
 func (s *stream) whileListening(act, listen func() error) error {
 	var actErr error
@@ -165,7 +165,7 @@ func (s *stream) whileListening(act, listen func() error) error {
 	return listenErr
 }
 
-// nextWithin waits for a frame that the daemon must send by itself. That none comes is a
+// nextWithin waits for a frame that the daemon must send by itself. A missing frame is a
 // contradiction.
 func (s *stream) nextWithin(ctx context.Context, limit time.Duration) (frame, error) {
 	var late atomic.Bool

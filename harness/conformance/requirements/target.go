@@ -16,19 +16,19 @@ import (
 	"evalctl/internal/redact"
 )
 
-// maxBody is the largest response that is read, in bytes.
+// maxBody limits the size of a response, in bytes.
 const maxBody = 64 << 20
 
-// Target is the daemon under test, which Open returns. It is safe for concurrent use, but for
-// MoveTo. The caller must Close it.
+// Target is the daemon under test. It is safe for concurrent use, except for MoveTo. The caller
+// must call Close.
 type Target struct {
 	config   Config
 	base     string
-	redactor *redact.Redactor // applied to what is reported, not to what is judged
+	redactor *redact.Redactor // applied to reports, not to judged data
 	http     *http.Client
 	tools    *tools // nil without an MCP server
 
-	// What the probe found out. Nothing changes after it.
+	// Found by the probe and constant afterwards.
 	healthy     bool   // GET /healthz returned 2xx
 	reached     bool   // it returned any response
 	deadly      string // the route at which a daemon died that was probed before
@@ -45,7 +45,7 @@ type Target struct {
 	lost *exchange // the first request that got no answer
 }
 
-// Open returns the target of a configuration. It returns an error for an invalid endpoint, and
+// Open returns the target for a configuration. It returns an error for an invalid endpoint, and
 // sends nothing.
 func Open(c Config) (*Target, error) {
 	var base string
@@ -79,10 +79,10 @@ func (d *Target) Close() {
 // Endpoint returns the base URL of the daemon, or "" if there is only a server of tools.
 func (d *Target) Endpoint() string { return d.base }
 
-// MCPVersion returns the version of MCP that the server of tools agreed to last, "" for none.
+// MCPVersion returns the MCP version last agreed with the server of tools, "" for none.
 func (d *Target) MCPVersion() string { return d.tools.agreed() }
 
-// Redact returns a text without the tokens, for a report.
+// Redact returns a text without tokens, for a report.
 func (d *Target) Redact(text string) string { return d.redactor.Text(text) }
 
 // Healthy reports whether the daemon returned 2xx to GET /healthz when it was probed.
@@ -91,7 +91,7 @@ func (d *Target) Healthy() bool { return d.healthy }
 // Reached reports whether the daemon returned anything to GET /healthz when it was probed.
 func (d *Target) Reached() bool { return d.reached }
 
-// Lost returns the first request that got no answer since the target was opened or moved, or "".
+// Lost returns the first request without an answer since the target was opened or moved, or "".
 func (d *Target) Lost() string {
 	if d.lost == nil {
 		return ""
@@ -99,7 +99,8 @@ func (d *Target) Lost() string {
 	return d.lost.requestText(d.Redact)
 }
 
-// tokenPrefixes returns the tokens and their prefixes, which remain where a text was cut. Prefixes below eight bytes are too short to be worth hiding.
+// tokenPrefixes returns the tokens and their prefixes, which remain when a text is cut. Prefixes
+// below eight bytes are too short to hide.
 func tokenPrefixes(tokens ...string) (all []redact.Secret) {
 	const shortest = 8
 	for _, token := range tokens {
@@ -110,8 +111,8 @@ func tokenPrefixes(tokens ...string) (all []redact.Secret) {
 	return all
 }
 
-// MoveTo continues with a daemon that was restarted, maybe at another address. No check may be
-// running. It returns an error for an invalid endpoint.
+// MoveTo continues with a restarted daemon, perhaps at another address. No check may be running. It
+// returns an error for an invalid endpoint.
 func (d *Target) MoveTo(endpoint string) error {
 	base, err := httpclient.ParseBaseURL(endpoint)
 	if err != nil {
@@ -157,7 +158,7 @@ func (d *Target) open(ctx context.Context, r request, brain string) (*http.Respo
 	return res, nil
 }
 
-// measure notes how long a response took to begin.
+// measure records how long a response took to begin.
 func (d *Target) measure(took time.Duration) {
 	for {
 		old := d.slowest.Load()
@@ -167,17 +168,17 @@ func (d *Target) measure(took time.Duration) {
 	}
 }
 
-// within returns a limit for what a daemon must do in time, or that of the run if it has one.
+// within returns the run's limit for what a daemon must do in time, or else the given one.
 func (d *Target) within(limit time.Duration) time.Duration { return cmp.Or(d.config.Within, limit) }
 
-// patience returns how long to wait for what a fast daemon does within a time. A slow one gets
-// several times as long as its slowest response, but not longer than a check waits for any.
+// patience returns how long to wait for what a fast daemon does within a time. A slow daemon gets
+// several times its slowest response, but not longer than a check waits for any response.
 func (d *Target) patience(fast time.Duration) time.Duration {
 	const times = 5
 	return max(fast, min(d.config.Timeout, times*time.Duration(d.slowest.Load())))
 }
 
-// noAnswer adds the request to the error of one that got no answer.
+// noAnswer adds the request to an error without an answer.
 func (d *Target) noAnswer(r request, brain string, err error) error {
 	x := d.exchange(r, brain)
 	d.mu.Lock()
@@ -242,7 +243,7 @@ func (d *Target) tokenFor(r request) string {
 	return d.config.Token
 }
 
-// exchange returns the beginning of an exchange.
+// exchange returns an exchange without its response.
 func (d *Target) exchange(r request, brain string) *exchange {
 	x := &exchange{route: r.method + " " + routeOf(r), line: r.method + " " + d.urlPath(r, brain), header: r.header}
 	if token := d.tokenFor(r); token != "" {
@@ -266,8 +267,8 @@ func (d *Target) leave(id string) {
 	d.left = append(d.left, id)
 }
 
-// patiently sends a request up to three times, with pauses, to a daemon whose rate limit may be
-// reached already, or that fails now and then.
+// patiently sends a request up to three times, with pauses, to a daemon that may be at its rate
+// limit or fails occasionally.
 func (d *Target) patiently(ctx context.Context, pause time.Duration, ask func() (*response, error)) (*response, error) {
 	const tries = 3
 	var failed []*exchange

@@ -20,7 +20,7 @@ const (
 	ReasonTransport Reason = "transport"  // no answer: refused, reset, cut
 	ReasonTimeout   Reason = "timeout"    // no answer in time, also when the check ran alone
 	ReasonRateLimit Reason = "rate_limit" // 429
-	// ReasonServerError means that requests failed with a status of 5xx each time that the check ran,
+	// ReasonServerError means that requests failed with a status of 5xx each time the check ran,
 	// but never the same one.
 	ReasonServerError Reason = "server_error"
 )
@@ -36,12 +36,12 @@ var reasonTexts = map[Reason]string{
 	ReasonServerError: "requests failed, but never the same one",
 }
 
-// String describes the reason in a few words.
+// String describes the reason briefly.
 func (r Reason) String() string { return cmp.Or(reasonTexts[r], string(r)) }
 
-// contradiction is the error of a step for an answer that contradicts the requirement of the check.
-// Any other error of a step leaves the check not judged, so a new kind of step cannot accuse a
-// daemon by accident.
+// contradiction is the error of a step for an answer that contradicts the check's requirement. Any
+// other error leaves the check not judged, so that a new kind of step cannot accuse a daemon by
+// accident.
 type contradiction struct{ error }
 
 func (e contradiction) Unwrap() error { return e.error }
@@ -58,8 +58,8 @@ type unjudgedError struct {
 func (e unjudgedError) Error() string { return e.err.Error() }
 func (e unjudgedError) Unwrap() error { return e.err }
 
-// belongs is in the error of a step for what contradicts the requirement of one check, whichever
-// check saw it: it breaks that check, and leaves the others not judged.
+// belongs marks a contradiction of one check's requirement, whichever check saw it. It breaks that
+// check, and leaves the others not judged.
 type belongs struct {
 	check string
 	err   error
@@ -68,7 +68,7 @@ type belongs struct {
 func (e belongs) Error() string { return e.err.Error() }
 func (e belongs) Unwrap() error { return e.err }
 
-// elsewhere returns the error for a contradiction of the requirement of a check.
+// elsewhere returns the error for a contradiction of another check's requirement.
 func elsewhere(check string, err error) error {
 	return unjudgedError{ReasonObserve, belongs{check, err}}
 }
@@ -78,21 +78,21 @@ func optional(what string) error {
 	return unjudgedError{ReasonOptional, failure{error: errors.New(what), cause: Cause{What: what, Wide: true, Whole: true}}}
 }
 
-// errSilence means that something that the daemon must do by itself, such as sending an event, did
-// not happen in time. It counts only after the check ran alone.
+// errSilence means that something the daemon must do by itself, such as sending an event, did not
+// happen in time. It counts only after the check has run alone.
 var errSilence = errors.New("nothing came in time")
 
 // errDisturbed marks a contradiction that other checks may have caused. It counts only after the
-// check ran alone.
+// check has run alone.
 var errDisturbed = errors.New("other checks may have caused it")
 
-// errEnded means that the daemon ended a stream that only the client ends. It counts only after the
-// check ran alone.
+// errEnded means that the daemon ended a stream that only the client may end. It counts only after
+// the check has run alone.
 var errEnded = errors.New("the daemon ended the stream")
 
 var errCheckTimeout = errors.New("the check timed out")
 
-// against marks the error of an assertion as a contradiction. An error that is not judged remains.
+// against marks an assertion's error as a contradiction, unless it leaves the check not judged.
 func against(err error) error {
 	if err == nil || errors.As(err, new(unjudgedError)) || errors.As(err, new(contradiction)) {
 		return err
@@ -100,7 +100,8 @@ func against(err error) error {
 	return contradiction{err}
 }
 
-// verdict reports whether err, of the steps of a check, breaks it, or else why it is not judged.
+// verdict reports whether err, from a check's steps, breaks the check, or else why it is not
+// judged.
 func verdict(err error) (broken bool, reason Reason) {
 	u, isUnjudged := errors.AsType[unjudgedError](err)
 	switch {
@@ -121,7 +122,7 @@ func countsAlone(err error) bool {
 	return TimedOut(err) || errors.Is(err, errDisturbed) || errors.Is(err, errEnded)
 }
 
-// TimedOut reports whether an error is about something that did not come in time.
+// TimedOut reports whether an error means that something did not come in time.
 func TimedOut(err error) bool {
 	timeout, ok := errors.AsType[net.Error](err)
 	return errors.Is(err, errCheckTimeout) || errors.Is(err, errSilence) ||

@@ -9,16 +9,15 @@ import (
 	"evalctl/internal/markdown"
 )
 
-// The number of characters that Markdown shows of names and of longer texts, and of rows of a
-// table.
+// The limits in Markdown of names and of longer texts, in characters, and of the rows of a table.
 const (
 	nameLength = 100
 	dataLength = 600
 	maxRows    = 100
 )
 
-// Separated returns words of the program for a page. What two blanks or a break between parts
-// separate on a terminal has a sign between it.
+// Separated prepares the program's words for a page. Where a terminal separates parts by two blanks
+// or a line break, a page has a separator.
 func Separated(s string) string {
 	if !strings.Contains(s, "  ") && !strings.Contains(s, partBreak) {
 		return s
@@ -28,13 +27,13 @@ func Separated(s string) string {
 
 var separators = strings.NewReplacer(partBreak, " · ", ":  ", ": ", "   ", " · ", "  ", " · ")
 
-// ownMarkdown makes the program's words safe for Markdown. GitHub takes what is between two dollar
-// signs for a formula.
+// ownMarkdown escapes the program's words for Markdown. GitHub treats text between two dollar signs
+// as a formula.
 func ownMarkdown(s string) string { return special.Replace(Separated(s)) }
 
 var special = strings.NewReplacer("|", `\|`, "*", `\*`, "~", `\~`, "$", `\$`, "`", "\\`")
 
-// inMarkdown shows texts of others as code.
+// inMarkdown shows foreign texts as code.
 var inMarkdown = Escape{
 	Own: ownMarkdown, Name: markdown.Code, Path: markdown.Code,
 	Data: func(s string) string { return markdown.Span(s, dataLength) }, Message: func(s string) string { return markdown.Span(s, dataLength) }, Tone: bold,
@@ -47,7 +46,7 @@ func bold(tone Tone, word string) string {
 	return "**" + word + "**"
 }
 
-// inCell does so in a cell of a table.
+// inCell shows foreign texts as code in a cell of a table.
 var inCell = Escape{
 	Own: ownMarkdown, Name: markdown.Cell, Path: markdown.Cell,
 	Data: func(s string) string { return markdown.LongCell(s, dataLength) }, Message: func(s string) string { return markdown.LongCell(s, dataLength) }, Tone: bold,
@@ -89,7 +88,7 @@ func (s *Section) Markdown(p *Summary) {
 		case *Table:
 			c.markdown(p)
 		case List:
-			// It comes at the end, when it is known how much space there is.
+			// WriteTo writes lists at the end, when the remaining space is known.
 			p.folds = append(p.folds, c)
 		}
 	}
@@ -128,14 +127,14 @@ func (table *Table) markdown(p *Summary) {
 	})
 }
 
-// reserve is the space that is kept for the remarks that something was left out.
+// reserve is the space kept for notes about omitted parts.
 const reserve = 512
 
-// Summary is a page of Markdown of limited size.
+// Summary is a Markdown page of limited size.
 type Summary struct {
 	text  strings.Builder
 	limit int
-	// leftOut is the number of parts that did not fit.
+	// leftOut is the number of omitted parts.
 	leftOut int
 	folds   []List
 }
@@ -143,7 +142,7 @@ type Summary struct {
 // NewSummary returns an empty page of fewer than limit bytes.
 func NewSummary(limit int) *Summary { return &Summary{limit: limit} }
 
-// part adds what write writes, or nothing if it does not fit.
+// part adds the output of write, or nothing if it does not fit.
 func (p *Summary) part(write func(w io.Writer)) {
 	var b strings.Builder
 	write(&b)
@@ -159,8 +158,8 @@ func (p *Summary) printf(format string, args ...any) {
 	p.part(func(w io.Writer) { fmt.Fprintf(w, format, args...) })
 }
 
-// WriteTo writes the page with the lists, each of which gets the same share of the space that is
-// left, and how much did not fit.
+// WriteTo writes the page with its lists, which share the remaining space equally, and the number
+// of omitted parts.
 func (p *Summary) WriteTo(w io.Writer) (int64, error) {
 	for i, f := range p.folds {
 		share := (p.limit - p.text.Len()) / (len(p.folds) - i)
@@ -173,7 +172,7 @@ func (p *Summary) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// write writes as many items as fit into some bytes, and how many do not.
+// write writes as many items as fit into space bytes, and the number of omitted ones.
 func (l List) write(w io.Writer, space int) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n", plain(l.Title))
@@ -192,7 +191,7 @@ func (l List) write(w io.Writer, space int) {
 	fmt.Fprint(w, b.String())
 }
 
-// markdown returns an item on one line, so that a page with many of them can be read as it is.
+// markdown returns an item on one line, so that the source of a long page is readable.
 func (i Item) markdown() string {
 	text := "- " + i.Head.With(inMarkdown)
 	for _, f := range i.Below {
@@ -204,8 +203,8 @@ func (i Item) markdown() string {
 	return text + "\n"
 }
 
-// plain returns a text for the title of a folded list, which is HTML. Letters, digits and a few
-// signs remain of it.
+// plain returns a text for the HTML title of a folded list. It keeps only letters, digits and a few
+// other characters.
 func plain(title string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_. ,:", r) {

@@ -1,8 +1,8 @@
-// Package form has what a report consists of, and writes it in each form: as text for terminals, as
-// Markdown and as HTML. It knows nothing of what was measured.
+// Package form defines the parts of a report, and writes reports as text for terminals, as Markdown
+// and as HTML. It does not depend on the measurements.
 //
-// Texts of datasets, daemons and models are data: a Text has them apart from the program's own
-// words, and each form cuts and escapes them in its way.
+// A Text keeps texts of datasets, daemons and models apart from the program's own words, so that
+// each form can shorten and escape them in its own way.
 package form
 
 import (
@@ -13,12 +13,12 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Report is what is reported, in the order of a page. A terminal shows what is First, then the
-// rest, and what is Last: the verdict.
+// Report is a report in the order of a page. A terminal shows the First sections, then the others,
+// and Last the verdict.
 type Report struct {
 	Verdict Verdict
 	Links   []Link
-	// Warnings are what a reader must know before any figure.
+	// Warnings are warnings that a reader must see before any figure.
 	Warnings []Text
 	Sections []Section
 	// Tool names the program that measured.
@@ -28,20 +28,20 @@ type Report struct {
 // Verdict is the head of a page.
 type Verdict struct {
 	Tone Tone
-	// Mark and Word say the same as Tone.
+	// Mark and Word express Tone as a sign and as a word.
 	Mark, Word string
-	// Title names what is reported, Headline says the verdict in a line. An empty Headline is Word
-	// with Title.
+	// Title names the subject of the report. Headline is the verdict in a line; if it is empty,
+	// Word and Title are used.
 	Title, Headline Text
-	// About says what was measured. It may be empty.
+	// About describes the measurement. It may be empty.
 	About Text
-	// Rate is the main figure, Figure says of what. Both may be empty.
+	// Rate is the main figure, Figure its name. Both may be empty.
 	Rate, Figure string
 	// Sentences are the reasons, the most important first.
 	Sentences []Text
 }
 
-// FirstSentences is how many sentences of a verdict an HTML page shows, the others are folded.
+// FirstSentences is how many sentences of a verdict an HTML page shows. The others are folded.
 const FirstSentences = 3
 
 // Section is a part of a report with a heading.
@@ -53,7 +53,7 @@ type Section struct {
 	Blocks []Block
 }
 
-// Add adds the blocks that are not empty.
+// Add adds the non-empty blocks.
 func (s *Section) Add(blocks ...Block) {
 	for _, b := range blocks {
 		empty := false
@@ -69,13 +69,13 @@ func (s *Section) Add(blocks ...Block) {
 	}
 }
 
-// Fact adds a fact to the facts at the end of the section. An empty name adds to the fact before.
-// The parts are separated by two blanks on a terminal, which breaks lines between them.
+// Fact adds a fact to the facts at the end of the section. An empty name continues the previous
+// fact. Two blanks separate parts, between which a terminal may break lines.
 func (s *Section) Fact(name, format string, args ...any) {
 	s.FactIn(Everywhere, name, format, args...)
 }
 
-// FactIn is Fact for some of the forms.
+// FactIn is like Fact, for some forms only.
 func (s *Section) FactIn(in Forms, name, format string, args ...any) {
 	f := Fact{name, F(format, args...), in}
 	if n := len(s.Blocks); n > 0 {
@@ -97,7 +97,7 @@ func (s *Section) Warn(in Forms, format string, args ...any) {
 	s.Blocks = append(s.Blocks, Block{in, Warning(F(format, args...))})
 }
 
-// Show adds a content for some of the forms.
+// Show adds a content for some forms.
 func (s *Section) Show(in Forms, c any) { s.Add(Block{in, c}) }
 
 // For returns the blocks of a form that are not empty, with what it shows of them.
@@ -123,7 +123,7 @@ func (s *Section) For(in Forms) (out []Block) {
 	return out
 }
 
-// Place says when a terminal shows a section.
+// Place is the position of a section on a terminal.
 type Place int
 
 // The places.
@@ -133,7 +133,7 @@ const (
 	Last
 )
 
-// Forms are some of the forms.
+// Forms is a set of forms.
 type Forms int
 
 // The forms.
@@ -145,7 +145,7 @@ const (
 	Pages      = Markdown | HTML
 )
 
-// Block is content for some of the forms: Facts, Note, Warning, *Table, List, Chart, Plot, Fold,
+// Block is content for some forms: Facts, Note, Warning, *Table, List, Chart, Plot, Fold,
 // Sentences, Gap or Print.
 type Block struct {
 	In      Forms
@@ -153,19 +153,19 @@ type Block struct {
 }
 
 type (
-	// Facts are names with their values.
+	// Facts are names with values.
 	Facts []Fact
 	// Note is a sentence.
 	Note Text
 	// Warning is a sentence that a reader must not miss.
 	Warning Text
-	// Gap is a blank line of a terminal.
+	// Gap is a blank line on a terminal.
 	Gap struct{}
 	// Sentences come first on a terminal.
 	Sentences []Text
-	// Print is what only a terminal shows.
+	// Print prints on a terminal only.
 	Print func(*terminal.Terminal)
-	// List is a list of items, which pages fold.
+	// List is a list of items. Pages fold it.
 	List struct {
 		Title string
 		N     int
@@ -178,13 +178,13 @@ type (
 		SVG     func() template.HTML
 		Caption string
 	}
-	// Plot has values with their intervals on one scale, a row each.
+	// Plot shows values with their intervals on one scale, one per row.
 	Plot struct {
 		Caption string
 		Rows    []PlotRow
 		Axis    func() template.HTML
 	}
-	// Fold has what an HTML page hides until it is opened, under a title.
+	// Fold is content with a title that an HTML page hides until it is opened.
 	Fold struct {
 		Title   string
 		Content any
@@ -195,7 +195,7 @@ type (
 type PlotRow struct {
 	Name, Value Text
 	Tone        Tone
-	// Mark is a sign that Value says in words.
+	// Mark is a sign for something that Value says in words.
 	Mark string
 	Draw func() template.HTML
 }
@@ -207,7 +207,7 @@ type Fact struct {
 	In    Forms
 }
 
-// For returns the facts of a form. Pages have those without a name joined to the ones before.
+// For returns the facts of a form. Pages join facts without a name to the previous one.
 func (facts Facts) For(in Forms) (out Facts) {
 	for _, f := range facts {
 		switch n := len(out); {
@@ -221,15 +221,15 @@ func (facts Facts) For(in Forms) (out Facts) {
 	return out
 }
 
-// Item is a line with further ones below it.
+// Item is a line with further lines below it.
 type Item struct {
 	Tone  Tone // for HTML
 	Head  Text
 	Below Facts
 }
 
-// Link is a link to another page. A URL with a scheme other than http and https is replaced by one
-// that leads nowhere.
+// Link is a link to another page. A URL with a scheme other than http and https is replaced by a
+// dead link.
 type Link struct{ Text, URL string }
 
 // Table is a table whose first column names the rows.
@@ -237,7 +237,7 @@ type Table struct {
 	Caption Text
 	Columns []Column
 	Rows    []Row
-	// Most is how many rows a terminal shows, 0 for all.
+	// Most limits the rows on a terminal, 0 for all.
 	Most int
 }
 
@@ -249,8 +249,9 @@ type Column struct {
 	In     Forms
 }
 
-// NewTable returns a table with columns, which are Columns, data, Texts or strings. ">" before a
-// string marks numbers, "#" a column that only HTML has, "|" one that terminals do not have.
+// NewTable returns a table with columns, which are Columns, data, Texts or strings. A string may
+// have a prefix: ">" for numbers, "#" for a column only in HTML, "|" for a column that terminals
+// omit.
 func NewTable(caption Text, columns ...any) *Table {
 	t := &Table{Caption: caption}
 	for _, v := range columns {
@@ -280,10 +281,10 @@ func columnOf(v any) Column {
 	return c
 }
 
-// prefix returns the signs before the name of a column.
+// prefix returns the prefix of a column name.
 func prefix(name string) string { return name[:len(name)-len(strings.TrimLeft(name, ">#|"))] }
 
-// Row is a row for some of the forms.
+// Row is a row for some forms.
 type Row struct {
 	In    Forms
 	Cells []Cell
@@ -292,7 +293,7 @@ type Row struct {
 // Row adds a row of Cells, Texts, data, or anything that fmt.Sprint formats.
 func (t *Table) Row(cells ...any) { t.RowIn(Everywhere, cells...) }
 
-// RowIn is Row for some of the forms.
+// RowIn is like Row, for some forms only.
 func (t *Table) RowIn(in Forms, cells ...any) {
 	row := Row{in, make([]Cell, len(cells))}
 	for i, c := range cells {
@@ -328,18 +329,18 @@ func (t *Table) For(in Forms) *Table {
 	return out
 }
 
-// Cell is a text with a mark before it, a bar, or a link.
+// Cell is a text, with a mark, a bar, or a link.
 type Cell struct {
 	Text Text
 	Tone Tone
-	// Mark is a sign that Text says in words, for HTML.
+	// Mark is a sign for something that Text says in words, for HTML.
 	Mark string
 	// Bar draws the value, for HTML.
 	Bar func() template.HTML
 	URL string
 }
 
-// Tone says whether something is as it should be.
+// Tone says whether something is good or bad.
 type Tone string
 
 // The tones, which are classes of HTML.
@@ -351,25 +352,25 @@ const (
 	Doubt Tone = "warn"
 )
 
-// Text is words of the program with data in them. The zero value is empty.
+// Text is the program's words with data. The zero value is empty.
 type Text struct {
 	format string
 	args   []any
 }
 
-// Texts of others, which each form cuts and escapes.
+// Foreign texts, which each form shortens and escapes.
 type (
 	// Name is short, such as an id.
 	Name string
 	// Data may be long.
 	Data string
-	// Path is not cut on a terminal.
+	// Path is not shortened on a terminal.
 	Path string
 	// Message has several lines.
 	Message string
 )
 
-// F returns a text like fmt.Sprintf. Arguments that are texts of others or a Text are for %s.
+// F formats a text like fmt.Sprintf. Use %s for foreign texts and Texts.
 func F(format string, args ...any) Text { return Text{format, args} }
 
 func textOf(v any) Text {
@@ -379,10 +380,10 @@ func textOf(v any) Text {
 	return Text{"%v", []any{v}}
 }
 
-// Empty reports whether there is no text.
+// Empty reports whether the text is empty.
 func (t Text) Empty() bool { return t.format == "" }
 
-// Join returns the texts, which may be strings and data, with a separator between them.
+// Join joins texts, which may be strings and data, with a separator.
 func Join[T any](separator string, texts ...T) Text {
 	var out Text
 	for i, text := range texts {
@@ -395,7 +396,7 @@ func Join[T any](separator string, texts ...T) Text {
 	return out
 }
 
-// Names are several names.
+// Names converts a list to Names.
 func Names(list []string) []Name {
 	out := make([]Name, len(list))
 	for i, n := range list {
@@ -412,7 +413,7 @@ type toned struct {
 	word string
 }
 
-// Escape is how a form shows the parts of a text.
+// Escape says how a form shows the parts of a text.
 type Escape struct {
 	Own, Name, Data, Path, Message func(string) string
 	Tone                           func(Tone, string) string

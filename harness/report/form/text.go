@@ -8,7 +8,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// nameColumns is how many columns of a name a terminal shows, dataColumns of a longer text.
+// nameColumns limits a name on a terminal, in columns, and dataColumns a longer text.
 const (
 	nameColumns = 40
 	dataColumns = 1000
@@ -52,7 +52,7 @@ func (t Text) on(shown *terminal.Terminal) string {
 	return t.With(colored)
 }
 
-// Text prints a report on a terminal, what is Last at the end.
+// Text prints a report on a terminal, with the Last sections at the end.
 func (r *Report) Text(t *terminal.Terminal) {
 	if t.Quiet() {
 		return
@@ -94,7 +94,7 @@ func (s *Section) Text(t *terminal.Terminal) {
 	}
 }
 
-// Field prints a field of several parts, and breaks it between them to the width of the terminal.
+// Field prints a field of several parts. It breaks lines between the parts to fit the terminal.
 func Field(t *terminal.Terminal, name string, parts []string) {
 	room := t.Columns() - terminal.FieldIndent
 	line := ""
@@ -111,10 +111,10 @@ func Field(t *terminal.Terminal, name string, parts []string) {
 	t.Field(name, "%s", line)
 }
 
-// partBreak separates parts of a fact between which a terminal may begin a new field.
+// partBreak separates parts of a fact where a terminal may begin a new field.
 const partBreak = "\v"
 
-// Parts returns the parts of a fact. A terminal breaks a line between them only.
+// Parts joins the parts of a fact. A terminal breaks lines only between them.
 func Parts[T any](parts ...T) Text { return Join(partBreak, parts...) }
 
 // text prints the first rows.
@@ -153,7 +153,7 @@ func (c Cell) text(t *terminal.Terminal) string {
 	return Toned(c.Tone, strings.TrimSpace(c.Mark+" "+c.Text.on(t))).on(t)
 }
 
-// text prints the first items with what is below them.
+// text prints the first items and the lines below them.
 func (l List) text(t *terminal.Terminal) {
 	fmt.Fprintf(t, "  %s\n\n", l.Title)
 	shown := l.N

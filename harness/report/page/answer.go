@@ -9,11 +9,10 @@ import (
 	"evalctl/internal/jsonobj"
 )
 
-// segment is a part of an answer. Cites has the numbers of the citations that it is covered by,
-// empty for none.
+// segment is a part of an answer. Cites has the numbers of its citations, empty for none.
 type segment struct{ Text, Cites string }
 
-// citation is what the daemon says that a part of the answer comes from.
+// citation is the source that the daemon names for a part of the answer.
 type citation struct {
 	N          int
 	Place      string
@@ -21,7 +20,7 @@ type citation struct {
 	start, end int
 }
 
-// addAnswer adds the answer, divided at the spans of its citations.
+// addAnswer adds the answer, split at the spans of its citations.
 func (d *detail) addAnswer(q *result.Record, l limits) {
 	for i, raw := range q.Citations {
 		if i == maxCitations {
@@ -34,8 +33,8 @@ func (d *detail) addAnswer(q *result.Record, l limits) {
 	d.Answer, d.AnswerMore = segments([]rune(shown), d.Citations), more
 }
 
-// citationOf reads a citation. Spans are half-open ranges of code points; a citation without a
-// usable one has none.
+// citationOf reads a citation. Spans are half-open ranges of code points. A citation with an
+// invalid span gets none.
 func citationOf(n int, raw []byte, q *result.Record, l limits) citation {
 	c := citation{N: n}
 	o, err := jsonobj.Parse(raw)
@@ -64,7 +63,7 @@ func citationOf(n int, raw []byte, q *result.Record, l limits) citation {
 	return c
 }
 
-// segments divides a text wherever a citation begins or ends.
+// segments splits a text wherever a citation begins or ends.
 func segments(runes []rune, citations []citation) []segment {
 	bounds := []int{0, len(runes)}
 	for _, c := range citations {

@@ -12,17 +12,17 @@ import (
 	"evalctl/internal/svg"
 )
 
-// limits is how much is shown of the texts of one question, in bytes.
+// limits are the limits of the texts shown for one question, in bytes.
 type limits struct{ text, answer, chunk, quote int }
 
-// The most chunks and citations of a question that are shown.
+// The maximum number of chunks and citations shown for a question.
 const (
 	maxChunks    = 10
 	maxCitations = 12
 )
 
-// The sizes that limits are chosen by, in bytes: of a page, and of the markup of a question, a
-// chunk and a citation. Escaped characters take more room than they have themselves.
+// The sizes used to choose limits, in bytes: of a page, and of the markup of a question, a chunk
+// and a citation. Escaped characters need more space.
 const (
 	room           = 1800 << 10
 	questionMarkup = 1600
@@ -32,7 +32,7 @@ const (
 )
 
 // limitsFor returns the largest limits with which the questions fit on a page. Very many questions
-// get the smallest ones and a larger page.
+// get the smallest limits and a larger page.
 func limitsFor(questions []result.Record) limits {
 	for text := 6400; ; text = text * 3 / 4 {
 		l := limits{text: text, answer: 2 * text, chunk: text * 3 / 5, quote: text / 4}
@@ -48,7 +48,7 @@ func limitsFor(questions []result.Record) limits {
 
 // size estimates the size of a question on the page.
 func (l limits) size(q *result.Record) int {
-	// The question is in the list and in its details.
+	// The question appears in the list and in its details.
 	n := questionMarkup + min(len(q.Question), listText) + min(len(q.Question), l.text) +
 		min(len(q.Reference), l.text) + min(len(q.Reason), l.text) + min(len(q.Answer), l.answer)
 	for i := range q.Retrieved[:min(maxChunks, len(q.Retrieved))] {
@@ -61,17 +61,17 @@ func (l limits) size(q *result.Record) int {
 	return n
 }
 
-// detail is everything about one question.
+// detail has the details of a question.
 type detail struct {
 	Question  text
 	Expected  []string
 	Reference text
 	Gold      []goldDocument
 	Answer    []segment
-	// AnswerMore is the number of characters of the answer that are not shown.
+	// AnswerMore is the number of omitted characters of the answer.
 	AnswerMore int
 	Citations  []citation
-	// CitationsMore and ChunksMore count those that are not shown.
+	// CitationsMore and ChunksMore are the numbers of omitted citations and chunks.
 	CitationsMore int
 	Chunks        []chunk
 	ChunksMore    int
@@ -83,7 +83,7 @@ type detail struct {
 	Facts         form.Facts
 }
 
-// goldDocument is a document that the question expects, and where it was found.
+// goldDocument is an expected document, and where it was found.
 type goldDocument struct {
 	Path, Place string
 	Found       bool
@@ -164,13 +164,13 @@ func (d *detail) addChunks(q *result.Record, l limits) {
 	}
 }
 
-// The most entries of a timeline that are drawn and named.
+// The maximum number of drawn and named entries of a timeline.
 const (
 	drawnEvents = 24
 	namedEvents = 10
 )
 
-// addTimeline adds the drawing of the stream and the same in words.
+// addTimeline adds a drawing of the stream and a description in words.
 func (d *detail) addTimeline(q *result.Record) {
 	end := q.LatencyMS
 	var spans []svg.Span
@@ -294,7 +294,7 @@ func (d *detail) addFacts(q *result.Record) {
 	}
 }
 
-// addRan adds what wrote the answer.
+// addRan adds what produced the answer.
 func (d *detail) addRan(q *result.Record) {
 	ran := name(q.EffectiveMode)
 	if q.Fusion != "" {
@@ -314,7 +314,7 @@ func (d *detail) addRan(q *result.Record) {
 	}
 }
 
-// judged describes what the judge did for one question.
+// judged describes the judge's work on one question.
 func judged(q *result.Record) form.Text {
 	var parts []form.Text
 	add := func(format string, args ...any) { parts = append(parts, form.F(format, args...)) }

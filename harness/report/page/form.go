@@ -10,7 +10,7 @@ import (
 	"evalctl/harness/report/form"
 )
 
-// inHTML shows what cannot be seen of the texts of others. The templates escape it.
+// inHTML replaces invisible characters in foreign texts. The templates escape them.
 var inHTML = form.Escape{
 	Own:  form.Separated,
 	Name: name, Path: name,
@@ -25,16 +25,16 @@ var inHTML = form.Escape{
 	Tone: func(_ form.Tone, word string) string { return word },
 }
 
-// maxTableRows is how many rows of a table are shown.
+// maxTableRows limits the shown rows of a table.
 const maxTableRows = 1000
 
-// How much of a longer text is shown, and of a request or a response, in bytes.
+// The limits of shown texts, and of requests and responses, in bytes.
 const (
 	dataLength    = 1000
 	messageLength = 4 << 10
 )
 
-// functions are what the templates call.
+// functions are the functions of the templates.
 var functions = template.FuncMap{
 	"name": name, "capital": capital, "kind": kind, "items": items, "rows": rows,
 	"fits": fits, "parts": figureParts,
@@ -74,7 +74,7 @@ func kind(content any) string {
 	panic(fmt.Sprintf("no template for a %T", content))
 }
 
-// sentence returns a text that begins with a capital letter and ends with a full stop.
+// sentence returns a text with a capital letter at the start and a full stop at the end.
 func sentence(t form.Text) string { return capital(strings.TrimSuffix(t.With(inHTML), ".") + ".") }
 
 func capital(text string) string {
@@ -84,7 +84,7 @@ func capital(text string) string {
 	return text
 }
 
-// rows returns the rows that are shown, with how many there are more as the last.
+// rows returns the shown rows. If rows are omitted, the last one says how many.
 func rows(t *form.Table) []form.Row {
 	more := len(t.Rows) - maxTableRows
 	if more <= 0 {

@@ -1,8 +1,8 @@
-// Package page writes a report as an HTML page, and the questions of a result. A page is one file
-// that needs no network and no script.
+// Package page writes a report and the questions of a result as an HTML page. A page is a single
+// file that works without network and without scripts.
 //
-// Texts of datasets, daemons and models are data: only html/template writes them, and the page's
-// content security policy allows nothing but its own style and script, by their hashes.
+// Only html/template writes texts of datasets, daemons and models, and the page's content security
+// policy allows only its own style and script, by their hashes.
 package page
 
 import (
@@ -21,15 +21,15 @@ import (
 	"evalctl/harness/result"
 )
 
-// Content is what a page shows.
+// Content is the content of a page.
 type Content struct {
 	Report *form.Report
-	// Result and Questions are what is shown besides, nil if there are no questions.
+	// Result and Questions are shown after the report, nil if there are no questions.
 	Result    *result.Result
 	Questions []result.Record
 }
 
-// document is what the template page.html shows.
+// document is the data of the template page.html.
 type document struct {
 	layout
 	*form.Report
@@ -43,12 +43,12 @@ func (d *document) add(s form.Section) {
 	}
 }
 
-// layout is what all pages share.
+// layout has the fields common to all pages.
 type layout struct {
 	templates *template.Template
 	Style     template.CSS
 	Script    template.JS
-	// Policy is the content security policy. It allows this style and this script, and no request.
+	// Policy is the content security policy. It allows this style and this script, and no requests.
 	Policy string
 }
 
@@ -71,7 +71,7 @@ var shared = sync.OnceValue(func() layout {
 	}
 })
 
-// source returns the hash of a text as a source of a content security policy.
+// source returns the hash of a text as a source expression of a content security policy.
 func source(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

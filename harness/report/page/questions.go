@@ -11,25 +11,25 @@ import (
 	"evalctl/harness/result"
 )
 
-// detailed is the number of questions whose details a page has. Those that did not pass come first.
+// detailed limits the number of questions with details on a page. Questions that did not pass come
+// first.
 const detailed = 2000
 
-// listText is how much of a question's text its line in a list has, in bytes.
+// listText limits a question's text in a list, in bytes.
 const listText = 160
 
 // questions is the list of all questions of a result.
 type questions struct {
 	Items []question
-	// Statuses, Tags and Stages are what the list can be filtered by.
+	// Statuses, Tags and Stages are the filters of the list.
 	Statuses []status
 	Tags     []string
 	Stages   []string
-	// WithoutDetails is the number of questions of which only the line is shown.
+	// WithoutDetails is the number of questions without details.
 	WithoutDetails int
 }
 
-// status is how questions ended, with the number of those that ended so. Class is its colour and
-// its key.
+// status is an outcome of questions, with the number of questions. Class is its colour and its key.
 type status struct {
 	Class, Mark, Word string
 	N                 int
@@ -37,14 +37,14 @@ type status struct {
 
 // question is one line of the list with its details.
 type question struct {
-	// N is the place in the result file, from 1, and the name of the link to it.
+	// N is the place in the result file, from 1. It is also the link target.
 	N           int
 	ID          string
 	Repeat      int
 	Class, Word string
 	Text        string
 	Tags        []string
-	// TagKeys are the indexes of its tags, each between blanks.
+	// TagKeys has the indexes of its tags, each between blanks.
 	TagKeys        string
 	Stage          string
 	Score, Latency string
@@ -134,7 +134,7 @@ func newQuestions(c Content) *questions {
 	return list
 }
 
-// stageOf returns what lost a question, empty if it passed.
+// stageOf returns the stage that lost a question, empty if it passed.
 func stageOf(res *result.Result, q *result.Record) string {
 	if q.Cause != "" {
 		return name(string(q.Cause))

@@ -6,17 +6,17 @@ import (
 	"html/template"
 )
 
-// filesLimit is the size up to which a page contains files, in bytes.
+// filesLimit limits a file embedded in a page, in bytes.
 const filesLimit = 256 << 10
 
-// file is a text that the page contains.
+// file is a file embedded in the page.
 type file struct {
 	Name, Text string
 	URL        template.URL
 }
 
 // runFiles returns the figures as JSON and the verdicts as JSON Lines, which evalctl compare reads.
-// What would make the page too large is left out.
+// Files that are too large are omitted.
 func runFiles(c Content) []file {
 	var out []file
 	add := func(kind, what string, data []byte) {
@@ -54,7 +54,7 @@ type verdictLine struct {
 	Tags      []string `json:"tags,omitempty"`
 }
 
-// dataURL returns a URL that contains data. It is safe: browsers save it and do not show it.
+// dataURL returns a URL that contains data. It is safe: browsers save the data and do not show it.
 func dataURL(data []byte) template.URL {
 	return template.URL("data:application/octet-stream;base64," + base64.StdEncoding.EncodeToString(data))
 }

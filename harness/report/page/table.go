@@ -8,8 +8,8 @@ import (
 	"evalctl/harness/report/form"
 )
 
-// A table fits if each column has room for its longest part that must not be broken. A table that
-// does not fit shows each row as a block, with the name of its column at each cell.
+// A table fits if each column has room for its longest unbreakable part. A table that does not fit
+// shows each row as a block, with the column name at each cell.
 const (
 	letterPixels = 9.6 // about what a letter or a digit takes
 	gapPixels    = 22  // between two columns
@@ -18,7 +18,7 @@ const (
 )
 
 // breakpoints are the widths in pixels below which tables of a class show rows as blocks. The last
-// class does so at every width.
+// class always does.
 var breakpoints = []int{360, 480, 620, 780, 960, 1180}
 
 // classFor returns the class of a table that needs so many pixels.
@@ -31,8 +31,8 @@ func classFor(pixels float64) string {
 	return fmt.Sprintf("w%d", len(breakpoints))
 }
 
-// Stacked returns the style of tables that do not fit, for a table in a box of the class t and one of
-// w0 to w6. Cells name their columns in the attribute data-l.
+// Stacked returns the style of tables that do not fit, for a table in a box of the class t and one
+// of w0 to w6. Cells have the name of their column in the attribute data-l.
 func Stacked() string {
 	var b strings.Builder
 	for i := range len(breakpoints) + 1 {
@@ -55,7 +55,7 @@ TABLE > tbody > tr > td:empty { display: none }
 TABLE > tbody > tr > [data-l]:not(th)::before { content: attr(data-l) / ""; display: block; color: var(--mute); font-size: .8rem; font-weight: 400; line-height: 1.2 }
 `
 
-// fits returns the class of a table by the room that it needs.
+// fits returns the class of a table for its width.
 func fits(t *form.Table) string {
 	total := 0.0
 	shown := rows(t)
@@ -78,8 +78,8 @@ func fits(t *form.Table) string {
 	return classFor(total)
 }
 
-// longestPart returns the length of the longest part of a text that is not broken: a word, or in a
-// column of figures a figure with its unit or its brackets.
+// longestPart returns the length of the longest unbreakable part of a text: a word, or in a column
+// of figures a figure with its unit or its brackets.
 func longestPart(text string, figures bool) (longest int) {
 	parts := strings.Fields(text)
 	if figures {
@@ -95,8 +95,7 @@ func longestPart(text string, figures bool) (longest int) {
 	return longest
 }
 
-// figureParts returns the parts of a figure between which a line may be broken: before a bracket, and
-// behind an arrow.
+// figureParts splits a figure where a line may be broken: before a bracket, and after an arrow.
 func figureParts(text string) []string {
 	return strings.Split(figureBreaks.Replace(text), "\n")
 }

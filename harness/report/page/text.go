@@ -9,8 +9,8 @@ import (
 	"evalctl/internal/figure"
 )
 
-// clean returns text with every character that cannot be seen replaced by its number, such as
-// [U+202E]. Line breaks, tabs and the joiners of scripts and emoji remain.
+// clean replaces every invisible character by its number, such as [U+202E], except line breaks,
+// tabs and the joiners of scripts and emoji.
 func clean(text string) string {
 	visible := func(r rune) bool {
 		switch r {
@@ -35,13 +35,13 @@ func clean(text string) string {
 	return b.String()
 }
 
-// text is a text of a dataset or a daemon, of which More characters are not shown.
+// text is a text of a dataset or a daemon. More is the number of omitted characters.
 type text struct {
 	Shown string
 	More  int
 }
 
-// cut returns the first characters of a text, at most most bytes of them.
+// cut returns the first characters of a text, at most most bytes.
 func cut(s string, most int) text {
 	shown, more := prefix(s, most)
 	return text{clean(shown), more}
@@ -50,7 +50,7 @@ func cut(s string, most int) text {
 // slack is by how many bytes a text may exceed its limit before it is cut.
 const slack = 20
 
-// prefix returns the first characters of a text, and how many there are more.
+// prefix returns the first characters of a text, and the number of omitted ones.
 func prefix(s string, most int) (shown string, more int) {
 	if len(s) <= most+slack {
 		return s, 0
@@ -61,7 +61,7 @@ func prefix(s string, most int) (shown string, more int) {
 	return s[:most], utf8.RuneCountInString(s[most:])
 }
 
-// line returns the first characters of a text as one line, at most most bytes of them.
+// line returns the first characters of a text on one line, at most most bytes.
 func line(s string, most int) string {
 	t := cut(strings.Join(strings.Fields(s), " "), most)
 	if t.More > 0 {
@@ -70,7 +70,7 @@ func line(s string, most int) string {
 	return t.Shown
 }
 
-// nameLength is how much of a name, a path or a tag is shown, in bytes.
+// nameLength limits a name, a path or a tag, in bytes.
 const nameLength = 120
 
 func name(s string) string { return line(s, nameLength) }

@@ -7,7 +7,7 @@ type Column struct {
 	Name string
 	// Type is string, int64, double or boolean.
 	Type string
-	// Optional is set if a row may have no value.
+	// Optional is set if values may be missing.
 	Optional bool
 	Doc      string
 }

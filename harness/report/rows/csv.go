@@ -12,14 +12,13 @@ import (
 	"evalctl/internal/visible"
 )
 
-// formulas are the characters with which a spreadsheet takes a cell for a formula, also the wide
-// ones of East Asian keyboards, and the apostrophe that marks one that is not.
+// formulas are the characters that make a spreadsheet treat a cell as a formula, including the
+// full-width ones of East Asian keyboards, and the apostrophe that marks text.
 const formulas = "=+-@＝＋－＠\t\r\n'"
 
-// Text returns foreign text for a cell of CSV. A spreadsheet would run what begins with one of some
-// characters as a formula, also within quotes and after spaces; after an apostrophe it is text. A
-// text that begins with an apostrophe gets another one, so that a reader can remove the first of
-// any.
+// Text returns foreign text for a CSV cell. A spreadsheet would execute text that begins with one
+// of formulas, even within quotes and after spaces. A preceding apostrophe prevents this. Text that
+// begins with an apostrophe gets another one, so that a reader can always remove the first.
 func Text(s string) string {
 	first := strings.TrimLeftFunc(s, func(r rune) bool { return r == ' ' || visible.IsHidden(r) })
 	if r, size := utf8.DecodeRuneInString(first); size > 0 && strings.ContainsRune(formulas, r) {
@@ -28,8 +27,8 @@ func Text(s string) string {
 	return s
 }
 
-// CSV writes the questions of a result with a header. Cells are quoted as in RFC 4180, with line feeds
-// as they are in the texts; rows end with a line feed, since a CRLF would change those.
+// CSV writes the questions of a result with a header. Cells are quoted as in RFC 4180 and keep
+// their line feeds. Rows end with a line feed.
 func CSV(w io.Writer, r *result.Reader) error {
 	out := NewTable(w, "\n")
 	var header []string

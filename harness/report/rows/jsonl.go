@@ -12,8 +12,8 @@ import (
 	"evalctl/internal/inputfile"
 )
 
-// JSONLines writes the questions of a result, one JSON object a line, with the texts as they are. Every
-// object has all columns, in order; null is no value.
+// JSONLines writes the questions of a result, one JSON object per line, with unchanged texts. Every
+// object has all columns, in order; a missing value is null.
 func JSONLines(w io.Writer, r *result.Reader) error {
 	buffer := bufio.NewWriter(w)
 	out := json.NewEncoder(buffer)

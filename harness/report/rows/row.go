@@ -1,5 +1,5 @@
-// Package rows writes the questions of a result as a table for other programs: as CSV and as JSON Lines,
-// one row for each question and repeat.
+// Package rows exports the questions of a result as CSV and as JSON Lines, one row for each
+// question and repeat.
 package rows
 
 import (
@@ -9,9 +9,9 @@ import (
 	"evalctl/internal/llm"
 )
 
-// Row is a question of a result. The tags name the columns, in order; each has its description in doc.
-// A column may be added, and is never renamed, removed or given another meaning. A pointer is nil, and a
-// cell empty, where there is no value.
+// Row is a question of a result. The tags name the columns in order, and doc describes them.
+// Columns may be added, but are never renamed, removed or redefined. A missing value is nil, and an
+// empty cell.
 type Row struct {
 	SDK        string   `json:"sdk" doc:"The target, as in the result."`
 	ID         string   `json:"id" doc:"The id of the question."`

@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// Table writes the rows of a CSV file. The first error ends it.
+// Table writes a CSV file. It stops at the first error.
 type Table struct {
 	out *bufio.Writer
 	end string
 }
 
-// NewTable returns a table whose rows have this end. It is written to w once it is flushed.
+// NewTable returns a table whose rows end with end. Flush writes it to w.
 func NewTable(w io.Writer, end string) *Table { return &Table{bufio.NewWriter(w), end} }
 
-// quoted are the characters for which a cell is in quotes: those of RFC 4180, and those that
-// separate cells where a comma is part of numbers, so that what follows them is not a cell of its
-// own.
+// quoted are the characters that require quotes: those of RFC 4180, and the separators used where
+// the comma is a decimal separator.
 const quoted = ",;\t\"\r\n"
 
-// Row writes a row. Line ends within cells stay as they are.
+// Row writes a row. Line ends within cells are kept.
 func (t *Table) Row(cells ...string) {
 	for i, c := range cells {
 		if i > 0 {
@@ -34,5 +33,5 @@ func (t *Table) Row(cells ...string) {
 	_, _ = t.out.WriteString(t.end)
 }
 
-// Flush returns the first error.
+// Flush writes buffered rows and returns the first error.
 func (t *Table) Flush() error { return t.out.Flush() }

@@ -12,8 +12,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Benches returns the table of what the benches among the entries of a folder found, empty without
-// any.
+// Benches returns a table of the benches in a folder, "" if there are none.
 func Benches(t *terminal.Terminal, f *history.Folder) string {
 	rows := [][]string{{"started (UTC)", "kind", "target", "operation", "load", "documents", "done/s", "p50 ms", "p99 ms", "file"}}
 	for _, e := range f.Entries {
@@ -38,7 +37,7 @@ func Benches(t *terminal.Terminal, f *history.Folder) string {
 	return t.Fit(rows, "lllllrrrrl")
 }
 
-// BenchTrend prints a line of benches that did the same work.
+// BenchTrend prints a line of benches with the same work.
 func BenchTrend(t *terminal.Terminal, l *history.BenchLine) {
 	title := fmt.Sprintf("%s  bench  %s  %s  %s", terminal.Short(l.Target, 32), terminal.Short(l.Op, 48), terminal.Short(l.Arrival, 80),
 		figure.Count(l.Documents, "document"))

@@ -62,7 +62,7 @@ func number(v float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0")
 }
 
-// listedTags is the maximum number of tags in a table.
+// listedTags limits the tags in a table.
 const listedTags = 40
 
 // tagRows returns the table of tags, the most frequent first.

@@ -14,17 +14,17 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// chunkShown is how much of the text of a retrieved chunk is shown.
+// chunkShown limits the shown text of a retrieved chunk.
 const chunkShown = 160
 
-// side is one answer that is shown: a record of a file.
+// side is one answer to show: a record of a file.
 type side struct {
 	name string
 	res  *result.Result
 	rec  *result.Record
 }
 
-// Diff prints what became of a question in each file.
+// Diff prints the outcome of a question in each file.
 func Diff(t *terminal.Terminal, found []*compare.FoundQuestion) {
 	sides, missing := sidesOf(found)
 	first := sides[0].rec
@@ -74,7 +74,8 @@ func sidesOf(found []*compare.FoundQuestion) (sides []side, missing []string) {
 	return sides, missing
 }
 
-// printTexts prints a text that should be the same on all sides: once if it is, else that of each side.
+// printTexts prints a text that should be the same on all sides: once if it is, otherwise once per
+// side.
 func printTexts(t *terminal.Terminal, sides []side, label string, of func(*result.Record) string) {
 	var texts []string
 	for _, s := range sides {
@@ -161,7 +162,7 @@ func tokens(r *result.Record) string {
 	return fmt.Sprintf("%d in %d out", r.Usage.InputTokens, r.Usage.OutputTokens)
 }
 
-// cost returns what the judge and the model that answers cost.
+// cost returns the cost of the judge and the reader.
 func cost(r *result.Record) string {
 	usd := r.JudgeUSD
 	if r.Actor != nil {
@@ -186,7 +187,7 @@ func goldAt(r *result.Record) string {
 	return fmt.Sprintf("rank %s of %d", strings.Join(ranks, ", "), r.Retrieval.Documents)
 }
 
-// withoutEmpty removes the columns in which no row has a value.
+// withoutEmpty removes the columns without values.
 func withoutEmpty(rows [][]string) [][]string {
 	out := make([][]string, len(rows))
 	for column := range rows[0] {
@@ -202,7 +203,7 @@ func withoutEmpty(rows [][]string) [][]string {
 
 var sentenceEnd = regexp.MustCompile(`([.!?]) +`)
 
-// sentences splits an answer into its lines, and those into sentences.
+// sentences splits an answer into its lines, and each line into sentences.
 func sentences(answer string) []string {
 	var out []string
 	for line := range strings.Lines(terminal.Lines(answer)) {
@@ -215,8 +216,8 @@ func sentences(answer string) []string {
 	return out
 }
 
-// printAnswers prints the answer of each side. A mark is before each sentence that some other side does
-// not have.
+// printAnswers prints the answer of each side. It marks each sentence that is missing on another
+// side.
 func printAnswers(t *terminal.Terminal, sides []side) {
 	all := make([][]string, len(sides))
 	for i, s := range sides {
@@ -262,7 +263,7 @@ func printCitation(t *terminal.Terminal, raw []byte) {
 	fmt.Fprintln(t, t.Wrap("    cites ", text))
 }
 
-// printRetrievals prints what was retrieved on each side, by rank. A star marks gold.
+// printRetrievals prints the retrieved passages of each side, by rank. A star marks gold.
 func printRetrievals(t *terminal.Terminal, sides []side) {
 	starred := false
 	for _, s := range sides {

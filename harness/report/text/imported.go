@@ -12,11 +12,11 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// listedUnmatched is how many answers without a question a terminal lists.
+// listedUnmatched limits the listed answers without a question.
 const listedUnmatched = 10
 
-// Imported says where the answers of a result come from and what became of them. It prints nothing of
-// a result whose answers are evalctl's own.
+// Imported prints where the answers of a result come from and how they were used. It prints nothing
+// for evalctl's own answers.
 func Imported(t *terminal.Terminal, res *result.Result) {
 	im := res.Imported
 	if im == nil {
@@ -77,7 +77,7 @@ func Imported(t *terminal.Terminal, res *result.Result) {
 	}
 }
 
-// disagreements lists the totals that files state and their answers do not add up to.
+// disagreements lists stated totals that differ from the answers.
 func disagreements(t *terminal.Terminal, stated []result.StatedTotal) {
 	agree := 0
 	for _, s := range stated {
@@ -92,7 +92,7 @@ func disagreements(t *terminal.Terminal, stated []result.StatedTotal) {
 	}
 }
 
-// errata says what errata do to verdicts that were made before them.
+// errata prints the effect of errata on verdicts that were made before them.
 func errata(t *terminal.Terminal, e *result.ImportedErrata) {
 	if e == nil {
 		return
@@ -102,13 +102,13 @@ func errata(t *terminal.Terminal, e *result.ImportedErrata) {
 	t.Field("", "all answers %s, without these questions %s", share(e.All), share(e.Without))
 }
 
-// share is a pass rate with its counts.
+// share formats a pass rate with its counts.
 func share(n result.Counts) string {
 	return fmt.Sprintf("%d/%d %s", n.Passed, n.Total, figure.Rate(n.PassRate()))
 }
 
-// ImportedVerdicts says what the verdicts of imported answers lack, and their mean over the types
-// of questions.
+// ImportedVerdicts prints how many imported answers lack a verdict, and the mean of the verdicts
+// over the types of questions.
 func ImportedVerdicts(t *terminal.Terminal, res *result.Result) {
 	switch n := res.Counts.Unjudged; {
 	case n > 0 && res.Total == 0:
@@ -121,7 +121,7 @@ func ImportedVerdicts(t *terminal.Terminal, res *result.Result) {
 	}
 }
 
-// pairs returns the entries of a map in order of the key.
+// pairs joins the entries of a map, ordered by key.
 func pairs(m map[string]string, between, separator string) string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -130,7 +130,7 @@ func pairs(m map[string]string, between, separator string) string {
 	return strings.Join(out, separator)
 }
 
-// counted returns keys with their counts in order of the key.
+// counted returns keys with their counts, ordered by key.
 func counted(m map[string]int) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(m)) {

@@ -46,7 +46,7 @@ func Inputs(t *terminal.Terminal, path string, p dataset.Input) {
 	Warnings(t, p.Gold.Warnings)
 }
 
-// Scorer prints what a scorer that is a program or a service says of itself, nothing if id is nil.
+// Scorer prints how an external scorer describes itself, nothing if id is nil.
 func Scorer(t *terminal.Terminal, id *result.ExternalScorer) {
 	if id == nil {
 		return
@@ -70,7 +70,7 @@ func usable(t *terminal.Terminal, needs dataset.Needs) {
 	t.Field("scorers", "%s", strings.Join(parts, "  "))
 }
 
-// listedBrains is the maximum number of brains that brains prints.
+// listedBrains limits the brains that printBrains prints.
 const listedBrains = 8
 
 // printBrains prints the brains and their questions, if there are several.
@@ -93,10 +93,10 @@ func printBrains(t *terminal.Terminal, brains []dataset.Brain) {
 	t.Field("brains", "%d: %s", len(brains), strings.Join(named, ", "))
 }
 
-// listedKeys is the maximum number of keys that Ignored names.
+// listedKeys limits the keys that Ignored names.
 const listedKeys = 8
 
-// Ignored says which keys of dataset and corpus have no meaning, a line for each of the two files.
+// Ignored lists the unknown keys in dataset and corpus, one line for each of the two files.
 func Ignored(in dataset.Input) (lines []string) {
 	add := func(path string, unknown map[string]int) {
 		var keys []string

@@ -19,7 +19,7 @@ func judgeName(j result.JudgeModel) string {
 		terminal.Short(j.PromptVersion, 40), terminal.Short(j.PromptSHA256, 9), j.TemperatureText())
 }
 
-// Judge returns the report on a judge for people.
+// Judge formats the report on a judge.
 func Judge(c *judging.Check) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -52,7 +52,7 @@ func Judge(c *judging.Check) string {
 	return b.String()
 }
 
-// GivenJudge returns the report on the judge of another harness for people.
+// GivenJudge formats the report on the judge of another harness.
 func GivenJudge(c *judging.Check) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -97,7 +97,7 @@ func misfit(c *judging.Check) string {
 	return "the labels and the run do not fit, the corrected rate is clamped: " + why + "; label answers of this run"
 }
 
-// maxMisjudged is the number of misjudged answers that are listed.
+// maxMisjudged limits the listed misjudged answers.
 const maxMisjudged = 20
 
 func writeMisjudged(b *strings.Builder, c *judging.Check) {
@@ -121,8 +121,8 @@ func writeMisjudged(b *strings.Builder, c *judging.Check) {
 	}
 }
 
-// forecast returns what judging is likely to cost, and at most, with the cap, nil for none, of
-// which spent is used up.
+// forecast formats the likely and the maximum cost of judging. limit is the cap, nil for none;
+// spent is the part of it already used.
 func forecast(f judging.Forecast, p *judging.Plan, limit *llm.USD, spent llm.USD) string {
 	line := "estimated cost " + roughly(f.Likely)
 	most := f.Worst
@@ -156,8 +156,8 @@ func roughly(u llm.USD) string {
 	return (u.Plus(step-1) / step * step).String()
 }
 
-// Judging prints a judge and what it is likely to cost from now on. spent is used up of the cap. It
-// warns if less is left than that; fewer says how else to stay below it.
+// Judging prints a judge and its likely remaining cost. spent is the used part of the cap. If the
+// rest of the cap is too small, it prints a warning; fewer says how else to stay below the cap.
 func Judging(t *terminal.Terminal, f judging.Forecast, p *judging.Plan, limit *llm.USD, spent llm.USD, fewer string) {
 	t.Field("judge", "%s  %s", judgeName(p.Identity()), forecast(f, p, limit, spent))
 	Recipes(t, p.Panel())
@@ -166,8 +166,8 @@ func Judging(t *terminal.Terminal, f judging.Forecast, p *judging.Plan, limit *l
 	}
 }
 
-// DaemonPays says which models a started daemon calls, which no estimate includes, and what of it
-// is not counted, empty for nothing.
+// DaemonPays prints which models a started daemon calls, which no estimate includes. notCounted
+// names the costs that are not counted, "" for none.
 func DaemonPays(t *terminal.Terminal, models []string, capped bool, notCounted string) {
 	if len(models) > 0 {
 		limited := ""
@@ -182,7 +182,7 @@ func DaemonPays(t *terminal.Terminal, models []string, capped bool, notCounted s
 	}
 }
 
-// Labels prints what a check of a judge will judge, and what that is likely to cost.
+// Labels prints the labels for a check of a judge, and the likely cost.
 func Labels(t *terminal.Terminal, path string, p *judging.Plan, labels []dataset.Label, limit *llm.USD) {
 	forecast, right := p.ForecastLabels(labels)
 	t.Field("labels", "%s  %d right, %d wrong", terminal.Line(path), right, len(labels)-right)

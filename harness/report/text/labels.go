@@ -10,7 +10,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Answer shows an answer to a labeller, without the verdict on it.
+// Answer shows an answer to a labeller, without its verdict.
 func Answer(t *terminal.Terminal, number, size int, a *labels.Answer) {
 	t.Blank()
 	fmt.Fprintf(t, "%d of %d  %s\n", number, size, terminal.Short(a.ID, 60))
@@ -32,7 +32,7 @@ func Answer(t *terminal.Terminal, number, size int, a *labels.Answer) {
 	fmt.Fprintf(t, "right? (%s) ", labels.Replies)
 }
 
-// Estimated prints a pass rate in the terms of those who labelled answers.
+// Estimated prints a pass rate as estimated from labels.
 func Estimated(t *terminal.Terminal, e *labels.Estimate) {
 	t.Field("result", "%s  %s of %s", terminal.Line(e.Path), figure.Count(e.Total, "question"), terminal.Short(e.SDK, 60))
 	t.Field("labels", "%s", labelled(e))
@@ -74,7 +74,7 @@ func labelled(e *labels.Estimate) string {
 	return text
 }
 
-// EstimatedDifference prints the difference of two pass rates in the terms of labellers.
+// EstimatedDifference prints the difference of two pass rates as estimated from labels.
 func EstimatedDifference(t *terminal.Terminal, d *labels.Difference) {
 	for _, e := range []*labels.Estimate{&d.First, &d.Second} {
 		Estimated(t, e)

@@ -12,7 +12,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Entries returns the table of the entries of a folder but for benches, empty without any.
+// Entries returns a table of the entries of a folder except benches, "" if there are none.
 func Entries(t *terminal.Terminal, f *history.Folder) string {
 	benches := func(e *history.Entry) bool { return e.Kind == history.Bench }
 	if !slices.ContainsFunc(f.Entries, func(e *history.Entry) bool { return !benches(e) }) {
@@ -48,11 +48,11 @@ func Entries(t *terminal.Terminal, f *history.Folder) string {
 	return t.Fit(rows, "lllllrrllrll"[:len(header)])
 }
 
-// maxUnreadable is the number of files that could not be read that are named.
+// maxUnreadable limits the named unreadable files.
 const maxUnreadable = 5
 
-// NotListed prints what a folder contains besides the results that are listed: older ones, and files
-// that are no results. target and kind say which results are listed, empty for all.
+// NotListed prints what else a folder contains besides the listed results: older results, and files
+// that are not results. target and kind are the filters of the list, empty for none.
 func NotListed(t *terminal.Terminal, f *history.Folder, older int, target, kind string) {
 	switch {
 	case older > 0:
@@ -80,8 +80,8 @@ func NotListed(t *terminal.Terminal, f *history.Folder, older int, target, kind 
 	unreadable(t, f.Unreadable)
 }
 
-// Newest prints the verdict on the newest result of a folder, its reason, and the command that shows
-// it, nothing without a result of a run or a replay.
+// Newest prints the verdict on the newest result of a folder, its reason, and the command that
+// shows it. It prints nothing without a result of a run or a replay.
 func Newest(t *terminal.Terminal, f *history.Folder) {
 	i := slices.IndexFunc(f.Entries, func(e *history.Entry) bool { return e.Result != nil })
 	if i < 0 {
@@ -96,7 +96,7 @@ func Newest(t *terminal.Terminal, f *history.Folder) {
 	t.Field("next", "%s", terminal.CommandLine("evalctl", "show", e.Path))
 }
 
-// unreadable prints the first files that could not be read.
+// unreadable prints the first unreadable files.
 func unreadable(t *terminal.Terminal, files []history.Unreadable) {
 	for i, u := range files {
 		if i == maxUnreadable {
@@ -107,8 +107,8 @@ func unreadable(t *terminal.Terminal, files []history.Unreadable) {
 	}
 }
 
-// noResults says what to do about a folder without results of a target and of a kind; either is
-// empty for all.
+// noResults says what to do if a folder has no results of a target and of a kind; either is empty
+// for all.
 func noResults(f *history.Folder, target, kind string) string {
 	root := terminal.Line(f.Root)
 	switch {

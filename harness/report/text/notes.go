@@ -15,7 +15,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// BenchNotes prints what the tables do not say: what was left out, and what their marks mean.
+// BenchNotes prints notes to the tables: what was left out, and what their marks mean.
 func BenchNotes(t *terminal.Terminal, f *record.File) {
 	if f.Client == record.Ordinary {
 		t.Field("note", "requests are sent by net/http, which is slower: a target is reached by TLS or a proxy, or the system is Windows")
@@ -59,7 +59,7 @@ func benchLeftOut(f *record.File) (n int64) {
 	return n
 }
 
-// errorKinds returns the numbers of errors by kind.
+// errorKinds formats the numbers of errors by kind.
 func errorKinds(errors map[string]int64) string {
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(errors)) {
@@ -68,7 +68,7 @@ func errorKinds(errors map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// NotRanked prints what a board of the results in dir leaves out.
+// NotRanked prints which results in dir a board leaves out.
 func NotRanked(t *terminal.Terminal, b *board.Board, dir string) {
 	if len(b.Groups) == 0 {
 		t.Field("empty", "no result in %s can be ranked: evalctl run writes them", terminal.Line(dir))
@@ -88,8 +88,8 @@ func BrainsLeft(t *terminal.Terminal, r conformance.Report) {
 	}
 }
 
-// Checks writes the checks as a list, a line each: the level, or own for a check of what only the
-// reference daemon decided, the id, the section of the specification and the requirement.
+// Checks lists the checks, one per line: the level, or own for a check of a decision of the
+// reference daemon, the id, the section of the specification and the requirement.
 func Checks(w io.Writer, checks []conformance.Check) error {
 	for _, check := range checks {
 		level := string(check.Level)

@@ -10,7 +10,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Plan writes how a gate judges.
+// Plan prints how a gate judges.
 func Plan(w io.Writer, o aggregate.GatePlan) error {
 	rule := fmt.Sprintf("passes with %d or more of %s", o.Required, figure.Count(o.N, "question"))
 	if o.Required > o.N {
@@ -52,7 +52,7 @@ func Plan(w io.Writer, o aggregate.GatePlan) error {
 	return err
 }
 
-// marginText says how often an unchanged daemon passes the gate of a baseline.
+// marginText says how often an unchanged daemon passes the gate against a baseline.
 func marginText(m aggregate.MarginDesign, n int) string {
 	rows := [][]string{{"outcomes that change from run to run", fmt.Sprintf("passes with %d", n), fmt.Sprintf("passes %s of the time with", percent(m.Power))}}
 	for _, r := range m.Rows {
@@ -66,7 +66,7 @@ func marginText(m aggregate.MarginDesign, n int) string {
 		m.Margin, m.Rate, terminal.Table(rows, 0))
 }
 
-// percent formats a probability, with more decimals where it is close to 0 or 1.
+// percent formats a probability, with more decimals close to 0 and 1.
 func percent(p float64) string {
 	if p > 0 && p < 0.001 {
 		return "<0.1%"

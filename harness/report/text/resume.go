@@ -10,22 +10,23 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Resumption is a run that stopped, or that finished with failures which another try may not have.
+// Resumption is a run that stopped, or that finished with failures which another try may repair.
 type Resumption struct {
 	Command string // that resumes the run
 	Judge   string // what gives the verdicts
 	Stopped result.Stop
 	Storage bool // a file could not be written
-	// Unasked are the questions without an answer, Unjudged those with an answer and without a verdict.
+	// Unasked are the questions without an answer. Unjudged are the questions with an answer but
+	// without a verdict.
 	Unasked, Unjudged int
-	// Failed is how many questions failed for a reason that does not lie in them.
+	// Failed is the number of questions that failed for an external reason.
 	Failed int
 	Cost   result.Cost
 	Limit  *llm.USD
 	Free   bool // the scorer costs nothing
 }
 
-// retryErrors is the flag that tries questions again that failed for a reason outside them.
+// retryErrors is the flag that repeats questions that failed for an external reason.
 const retryErrors = " --retry-errors"
 
 // Resume prints how to resume a run, and what a resume does and does not do.
@@ -49,8 +50,8 @@ func Resume(t *terminal.Terminal, r Resumption) {
 	}
 }
 
-// Continuing returns how what was stopped is continued: what comes before the command, and what is
-// added to it. judge is what gives the verdicts.
+// Continuing returns how to continue a stopped run: a phrase before the command, and additional
+// flags. judge names what gives the verdicts.
 func Continuing(stopped result.Stop, storage bool, judge string) (how, more string) {
 	if storage {
 		return "once the files can be written, continue with", ""
@@ -95,7 +96,7 @@ func (r Resumption) rest(retried bool) string {
 	return text
 }
 
-// moneyLeft says what was spent and what is left under the cap.
+// moneyLeft describes the amount spent and the rest of the cap.
 func (r Resumption) moneyLeft() string {
 	text := "spent " + r.Cost.Amount() + ", which still counts"
 	spent, unknown := r.Cost.Total()

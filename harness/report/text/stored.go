@@ -8,7 +8,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Stored prints which result is shown, and what was measured.
+// Stored prints a result's path and what it measured.
 func Stored(t *terminal.Terminal, path string, res result.Result) {
 	id := res.Identity
 	took := figure.Duration(float64(res.FinishedAt.Sub(res.StartedAt).Microseconds()) / 1000)
@@ -39,8 +39,8 @@ func Stored(t *terminal.Terminal, path string, res result.Result) {
 	}
 }
 
-// Answers prints which answers of a result are scored again, and the dataset with what is right now,
-// empty for that of the result.
+// Answers prints which answers of a result are scored again, and the dataset with the right
+// answers, "" to use the result's.
 func Answers(t *terminal.Terminal, path string, was *result.Result, dataset string) {
 	t.Field("answers", "%s  %s, scored by %s", terminal.Line(path), figure.Count(was.Planned, "answer"), terminal.Line(was.Identity.ScoredBy()))
 	if g := was.Gate; g != nil && g.Baseline != nil {

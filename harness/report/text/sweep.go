@@ -13,7 +13,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Cell prints the details of a finished cell that its row in the table does not contain.
+// Cell prints the details of a finished cell that its row in the table lacks.
 func Cell(t *terminal.Terminal, cell result.Cell, failed *result.Record, shown ShownWarnings) {
 	res := cell.Result
 	name := fmt.Sprintf("%s top-k %d", cell.Mode, cell.TopK)
@@ -39,7 +39,7 @@ func Cell(t *terminal.Terminal, cell result.Cell, failed *result.Record, shown S
 // applies to several cells.
 type ShownWarnings map[string]bool
 
-// Add returns the warnings that are not in the set, and adds them to it.
+// Add returns the warnings that are not in the set, and adds them.
 func (s ShownWarnings) Add(warnings []result.Warning) []result.Warning {
 	var out []result.Warning
 	for _, w := range warnings {
@@ -51,7 +51,7 @@ func (s ShownWarnings) Add(warnings []result.Warning) []result.Warning {
 	return out
 }
 
-// coversBrain reports whether the top-k of a cell is so large that it retrieves every document of a
+// coversBrain reports whether the top-k of a cell is large enough to retrieve every document of a
 // brain.
 func coversBrain(c result.Cell) bool {
 	return c.Result.Retrieval != nil && slices.ContainsFunc(c.Result.Retrieval.Warnings, func(w result.Warning) bool {
@@ -59,7 +59,7 @@ func coversBrain(c result.Cell) bool {
 	})
 }
 
-// modesRan returns the modes that the answers of a cell report, with counts if there are several.
+// modesRan returns the modes reported by the answers of a cell, with counts if there are several.
 func modesRan(res result.Result) string {
 	modes := slices.Sorted(maps.Keys(res.EffectiveModes))
 	answered := res.Counts.Scored
@@ -77,8 +77,8 @@ func modesRan(res result.Result) string {
 	return "unknown mode"
 }
 
-// ranOtherwise describes which mode ran instead of the requested one, "" if that one ran. For auto,
-// any mode is right.
+// ranOtherwise describes the mode that ran instead of the requested one, "" if it was the requested
+// one. For auto, any mode is right.
 func ranOtherwise(cell result.Cell, res result.Result) string {
 	ran := modesRan(res)
 	if ran == cell.Mode || cell.Mode == protocol.ModeAuto || ran == "none" {
@@ -90,7 +90,7 @@ func ranOtherwise(cell result.Cell, res result.Result) string {
 // column is a metric in the table.
 type column struct {
 	name string
-	// unranked is set if one run of each cell cannot say which is best: runs differ in latency.
+	// unranked is set if one run of each cell cannot show which is best: runs differ in latency.
 	unranked bool
 	// inflated is set if a top-k that covers the brain makes the metric meaningless.
 	inflated bool
@@ -107,7 +107,7 @@ func rate(v float64) string {
 }
 
 // metric returns the value function of a retrieval metric at the top-k of a cell. A cell without
-// any answer has no value: its mode does not work, which says nothing about a ranking.
+// answers has no value: its mode does not work, which says nothing about a ranking.
 func metric(name string) func(result.Cell) float64 {
 	return func(c result.Cell) float64 {
 		key := name
@@ -132,7 +132,7 @@ func passRate(c result.Cell) float64 {
 }
 
 // latency returns the column of a percentile. A cell has a value if it has enough answers for a
-// confidence interval, otherwise the table shows that it has too few.
+// confidence interval. Otherwise the table shows that it has too few.
 func latency(quantile func(result.Quantiles) *float64, p float64, need int) column {
 	return column{
 		name: fmt.Sprintf("p%.0f ms", p*100), unranked: true,
@@ -165,7 +165,7 @@ func (c column) comparable(cell result.Cell) bool {
 	return !c.unranked && (!c.inflated || !coversBrain(cell))
 }
 
-// best returns the best value of a column, NaN if all cells have the same.
+// best returns the best value of a column, NaN if all cells have the same value.
 func (c column) best(cells []result.Cell) float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, cell := range cells {

@@ -1,5 +1,5 @@
-// Package text prints on a terminal what is no report: inputs, forecasts, lists, trends, a question
-// side by side. Texts of datasets, daemons and models are data: they are cut, made safe to print,
+// Package text prints terminal output other than reports: inputs, forecasts, lists, trends, and a
+// question side by side. Texts of datasets, daemons and models are shortened, made safe to print,
 // and never interpreted.
 package text
 
@@ -12,7 +12,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// PricesOf says of which day the prices are of a cost, as far as that is known.
+// PricesOf names the day of the prices of a cost, "" if unknown.
 func PricesOf(date string) string {
 	if date == "" {
 		return ""
@@ -20,35 +20,36 @@ func PricesOf(date string) string {
 	return "  prices of " + terminal.Line(date)
 }
 
-// printDaemonEnv prints which variables a started daemon got.
+// printDaemonEnv prints the variables that a started daemon got.
 func printDaemonEnv(t *terminal.Terminal, e *result.DaemonEnv) {
 	if text := e.Text(); text != "" {
 		t.Field("daemon env", "%s", terminal.Line(text))
 	}
 }
 
-// Hint prints what a daemon is likely to lack, unless that is empty.
+// Hint prints what a daemon probably lacks, unless hint is empty.
 func Hint(t *terminal.Terminal, hint string) {
 	if hint != "" {
 		t.Field("note", "%s", terminal.Line(hint))
 	}
 }
 
-// Unchained says of a file that is resumed that its lines are not linked.
+// Unchained prints a note about a resumed file whose lines are not chained by hashes.
 func Unchained(t *terminal.Terminal, path string, unchained bool) {
 	if unchained {
 		t.Field("note", "%s is of an older version, which did not link lines: if somebody changed one, that is not noticed", terminal.Line(path))
 	}
 }
 
-// PassedOn warns before anything is asked of what a started daemon may pay with.
+// PassedOn warns of variables with which a started daemon may spend money, before anything is
+// asked.
 func PassedOn(t *terminal.Terminal, e *result.DaemonEnv) {
 	if e != nil {
 		printDaemonEnv(t, &result.DaemonEnv{Passed: e.Passed, HomeOfUser: e.HomeOfUser})
 	}
 }
 
-// OfCap returns the cap as it follows an amount.
+// OfCap formats the cap to follow an amount.
 func OfCap(limit *llm.USD) string {
 	if limit == nil {
 		return " (no cap)"
@@ -56,8 +57,8 @@ func OfCap(limit *llm.USD) string {
 	return " of " + limit.String()
 }
 
-// withMethod returns the ends of an interval for a column whose title names a method. It names any
-// other one.
+// withMethod formats the ends of an interval for a column whose title names a method. It names any
+// other method.
 func withMethod(i *result.Interval, titled string) string {
 	if i == nil || i.Method == titled {
 		return i.Ends()
@@ -69,7 +70,7 @@ func withMethod(i *result.Interval, titled string) string {
 	return i.Ends() + " " + name
 }
 
-// Warnings prints what makes the retrieval metrics less meaningful.
+// Warnings prints the warnings about retrieval metrics.
 func Warnings(t *terminal.Terminal, warnings []result.Warning) {
 	for _, w := range warnings {
 		ids := ""
@@ -98,8 +99,8 @@ func Recipes(t *terminal.Terminal, recipes []result.Recipe) {
 	}
 }
 
-// Escaped prints the processes that a daemon had left behind, which were ended with it, or, if they
-// are nil, that they are not known.
+// Escaped prints the processes that a daemon had left behind, which were ended with it. If they are
+// nil, it prints that they are unknown.
 func Escaped(t *terminal.Terminal, processes []string) {
 	switch {
 	case processes == nil:

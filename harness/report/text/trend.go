@@ -13,8 +13,8 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// NotInTrend prints what the trend of a folder leaves out. target is the only one that is shown, empty
-// for all.
+// NotInTrend prints what the trend of a folder leaves out. target is the filter of the trend, empty
+// for none.
 func NotInTrend(t *terminal.Terminal, f *history.Folder, trend history.Trend, target string) {
 	if len(trend.Lines)+len(trend.Benches) == 0 {
 		t.Field("empty", "%s", noResults(f, target, ""))
@@ -56,8 +56,8 @@ func Trend(t *terminal.Terminal, l *history.Line) {
 	t.Blank()
 }
 
-// Trends prints last what the lines of a folder show together: how many changed, the newest change, and
-// the command that compares the nights before and after it.
+// Trends prints a summary of the lines of a folder: how many changed, the newest change, and the
+// command that compares the nights before and after it.
 func Trends(t *terminal.Terminal, lines []*history.Line) {
 	if len(lines) == 0 {
 		return
@@ -83,7 +83,7 @@ func Trends(t *terminal.Terminal, lines []*history.Line) {
 	}
 }
 
-// bandWidth is the number of columns of an interval, bandColumn where the table has it.
+// bandWidth is the width of a drawn interval in characters, bandColumn its column in the table.
 const (
 	bandWidth  = 24
 	bandColumn = 5
@@ -117,7 +117,7 @@ func nightRows(l *history.Line) [][]string {
 	return rows
 }
 
-// bandTitle is the scale of the bands.
+// bandTitle returns the scale of the bands.
 func bandTitle(lo, hi float64) string {
 	if lo > hi {
 		return ""
@@ -157,7 +157,7 @@ func printChanges(t *terminal.Terminal, changes []history.Change) {
 	}
 }
 
-// maxTurns is the number of questions of each kind that are printed.
+// maxTurns limits the printed questions of each kind.
 const maxTurns = 20
 
 // printTurns prints the questions that turned.
@@ -176,7 +176,7 @@ func printTurns(t *terminal.Terminal, questions []history.Turn) {
 	}
 }
 
-// turnText says how a question turned.
+// turnText describes how a question turned.
 func turnText(q history.Turn) string {
 	switch q.Kind {
 	case history.Broke:
@@ -187,7 +187,7 @@ func turnText(q history.Turn) string {
 	return fmt.Sprintf("passed %d of %d nights", strings.Count(q.States, "+"), len(q.States))
 }
 
-// lastStates returns the signs of the last nights of a question.
+// lastStates returns the characters for the last nights of a question.
 func lastStates(states string) string {
 	const most = 30
 	if more := len(states) - most; more > 0 {

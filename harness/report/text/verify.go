@@ -11,7 +11,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// shownDifferences is how many differences of one file are printed.
+// shownDifferences limits the printed differences of one file.
 const shownDifferences = 20
 
 // writeDifferences writes a table of the first differences.
@@ -36,7 +36,7 @@ func writeDifferences(b *strings.Builder, rep *verify.Report) {
 	}
 }
 
-// Verified returns what the recomputation of a result file found, and the check of its signature.
+// Verified formats the results of recomputing a result file and checking its signature.
 func Verified(v signing.Verification) string {
 	var b strings.Builder
 	what := fmt.Sprintf("%s of %s", figure.Count(v.Figures, "figure"), figure.Count(v.Questions, "question"))
@@ -66,7 +66,7 @@ func Verified(v signing.Verification) string {
 	return b.String()
 }
 
-// NotVerified returns what does not follow from questions, and what signatures do not show.
+// NotVerified lists what cannot be recomputed from questions, and what signatures do not show.
 func NotVerified(left []string, signed bool) string {
 	var lines string
 	if len(left) > 0 {
