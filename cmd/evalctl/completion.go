@@ -24,7 +24,7 @@ func (c *completionCmd) Run(p *process) error {
 	return completion.Write(p.stdout, c.Shell, commands)
 }
 
-// choices returns the values of a flag or argument whose own errors say more than those of an enum.
+// choices returns the values of a flag or argument whose own errors say more than an enum's.
 func choices(v *kong.Value) []string {
 	if v.Name == "target" {
 		return target.SDKs

@@ -80,7 +80,7 @@ type datasetConvertCmd struct {
 	Seed   uint64 `name:"option-seed" placeholder:"N" help:"Seed of the order of options in multiple-choice questions. Default: 0."`
 }
 
-// Run converts, and says what was written on stdout.
+// Run converts the file, and lists the files written on stdout.
 func (c *datasetConvertCmd) Run(ctx context.Context, p *process) error {
 	format := c.Format
 	if format == "auto" {

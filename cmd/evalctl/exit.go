@@ -71,7 +71,7 @@ type daemonError struct{ error }
 
 func (e daemonError) Unwrap() error { return e.error }
 
-// belowError reports that what was measured is below what is required of it, such as a run that is
+// belowError reports a measurement below its requirement, such as a run that is
 // worse than the baseline.
 type belowError struct{ error }
 
@@ -129,7 +129,7 @@ func systematicCode(cause error) int {
 	return exitDaemon
 }
 
-// diskFailed reports whether an error is that of a disk that is full, fails or is read-only.
+// diskFailed reports whether err means that a disk is full, fails or is read-only.
 func diskFailed(err error) bool {
 	failures := []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EIO}
 	return slices.ContainsFunc(failures, func(failure error) bool { return errors.Is(err, failure) })

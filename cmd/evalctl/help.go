@@ -84,12 +84,12 @@ func withoutAll(args []string) ([]string, bool) {
 	return args, true
 }
 
-// printHelp prints the help of a command with its everyday flags, or that of evalctl.
+// printHelp prints the help of evalctl, or of a command with its everyday flags.
 func printHelp(options kong.HelpOptions, k *kong.Context) error {
 	return printGroups(options, k, false)
 }
 
-// printAllHelp prints the help of a command with all flags, or that of evalctl.
+// printAllHelp prints the help of evalctl, or of a command, in full.
 func printAllHelp(options kong.HelpOptions, k *kong.Context) error {
 	return printGroups(options, k, true)
 }

@@ -33,7 +33,7 @@ type importCmd struct {
 	JSON    bool     `name:"json" help:"${about_json}"`
 }
 
-// maxID is the length of what is said of a judge or a reader.
+// maxID is the maximum length of the description of a judge or a reader.
 const maxID = 200
 
 // Validate checks what the tags of the flags cannot express. kong calls it.

@@ -311,7 +311,7 @@ func tagVars() kong.Vars {
 var unconnected = []string{"completion", "config", "watchdog"}
 
 // trustRoots sets root certificates for commands that may connect to something. The variables that
-// package crypto/x509 reads are those of this process.
+// package crypto/x509 reads belong to this process.
 func trustRoots(kctx *kong.Context) {
 	command, _, _ := strings.Cut(kctx.Command(), " ")
 	if !slices.Contains(unconnected, command) {

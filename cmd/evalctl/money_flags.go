@@ -20,7 +20,7 @@ type moneyFlags struct {
 	money plan.Money
 }
 
-// daemonMoneyFlags are those of commands whose daemons may call models too.
+// daemonMoneyFlags are the flags of commands whose daemons may call models too.
 type daemonMoneyFlags struct {
 	moneyFlags
 	Unmetered bool `name:"unmetered-daemon" help:"Accept that a daemon pays for models beyond the cap: one that is running already, or with a key of --daemon-env." group:"advanced"`
@@ -49,8 +49,8 @@ func (f *judgingFlags) validateJudging() error {
 	return nil
 }
 
-// validateMoney parses the flags. A price of --price replaces that of the file, which replaces that
-// of the program. byDefault is the cap of the command.
+// validateMoney parses the flags. A price of --price replaces the file's, which replaces the
+// program's. byDefault is the cap of the command.
 func (m *moneyFlags) validateMoney(byDefault string) error {
 	m.money = plan.Money{Prices: llm.DefaultPrices(), PricesDate: llm.PricesDate}
 	if m.Prices != "" {

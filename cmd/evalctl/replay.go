@@ -96,7 +96,7 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal.Termina
 	return errors.Join(worst, c.end(t, running, worst))
 }
 
-// severity orders the exit codes of several arms: the code of the worst is that of the process.
+// severity orders exit codes: with several arms, the worst one is the exit code of the process.
 var severity = []int{
 	exitDone, exitBelowFloor, exitUnscored, exitControls, exitBudget, exitDaemon, exitUsage, exitStorage, exitInterrupted,
 }

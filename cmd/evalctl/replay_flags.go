@@ -128,7 +128,7 @@ func (c *replayCmd) Validate() error {
 
 func (c *replayCmd) validateCap() error { return c.validateMoney(replayCap) }
 
-// validateArms checks what is measured.
+// validateArms checks the targets and baselines.
 func (c *replayCmd) validateArms() error {
 	if c.Dataset == "" {
 		return errors.New("--dataset is missing; evalctl dataset fetch downloads a benchmark")

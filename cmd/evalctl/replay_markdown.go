@@ -48,7 +48,7 @@ func (c *replayCmd) keepInputs(flag, path string) error {
 	return nil
 }
 
-// writeReports writes the report of --report and those of reportFlags, also of arms that did not
+// writeReports writes the report of --report and the files of reportFlags, also of arms that did not
 // finish.
 func (c *replayCmd) writeReports(p *process, t *terminal.Terminal, outcomes []replay.Outcome, compared *compare.Arms, worst error) error {
 	if c.Report == "" && !c.wanted() {

@@ -81,7 +81,7 @@ func (c *replayCmd) sameArms(kept json.RawMessage) error {
 		c.Resume, strings.Join(slices.Concat(of.Target, of.WithoutMemory), ", "))
 }
 
-// end keeps what is needed to continue the replay, and prints how, unless it has finished.
+// end keeps the data for continuing a replay that has not finished, and prints the command.
 func (c *replayCmd) end(t *terminal.Terminal, running *replay.Session, stopped error) error {
 	resumable, err := running.End()
 	if !resumable || errors.As(stopped, new(*replay.DifferentError)) { // it would be rejected again

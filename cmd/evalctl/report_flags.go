@@ -11,7 +11,7 @@ import (
 )
 
 // reportFlags is embedded in commands that also write their result in forms for other programs. An
-// empty one is no report: workflows pass on what is not set.
+// empty value writes no report: workflows pass variables on that are not set.
 type reportFlags struct {
 	JUnit    string `name:"junit" empty:"" placeholder:"FILE" help:"${about_junit}" group:"output"`
 	Markdown string `name:"markdown" empty:"" placeholder:"FILE" help:"${about_markdown}" group:"output"`

@@ -51,7 +51,7 @@ func (c *listCmd) Validate() error {
 	return nil
 }
 
-// Run prints the list to stdout, and what is not in it to stderr.
+// Run prints the list to stdout, and the files left out to stderr.
 func (c *listCmd) Run(p *process) error {
 	f, err := c.folder()
 	if err != nil {
@@ -127,7 +127,7 @@ type boardCmd struct {
 	JSON   bool     `name:"json" help:"${about_json}"`
 }
 
-// Run prints the board to stdout, and what is not in it to stderr.
+// Run prints the board to stdout, and the results left out to stderr.
 func (c *boardCmd) Run(p *process) error {
 	if c.HTML == "-" {
 		return errors.New("--html: the pages of the results need a folder: name a file")

@@ -250,7 +250,7 @@ func printSummary(p *process, asJSON bool, res result.Result, path string, code 
 	return json.NewEncoder(p.stdout).Encode(report.Summary(res, own, latest, code))
 }
 
-// options returns the values of all flags but those of project.NotKept, for journalOptions to read.
+// options returns the values of all flags not in project.NotKept, for journalOptions to read.
 // Only the cap is inherited from the environment.
 func (c *runCmd) options() (map[string]any, error) {
 	options, err := c.Keep(c.addPaths(map[string]string{
@@ -307,7 +307,7 @@ func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res re
 	})
 }
 
-// continuing returns how what was stopped is continued, see text.Continuing.
+// continuing returns how a stopped command is continued, see text.Continuing.
 func continuing(stopped error, judge string) (how, more string) {
 	return text.Continuing(harness.StopReason(stopped), storageFailed(stopped), judge)
 }

@@ -15,7 +15,7 @@ import (
 	"evalctl/scorer"
 )
 
-// runCmd has the flags of evalctl run, those of the specification (spec 4.4) and further ones.
+// runCmd has the flags of evalctl run: the flags of the specification (spec 4.4) and further ones.
 type runCmd struct {
 	targetFlags
 	Scenario string     `enum:"${scenarios}" default:"${default_scenario}" help:"How questions are asked: ${enum}." group:"scoring"`

@@ -19,7 +19,7 @@ type several struct {
 }
 
 // runSeveral runs the targets one after the other, each as a run of its own, and compares their
-// results. --max-cost-usd is the cap of all of them. The error is that of the run that ended worst.
+// results. --max-cost-usd caps all of them together. The error is the one with the worst exit code.
 func (c *runCmd) runSeveral(ctx context.Context, p *process) error {
 	if err := c.findTargets(p); err != nil {
 		return err

@@ -26,7 +26,7 @@ func (scorerText) Allows(value string) error {
 	return fmt.Errorf("must be one of %s, or cmd:COMMAND or a URL", strings.Join(scorer.Names(), ", "))
 }
 
-// externFlags are those of a scorer that is a program or a service.
+// externFlags are the flags of a scorer that is a program or a service.
 type externFlags struct {
 	ScorerTimeout time.Duration `name:"scorer-timeout" default:"1m" placeholder:"DURATION" help:"With --scorer cmd:COMMAND or a URL: time for one answer (${default})." group:"advanced"`
 	ScorerEnv     []string      `name:"scorer-env" placeholder:"NAME,..." help:"With --scorer cmd:COMMAND: pass variables on to it. It gets no key that is not named." group:"advanced"`

@@ -125,7 +125,7 @@ type daemonEnvFlag struct {
 	StartTimeout time.Duration `name:"start-timeout" placeholder:"DURATION" help:"Time limit for the start of a daemon until it is healthy, or of an MCP server until it answers. Default: 30s, for an MCP server 60s." group:"advanced"`
 }
 
-// targets returns the targets that have a name, and what is passed on to those that are started.
+// targets returns the targets that have a name, and the variables that started ones get.
 func (f *daemonEnvFlag) targets(p *process) (plan.Targets, error) {
 	targets, err := p.targets()
 	targets.Passed, targets.HomeOfUser, targets.StartTimeout = f.DaemonEnv, f.HomeOfUser, f.StartTimeout

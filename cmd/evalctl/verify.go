@@ -69,7 +69,7 @@ func (c *verifyCmd) Run(ctx context.Context, p *process) (err error) {
 	return sum.Err()
 }
 
-// sign signs the files, the first of which that cannot be signed ends it.
+// sign signs the files. It ends at the first one that cannot be signed.
 func (c *verifyCmd) sign(p *process) error {
 	signer, err := setup.LoadKey("--key", c.Key, p.env)
 	if err != nil {
