@@ -52,6 +52,8 @@ func TestResultFile(t *testing.T) {
 		{`("finished_at": )"[^"]+"`, `${1}"2026-03-21T10:00:01Z"`},
 		{`("(?:latency|first_delta)_ms":)[0-9.]+`, `${1}1.5`},
 		{`("at_ms":)[0-9.]+`, `${1}1.5`},
+		{`("(?:asked|judged)_at":)"[^"]+"`, `${1}"2026-09-20T10:00:00Z"`},
+		{`("judge_ms":)[0-9.e-]+`, `${1}1.5`},
 		{`,"(?:last|gap)_ms":[0-9.]+`, ``},
 		{`("p\d\d_ms": )[0-9.]+`, `${1}1.5`},
 		// The last digits depend on the processor.

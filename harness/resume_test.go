@@ -81,6 +81,7 @@ func timeless(f resultFile) resultFile {
 	for i := range f.Questions {
 		f.Questions[i].LatencyMS, f.Questions[i].FirstDeltaMS = 0, nil
 		f.Questions[i].Timeline = nil
+		f.Questions[i].AskedAt, f.Questions[i].JudgedAt, f.Questions[i].JudgeMS = time.Time{}, time.Time{}, 0
 	}
 	return f
 }

@@ -54,7 +54,7 @@ type datasetCheckCmd struct {
 	Scorer   string `enum:",${scorers}" default:"" placeholder:"SCORER" help:"${about_scorer}"`
 	TopK     int    `name:"top-k" default:"5" placeholder:"N" help:"${about_top_k} (${default})."`
 	JSON     bool   `name:"json" help:"${about_json}"`
-	Schema   string `enum:",questions,corpus,result,sweep,bench,table,mapping" default:"" placeholder:"KIND" help:"Print the JSON Schema of a kind of file, and check nothing: questions, corpus, result, sweep, bench, table or mapping."`
+	Schema   string `enum:",questions,corpus,result,sweep,bench,table,mapping,notice" default:"" placeholder:"KIND" help:"Print the JSON Schema of a kind of file, and check nothing: questions, corpus, result, sweep, bench, table, mapping or notice."`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.

@@ -36,9 +36,11 @@ var meanings = kong.Vars{
 	"llm_provider":    "Provider of models without one: openai, ollama or fake.",
 	"margin":          "Largest loss of pass rate against --baseline that is accepted, such as 0.03.",
 	"markdown":        "Write a summary in Markdown, smaller than 1 MiB.",
+	"metrics":         "Write the figures in the text format of OpenMetrics, which Prometheus reads.",
 	"min_per_stratum": "Minimum number of questions of each type, or other stratum",
 	"mode":            "Retrieval mode, sent to the daemon unchanged: ${modes}.",
 	"model":           "Model that answers, also in a daemon that is started. The provider is openai, ollama or fake; default: SVC_LLM_PROVIDER, else openai.",
+	"notify":          "At the end, send a summary as JSON to a webhook, such as one of Slack or Mattermost. Other users can read a command line, but not $SVC_NOTIFY_URL.",
 	"output":          "File or folder to write to.",
 	"port":            "Port of the daemon that is started, and of several the first; others get the following ones. 0: free ports.",
 	"queue":           "Queue in PostgreSQL, at which workers ask the questions. A password belongs in $SVC_QUEUE, PGPASSWORD or ~/.pgpass.",
@@ -55,6 +57,7 @@ var meanings = kong.Vars{
 	"top_k":           "Number of passages to retrieve, sent as top_k",
 
 	"request_timeout": "Time limit of one request",
+	"traces":          "Write a trace for each question as JSON Lines of OTLP, which the OpenTelemetry collector reads.",
 	"wrong":           "Result of answers that are wrong on purpose, with verdicts of the judge that is audited. In judge check imported, in place of --labels; in audit also stored answers.",
 }
 

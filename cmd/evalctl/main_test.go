@@ -129,6 +129,8 @@ func TestScripts(t *testing.T) {
 			"http":   cmdHTTP,
 			"secret": cmdSecret,
 
+			"webhook": cmdWebhook,
+
 			"await-url":  cmdAwaitURL,
 			"await-http": cmdAwaitHTTP,
 			"free-url":   cmdFreeURL,

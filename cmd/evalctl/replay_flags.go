@@ -83,7 +83,7 @@ type replayCmd struct {
 	Output      string   `placeholder:"PATH" help:"${about_output}" group:"output"`
 	Report      string   `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights." group:"output"`
 	History     string   `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results." group:"advanced"`
-	reportFlags
+	resultFlags
 	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"${about_queue}" group:"advanced"`
 	QueueWait   time.Duration `name:"queue-wait" default:"10m" help:"How long a replay with --queue waits for a worker before it ends. It can be resumed (${default})." group:"advanced"`
 	Resume      string        `placeholder:"JOURNAL|LEDGER" help:"${about_resume}" group:"output"`
@@ -118,7 +118,7 @@ func (c *replayCmd) Validate() error {
 	if c.Resume != "" && (c.Dataset == "" || len(c.Target)+len(c.Baseline) == 0) {
 		return nil // the ledger, which has the other flags, is not read yet
 	}
-	for _, check := range []func() error{c.validateArms, c.validateSample, c.validateLimits, c.validateJudging, c.validateCap, c.validateReport} {
+	for _, check := range []func() error{c.validateArms, c.validateSample, c.validateLimits, c.validateJudging, c.validateCap, c.validateReport, c.validateResult} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ var replayFlags = map[string]string{
 	"max-cost-usd": "3", "price": "m=1/2", "prices": "/data/prices.json", "unmetered-daemon": "true", "daemon-env": "VENDOR_API_KEY", "home-of-user": "true", "start-timeout": "45s", "context-tokens": "9000",
 	"cache": "read", "cache-dir": "/data/cache", "concurrency": "5", "timeout": "30s", "floor": "0.5",
 	"floor-mode": "proven", "floor-tag": "type:temporal=0.5", "max-errors": "3", "max-unscored": "4", "report": "/data/r.md", "history": "/data/nights",
-	"junit": "/data/j.xml", "markdown": "/data/s.md", "html": "/data/p.html", "ci": "true",
+	"junit": "/data/j.xml", "markdown": "/data/s.md", "html": "/data/p.html", "metrics": "/data/m.prom", "traces": "/data/t.jsonl", "ci": "true",
 	"accept": "effective_modes", "primary": "recall", "cluster": "conv", "latency-alone": "6",
 }
 

@@ -1,13 +1,21 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"os"
+
 	"evalctl/harness/judging"
 	"evalctl/harness/plan"
 	"evalctl/harness/project"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
+	"evalctl/internal/environ"
 	"evalctl/internal/llm"
+	"evalctl/internal/postgres"
+	"evalctl/internal/redact"
 	"evalctl/internal/terminal"
+	"evalctl/internal/webhook"
 )
 
 // reportFlags is embedded in commands that also write their result in forms for other programs. An
@@ -18,14 +26,51 @@ type reportFlags struct {
 	HTML     string `name:"html" empty:"" placeholder:"FILE" help:"${about_html}" group:"output"`
 	CI       bool   `name:"ci" help:"In a workflow of GitHub: add the summary to that of the job, and annotate what did not pass." group:"advanced"`
 
-	arms     []string // what a replay measures: several of them have a page each, and one together
-	reported bool     // the reports have been written
+	results  report.Files  // further reports, of resultFlags
+	hook     *webhook.Hook // the webhook of resultFlags, nil for none
+	arms     []string      // what a replay measures: several of them have a page each, and one together
+	reported bool          // the reports have been written
+}
+
+// resultFlags are the reportFlags of commands that measure and write a result file.
+type resultFlags struct {
+	reportFlags
+	Metrics string `name:"metrics" empty:"" placeholder:"FILE" help:"${about_metrics}" group:"output"`
+	Traces  string `name:"traces" empty:"" placeholder:"FILE" help:"${about_traces}" group:"output"`
+	Notify  string `name:"notify" empty:"" env:"SVC_NOTIFY_URL" placeholder:"URL" help:"${about_notify}" group:"output"`
+}
+
+// validateResult checks the flags, and makes their files reports. The commands' Validate calls it.
+func (r *resultFlags) validateResult() error {
+	r.results = report.Given(report.File{Flag: "metrics", Path: r.Metrics}, report.File{Flag: "traces", Path: r.Traces})
+	if r.Notify == "" {
+		return nil
+	}
+	var err error
+	if r.hook, err = webhook.Parse(r.Notify); err != nil {
+		return fmt.Errorf("--notify: %w", err)
+	}
+	return nil
+}
+
+// notify tells the webhook how a command ends. What the webhook does with it changes no exit code: the
+// verdict is about the memory, and a chat that is down is not.
+func (r *reportFlags) notify(p *process, d report.Document, failed error) {
+	if r.hook == nil {
+		return
+	}
+	text := redact.New(environ.Secrets(os.Environ())...).Text(postgres.Mask(string(report.Notice(d, failed))))
+	// Also of a command that was interrupted: Post has a time limit of its own.
+	if err := r.hook.Post(context.Background(), []byte(text)); err != nil {
+		fmt.Fprintf(p.stderr, "evalctl: warning: --notify: %s was not notified: %s; the result is complete, and the exit code is the same\n",
+			terminal.Line(r.hook.String()), terminal.Line(err.Error()))
+	}
 }
 
 // reportFiles returns the flags that name files to write.
 func (r *reportFlags) reportFiles() report.Files {
-	return report.Given(report.File{Flag: "junit", Path: r.JUnit}, report.File{Flag: "markdown", Path: r.Markdown},
-		report.File{Flag: "html", Path: r.HTML})
+	return append(report.Given(report.File{Flag: "junit", Path: r.JUnit}, report.File{Flag: "markdown", Path: r.Markdown},
+		report.File{Flag: "html", Path: r.HTML}), r.results...)
 }
 
 // addPaths adds the files to those that project.KeptFlags.Keep makes absolute.
@@ -53,13 +98,15 @@ func (r *reportFlags) prepare(others ...report.File) error {
 // write writes the reports of a result, and returns the error that the command ends with.
 func (r *reportFlags) write(p *process, t *terminal.Terminal, d report.Document, verdict error) error {
 	r.reported = true
-	return report.Outputs{
+	err := report.Outputs{
 		Files: r.reportFiles().ForArms(r.arms), CI: r.CI, Env: p.env, Stderr: p.stderr, Terminal: t,
 	}.Write(d, verdict)
+	r.notify(p, d, err)
+	return err
 }
 
 // wanted reports whether there is a report to write.
-func (r *reportFlags) wanted() bool { return r.CI || len(r.reportFiles()) > 0 }
+func (r *reportFlags) wanted() bool { return r.CI || r.hook != nil || len(r.reportFiles()) > 0 }
 
 // writeArm writes the reports of a run with its result file. problem is what ended it early.
 func (r *reportFlags) writeArm(p *process, t *terminal.Terminal, name, path string, problem, verdict error) error {

@@ -43,7 +43,7 @@ type runCmd struct {
 	judgeFlags
 	externFlags
 
-	reportFlags
+	resultFlags
 	Resume      string `placeholder:"JOURNAL|LEDGER" help:"${about_resume}" group:"output"`
 	RetryErrors bool   `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge." group:"advanced"`
 
@@ -66,7 +66,7 @@ func (c *runCmd) Validate() error {
 	if c.Resume != "" && len(c.Target) == 0 {
 		return nil // the journal, which has the other flags, is not read yet
 	}
-	if err := c.validate(); err != nil {
+	if err := errors.Join(c.validate(), c.validateResult()); err != nil {
 		return err
 	}
 	var err error

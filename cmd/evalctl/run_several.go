@@ -46,7 +46,8 @@ func (c *runCmd) runSeveral(ctx context.Context, p *process) error {
 			err = fmt.Errorf("%s: %w", name, err)
 		}
 		if c.several.path == "" && (i == 0 && exitCode(ctx, err) == exitUsage || ctx.Err() != nil) {
-			return err
+			c.reportFlags = files
+			return c.writeProblem(p, newTerminal(p, c.Quiet), name, err)
 		}
 		ended = append(ended, err)
 		arms = append(arms, report.ReadArm(name, c.several.path, problemOf(err)))

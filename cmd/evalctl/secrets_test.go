@@ -48,8 +48,9 @@ func TestSecretsAreNowhere(t *testing.T) {
 	questions := []string{"--dataset=q.jsonl", "--floor=0", "--output=out"}
 	own := []string{daemon, "--brain=notes", "--corpus=none"}
 	reports := []string{"--html=page.html", "--junit=suite.xml", "--markdown=page.md", "--ci"}
+	figures := []string{"--metrics=figures.prom", "--traces=traces.jsonl"}
 	run := func(more ...[]string) []string {
-		return slices.Concat(append([][]string{{"run"}, questions, reports}, more...)...)
+		return slices.Concat(append([][]string{{"run"}, questions, reports, figures}, more...)...)
 	}
 	replay := []string{"replay", "--dataset=lanterns.json", "--model=fake", "--output=a.json", "--report=r.md"}
 	for name, tt := range map[string]struct {
@@ -62,9 +63,9 @@ func TestSecretsAreNowhere(t *testing.T) {
 		"run scorer":  {[][]string{run(own, scorer)}, true, true},
 		"run stopped": {[][]string{run(own, []string{"--scorer=exact", "--max-failures=1", "--concurrency=1"})}, true, true},
 		"run judged":  {[][]string{run(own, []string{"--judge=openai/gpt-4o-mini"})}, true, true},
-		"sweep":       {[][]string{{"run", "sweep", daemon, "--dataset=q.jsonl", "--brain=notes", "--corpus=none", "--output=out", "--top-k=1"}}, true, true},
-		"replay":      {[][]string{slices.Concat(replay, reports, []string{daemon, "--scorer=exact"})}, true, true},
-		"replay mcp":  {[][]string{slices.Concat(replay, reports, []string{tools, "--shared-brain"}, scorer)}, true, true},
+		"sweep":       {[][]string{{"sweep", daemon, "--dataset=q.jsonl", "--brain=notes", "--corpus=none", "--output=out", "--top-k=1"}}, true, true},
+		"replay":      {[][]string{slices.Concat(replay, reports, figures, []string{daemon, "--scorer=exact"})}, true, true},
+		"replay mcp":  {[][]string{slices.Concat(replay, reports, figures, []string{tools, "--shared-brain"}, scorer)}, true, true},
 		"bench":       {[][]string{append([]string{"bench", daemon, "--mix=search,ask", "--duration=1s", "--rounds=1", "--warm-up=0s", "--documents=10", "--output=out"}, reports...)}, true, false},
 		"conformance": {[][]string{append([]string{"conformance", daemon, "--only=errors-*", "--only=documents-read-*", "--format=json", "--request-timeout=2s"}, reports...)}, true, true},
 		"target":      {[][]string{{"target", "check", strings.TrimPrefix(tools, "--target=")}, {"target", "map", "echo-tools {dump}"}}, true, false},

@@ -26,6 +26,8 @@ type showCmd struct {
 	Markdown string `name:"markdown" placeholder:"FILE" help:"${about_markdown}" group:"output"`
 	CSV      string `name:"csv" placeholder:"FILE" help:"Write a row for each question as CSV. -: to stdout." group:"output"`
 	JSONL    string `name:"jsonl" placeholder:"FILE" help:"Write a row for each question as JSON Lines. -: to stdout." group:"output"`
+	Metrics  string `name:"metrics" placeholder:"FILE" help:"${about_metrics}" group:"output"`
+	Traces   string `name:"traces" placeholder:"FILE" help:"${about_traces}" group:"output"`
 	Badge    string `name:"badge" placeholder:"FILE" help:"Write a picture (SVG) with the pass rate and the number of questions, for the page of a project. -: to stdout." group:"output"`
 
 	Serve bool   `help:"Serve the results in a folder as web pages, on this machine." group:"pages"`
@@ -38,6 +40,7 @@ func (c *showCmd) forms() report.Files {
 		report.File{Flag: "csv", Path: c.CSV}, report.File{Flag: "jsonl", Path: c.JSONL},
 		report.File{Flag: "junit", Path: c.JUnit}, report.File{Flag: "markdown", Path: c.Markdown},
 		report.File{Flag: "html", Path: c.HTML}, report.File{Flag: "badge", Path: c.Badge},
+		report.File{Flag: "metrics", Path: c.Metrics}, report.File{Flag: "traces", Path: c.Traces},
 	)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
@@ -24,11 +25,15 @@ type judgeRequests struct {
 // written before it is sent, so that a killed run knows what may have been charged.
 func (l *loop) score(ctx context.Context, index int, rec *result.Record) (result.Record, error) {
 	j := judgeRequests{loop: l, index: index, rec: rec}
+	began := time.Now()
 	graded, err := l.Scorer.Score(llm.WithQuestion(llm.WithWitness(ctx, j.begin), rec.ID), *rec)
 	if err != nil && graded.JudgeUSD > 0 && len(j.calls) == 0 { // a scorer whose requests are not witnessed
 		l.entries <- entry{Entry: j.line(journal.KindSpent, result.JudgeCall{
 			Requests: graded.JudgeAttempts, Outcome: "no verdict", Charged: result.BySum, USD: graded.JudgeUSD,
 		})}
+	}
+	if graded.JudgedAt, graded.JudgeMS = (time.Time{}), 0; graded.JudgeAttempts > 0 {
+		graded.JudgedAt, graded.JudgeMS = began.UTC().Truncate(time.Microsecond), millis(time.Since(began))
 	}
 	graded.JudgeCharges = slices.DeleteFunc(j.calls, func(c result.JudgeCall) bool { return c.Plain() })
 	return graded, err

@@ -35,7 +35,7 @@ func Free(name string) bool { return name == TokenVariable || name == ollamaURL 
 var Metered = []string{openAIKey, openAIURL, embedKey, "SVC_EMBED_BASE_URL"}
 
 // ours are the beginnings of the variables that configure evalctl and not a daemon.
-var ours = []string{"SVC_EVAL_", "SVC_SDK_", "SVC_TOKEN_", "SVC_QUEUE", "SVC_RESULT_KEY", "SVC_CACHE_DIR"}
+var ours = []string{"SVC_EVAL_", "SVC_SDK_", "SVC_TOKEN_", "SVC_QUEUE", "SVC_RESULT_KEY", "SVC_CACHE_DIR", "SVC_NOTIFY_URL"}
 
 // PassedTo returns the names of the variables that what is started for a target gets besides those
 // that every program gets: what the user passes on, and for a daemon of the protocol what configures

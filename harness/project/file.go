@@ -121,8 +121,9 @@ func (p *File) members(n *yaml.Node, what string, each func(key string, keyNode,
 	return nil
 }
 
-// SecretKey matches the names of settings whose values are secrets.
-var SecretKey = regexp.MustCompile(`(?i)(^|[-_])(token|api[-_]?key|password|secret)$`)
+// SecretKey matches the names of settings whose values are secrets, or may contain one as the URL of
+// notify does.
+var SecretKey = regexp.MustCompile(`(?i)(^|[-_])(token|api[-_]?key|password|secret)$|^notify$`)
 
 // setting returns the value of a setting. A mapping is a list of KEY=VALUE.
 func (p *File) setting(key string, line int, n *yaml.Node) (Setting, error) {

@@ -16,6 +16,7 @@ var NotKept = map[string]string{
 	"token":      "it is a secret",
 	"output":     "the journal or ledger is in that directory",
 	"resume":     "it names the journal or ledger",
+	"notify":     "it may contain a token",
 	"queue":      "it may contain a password, and differs from machine to machine",
 	"queue-wait": "it concerns one invocation only",
 	"quiet":      "it concerns one invocation only",

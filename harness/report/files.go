@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"evalctl/harness/report/rows"
 	"evalctl/harness/result"
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/inputfile"
 )
 
 // Stdout is the path that means standard output.
@@ -19,8 +21,8 @@ const Stdout = "-"
 
 // File is a file that a flag names.
 type File struct {
-	// Flag is the name of the flag. That of a report is its form: junit, markdown, html, badge, csv
-	// or jsonl.
+	// Flag is the name of the flag. For a report it is the form: junit, markdown, html, badge, csv,
+	// jsonl, metrics or traces.
 	Flag, Path string
 
 	arm int // whose page it is, from 1; 0 for the whole document
@@ -137,6 +139,10 @@ func (f File) render(w io.Writer, d Document) error {
 		return HTML(w, Page{Document: d})
 	case "badge":
 		return Badge(w, d)
+	case "metrics":
+		return Metrics(w, d)
+	case "traces":
+		return Traces(w, d)
 	}
 	return Markdown(w, d, MaxSummary)
 }
@@ -164,7 +170,7 @@ func (f File) write(stdout io.Writer, content func(io.Writer) error) error {
 func (f File) writable() error {
 	switch ending := strings.ToLower(filepath.Ext(f.Path)); ending {
 	case ".json", ".jsonl", ".journal", ".ledger":
-		if ending == ".jsonl" && f.Flag == "jsonl" && rows.Replaceable(f.Path) {
+		if start := starts[f.Flag]; ending == ".jsonl" && start != "" && replaceable(f.Path, start) {
 			break
 		}
 		return fmt.Errorf("a file that ends in %s may be a dataset or a result, which the report would replace; name another one", ending)
@@ -180,6 +186,22 @@ func (f File) writable() error {
 		out.Discard()
 	}
 	return err
+}
+
+// starts are the first bytes of the forms of JSON Lines.
+var starts = map[string]string{"jsonl": rows.Start(), "traces": `{"resourceSpans":`}
+
+// replaceable reports whether a form of JSON Lines may be written to a file: it does not exist, is empty,
+// or begins like the form. Other files that end in .jsonl may be datasets.
+func replaceable(path, start string) bool {
+	f, err := inputfile.Open(path, inputfile.Streamed)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	found := make([]byte, len(start))
+	n, err := io.ReadFull(f, found)
+	return n == 0 && errors.Is(err, io.EOF) || string(found) == start
 }
 
 // sameFile reports whether two paths are those of one file, which need not exist.

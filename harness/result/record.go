@@ -2,6 +2,7 @@ package result
 
 import (
 	"encoding/json"
+	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/internal/llm"
@@ -42,6 +43,9 @@ type Reply struct {
 	LatencyMS float64           `json:"latency_ms"`
 	Citations []json.RawMessage `json:"citations"`
 
+	// AskedAt is when the first attempt began, zero if it was not recorded, as in imported answers and
+	// older files. The answer was there FeltMS later.
+	AskedAt time.Time `json:"asked_at,omitzero"`
 	// FeltMS is the time to the answer as the caller felt it, nil if it is LatencyMS. See Felt.
 	FeltMS       *float64 `json:"felt_ms,omitempty"`
 	FirstDeltaMS *float64 `json:"first_delta_ms"`
@@ -128,6 +132,10 @@ type Record struct {
 	// 1, in file order.
 	Votes         []float64 `json:"votes,omitempty"`
 	JudgeAttempts int       `json:"judge_attempts,omitempty"`
+	// JudgedAt is when the judging began, and JudgeMS how long it took, with all attempts and waits.
+	// They are zero without JudgeAttempts and in older files.
+	JudgedAt time.Time `json:"judged_at,omitzero"`
+	JudgeMS  float64   `json:"judge_ms,omitempty"`
 	// JudgeAsked is how the judge was asked, if its endpoint or the user wants it otherwise than usual.
 	JudgeAsked string          `json:"judge_asked,omitempty"`
 	JudgeUsage *protocol.Usage `json:"judge_usage,omitempty"`

@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	"evalctl/internal/figure"
 )
@@ -66,6 +67,7 @@ func (r Record) After(earlier *Record) Record {
 func (r Record) JudgeAgain() Record {
 	r = r.After(&r)
 	r.Outcome, r.Score, r.Passed, r.Reason = Unscored, nil, false, ""
+	r.JudgedAt, r.JudgeMS = time.Time{}, 0
 	r.JudgeUnanswered, r.JudgeAttempts, r.JudgeUsage, r.JudgeUsageEstimated = false, 0, nil, false
 	r.JudgeUSD, r.JudgeCharges, r.JudgeCached, r.JudgeSavedUSD, r.JudgeAsked = 0, nil, false, 0, ""
 	r.JudgeVerdict, r.Cause, r.Original = "", "", nil

@@ -85,7 +85,7 @@ func (t *Target) Ask(ctx context.Context, q dataset.Question, timeout time.Durat
 		}
 		return struct{}{}, schedule(last, time.Until(deadline))
 	}, backoff.WithBackOff(wait), backoff.WithMaxElapsedTime(0))
-	a.Attempts, a.Failed, a.Waited = attempts, failed, began.Sub(first)
+	a.Attempts, a.Failed, a.Waited, a.AskedAt = attempts, failed, began.Sub(first), first.UTC().Truncate(time.Microsecond)
 	if f, ok := errors.AsType[*Failure](last); ok && f.retry && qctx.Err() != nil {
 		a.Waited += time.Since(ended) // for an attempt that the time limit prevented
 	}

@@ -39,7 +39,7 @@ func plausible(r *result.Record) bool {
 	return r.ID != "" && r.Question != "" && r.LatencyMS >= 0 && r.Citations != nil &&
 		!slices.ContainsFunc(r.Citations, func(c json.RawMessage) bool { return len(c) == 0 || c[0] != '{' }) &&
 		r.Retrieved != nil && r.Line >= 0 && r.Repeat >= 0 && r.JudgeAttempts >= 0 && r.JudgeUSD >= 0 &&
-		r.JudgeSavedUSD >= 0 && (r.FirstDeltaMS == nil || *r.FirstDeltaMS >= 0) &&
+		r.JudgeSavedUSD >= 0 && r.JudgeMS >= 0 && (r.FirstDeltaMS == nil || *r.FirstDeltaMS >= 0) &&
 		(r.FeltMS == nil || *r.FeltMS >= 0) && r.CutBytes >= 0 &&
 		(r.SearchMS == nil || *r.SearchMS >= 0) &&
 		(r.DeepRank == nil || *r.DeepRank >= 0) && plausibleOutcome(r) &&

@@ -207,7 +207,7 @@ func TestEveryPartOfAQuestion(t *testing.T) {
 		".reference_answer", ".expected_substrings", ".line", ".judge_verdict", ".judge_type", ".question_type",
 		".loss", ".retrieved", ".retrieval.documents", ".tags", ".latency_ms", ".felt_ms", ".first_delta_ms", ".search_ms", ".usage", ".attempts",
 		".failed_attempts", ".timeline", ".judge_attempts", ".judge_usage", ".judge_usd", ".judge_saved_usd", ".actor", ".error",
-		".score", ".retrieval.gold", ".returned",
+		".score", ".retrieval.gold", ".returned", ".asked_at", ".judged_at", ".judge_ms",
 	}
 	check := &checker{topK: 2, replay: true, brains: []string{""}}
 	for i := range questions {

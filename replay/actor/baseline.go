@@ -26,7 +26,7 @@ func (a *Actor) baseline(
 	notes, left := last(notes, a.maxContext())
 	spent := time.Since(start)
 	ans, err := a.read(ctx, limit{timeout, spent}, a.request(q, notes), left,
-		target.Answer{Latency: spent, Reply: result.Reply{Attempts: 1}})
+		target.Answer{Latency: spent, Reply: result.Reply{Attempts: 1, AskedAt: start.UTC().Truncate(time.Microsecond)}})
 	if ans.Actor != nil {
 		for _, n := range notes {
 			ans.Actor.Seen = append(ans.Actor.Seen, n.Path)

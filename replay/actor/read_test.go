@@ -77,7 +77,7 @@ func TestRetrieveOnly(t *testing.T) {
 	if n := len(ans.Timeline); n != 2 || ans.Timeline[0].Event != "answer_delta" || ans.Timeline[1].Event != "done" {
 		t.Errorf("timeline %+v", ans.Timeline)
 	}
-	ans.Latency, ans.Search, ans.FirstDelta, ans.PromptSHA256, ans.Timeline = 0, 0, 0, "", nil
+	ans.Latency, ans.Search, ans.FirstDelta, ans.PromptSHA256, ans.Timeline, ans.AskedAt = 0, 0, 0, "", nil, time.Time{}
 	want := target.Answer{
 		Reply: result.Reply{Answer: "By the gate.", Model: "m", EffectiveMode: "bm25", Attempts: 1, Retrieved: ans.Retrieved, Usage: &protocol.Usage{InputTokens: 100, OutputTokens: 4}, Actor: &result.ModelUse{
 			Model: "m", Attempts: 1, Usage: protocol.Usage{InputTokens: 100, OutputTokens: 4},

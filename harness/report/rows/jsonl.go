@@ -2,14 +2,10 @@ package rows
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
-	"io/fs"
 
 	"evalctl/harness/result"
-	"evalctl/internal/inputfile"
 )
 
 // JSONLines writes the questions of a result, one JSON object per line, with unchanged texts. Every
@@ -30,16 +26,5 @@ func JSONLines(w io.Writer, r *result.Reader) error {
 	return buffer.Flush()
 }
 
-// Replaceable reports whether JSONLines may write a file: it does not exist, is empty, or begins with a
-// row. Other files that end in .jsonl may be datasets.
-func Replaceable(path string) bool {
-	f, err := inputfile.Open(path, inputfile.Streamed)
-	if err != nil {
-		return errors.Is(err, fs.ErrNotExist)
-	}
-	defer f.Close()
-	first := []byte(`{"` + Columns()[0].Name + `":`)
-	start := make([]byte, len(first))
-	n, err := io.ReadFull(f, start)
-	return n == 0 && errors.Is(err, io.EOF) || bytes.Equal(start, first)
-}
+// Start returns how each object of JSONLines begins.
+func Start() string { return `{"` + Columns()[0].Name + `":` }

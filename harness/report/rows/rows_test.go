@@ -196,26 +196,6 @@ func TestJSONLines(t *testing.T) {
 	}
 }
 
-// TestReplaceable: a dataset that ends in .jsonl is not replaced by a table.
-func TestReplaceable(t *testing.T) {
-	var table bytes.Buffer
-	if err := rows.JSONLines(&table, open(t)); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "q.jsonl")
-	if !rows.Replaceable(path) {
-		t.Error("a file that does not exist")
-	}
-	for content, want := range map[string]bool{"": true, table.String(): true, "{": false, `{"id":"q1","question":"?"}`: false} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got := rows.Replaceable(path); got != want {
-			t.Errorf("%.20q: %v", content, got)
-		}
-	}
-}
-
 // A file that is damaged in its questions is an error, not a shorter table.
 func TestDamagedResult(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/result.json")
