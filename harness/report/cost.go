@@ -225,12 +225,12 @@ func perCorrect(c *result.CostAccounting) []form.Text {
 	if c.PerCorrectUSD == nil || *c.PerCorrectUSD == 0 || len(c.Unpriced) > 0 {
 		return nil
 	}
-	text := form.F("%s per correct answer", c.PerCorrectUSD.Round())
+	text := form.F("%s per correct answer", c.PerCorrectUSD)
 	if i := c.PerCorrectInterval; i != nil {
 		text = form.F("%s [%s %s] (%s)", text, dollars(i.Low), dollars(i.High), i.Name())
 	}
 	return []form.Text{text}
 }
 
-// dollars formats an amount in dollars with four significant digits.
-func dollars(f float64) string { return llm.USD(math.Round(f * float64(llm.Dollar))).Round().String() }
+// dollars returns an amount that was computed as a number of dollars.
+func dollars(f float64) llm.USD { return llm.USD(math.Round(f * float64(llm.Dollar))) }

@@ -52,19 +52,38 @@ func allDigits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// String returns the exact amount with a dollar sign and at least two decimals: "$2.00", "$0.0041".
+// Exact returns the amount as a plain number of dollars with at least two decimals, as flags and
+// programs have it: "2.00", "0.0041".
+func (u USD) Exact() string { return u.decimal() }
+
+// String returns the amount as every output for people shows it, rounded half up to four significant
+// digits: "$0.00001234", "$0.50", "$12.34", "$123.4", "$1,234".
 func (u USD) String() string {
-	if d, ok := strings.CutPrefix(u.decimal(), "-"); ok {
-		return "-$" + d
+	d, negative := strings.CutPrefix(u.round().decimal(), "-")
+	whole, frac, _ := strings.Cut(d, ".")
+	if len(whole) > significantDigits-2 {
+		frac = strings.TrimRight(frac, "0")
 	}
-	return "$" + u.decimal()
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if frac != "" {
+		whole += "." + frac
+	}
+	if negative {
+		return "-$" + whole
+	}
+	return "$" + whole
 }
 
 // significantDigits are those of rounded amounts.
 const significantDigits = 4
 
-// Round returns the amount rounded half up to four significant digits.
-func (u USD) Round() USD {
+// round returns the amount rounded half up to four significant digits.
+func (u USD) round() USD {
+	if u < 0 {
+		return -(-max(u, -math.MaxInt64)).round()
+	}
 	step := u.lastDigit()
 	if u%step < (step+1)/2 {
 		return u / step * step

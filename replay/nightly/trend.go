@@ -10,7 +10,6 @@ import (
 	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
-	"evalctl/internal/llm"
 	"evalctl/internal/markdown"
 )
 
@@ -114,5 +113,5 @@ func total(c *result.CostAccounting) string {
 	if !c.SpentKnown() && c.TotalUSD == 0 {
 		return "unknown"
 	}
-	return markdown.Dollars(float64(c.TotalUSD) / float64(llm.Dollar))
+	return strings.TrimPrefix(c.TotalUSD.String(), "$")
 }
