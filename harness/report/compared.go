@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
+	"evalctl/internal/markdown"
 	"evalctl/internal/terminal"
 )
 
@@ -20,84 +21,91 @@ type Replay struct {
 	Compared *compare.Arms
 }
 
-// reports returns how the arms compare, a report of each arm, and what they have in common.
-func (r Replay) reports() []*form.Report {
-	arms, out := r.Arms.reports(), []*form.Report{}
+// reports returns how the arms compare, the verdict on each, and their figures side by side.
+func (r Replay) reports() (out []*form.Report) {
 	if r.Compared != nil {
 		out = append(out, ArmComparison{r.Compared, r.Arms}.report())
 	}
-	out = append(out, arms...)
+	arms := r.Arms.reports()
 	if len(arms) < 2 {
-		return out
+		return append(out, arms...)
 	}
-	for i := range r.Arms {
-		if r.Arms[i].Run != nil {
-			arms[i].Sections = slices.Delete(arms[i].Sections, failuresAt, failuresAt+1)
-		}
+	for _, arm := range arms {
+		out = append(out, &form.Report{Verdict: arm.Verdict})
 	}
-	all := form.Section{}
-	for _, f := range r.common(arms) {
-		all.FactIn(form.Markdown, f.Name, "%s", f.Value)
-	}
-	ids, lost := r.lost()
-	all.Show(form.Markdown, form.List{
-		Title: fmt.Sprintf("Questions that an arm did not pass: %d", len(ids)), N: len(ids), More: "the result files",
-		Item: func(i int) form.Item { return r.item(lost[ids[i]]) },
-	})
-	return append(out, &form.Report{Verdict: form.Verdict{Headline: form.F("All arms")}, Sections: []form.Section{all}})
+	return append(out, r.sideBySide()...)
 }
 
-// common takes what all arms with a result ran with from their reports, if there are several.
-func (r Replay) common(arms []*form.Report) (common form.Facts) {
-	seen, runs := map[string]int{}, 0
-	facts := func(do func(*form.Facts)) {
-		for _, arm := range arms {
-			for i := range arm.Sections {
-				if arm.Sections[i].ID != "ran" {
-					continue
-				}
-				for j, b := range arm.Sections[i].Blocks {
-					if list, ok := b.Content.(form.Facts); ok {
-						do(&list)
-						arm.Sections[i].Blocks[j].Content = list
-					}
-				}
-			}
+// ArmFigures are the figures of several arms side by side, for a page of Markdown that has the
+// verdicts elsewhere.
+type ArmFigures struct{ Arms }
+
+func (f ArmFigures) reports() []*form.Report { return f.sideBySide() }
+
+// sideBySide returns the figures of the arms, what all arms have in common, and the questions that
+// some arm did not pass.
+func (a Arms) sideBySide() []*form.Report {
+	var names []form.Name
+	var measured []*form.Report
+	for i := range a {
+		if a[i].Run == nil {
+			continue
+		}
+		arm := a[i].report()
+		arm.Sections = slices.Delete(arm.Sections, failuresAt, failuresAt+1)
+		names, measured = append(names, form.Name(a[i].Name)), append(measured, arm)
+	}
+	if len(measured) == 0 {
+		return nil
+	}
+	differing, common := form.SideBySide(names, measured)
+	common.Show(form.Markdown, a.lostList())
+	return []*form.Report{
+		{Verdict: form.Verdict{Headline: form.F("Arms side by side")}, Sections: []form.Section{differing}},
+		{Verdict: form.Verdict{Headline: form.F("The same in all arms")}, Sections: []form.Section{common}},
+	}
+}
+
+// listedLost is how many questions that an arm did not pass a page of Markdown lists.
+const listedLost = 10
+
+// lostList has the questions that some arm did not pass, first those on which the arms disagree.
+func (a Arms) lostList() form.List {
+	ids, lost := a.lost()
+	agree := func(id string) int {
+		if slices.ContainsFunc(lost[id], func(rec *result.Record) bool { return rec != nil && rec.Passed }) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(ids, func(x, y string) int { return agree(x) - agree(y) })
+	command := []string{"evalctl", "diff", "ID"}
+	for _, arm := range a {
+		if arm.Run != nil {
+			command = append(command, arm.Run.Path)
 		}
 	}
-	facts(func(list *form.Facts) {
-		runs++
-		for _, f := range *list {
-			seen[f.Name+f.Value.String()]++
-		}
-	})
-	facts(func(list *form.Facts) {
-		*list = slices.DeleteFunc(*list, func(f form.Fact) bool {
-			n := seen[f.Name+f.Value.String()]
-			if n == runs && runs > 1 {
-				common = append(common, f)
-				seen[f.Name+f.Value.String()] = -1
-			}
-			return n < 0 || n == runs && runs > 1
-		})
-	})
-	return common
+	return form.List{
+		Title: fmt.Sprintf("Questions that an arm did not pass: %d", len(ids)), N: len(ids), Folded: listedLost,
+		More: "the result files; one is shown by " + markdown.Span(terminal.CommandLine(command...), 1000),
+		Item: func(i int) form.Item { return a.item(lost[ids[i]]) },
+	}
 }
 
 // lost returns the names of the questions that some arm did not pass, in the order of the first
 // arms, and by name the record of each arm, nil for an arm that has not asked the question.
-func (r Replay) lost() (names []string, records map[string][]*result.Record) {
+func (a Arms) lost() (names []string, records map[string][]*result.Record) {
 	records = map[string][]*result.Record{}
 	var all []string
-	for i, a := range r.Arms {
-		if a.Run == nil {
+	for i, arm := range a {
+		if arm.Run == nil {
 			continue
 		}
-		for q := range a.Run.Questions {
-			rec := &a.Run.Questions[q]
+		for q := range arm.Run.Questions {
+			rec := &arm.Run.Questions[q]
 			name := caseName(rec)
 			if records[name] == nil {
-				records[name] = make([]*result.Record, len(r.Arms))
+				records[name] = make([]*result.Record, len(a))
 				all = append(all, name)
 			}
 			records[name][i] = rec
@@ -113,14 +121,14 @@ func (r Replay) lost() (names []string, records map[string][]*result.Record) {
 
 // item returns a question that some arm did not pass as an item of a list: what was asked once, and
 // what became of it in each arm.
-func (r Replay) item(records []*result.Record) form.Item {
+func (a Arms) item(records []*result.Record) form.Item {
 	first := slices.IndexFunc(records, func(rec *result.Record) bool { return rec != nil && isLost(rec) })
-	asked := slices.DeleteFunc(r.Arms[first].Run.parts(records[first]), func(p part) bool {
+	asked := slices.DeleteFunc(a[first].Run.parts(records[first]), func(p part) bool {
 		return p.what != "question" && p.what != "expected"
 	})
 	item := form.Item{Head: form.F("%s %s", form.Name(caseName(records[first])), form.Name(group(records[first]))), Below: factsOf(asked)}
 	for i, rec := range records {
-		if r.Arms[i].Run == nil {
+		if a[i].Run == nil {
 			continue
 		}
 		words := []form.Text{form.F("not asked")}
@@ -132,13 +140,13 @@ func (r Replay) item(records []*result.Record) form.Item {
 			words[0] = form.F("%s", form.Name(rec.Outcome))
 		default:
 			words[0] = form.Toned(form.Bad, outcomeWord(rec))
-			for _, p := range r.Arms[i].Run.parts(rec) {
+			for _, p := range a[i].Run.parts(rec) {
 				if !slices.Contains(asked, p) {
 					words = append(words, form.F("%s: %s", p.what, form.Data(p.text)))
 				}
 			}
 		}
-		item.Below = append(item.Below, form.Fact{Value: form.F("%s: %s", form.Name(r.Arms[i].Name), form.Join("; ", words...)), In: form.Everywhere})
+		item.Below = append(item.Below, form.Fact{Value: form.F("%s: %s", form.Name(a[i].Name), form.Join("; ", words...)), In: form.Everywhere})
 	}
 	return item
 }
@@ -235,7 +243,7 @@ func (a Arms) overview(s *form.Section) {
 	}
 	s.Show(form.Everywhere, t)
 	if together != nil {
-		s.Fact("latency", "%s", form.Data(together.Text()))
+		s.FactIn(form.Terminal|form.HTML, "latency", "%s", form.Data(together.Text())) // in Markdown each arm says so
 	}
 }
 
@@ -292,6 +300,9 @@ func (c ArmComparison) sections() []form.Section {
 	}
 	t := form.NewTable(form.F("What was seen of the arms besides their results"), names...)
 	for _, f := range c.Facts {
+		if !f.Recorded() {
+			continue
+		}
 		row := []any{f.Name}
 		for _, v := range f.Values {
 			row = append(row, form.Name(v))
@@ -305,7 +316,26 @@ func (c ArmComparison) sections() []form.Section {
 	if c.Comparison == nil {
 		return []form.Section{s}
 	}
-	return append([]form.Section{s}, Comparison{c.Comparison}.sections()...)
+	sections := append([]form.Section{s}, Comparison{c.Comparison}.sections()...)
+	for i := range sections {
+		if sections[i].ID == differingID { // the page lists them with the other questions that were lost
+			for j := range sections[i].Blocks {
+				sections[i].Blocks[j].In &^= form.Markdown
+			}
+		}
+	}
+	return sections
+}
+
+// Headline says in a few words how the arms compare.
+func (c ArmComparison) Headline() form.Text {
+	switch {
+	case c.Comparison != nil:
+		return Comparison{c.Comparison}.verdict().Headline
+	case c.Refused != nil:
+		return form.F("Not comparable, so there is no ranking")
+	}
+	return form.F("Not compared")
 }
 
 // refused has the differences for which the arms are not compared.

@@ -26,11 +26,9 @@ func (run *Run) cost() form.Section {
 			s.FactIn(form.Pages, "", "signature %s", form.Name(i.Signature))
 		}
 		if m := r.ModelRequests; m != nil {
-			in := form.Everywhere
-			if m.Ingest.Made+m.Answers.Made+m.Embeddings.Made == 0 {
-				in = form.Pages
+			if m.Ingest.Made+m.Answers.Made+m.Embeddings.Made > 0 {
+				s.Fact("requests", "%s", m.Text())
 			}
-			s.FactIn(in, "requests", "%s", m.Text())
 			for _, warning := range m.Warnings() {
 				s.Warn(form.Everywhere, "%s", form.Data(warning))
 			}
@@ -67,9 +65,6 @@ func (run *Run) cost() form.Section {
 	}
 	if e := res.Embeddings; e != nil {
 		s.Fact("embedded", "%s", form.Data(e.Text()))
-	}
-	if text := res.OwnText(); text != "" && res.Identity.Scenario.Reads() {
-		s.FactIn(form.Pages, "own", "%s", text)
 	}
 	return s
 }

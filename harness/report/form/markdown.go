@@ -40,6 +40,9 @@ var inMarkdown = Escape{
 	Data: func(s string) string { return markdown.Span(s, dataLength) }, Message: func(s string) string { return markdown.Span(s, dataLength) }, Tone: bold,
 }
 
+// Markdown returns the text as Markdown shows it.
+func (t Text) Markdown() string { return t.With(inMarkdown) }
+
 func bold(tone Tone, word string) string {
 	if tone != Bad {
 		return word
@@ -177,8 +180,11 @@ func (p *Summary) WriteTo(w io.Writer) (int64, error) {
 func (l List) write(w io.Writer, space int) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n", plain(l.Title))
-	shown := 0
-	for ; shown < l.N; shown++ {
+	shown, most := 0, l.N
+	if l.Folded > 0 {
+		most = min(most, l.Folded)
+	}
+	for ; shown < most; shown++ {
 		item := l.Item(shown).markdown()
 		if b.Len()+len(item)+reserve > space {
 			break
