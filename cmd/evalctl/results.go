@@ -112,8 +112,13 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 		}
 	}
 	text.Stored(t, path, res)
-	report.Text(t, &report.Run{Path: path, Result: res, Failures: f, Verbose: c.Verbose})
-	return printSummary(p, c.JSON, res, path, exitCode(ctx, verdict(*res.Gate, nil)))
+	run := &report.Run{Path: path, Result: res, Failures: f, Verbose: c.Verbose}
+	report.Text(t, run)
+	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict(*res.Gate, nil))); err != nil {
+		return err
+	}
+	report.Closing(t, run, "")
+	return nil
 }
 
 type trendCmd struct {
@@ -184,11 +189,8 @@ func (c *boardCmd) Run(p *process) error {
 	if c.JSON {
 		return writeJSON(p.stdout, b)
 	}
-	if err := output(p, func(t *terminal.Terminal) { report.Text(t, report.Board{Board: b}) }); err != nil {
-		return err
-	}
 	text.NotRanked(newTerminal(p, false), b, c.Dir)
-	return nil
+	return output(p, func(t *terminal.Terminal) { report.Text(t, report.Board{Board: b}) })
 }
 
 type viewCmd struct {

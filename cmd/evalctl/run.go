@@ -198,7 +198,8 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 		return err
 	}
 	c.reported = true
-	report.Text(t, &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Gold.Warnings), Verbose: c.Verbose})
+	run := &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Gold.Warnings), Verbose: c.Verbose}
+	report.Text(t, run)
 	ended := verdict(*res.Gate, err)
 	if v, ok := errors.AsType[*verdictError](ended); ok && v.cause == nil {
 		v.cause = result.Example(path, v.gate.Reason)
@@ -207,7 +208,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, ended)); err != nil {
 		return err
 	}
-	printResumeHint(t, c, j, res, err)
+	report.Closing(t, run, printResumeHint(t, c, j, res, err))
 	return ended
 }
 
@@ -275,14 +276,15 @@ func (c *runCmd) journalOptions(p *process) (kong.Resolver, error) {
 	return project.Reopened("run", options), nil
 }
 
-// printResumeHint prints how to resume a run that stopped, or to repair one that finished.
-func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res result.Result, stopped error) {
+// printResumeHint prints how to resume a run that stopped, or to repair one that finished, and returns
+// the command.
+func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res result.Result, stopped error) string {
 	judge := "judge"
 	if c.external != nil {
 		judge = "scorer"
 	}
 	unjudged := j.Unjudged()
-	text.Resume(t, text.Resumption{
+	return text.Resume(t, text.Resumption{
 		Command: terminal.CommandLine("evalctl", "run", "--resume", j.Path()), Judge: judge,
 		Stopped: res.Stopped, Storage: storageFailed(stopped),
 		Unasked: res.Planned - j.Finished() - unjudged, Unjudged: unjudged, Failed: j.Outages(),

@@ -32,6 +32,7 @@ func (c Comparison) reports() []*form.Report {
 	sections := c.sections()
 	c.pareto(&sections[0])
 	r.Sections = append(r.Sections, sections...)
+	r.Sections = append(r.Sections, lastGap(), c.closing())
 	return []*form.Report{r}
 }
 
@@ -134,7 +135,6 @@ func (c Comparison) sections() []form.Section {
 	out[2].Show(form.Markdown, c.differingList())
 	c.comparability(&out[3], form.HTML)
 	out[3].Show(form.HTML, c.keys())
-	out = append(out, c.closing())
 	return out
 }
 
@@ -455,17 +455,18 @@ func (c Comparison) disagreements(s *form.Section) {
 	}
 }
 
-// closing has the verdict, its reason and the next command, which come last on a terminal.
+// closing has the verdict, its reason and the next command.
 func (c Comparison) closing() form.Section {
-	s := form.Section{Place: form.Last}
-	s.Show(form.Terminal, form.Gap{})
-	v := c.verdict()
-	s.FactIn(form.Terminal, "verdict", "%s", v.Headline)
-	if pairs := c.ordered(); len(pairs) > 0 {
-		s.FactIn(form.Terminal, "reason", "%s", form.Data(c.sentence(pairs[0])))
+	return form.Closing(c.verdict().Headline, c.reason(), c.next())
+}
+
+// reason is the pair that says most.
+func (c Comparison) reason() form.Text {
+	pairs := c.ordered()
+	if len(pairs) == 0 {
+		return form.Text{}
 	}
-	s.FactIn(form.Terminal, "next", "%s", c.next())
-	return s
+	return form.F("%s", form.Data(c.sentence(pairs[0])))
 }
 
 // next returns the command that shows more: of a question on which the runs disagree, or else a page.
