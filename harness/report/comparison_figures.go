@@ -62,7 +62,7 @@ func (c Comparison) latencies(s *form.Section) {
 	others := 0
 	defer func() {
 		if others > 0 {
-			s.FactIn(form.Markdown, "latency", "%s without a difference shown", figure.Count(others, "more ratio"))
+			s.FactIn(form.Markdown, "latency", "%s without a difference shown", figure.Count(others, "ratio"))
 		}
 	}()
 	for _, p := range c.Pairs {
