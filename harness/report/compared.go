@@ -10,7 +10,6 @@ import (
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
-	"evalctl/internal/markdown"
 	"evalctl/internal/terminal"
 )
 
@@ -87,7 +86,7 @@ func (a Arms) lostList() form.List {
 	}
 	return form.List{
 		Title: fmt.Sprintf("Questions that an arm did not pass: %d", len(ids)), N: len(ids), Folded: listedLost,
-		More: "the result files; one is shown by " + markdown.Span(terminal.CommandLine(command...), 1000),
+		More: form.F("the result files; one is shown by %s", form.Data(terminal.CommandLine(command...))),
 		Item: func(i int) form.Item { return a.item(lost[ids[i]]) },
 	}
 }

@@ -96,7 +96,7 @@ func (run *Run) failures(arm string) form.Section {
 	}
 	s.Show(form.Markdown, form.List{
 		Title: fmt.Sprintf("%s: %s, %s, %d unscored", arm, figure.Count(failures, "failure"), figure.Count(errors, "error"), unscored),
-		N:     len(lost), More: "the result file", Item: func(i int) form.Item { return run.item(lost[i]) },
+		N:     len(lost), More: form.F("the result file"), Item: func(i int) form.Item { return run.item(lost[i]) },
 	})
 	return s
 }

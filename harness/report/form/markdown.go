@@ -192,7 +192,7 @@ func (l List) write(w io.Writer, space int) {
 		b.WriteString(item)
 	}
 	if more := l.N - shown; more > 0 {
-		fmt.Fprintf(&b, "- … and %d more, in %s\n", more, l.More)
+		fmt.Fprintf(&b, "- … and %d more, in %s\n", more, l.More.With(inMarkdown))
 	}
 	b.WriteString("\n</details>\n\n")
 	fmt.Fprint(w, b.String())

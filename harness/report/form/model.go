@@ -178,8 +178,8 @@ type (
 		Title string
 		N     int
 		Item  func(i int) Item
-		More  string // where the items are that do not fit
-		Most  int    // how many a terminal shows, 0 for all
+		More  Text // where the items are that do not fit
+		Most  int  // how many a terminal shows, 0 for all
 		// Folded is how many items Markdown lists, 0 for as many as fit.
 		Folded int
 	}
