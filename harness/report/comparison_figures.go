@@ -170,6 +170,9 @@ func (c Comparison) units() form.Text {
 
 // overOthers says over what tests other than those of primary measures are adjusted.
 func (c Comparison) overOthers() string {
+	if c.OtherTests == 1 {
+		return "over the other test"
+	}
 	return "over all " + figure.Count(c.OtherTests, "other test")
 }
 
