@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"evalctl/harness/compare"
@@ -262,13 +261,10 @@ func (p *Plan) checkMoney() error {
 	}
 	if worst, what := p.largestCall(); worst > *p.Cap {
 		return fmt.Errorf("--max-cost-usd %s: one call of the %s may cost %s, so nothing could be asked; "+
-			"raise the cap, or use a cheaper model", plain(*p.Cap), what, worst)
+			"raise the cap, or use a cheaper model", p.Cap.Exact(), what, worst)
 	}
 	return nil
 }
-
-// plain formats an amount without a dollar sign, as a flag has it.
-func plain(u llm.USD) string { return strings.TrimPrefix(u.String(), "$") }
 
 // checkDaemonMoney returns an error if an arm's daemon could pay for what the cap does not limit.
 func (p *Plan) checkDaemonMoney(a Arm) error {

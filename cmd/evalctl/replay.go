@@ -84,16 +84,19 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal.Termina
 	outcomes, err := running.Run(ctx, progress)
 	progress.Done()
 	if err != nil {
-		return errors.Join(err, c.end(t, running, err))
+		_, ended := c.end(t, running, err)
+		return errors.Join(err, ended)
 	}
 	compared := replay.Compare(outcomes, compare.Options{Accept: c.Accept, Primary: c.Primary, ClusterTag: c.Cluster})
-	display.Arms(t, outcomes, compared)
+	arms := display.Arms(t, outcomes, compared)
 	display.Spent(t, plan, running)
 	worst := c.writeReports(p, t, outcomes, compared, c.worst(ctx, outcomes))
 	if err := c.printSummaries(ctx, p, outcomes, compared); err != nil {
 		return errors.Join(err, running.Close())
 	}
-	return errors.Join(worst, c.end(t, running, worst))
+	next, err := c.end(t, running, worst)
+	report.Closing(t, arms, next)
+	return errors.Join(worst, err)
 }
 
 // severity orders exit codes: with several arms, the worst one is the exit code of the process.

@@ -174,7 +174,7 @@ func (s *session) run(command string) string {
 var (
 	working    = regexp.MustCompile(`^  (ingest|ask|answer|judge|replay) +\d+/\d+`)
 	compared   = regexp.MustCompile(`^  latency     .* vs `)
-	failing    = regexp.MustCompile(`^  (FAIL|ERR |\?\?\?\?|… and \d+ more)`)
+	failing    = regexp.MustCompile(`^  (FAIL|ERR |UNSCORED|… and \d+ more)`)
 	blankLines = regexp.MustCompile(`\n{3,}`)
 	// changing are the parts of lines that differ from run to run.
 	changing = regexp.MustCompile(`pid \d+|\d{4}-\d\d-\d\d( \d\d:\d\d)?/?|\d{8}T\d{6}Z-[0-9a-f]{6}|127\.0\.0\.1:\d+|\d+(\.\d+)? (ms|s|min)\b( \[[\d.]+( m?s)? [\d.]+( m?s)?\])?|\d+\.\d+\.\d+\S* \(commit [^)]*\)|zq[a-z2-7]{10}| +`)

@@ -159,7 +159,7 @@ func TestReplayQueueKilled(t *testing.T) {
 	// is checked again.
 	dir := t.TempDir()
 	limit := rig.bill() + rig.single*2/3
-	resume := []string{"--resume=" + run, "--output=out", "--max-cost-usd=" + strings.TrimPrefix(limit.String(), "$")}
+	resume := []string{"--resume=" + run, "--output=out", "--max-cost-usd=" + limit.Exact()}
 	code, out := 0, ""
 	for range 40 { // until the lease of the killed process has ended
 		if code, out = rig.replay(dir, resume...); code != exitUsage || !strings.Contains(out, "in progress") {

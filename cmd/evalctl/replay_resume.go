@@ -82,10 +82,10 @@ func (c *replayCmd) sameArms(kept json.RawMessage) error {
 }
 
 // end keeps the data for continuing a replay that has not finished, and prints the command.
-func (c *replayCmd) end(t *terminal.Terminal, running *replay.Session, stopped error) error {
+func (c *replayCmd) end(t *terminal.Terminal, running *replay.Session, stopped error) (next string, err error) {
 	resumable, err := running.End()
 	if !resumable || errors.As(stopped, new(*replay.DifferentError)) { // it would be rejected again
-		return err
+		return "", err
 	}
 	judge := "judge"
 	if c.external != nil {
@@ -99,8 +99,9 @@ func (c *replayCmd) end(t *terminal.Terminal, running *replay.Session, stopped e
 	if c.Queue != "" && c.Output != "" {
 		args = append(args, "--output", c.Output)
 	}
-	t.Field("resume", "nothing is lost; %s: %s%s", how, c.onQueue(args...), more)
-	return err
+	next = c.onQueue(args...) + more
+	t.Field("resume", "nothing is lost; %s: %s", how, next)
+	return next, err
 }
 
 // errQueueURL is the error of a --queue that is not the URL of a database.

@@ -122,7 +122,8 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 		printResumeAfterDisk(t, err, "the same command and --continue")
 		return err
 	}
-	report.Text(t, &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Warnings())})
+	run := &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Warnings())}
+	report.Text(t, run)
 	verdict := verdict(*res.Gate, err)
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
@@ -130,5 +131,6 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 	if res.Gate.Verdict == result.Inconclusive {
 		t.Field("resume", "no verdicts are lost; continue with the same command and --continue")
 	}
+	report.Closing(t, run, "")
 	return verdict
 }

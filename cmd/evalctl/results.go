@@ -148,9 +148,6 @@ func (c *boardCmd) Run(p *process) error {
 	if c.JSON {
 		return writeJSON(p.stdout, b)
 	}
-	if err := output(p, func(t *terminal.Terminal) { report.Text(t, report.Board{Board: b}) }); err != nil {
-		return err
-	}
 	text.NotRanked(newTerminal(p, false), b, c.Dir)
-	return nil
+	return output(p, func(t *terminal.Terminal) { report.Text(t, report.Board{Board: b}) })
 }

@@ -209,10 +209,11 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 		return err
 	}
 	c.reported = true
+	run := &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Gold.Warnings), Verbose: c.Verbose}
 	if c.several != nil {
 		c.several.path = path
 	} else {
-		report.Text(t, &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Gold.Warnings), Verbose: c.Verbose})
+		report.Text(t, run)
 	}
 	ended := verdict(*res.Gate, err)
 	if v, ok := errors.AsType[*verdictError](ended); ok && v.cause == nil {
@@ -224,7 +225,10 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, ended)); err != nil {
 		return err
 	}
-	printResumeHint(t, c, j, res, err)
+	next := printResumeHint(t, c, j, res, err)
+	if c.several == nil {
+		report.Closing(t, run, next)
+	}
 	return ended
 }
 
@@ -292,14 +296,15 @@ func (c *runCmd) journalOptions(p *process) (kong.Resolver, error) {
 	return project.Reopened("run", options), nil
 }
 
-// printResumeHint prints how to resume a run that stopped, or to repair one that finished.
-func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res result.Result, stopped error) {
+// printResumeHint prints how to resume a run that stopped, or to repair one that finished, and returns
+// the command.
+func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res result.Result, stopped error) string {
 	judge := "judge"
 	if c.external != nil {
 		judge = "scorer"
 	}
 	unjudged := j.Unjudged()
-	text.Resume(t, text.Resumption{
+	return text.Resume(t, text.Resumption{
 		Command: terminal.CommandLine("evalctl", "run", "--resume", j.Path()), Judge: judge,
 		Stopped: res.Stopped, Storage: storageFailed(stopped),
 		Unasked: res.Planned - j.Finished() - unjudged, Unjudged: unjudged, Failed: j.Outages(),

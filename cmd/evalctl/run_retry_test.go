@@ -65,7 +65,7 @@ func TestRunRetriesErrors(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("the journal is not kept: %v, %v", found, err)
 	}
-	expect("3/6", "2 questions failed without an answer of the daemon or the judge; once that is repaired, try only these again with: evalctl run --resume ",
+	expect("3/6", "2 questions failed because the daemon or the judge did not answer; once fixed, retry just these with: evalctl run --resume ",
 		found[0]+" --retry-errors")
 
 	evaluate(exitUsage, "run", "--resume", found[0])

@@ -92,7 +92,7 @@ func (c *runCmd) capLeft(all *llm.USD) error {
 	if left <= 0 {
 		return fmt.Errorf("%w: the targets before have spent --max-cost-usd %s", llm.ErrBudgetExceeded, c.MaxCostUSD)
 	}
-	c.MaxCostUSD = left.Decimal()
+	c.MaxCostUSD = left.Exact()
 	return c.validateMoney(noCap)
 }
 
@@ -117,10 +117,11 @@ func (c *runCmd) reportSeveral(p *process, arms report.Arms, compared *compare.A
 			return err
 		}
 	}
-	if !c.wanted() {
-		return worst
+	if c.wanted() {
+		worst = c.write(p, t, all, worst)
 	}
-	return c.write(p, t, all, worst)
+	report.Closing(t, all, "")
+	return worst
 }
 
 // worstOf returns the error with the worst exit code, nil if there is none.

@@ -89,8 +89,13 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 		}
 	}
 	text.Stored(t, path, res)
-	report.Text(t, &report.Run{Path: path, Result: res, Failures: f, Verbose: c.Verbose})
-	return printSummary(p, c.JSON, res, path, exitCode(ctx, verdict(*res.Gate, nil)))
+	run := &report.Run{Path: path, Result: res, Failures: f, Verbose: c.Verbose}
+	report.Text(t, run)
+	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict(*res.Gate, nil))); err != nil {
+		return err
+	}
+	report.Closing(t, run, "")
+	return nil
 }
 
 // serve serves the pages of a folder until ctx is canceled.

@@ -35,7 +35,7 @@ func TestGateWithoutFloor(t *testing.T) {
 		reason  result.Reason
 		says    string
 	}{
-		"no floor":                  {from: result.FloorNone, verdict: result.Measured, reason: result.ReasonNoFloor, says: "1/3 passed, and there is no floor"},
+		"no floor":                  {from: result.FloorNone, verdict: result.Measured, reason: result.ReasonNoFloor, says: "1/3 passed"},
 		"a floor of 0":              {from: result.FloorGiven, verdict: result.Pass, reason: result.ReasonFloor, says: "1/3 passes the floor 0 "},
 		"not recorded":              {verdict: result.Pass, reason: result.ReasonFloor, says: "1/3 passes the floor 0 "},
 		"the default":               {from: result.FloorDefault, floor: 0.9, verdict: result.Fail, reason: result.ReasonFloor, says: "1/3 misses the floor 0.9, the default (needs 3)"},

@@ -39,7 +39,7 @@ func sentence(g *result.Gate, res *result.Result) string {
 	}
 	s := g.FloorText()
 	if g.FloorFrom == result.FloorNone {
-		s = fmt.Sprintf("%d/%d passed, and there is no floor", g.Passed, g.Total)
+		s = fmt.Sprintf("%d/%d passed", g.Passed, g.Total)
 	}
 	if g.Reason == result.ReasonLeak {
 		s = fmt.Sprintf("texts of something deleted, or of another brain, came back in %s, and none may (--floor-family); %s",

@@ -87,6 +87,9 @@ func (a Arm) open() (*Run, error) {
 // baselines, which arms differ and by how much, and which recorded facts differ.
 func (c *Arms) Sentences() []string { return append(c.Lead(), c.Others()...) }
 
+// Findings are the Sentences without those about differences of the arms besides their results.
+func (c *Arms) Findings() []string { return append(c.Lead(), c.findings()...) }
+
 // Lead has the first of Sentences, what memory adds over baselines, with the differences that were
 // accepted. It is empty without a baseline.
 func (c *Arms) Lead() []string {
@@ -98,6 +101,16 @@ func (c *Arms) Lead() []string {
 
 // Others has the Sentences after those of Lead.
 func (c *Arms) Others() []string {
+	out := c.findings()
+	for _, f := range c.Facts {
+		if text := f.difference(c.Names); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+func (c *Arms) findings() []string {
 	var out []string
 	switch {
 	case c.Refused != nil:
@@ -109,13 +122,7 @@ func (c *Arms) Others() []string {
 		}
 		out = append(out, c.Comparison.sentences()...)
 	}
-	out = append(out, c.NotCompared...)
-	for _, f := range c.Facts {
-		if text := f.difference(c.Names); text != "" {
-			out = append(out, text)
-		}
-	}
-	return out
+	return append(out, c.NotCompared...)
 }
 
 func (c *Arms) accepted() []string {

@@ -78,9 +78,18 @@ func factsOf(runs []*Run) []Fact {
 	return out
 }
 
+// Recorded reports whether an arm recorded a value.
+func (f Fact) Recorded() bool {
+	return slices.ContainsFunc(f.Values, func(v string) bool { return v != unrecorded && v != noResult && v != key.NoMemory })
+}
+
 // difference says in what the arms of these names differ, empty if that is not known of two arms.
-// Baselines and arms without a result have no part in it.
+// Baselines and arms without a result have no part in it, and nothing is said of a figure of a single
+// run.
 func (f Fact) difference(names []string) string {
+	if f.Measured {
+		return ""
+	}
 	var parts, values []string
 	for i, v := range f.Values {
 		if v == key.NoMemory || v == noResult {
@@ -94,9 +103,6 @@ func (f Fact) difference(names []string) string {
 	slices.Sort(values)
 	if len(slices.Compact(values)) < 2 {
 		return ""
-	}
-	if f.Measured {
-		return fmt.Sprintf("The %s, of one run each and not compared: %s.", f.Name, strings.Join(parts, ", "))
 	}
 	what := f.Name
 	if what != factEmbeddings {

@@ -2,6 +2,8 @@ package compare
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"evalctl/internal/figure"
@@ -11,6 +13,7 @@ import (
 // Pairs without a shown difference share one sentence. Pairs in MemorySentences are left out.
 func (c *Comparison) sentences() []string {
 	var out, same, others []string
+	alike := map[string][]string{} // pairs without a shown difference, by their measures
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		if c.aboutMemory(p) || !c.Headlined(p) {
@@ -29,15 +32,36 @@ func (c *Comparison) sentences() []string {
 			out = append(out, fmt.Sprintf("%s %s %s: %s.", c.Runs[p.Run].Name, differs(k), c.Runs[p.Reference].Name,
 				k.Text+c.over(p)))
 		}
-		if text := c.rest(p); text != "" {
-			others = append(others, text)
+		pair := c.Runs[p.Run].Name + " against " + c.Runs[p.Reference].Name
+		switch shown, not := c.rest(p); {
+		case len(shown) > 0 && not != "":
+			shown = append(shown, "no difference of "+not+" is shown")
+			fallthrough
+		case len(shown) > 0:
+			others = append(others, fmt.Sprintf("%s: %s.", pair, strings.Join(shown, "; ")))
+		case not != "":
+			alike[not] = append(alike[not], pair)
 		}
+	}
+	if more := len(same) - listedSame; more > 0 {
+		same = append(same[:listedSame], fmt.Sprintf("and %d more", more))
 	}
 	if len(same) > 0 {
 		out = append(out, fmt.Sprintf("No difference of the %s is shown. %s.", c.PrimaryText(), strings.Join(same, "; ")))
 	}
+	for _, measures := range slices.Sorted(maps.Keys(alike)) {
+		pairs := alike[measures]
+		if len(pairs) > 1 {
+			others = append(others, fmt.Sprintf("No difference of %s is shown in %d pairs.", measures, len(pairs)))
+			continue
+		}
+		others = append(others, fmt.Sprintf("%s: no difference of %s is shown.", pairs[0], measures))
+	}
 	return append(out, others...)
 }
+
+// listedSame is of how many pairs without a shown difference the figures are in a sentence.
+const listedSame = 3
 
 // inOf returns the text of a claim, with its measure if there are several primary ones.
 func (c *Comparison) inOf(k Claim) string {
@@ -62,26 +86,20 @@ func differs(k Claim) string {
 	return fmt.Sprintf("is %s (%s) than", k.Words(), name)
 }
 
-// rest says which of the other measures of a pair differ, empty if there are none.
-func (c *Comparison) rest(p *Pair) string {
-	var parts, same []string
+// rest says which of the other measures of a pair differ, and lists those of which that is not shown.
+func (c *Comparison) rest(p *Pair) (shown []string, not string) {
+	var same []string
 	for _, k := range c.Claims(p) {
 		name, _ := MeasureName(k.Measure)
 		switch {
 		case k.Primary:
 		case k.Shown():
-			parts = append(parts, fmt.Sprintf("%s is %s, %s", name, k.Words(), k.Text))
+			shown = append(shown, fmt.Sprintf("%s is %s, %s", name, k.Words(), k.Text))
 		default:
 			same = append(same, name)
 		}
 	}
-	if len(same) > 0 {
-		parts = append(parts, fmt.Sprintf("no difference of %s is shown", strings.Join(same, ", ")))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s against %s: %s.", c.Runs[p.Run].Name, c.Runs[p.Reference].Name, strings.Join(parts, "; "))
+	return shown, strings.Join(same, ", ")
 }
 
 // PowerText says what a comparison of this size can detect. It is empty without Power or if a

@@ -24,7 +24,7 @@ func TestDescription(t *testing.T) {
 		want   string
 	}{
 		{result.Counts{}, 100, "0 pass  0 fail  p50 12 ms  first token 3.0 ms"},
-		{few, 100, "50 pass 40 fail p50 12 ms first 3.0 ms $0.00123457 ETA 1s"},
+		{few, 100, "50 pass 40 fail p50 12 ms first 3.0 ms $0.001235 ETA 1s"},
 		{all, 1000, "500 pass 200 fail 100 error 100 unscored p50 12 ms first 3.…"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

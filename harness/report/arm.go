@@ -72,8 +72,8 @@ func (a *Arm) verdict() form.Verdict {
 	return v
 }
 
-// headline returns the verdict on a run in a few words.
-func (a *Arm) headline(word string) form.Text {
+// headline returns the verdict on a run in a few words. word is a string or a Text.
+func (a *Arm) headline(word any) form.Text {
 	res, g, name := &a.Run.Result, a.Run.Result.Gate, form.Name(a.Name)
 	passed := form.F("%s passed %d of %s (%s)", name, g.Passed, figure.Count(g.Total, "question"), figure.Rate(res.PassRate))
 	stopped := form.F("%s was stopped after %d of %s", name, res.Counts.Finished(), figure.Count(res.Planned, "question"))
@@ -84,7 +84,7 @@ func (a *Arm) headline(word string) form.Text {
 		return form.F("%s: the result of %s is not a score", word, name)
 	case g.Verdict == result.Fail && res.Stopped != "":
 		return form.F("%s: %s, %d of them passed, %s", word, stopped, g.Passed, g.FloorName())
-	case g.Word() == result.Measured:
+	case g.Word() == result.Measured, g.FloorFrom == result.FloorDefault: // the reason names the default
 		return form.F("%s: %s", word, passed)
 	}
 	return form.F("%s: %s, %s", word, passed, g.FloorName())

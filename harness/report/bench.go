@@ -107,7 +107,7 @@ func (b Bench) reports() []*form.Report {
 		}
 		r.Sections = append(r.Sections, s)
 	}
-	r.Sections = append(r.Sections, b.closing())
+	r.Sections = append(r.Sections, lastGap(), b.closing())
 	if tables.Near(f) {
 		r.Warnings = append(r.Warnings, form.F("%s", tables.NearNote))
 	}
@@ -163,10 +163,8 @@ func (b Bench) verdict() form.Verdict {
 	return v
 }
 
-// closing has the verdict, its reason and the next command, which come last on a terminal.
+// closing has the verdict, its reason and the next command.
 func (b Bench) closing() form.Section {
-	s := form.Section{Place: form.Last}
-	s.Show(form.Terminal, form.Gap{})
 	v, failed := b.verdict(), b.failed()
 	verdict, reason := form.F("%s", form.Toned(v.Tone, v.Word)), v.Sentences[0]
 	if n := len(b.File.Verdicts); n > 0 {
@@ -175,10 +173,7 @@ func (b Bench) closing() form.Section {
 	if len(failed) == 0 && v.Rate != "" {
 		reason = form.F("%s is %s", v.Figure, v.Rate)
 	}
-	s.FactIn(form.Terminal, "verdict", "%s", verdict)
-	s.FactIn(form.Terminal, "reason", "%s", reason)
-	s.FactIn(form.Terminal, "next", "%s", terminal.CommandLine("evalctl", "show", b.Path, "--html", "bench.html"))
-	return s
+	return form.Closing(verdict, reason, terminal.CommandLine("evalctl", "show", b.Path, "--html", "bench.html"))
 }
 
 // headline returns the main figure: the highest rate that the first target kept, or else the 99th

@@ -56,7 +56,38 @@ func (b Board) reports() []*form.Report {
 		"test with repeats). A difference is shown if p, adjusted over all pairs of the group (Holm), is below %.2f.", 1-compare.Confidence))
 	how.say("not shown", "That no difference is shown does not mean that there is none: it may be too small for so many questions.")
 	r.Sections = append(r.Sections, left, how.Section)
+	if ranked > 0 {
+		r.Sections = append(r.Sections, lastGap(), b.closing())
+	}
 	return []*form.Report{r}
+}
+
+// closing has who leads the first group of several results, why, and the command that compares the
+// first two.
+func (b Board) closing() form.Section {
+	i := slices.IndexFunc(b.Groups, func(g board.Group) bool { return len(g.Rows) > 1 })
+	if i < 0 {
+		var paths []string
+		for _, g := range b.Groups {
+			paths = append(paths, g.Rows[0].Path)
+		}
+		if len(paths) == 1 {
+			return form.Closing(form.F("only one result: there is nothing to rank"), form.Text{}, terminal.CommandLine("evalctl", "show", paths[0]))
+		}
+		return form.Closing(form.F("nothing is ranked"), form.F("each of %s measured something else; the command says in what the first two differ", figure.Count(len(paths), "result")),
+			terminal.CommandLine("evalctl", "compare", paths[0], paths[1]))
+	}
+	g := &b.Groups[i]
+	first, second := &g.Rows[0], &g.Rows[1]
+	verdict := form.F("%s leads %s", form.Name(first.Name), figure.Count(len(g.Rows), "result"))
+	if strings.ContainsAny(first.Letters, second.Letters) {
+		verdict = form.F("no difference is shown between %s and %s, the first of %s", form.Name(first.Name), form.Name(second.Name), figure.Count(len(g.Rows), "result"))
+	}
+	if len(b.Groups) > 1 {
+		verdict = form.F("%s in %s", verdict, form.Path(g.Title()))
+	}
+	reason := form.F("%d/%d against %d/%d passed, %s (Holm)", first.Passed, first.Total, second.Passed, second.Total, figure.Count(g.Tests, "paired test"))
+	return form.Closing(verdict, reason, terminal.CommandLine("evalctl", "compare", first.Path, second.Path))
 }
 
 func (b Board) group(i int) form.Section {

@@ -21,127 +21,19 @@ type Replay struct {
 	Compared *compare.Arms
 }
 
-// reports returns how the arms compare, a report of each arm, and what they have in common.
-func (r Replay) reports() []*form.Report {
-	arms, out := r.Arms.reports(), []*form.Report{}
+// reports returns how the arms compare, the verdict on each, and their figures side by side.
+func (r Replay) reports() (out []*form.Report) {
 	if r.Compared != nil {
 		out = append(out, ArmComparison{r.Compared, r.Arms}.report())
 	}
-	out = append(out, arms...)
+	arms := r.Arms.reports()
 	if len(arms) < 2 {
-		return out
+		return append(out, arms...)
 	}
-	for i := range r.Arms {
-		if r.Arms[i].Run != nil {
-			arms[i].Sections = slices.Delete(arms[i].Sections, failuresAt, failuresAt+1)
-		}
+	for _, arm := range arms {
+		out = append(out, &form.Report{Verdict: arm.Verdict})
 	}
-	all := form.Section{}
-	for _, f := range r.common(arms) {
-		all.FactIn(form.Markdown, f.Name, "%s", f.Value)
-	}
-	ids, lost := r.lost()
-	all.Show(form.Markdown, form.List{
-		Title: fmt.Sprintf("Questions that an arm did not pass: %d", len(ids)), N: len(ids), More: "the result files",
-		Item: func(i int) form.Item { return r.item(lost[ids[i]]) },
-	})
-	return append(out, &form.Report{Verdict: form.Verdict{Headline: form.F("All arms")}, Sections: []form.Section{all}})
-}
-
-// common takes what all arms with a result ran with from their reports, if there are several.
-func (r Replay) common(arms []*form.Report) (common form.Facts) {
-	seen, runs := map[string]int{}, 0
-	facts := func(do func(*form.Facts)) {
-		for _, arm := range arms {
-			for i := range arm.Sections {
-				if arm.Sections[i].ID != "ran" {
-					continue
-				}
-				for j, b := range arm.Sections[i].Blocks {
-					if list, ok := b.Content.(form.Facts); ok {
-						do(&list)
-						arm.Sections[i].Blocks[j].Content = list
-					}
-				}
-			}
-		}
-	}
-	facts(func(list *form.Facts) {
-		runs++
-		for _, f := range *list {
-			seen[f.Name+f.Value.String()]++
-		}
-	})
-	facts(func(list *form.Facts) {
-		*list = slices.DeleteFunc(*list, func(f form.Fact) bool {
-			n := seen[f.Name+f.Value.String()]
-			if n == runs && runs > 1 {
-				common = append(common, f)
-				seen[f.Name+f.Value.String()] = -1
-			}
-			return n < 0 || n == runs && runs > 1
-		})
-	})
-	return common
-}
-
-// lost returns the names of the questions that some arm did not pass, in the order of the first
-// arms, and by name the record of each arm, nil for an arm that has not asked the question.
-func (r Replay) lost() (names []string, records map[string][]*result.Record) {
-	records = map[string][]*result.Record{}
-	var all []string
-	for i, a := range r.Arms {
-		if a.Run == nil {
-			continue
-		}
-		for q := range a.Run.Questions {
-			rec := &a.Run.Questions[q]
-			name := caseName(rec)
-			if records[name] == nil {
-				records[name] = make([]*result.Record, len(r.Arms))
-				all = append(all, name)
-			}
-			records[name][i] = rec
-		}
-	}
-	for _, name := range all {
-		if slices.ContainsFunc(records[name], func(rec *result.Record) bool { return rec != nil && isLost(rec) }) {
-			names = append(names, name)
-		}
-	}
-	return names, records
-}
-
-// item returns a question that some arm did not pass as an item of a list: what was asked once, and
-// what became of it in each arm.
-func (r Replay) item(records []*result.Record) form.Item {
-	first := slices.IndexFunc(records, func(rec *result.Record) bool { return rec != nil && isLost(rec) })
-	asked := slices.DeleteFunc(r.Arms[first].Run.parts(records[first]), func(p part) bool {
-		return p.what != "question" && p.what != "expected"
-	})
-	item := form.Item{Head: form.F("%s %s", form.Name(caseName(records[first])), form.Name(group(records[first]))), Below: factsOf(asked)}
-	for i, rec := range records {
-		if r.Arms[i].Run == nil {
-			continue
-		}
-		words := []form.Text{form.F("not asked")}
-		switch {
-		case rec == nil:
-		case rec.Passed:
-			words[0] = form.F("passed")
-		case !isLost(rec):
-			words[0] = form.F("%s", form.Name(rec.Outcome))
-		default:
-			words[0] = form.Toned(form.Bad, outcomeWord(rec))
-			for _, p := range r.Arms[i].Run.parts(rec) {
-				if !slices.Contains(asked, p) {
-					words = append(words, form.F("%s: %s", p.what, form.Data(p.text)))
-				}
-			}
-		}
-		item.Below = append(item.Below, form.Fact{Value: form.F("%s: %s", form.Name(r.Arms[i].Name), form.Join("; ", words...)), In: form.Everywhere})
-	}
-	return item
+	return append(out, r.sideBySide()...)
 }
 
 // text prints the gain of memory over baselines, the findings of one arm after the other, and then
@@ -236,7 +128,7 @@ func (a Arms) overview(s *form.Section) {
 	}
 	s.Show(form.Everywhere, t)
 	if together != nil {
-		s.Fact("latency", "%s", form.Data(together.Text()))
+		s.FactIn(form.Terminal|form.HTML, "latency", "%s", form.Data(together.Text())) // in Markdown each arm says so
 	}
 }
 
@@ -293,6 +185,9 @@ func (c ArmComparison) sections() []form.Section {
 	}
 	t := form.NewTable(form.F("What was seen of the arms besides their results"), names...)
 	for _, f := range c.Facts {
+		if !f.Recorded() {
+			continue
+		}
 		row := []any{f.Name}
 		for _, v := range f.Values {
 			row = append(row, form.Name(v))
@@ -306,7 +201,26 @@ func (c ArmComparison) sections() []form.Section {
 	if c.Comparison == nil {
 		return []form.Section{s}
 	}
-	return append([]form.Section{s}, Comparison{c.Comparison}.sections()...)
+	sections := append([]form.Section{s}, Comparison{c.Comparison}.sections()...)
+	for i := range sections {
+		if sections[i].ID == differingID { // the page lists them with the other questions that were lost
+			for j := range sections[i].Blocks {
+				sections[i].Blocks[j].In &^= form.Markdown
+			}
+		}
+	}
+	return sections
+}
+
+// Headline says in a few words how the arms compare.
+func (c ArmComparison) Headline() form.Text {
+	switch {
+	case c.Comparison != nil:
+		return Comparison{c.Comparison}.verdict().Headline
+	case c.Refused != nil:
+		return form.F("Not comparable, so there is no ranking")
+	}
+	return form.F("Not compared")
 }
 
 // refused returns a table of the differences because of which the arms are not compared.

@@ -55,14 +55,26 @@ func (c Comparison) seen(m compare.MeasureDifference) bool {
 	return m.Interval.Low != 0 || m.Interval.High != 0
 }
 
-// latencies adds the ratios: for a terminal those to the first side. A note says why one is not
+// latencies adds the ratios: for a terminal those to the first side, for Markdown those that are shown
+// to differ. A note says why one is not
 // judged.
 func (c Comparison) latencies(s *form.Section) {
+	others := 0
+	defer func() {
+		if others > 0 {
+			s.FactIn(form.Markdown, "latency", "%s without a difference shown", figure.Count(others, "ratio"))
+		}
+	}()
 	for _, p := range c.Pairs {
 		for _, l := range p.Latencies {
-			in, test := form.Everywhere, ""
+			in, test := form.Terminal|form.HTML, ""
 			if p.Reference > 0 {
-				in = form.Pages
+				in = form.HTML
+			}
+			if isShown(l.Verdict) {
+				in |= form.Markdown
+			} else {
+				others++
 			}
 			name, known := compare.LatencyName(l.Name)
 			latency := form.F("%s", name)
@@ -158,6 +170,9 @@ func (c Comparison) units() form.Text {
 
 // overOthers names the family of tests over which non-primary measures are adjusted.
 func (c Comparison) overOthers() string {
+	if c.OtherTests == 1 {
+		return "over the other test"
+	}
 	return "over all " + figure.Count(c.OtherTests, "other test")
 }
 
@@ -208,6 +223,23 @@ func (c Comparison) differing() *form.Table {
 		t.Row(row...)
 	}
 	return t
+}
+
+// differingList is differing as a folded list of the first questions.
+func (c Comparison) differingList() form.List {
+	return form.List{
+		Title: fmt.Sprintf("Questions on which the runs disagree: %d", len(c.Differing)), N: len(c.Differing), Folded: listedLost,
+		More: form.F("the result files; evalctl compare --question ID shows one"),
+		Item: func(i int) form.Item {
+			q := &c.Differing[i]
+			item := form.Item{Head: form.F("%s %s", form.Name(q.ID), form.Data(q.Question))}
+			for run, a := range q.Answers {
+				cell := answered(a)
+				item.Below = append(item.Below, form.Fact{Value: form.F("%s: %s", c.run(run), form.Toned(cell.Tone, cell.Text.String())), In: form.Everywhere})
+			}
+			return item
+		},
+	}
 }
 
 // severalRuns reports whether a side has several runs.

@@ -32,6 +32,7 @@ func (c Comparison) reports() []*form.Report {
 	sections := c.sections()
 	c.pareto(&sections[0])
 	r.Sections = append(r.Sections, sections...)
+	r.Sections = append(r.Sections, lastGap(), c.closing())
 	return []*form.Report{r}
 }
 
@@ -98,6 +99,9 @@ func (c Comparison) pair(run, reference int) form.Text {
 	return form.F("%s vs %s", c.run(run), c.run(reference))
 }
 
+// differingID is the section with the questions on which the runs disagree.
+const differingID = "differing"
+
 // sections returns the figures of the comparison.
 func (c Comparison) sections() []form.Section {
 	s := form.Section{ID: "comparison", Title: "Comparison"}
@@ -108,6 +112,9 @@ func (c Comparison) sections() []form.Section {
 	c.comparability(&s, form.Terminal|form.Markdown)
 	s.Show(form.Terminal, form.Gap{})
 	s.Show(form.Terminal|form.Markdown, c.pairTable())
+	if text := c.unlisted(); text != "" {
+		s.FactIn(form.Terminal|form.Markdown, "other pairs", "%s", text)
+	}
 	s.Show(form.HTML, c.runTable())
 	c.pairs(&s)
 	c.legend(&s, form.Terminal|form.Markdown)
@@ -119,14 +126,15 @@ func (c Comparison) sections() []form.Section {
 	c.legend(&s, form.HTML)
 	tags := form.Section{ID: "by-tag", Title: "Comparison by tag"}
 	c.tags(&tags)
+	tags.FactIn(form.Markdown, "all figures", "%s", form.Data(c.command("--format", "json")))
 	for _, n := range c.Notes {
 		tags.Note(form.Everywhere, "%s", form.Data(n))
 	}
-	out := []form.Section{s, tags, {ID: "differing", Title: "Disagreements"}, {ID: "comparable", Title: "Whether the runs are comparable", Folded: true}, c.how()}
-	out[2].Show(form.Pages, c.differing())
+	out := []form.Section{s, tags, {ID: differingID, Title: "Disagreements"}, {ID: "comparable", Title: "Whether the runs are comparable", Folded: true}, c.how()}
+	out[2].Show(form.HTML, c.differing())
+	out[2].Show(form.Markdown, c.differingList())
 	c.comparability(&out[3], form.HTML)
 	out[3].Show(form.HTML, c.keys())
-	out = append(out, c.closing())
 	return out
 }
 
@@ -190,11 +198,29 @@ func (c Comparison) pairTable() *form.Table {
 		t.Row(append(row, c.pairCells(&c.Pairs[p])...)...)
 	}
 	for i := range c.Pairs {
-		if p := &c.Pairs[i]; p.Reference > 0 {
+		if p := &c.Pairs[i]; p.Reference > 0 && (isShown(p.Verdict) || len(c.Pairs) <= pairsListed) {
 			t.Row(append([]any{c.pair(p.Run, p.Reference), "", "", "", ""}, c.pairCells(p)...)...)
 		}
 	}
 	return t
+}
+
+// pairsListed is up to how many pairs the table has those between other runs than the first of which
+// no difference is shown.
+const pairsListed = 6
+
+// unlisted says how many pairs the table of pairs does not have, empty for none.
+func (c Comparison) unlisted() string {
+	n := 0
+	for i := range c.Pairs {
+		if p := &c.Pairs[i]; p.Reference > 0 && !isShown(p.Verdict) && len(c.Pairs) > pairsListed {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no difference is shown in %s; evalctl compare --format json has them", figure.Count(n, "more pair"))
 }
 
 // runTable has a row for each run, for a page whose differences are elsewhere.
@@ -380,7 +406,7 @@ func (c Comparison) pairFacts(s *form.Section) {
 		}
 	}
 	for i := range c.Pairs {
-		p, in := &c.Pairs[i], form.Pages
+		p, in := &c.Pairs[i], form.HTML
 		if p == widest {
 			in = form.Everywhere
 		}
@@ -429,30 +455,25 @@ func (c Comparison) disagreements(s *form.Section) {
 	}
 }
 
-// closing has the verdict, its reason and the next command, which come last on a terminal.
+// closing has the verdict, its reason and the next command.
 func (c Comparison) closing() form.Section {
-	s := form.Section{Place: form.Last}
-	s.Show(form.Terminal, form.Gap{})
-	v := c.verdict()
-	s.FactIn(form.Terminal, "verdict", "%s", v.Headline)
-	if pairs := c.ordered(); len(pairs) > 0 {
-		s.FactIn(form.Terminal, "reason", "%s", form.Data(c.sentence(pairs[0])))
+	return form.Closing(c.verdict().Headline, c.reason(), c.next())
+}
+
+// reason is the pair that says most.
+func (c Comparison) reason() form.Text {
+	pairs := c.ordered()
+	if len(pairs) == 0 {
+		return form.Text{}
 	}
-	s.FactIn(form.Terminal, "next", "%s", c.next())
-	return s
+	return form.F("%s", form.Data(c.sentence(pairs[0])))
 }
 
 // next returns the command that shows more: of a question on which the runs disagree, or else a page.
 func (c Comparison) next() string {
-	var files, sides []string
+	var files []string
 	for i := range c.Runs {
-		paths := c.Runs[i].Paths()
-		files = append(files, paths...)
-		side := strings.Join(paths, ",")
-		if len(paths) > 1 {
-			side = c.name(i) + "=" + side
-		}
-		sides = append(sides, side)
+		files = append(files, c.Runs[i].Paths()...)
 	}
 	for _, p := range c.ordered() {
 		for _, ids := range [][]string{p.OnlyReferenceIDs, p.OnlyRunIDs} {
@@ -461,11 +482,24 @@ func (c Comparison) next() string {
 			}
 		}
 	}
-	command := append([]string{"evalctl", "compare"}, sides...)
+	return c.command("--html", "comparison.html")
+}
+
+// command returns the command that compares the same runs, with further flags.
+func (c Comparison) command(flags ...string) string {
+	command := []string{"evalctl", "compare"}
+	for i := range c.Runs {
+		paths := c.Runs[i].Paths()
+		side := strings.Join(paths, ",")
+		if len(paths) > 1 {
+			side = c.name(i) + "=" + side
+		}
+		command = append(command, side)
+	}
 	if accepted := c.acceptedKeys(); len(accepted) > 0 {
 		command = append(command, "--accept", strings.Join(accepted, ","))
 	}
-	return terminal.CommandLine(append(command, "--html", "comparison.html")...)
+	return terminal.CommandLine(append(command, flags...)...)
 }
 
 // acceptedKeys returns the names of the accepted differences.

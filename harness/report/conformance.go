@@ -112,12 +112,12 @@ func (c Conformance) reports() []*form.Report {
 	if of := r.Of(); of != "" {
 		found.FactIn(form.Terminal, "profile", "%s", c.broken())
 	}
-	found.Show(form.Everywhere, form.List{Title: fmt.Sprintf("Findings: %d", len(r.Findings)), N: len(r.Findings), More: wholeReport,
+	found.Show(form.Everywhere, form.List{Title: fmt.Sprintf("Findings: %d", len(r.Findings)), N: len(r.Findings), More: form.F(wholeReport),
 		Item: func(i int) form.Item { return findingItem(r.Findings[i]) }})
 	groups := r.Unjudged()
-	found.Show(form.Everywhere, form.List{Title: fmt.Sprintf("Not judged: %d", r.NotJudged("")), N: len(groups), More: wholeReport, Most: shownUnjudged,
+	found.Show(form.Everywhere, form.List{Title: fmt.Sprintf("Not judged: %d", r.NotJudged("")), N: len(groups), More: form.F(wholeReport), Most: shownUnjudged,
 		Item: func(i int) form.Item { return groupItem(groups[i]) }})
-	found.Show(form.Everywhere, form.List{Title: fmt.Sprintf("Found once, and allowed for in the other checks: %d", len(r.Normalised)), N: len(r.Normalised), More: wholeReport,
+	found.Show(form.Everywhere, form.List{Title: fmt.Sprintf("Found once, and allowed for in the other checks: %d", len(r.Normalised)), N: len(r.Normalised), More: form.F(wholeReport),
 		Item: func(i int) form.Item { return form.Item{Head: form.F("%s", form.Data(r.Normalised[i]))} }})
 	out.Sections = []form.Section{found, c.counts()}
 	for _, part := range []struct {

@@ -26,11 +26,9 @@ func (run *Run) cost() form.Section {
 			s.FactIn(form.Pages, "", "signature %s", form.Name(i.Signature))
 		}
 		if m := r.ModelRequests; m != nil {
-			in := form.Everywhere
-			if m.Ingest.Made+m.Answers.Made+m.Embeddings.Made == 0 {
-				in = form.Pages
+			if m.Ingest.Made+m.Answers.Made+m.Embeddings.Made > 0 {
+				s.Fact("requests", "%s", m.Text())
 			}
-			s.FactIn(in, "requests", "%s", m.Text())
 			for _, warning := range m.Warnings() {
 				s.Warn(form.Everywhere, "%s", form.Data(warning))
 			}
@@ -67,9 +65,6 @@ func (run *Run) cost() form.Section {
 	}
 	if e := res.Embeddings; e != nil {
 		s.Fact("embedded", "%s", form.Data(e.Text()))
-	}
-	if text := res.OwnText(); text != "" && res.Identity.Scenario.Reads() {
-		s.FactIn(form.Pages, "own", "%s", text)
 	}
 	return s
 }
@@ -225,12 +220,12 @@ func perCorrect(c *result.CostAccounting) []form.Text {
 	if c.PerCorrectUSD == nil || *c.PerCorrectUSD == 0 || len(c.Unpriced) > 0 {
 		return nil
 	}
-	text := form.F("%s per correct answer", c.PerCorrectUSD.Round())
+	text := form.F("%s per correct answer", c.PerCorrectUSD)
 	if i := c.PerCorrectInterval; i != nil {
 		text = form.F("%s [%s %s] (%s)", text, dollars(i.Low), dollars(i.High), i.Name())
 	}
 	return []form.Text{text}
 }
 
-// dollars formats an amount in dollars with four significant digits.
-func dollars(f float64) string { return llm.USD(math.Round(f * float64(llm.Dollar))).Round().String() }
+// dollars returns an amount that was computed as a number of dollars.
+func dollars(f float64) llm.USD { return llm.USD(math.Round(f * float64(llm.Dollar))) }

@@ -96,7 +96,7 @@ func (run *Run) failures(arm string) form.Section {
 	}
 	s.Show(form.Markdown, form.List{
 		Title: fmt.Sprintf("%s: %s, %s, %d unscored", arm, figure.Count(failures, "failure"), figure.Count(errors, "error"), unscored),
-		N:     len(lost), More: "the result file", Item: func(i int) form.Item { return run.item(lost[i]) },
+		N:     len(lost), More: form.F("the result file"), Item: func(i int) form.Item { return run.item(lost[i]) },
 	})
 	return s
 }
@@ -145,7 +145,7 @@ func lossLine(t *terminal.Terminal, id result.Identity, r result.Record) (mark, 
 	case result.Errored:
 		return t.Tint(false, "ERR "), name + "  " + errorText(r)
 	case result.Unscored:
-		return t.Tint(false, "????"), name + "  " + terminal.Short(r.Reason, 200)
+		return t.Tint(false, "UNSCORED"), name + "  " + terminal.Short(r.Reason, 200)
 	}
 	want := fmt.Sprintf("expected \"%s\"", terminal.Short(r.Reference, 48))
 	if r.Reference == "" { // a scorer that needs none says what it found
@@ -184,7 +184,7 @@ func failureLine(t *terminal.Terminal, id result.Identity, r result.Record) (mar
 		text = fmt.Sprintf("%s  %s (%s)", name, errorText(r), figure.Count(r.Attempts, "attempt"))
 		return t.Tint(false, "ERR "), text
 	case result.Unscored:
-		return t.Tint(false, "????"), fmt.Sprintf("%s  %s", name, terminal.Short(r.Reason, 200))
+		return t.Tint(false, "UNSCORED"), fmt.Sprintf("%s  %s", name, terminal.Short(r.Reason, 200))
 	}
 	mark = t.Tint(false, "FAIL")
 	if broken := r.Broken(); broken != "" {

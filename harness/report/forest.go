@@ -205,7 +205,10 @@ func (t *pairRows) add(v compare.Verdict, difference float64, cells ...any) {
 	t.rows = append(t.rows, pairRow{v, difference, cells})
 }
 
-// in adds the table to pages. HTML folds what is not shown.
+// rowsListed is up to how many rows without a shown difference Markdown lists.
+const rowsListed = 2
+
+// in adds the table to pages. HTML folds what is not shown, Markdown counts it.
 func (t *pairRows) in(s *form.Section, in form.Forms, caption form.Text, what string) {
 	slices.SortStableFunc(t.rows, func(x, y pairRow) int {
 		if order := cmp.Compare(rank(x.verdict), rank(y.verdict)); order != 0 || !isShown(x.verdict) {
@@ -224,8 +227,15 @@ func (t *pairRows) in(s *form.Section, in form.Forms, caption form.Text, what st
 		}
 		return out
 	}
-	s.Show(in&form.Markdown, table(t.rows))
+	listed := shown
+	if len(t.rows)-shown <= rowsListed {
+		listed = len(t.rows)
+	}
+	s.Show(in&form.Markdown, table(t.rows[:listed]))
 	s.Show(in&form.HTML, table(t.rows[:shown]))
+	if more := len(t.rows) - listed; more > 0 {
+		s.FactIn(in&form.Markdown, what, "no difference is shown in %d of %s", more, figure.Count(len(t.rows), "row"))
+	}
 	if more := len(t.rows) - shown; more > 0 {
 		s.Show(in&form.HTML, form.Fold{Title: fmt.Sprintf("%s without a difference shown: %s", figure.Count(more, "row"), what), Content: table(t.rows[shown:])})
 	}

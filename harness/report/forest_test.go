@@ -13,7 +13,7 @@ import (
 )
 
 // TestPairRows: losses that are shown come first, then gains, and HTML folds the others with their
-// number. Markdown has all rows.
+// number. Markdown says how many they are.
 func TestPairRows(t *testing.T) {
 	rows := pairRows{columns: []any{"pair", "verdict"}}
 	for name, v := range map[string]compare.Verdict{"gain": compare.Better, "loss": compare.Worse} {
@@ -42,8 +42,12 @@ func TestPairRows(t *testing.T) {
 	if got, want := names(fold.Content.(*form.Table)), "unknown,unknown,unknown,"; got != want || fold.Title != "3 rows without a difference shown: pairs" {
 		t.Errorf("folded as %q: %s, want %s", fold.Title, got, want)
 	}
-	if got, want := names(s.For(form.Markdown)[0].Content.(*form.Table)), "large loss,loss,gain,unknown,unknown,unknown,"; got != want {
+	markdown := s.For(form.Markdown)
+	if got, want := names(markdown[0].Content.(*form.Table)), "large loss,loss,gain,"; got != want {
 		t.Errorf("Markdown: %s, want %s", got, want)
+	}
+	if got := markdown[1].Content.(form.Facts)[0].Value.String(); got != "no difference is shown in 3 of 6 rows" {
+		t.Errorf("Markdown says of the others: %s", got)
 	}
 }
 

@@ -28,11 +28,8 @@ func (run *Run) groups() form.Section {
 	run.table(&s, "tag", res.TagRows(), run.Verbose, run.unlessReplay()&run.ifScored())
 	run.table(&s, "check", res.CheckRows(), true, run.unlessReplay())
 	run.replayed(&s)
-	switch {
-	case res.Grounded+res.GroundedIDsOnly > 0:
+	if res.Grounded+res.GroundedIDsOnly > 0 { // else the daemon cites nothing
 		s.FactIn(run.unlessReplay(), "grounded", "%s", res.GroundedText())
-	case res.Passed > 0 && res.Identity.Scenario.Reads() && res.Identity.Imported == nil && !res.Mapped.Unretrieved():
-		s.FactIn(run.unlessReplay()&form.Pages, "grounded", "%s", res.GroundedText())
 	}
 	if mean := res.TypeMeanText(); mean != "" {
 		s.FactIn(run.unlessReplay()&run.ifScored(), "type mean", "%s", mean)
@@ -180,7 +177,11 @@ func (run *Run) strata(s *form.Section) {
 	if res.Retrieval != nil {
 		all.WithGold, all.Retrieval = res.Retrieval.Questions, res.Retrieval.Macro
 	}
-	for _, stratum := range append(slices.Clone(res.Replay.Strata), all) {
+	rows := res.Replay.Strata
+	if len(rows) > 1 {
+		rows = append(slices.Clone(rows), all)
+	}
+	for _, stratum := range rows {
 		row := []any{form.Name(stratum.Name), stratum.Counts.Total, stratum.Counts.Passed, figure.Rate(stratum.PassRate), stratum.Interval.Ends(),
 			percentile(stratum.Latency.P50, nil, result.NeededForP50), percentile(stratum.Latency.P95, nil, result.NeededForP95)}
 		for _, m := range metrics {

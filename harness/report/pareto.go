@@ -35,7 +35,7 @@ func qualityOf(name string, res *result.Result) quality {
 
 func inDollars(u llm.USD) float64 { return float64(u) / float64(llm.Dollar) }
 
-func dollarText(v float64) string { return fmt.Sprintf("$%.3g", v) }
+func dollarText(v float64) string { return dollars(v).String() }
 
 // pareto draws pass rates against latency and against cost, if at least two values are known.
 func pareto(s *form.Section, all []quality) {

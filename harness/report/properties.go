@@ -86,7 +86,7 @@ func properties(run *Run) []property {
 		s.add("saved_usd", strings.TrimPrefix(c.SavedText(), "$"))
 		s.add("list_cost_usd", strings.TrimPrefix(c.ListText(), "$"))
 		if c.PerCorrectUSD != nil {
-			s.add("usd_per_correct", strings.TrimPrefix(c.PerCorrectUSD.String(), "$"))
+			s.add("usd_per_correct", c.PerCorrectUSD.Exact())
 		}
 	}
 	s.add("started_at", stamp(res.StartedAt))
@@ -146,7 +146,7 @@ func cost(res *result.Result) string {
 	if unknown && spent == 0 {
 		return "unknown"
 	}
-	return strings.Replace(spent.String(), "$", "", 1)
+	return spent.Exact()
 }
 
 // stamp formats a time in UTC to the second, empty for none.

@@ -129,9 +129,7 @@ const maxChanged = 20
 
 // floors adds the comparison of a finished run with its floors and its baseline.
 func floors(s *form.Section, g *result.Gate) {
-	if g.FloorFrom == result.FloorNone {
-		s.Fact("floor", "none")
-	} else {
+	if g.FloorFrom != result.FloorNone {
 		s.Fact("floor", "%.3f  %s  %s", g.Floor, passWord(g.Mode.Met(g.Passed, g.Required, g.Proof)), g.FloorText())
 	}
 	for _, tag := range g.Tags {

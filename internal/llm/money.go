@@ -52,19 +52,38 @@ func allDigits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// String returns the exact amount with a dollar sign and at least two decimals: "$2.00", "$0.0041".
+// Exact returns the amount as a plain number of dollars with at least two decimals, as flags and
+// programs have it: "2.00", "0.0041".
+func (u USD) Exact() string { return u.decimal() }
+
+// String returns the amount as every output for people shows it, rounded half up to four significant
+// digits: "$0.00001234", "$0.50", "$12.34", "$123.4", "$1,234".
 func (u USD) String() string {
-	if d, ok := strings.CutPrefix(u.Decimal(), "-"); ok {
-		return "-$" + d
+	d, negative := strings.CutPrefix(u.round().decimal(), "-")
+	whole, frac, _ := strings.Cut(d, ".")
+	if len(whole) > significantDigits-2 {
+		frac = strings.TrimRight(frac, "0")
 	}
-	return "$" + u.Decimal()
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if frac != "" {
+		whole += "." + frac
+	}
+	if negative {
+		return "-$" + whole
+	}
+	return "$" + whole
 }
 
-// significantDigits is the number of significant digits of rounded amounts.
+// significantDigits are those of rounded amounts.
 const significantDigits = 4
 
-// Round returns the amount rounded half up to four significant digits.
-func (u USD) Round() USD {
+// round returns the amount rounded half up to four significant digits.
+func (u USD) round() USD {
+	if u < 0 {
+		return -(-max(u, -math.MaxInt64)).round()
+	}
 	step := u.lastDigit()
 	if u%step < (step+1)/2 {
 		return u / step * step
@@ -92,11 +111,11 @@ func (u USD) lastDigit() USD {
 
 // MarshalJSON returns the exact amount as a JSON number of dollars.
 func (u USD) MarshalJSON() ([]byte, error) {
-	return []byte(u.Decimal()), nil
+	return []byte(u.decimal()), nil
 }
 
-// UnmarshalJSON parses the output of MarshalJSON exactly. It also accepts the notation with an
-// exponent that other programs write, such as 8.31e-05. It rejects negative amounts.
+// UnmarshalJSON parses what MarshalJSON returns, exactly, also in a notation with an exponent such
+// as 8.31e-05, which other programs write. It rejects negative amounts.
 func (u *USD) UnmarshalJSON(b []byte) error {
 	v, err := ParseUSD(plainNotation(string(b)))
 	if err != nil {
@@ -106,8 +125,8 @@ func (u *USD) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// plainNotation returns a number without its exponent. It returns s itself if s has no exponent, or
-// is not an amount of whole nano-dollars that a USD can hold.
+// plainNotation returns a number without its exponent. It returns s itself if that has none, or is
+// no amount of whole nano-dollars that a USD can hold.
 func plainNotation(s string) string {
 	if !strings.ContainsAny(s, "eE") || !json.Valid([]byte(s)) {
 		return s
@@ -123,8 +142,7 @@ func plainNotation(s string) string {
 	return plain
 }
 
-// Decimal returns the exact amount as ParseUSD reads it, with at least two decimals.
-func (u USD) Decimal() string {
+func (u USD) decimal() string {
 	sign, n := "", uint64(u)
 	if u < 0 {
 		sign, n = "-", -n
@@ -142,8 +160,8 @@ func (u USD) Plus(v USD) USD {
 	return u + v
 }
 
-// Times returns n times an amount. Both must not be negative. A product beyond USD's range is the
-// largest USD.
+// Times returns n times an amount, neither of which is negative. A product beyond USD's range is
+// the largest USD.
 func (u USD) Times(n int) USD {
 	hi, lo := bits.Mul64(uint64(u), uint64(n))
 	if hi > 0 || lo > math.MaxInt64 {

@@ -34,7 +34,7 @@ func TestParseUSD(t *testing.T) {
 		{"0.0041", 4_100_000, "$0.0041"},
 		{"0.000000001", 1, "$0.000000001"},
 		{"007.10", 7*Dollar + Dollar/10, "$7.10"},
-		{"9223372036.854775807", math.MaxInt64, "$9223372036.854775807"},
+		{"9223372036.854775807", math.MaxInt64, "$9,223,000,000"},
 	} {
 		got, err := ParseUSD(tt.in)
 		if err != nil || got != tt.want || got.String() != tt.str {
@@ -53,7 +53,7 @@ func TestUSDStringNegative(t *testing.T) {
 	if got := (-Dollar / 2).String(); got != "-$0.50" {
 		t.Errorf("got %s", got)
 	}
-	if got := USD(math.MinInt64).String(); got != "-$9223372036.854775808" {
+	if got := USD(math.MinInt64).String(); got != "-$9,223,000,000" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -61,7 +61,7 @@ func TestUSDStringNegative(t *testing.T) {
 func TestUSDRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := USD(rapid.Int64Range(0, math.MaxInt64).Draw(t, "nanos"))
-		got, err := ParseUSD(strings.TrimPrefix(want.String(), "$"))
+		got, err := ParseUSD(want.Exact())
 		if err != nil || got != want {
 			t.Fatalf("ParseUSD(%s) = %d, %v; want %d", want, got, err, want)
 		}
@@ -85,7 +85,7 @@ func FuzzParseUSD(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := ParseUSD(strings.TrimPrefix(u.String(), "$"))
+		again, err := ParseUSD(u.Exact())
 		if u < 0 || err != nil || again != u {
 			t.Errorf("%q: %d, then %d, %v", s, u, again, err)
 		}
@@ -161,15 +161,22 @@ func TestRound(t *testing.T) {
 		"2.215":                {"$2.215", "$2.215"},
 		"2.2150001":            {"$2.215", "$2.216"},
 		"9.9995":               {"$10.00", "$10.00"},
-		"12345.678":            {"$12350.00", "$12350.00"},
-		"12344.678":            {"$12340.00", "$12350.00"},
-		"9223372036.854775807": {"$9223000000.00", "$9223372036.854775807"},
+		"12.34":                {"$12.34", "$12.34"},
+		"0.000012341":          {"$0.00001234", "$0.00001235"},
+		"20":                   {"$20.00", "$20.00"},
+		"100":                  {"$100", "$100"},
+		"123.41":               {"$123.4", "$123.5"},
+		"999.96":               {"$1,000", "$1,000"},
+		"1234.05":              {"$1,234", "$1,235"},
+		"12345.678":            {"$12,350", "$12,350"},
+		"12344.678":            {"$12,340", "$12,350"},
+		"9223372036.854775807": {"$9,223,000,000", "$9,223,000,000"},
 	} {
 		u, err := ParseUSD(in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := u.Round().String(); got != want[0] {
+		if got := u.String(); got != want[0] {
 			t.Errorf("%s: rounded %s, want %s", in, got, want[0])
 		}
 		if got := u.RoundUp().String(); got != want[1] {

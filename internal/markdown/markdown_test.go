@@ -71,15 +71,3 @@ func TestTableWithoutRows(t *testing.T) {
 		t.Errorf("wrote %q", b.String())
 	}
 }
-
-func TestFigures(t *testing.T) {
-	for _, c := range []struct{ got, want string }{
-		{markdown.Dollars(0), "0.00"}, {markdown.Dollars(2.7925), "2.79"}, {markdown.Dollars(0.0405), "0.04050"},
-		{markdown.Dollars(0.123456), "0.1235"}, {markdown.Dollars(0.000012346), "0.00001235"},
-		{markdown.Dollars(1e-12), "0.000000000"}, {markdown.Dollars(1234.5), "1234.50"},
-	} {
-		if c.got != c.want {
-			t.Errorf("got %s, want %s", c.got, c.want)
-		}
-	}
-}

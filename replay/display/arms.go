@@ -7,8 +7,8 @@ import (
 	"evalctl/replay"
 )
 
-// Arms prints what became of the arms, and how several compare.
-func Arms(t *terminal.Terminal, outcomes []replay.Outcome, compared *compare.Arms) {
+// Arms prints what became of the arms, and how several compare. It returns them for their closing.
+func Arms(t *terminal.Terminal, outcomes []replay.Outcome, compared *compare.Arms) report.Replay {
 	var arms report.Arms
 	for _, o := range outcomes {
 		a := report.Arm{Name: o.Arm.Name}
@@ -20,5 +20,7 @@ func Arms(t *terminal.Terminal, outcomes []replay.Outcome, compared *compare.Arm
 		}
 		arms = append(arms, a)
 	}
-	report.Text(t, report.Replay{Arms: arms, Compared: compared})
+	all := report.Replay{Arms: arms, Compared: compared}
+	report.Text(t, all)
+	return all
 }

@@ -44,10 +44,7 @@ func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history strin
 	}
 	title(&page, all)
 	sentences(&page, compared)
-	for _, m := range all {
-		m.verdict(&page)
-	}
-	fmt.Fprintln(&page)
+	verdicts(&page, all)
 	if compared != nil && len(reported) > 1 {
 		fmt.Fprint(&page, "## Comparison\n\n")
 		if err := report.Markdown(&page, report.ArmComparison{Arms: compared, Of: reported}, comparisonSize); err != nil {
@@ -55,7 +52,11 @@ func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history strin
 		}
 	}
 	trends(&page, all, history)
-	if err := report.Markdown(&page, report.Replay{Arms: reported}, report.MaxSummary-page.Len()); err != nil {
+	var figures report.Document = report.ArmFigures{Arms: reported}
+	if len(reported) < 2 {
+		figures = reported
+	}
+	if err := report.Markdown(&page, figures, report.MaxSummary-page.Len()); err != nil {
 		return err
 	}
 	_, err := w.Write(page.Bytes())
@@ -65,12 +66,13 @@ func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history strin
 // comparisonSize limits the comparison, in bytes.
 const comparisonSize = 1 << 18
 
-// sentences writes what compare says of the arms in words.
+// sentences writes how the arms compare: the verdict, and then why.
 func sentences(w io.Writer, compared *compare.Arms) {
 	if compared == nil {
 		return
 	}
-	for _, s := range compared.Sentences() {
+	fmt.Fprintf(w, "**%s.**\n\n", report.ArmComparison{Arms: compared}.Headline().Markdown())
+	for _, s := range compared.Findings() {
 		fmt.Fprintf(w, "- %s\n", markdown.Span(s, 2*textLength))
 	}
 	fmt.Fprintln(w)

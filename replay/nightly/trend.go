@@ -10,7 +10,6 @@ import (
 	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
-	"evalctl/internal/llm"
 	"evalctl/internal/markdown"
 )
 
@@ -31,9 +30,17 @@ func trends(w io.Writer, arms []*armResult, root string) {
 	last := dayOf(have[0].res)
 	h := readEarlier(root, last.AddDate(0, 0, 1-nights))
 	fmt.Fprint(w, "## Trend\n\n")
+	var alone []string
 	for _, m := range have {
 		t := h.trendOf(m.res)
+		if len(t.nights) == 1 && t.nights[0].others == 0 && t.leftOut == 0 {
+			alone = append(alone, markdown.Code(m.Name))
+			continue
+		}
 		t.write(w, m.Name)
+	}
+	if len(alone) > 0 {
+		fmt.Fprintf(w, "No earlier result of the last %d days: %s.\n\n", nights, strings.Join(alone, ", "))
 	}
 	for i, problem := range h.unreadable {
 		if i == maxUnreadable {
@@ -49,7 +56,7 @@ func trends(w io.Writer, arms []*armResult, root string) {
 
 // write writes the nights of an arm, the last one last.
 func (t trend) write(w io.Writer, arm string) {
-	fmt.Fprintf(w, "%s %s\n\n", markdown.Code(arm), t.sparkline())
+	fmt.Fprintf(w, "%s %s\n\n<details><summary>%s</summary>\n\n", markdown.Code(arm), t.sparkline(), figure.Count(len(t.nights), "night"))
 	table := markdown.NewTable("lrrrrl", "night", "pass rate", "95% Wilson", "passed", "USD", "changed since the night before")
 	var before *result.Result
 	for _, n := range t.nights {
@@ -59,6 +66,7 @@ func (t trend) write(w io.Writer, arm string) {
 		}
 	}
 	table.Write(w)
+	fmt.Fprint(w, "</details>\n\n")
 	if t.leftOut > 0 {
 		differing := slices.Compact(slices.Sorted(slices.Values(t.differing)))
 		fmt.Fprintf(w, "%s left out, with another %s, or none recorded.\n\n", figure.Count(t.leftOut, "result"), strings.Join(differing, ", "))
@@ -114,5 +122,5 @@ func total(c *result.CostAccounting) string {
 	if !c.SpentKnown() && c.TotalUSD == 0 {
 		return "unknown"
 	}
-	return markdown.Dollars(float64(c.TotalUSD) / float64(llm.Dollar))
+	return strings.TrimPrefix(c.TotalUSD.String(), "$")
 }

@@ -4,47 +4,77 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/markdown"
 )
 
-// verdict writes the verdict on an arm in one line. A pass rate is called one only if the replay
-// says something about the memory.
-func (m *armResult) verdict(w io.Writer) {
+// verdicts writes the verdict on each arm. What the controls say of the scorer is there once if it is
+// the same for all.
+func verdicts(w io.Writer, arms []*armResult) {
+	controls := map[string]int{}
+	for _, m := range arms {
+		if m.res != nil {
+			controls[m.controls()]++
+		}
+	}
+	once := len(controls) == 1 && len(arms) > 1
+	for _, m := range arms {
+		m.verdict(w, once)
+	}
+	if once {
+		for text := range controls {
+			fmt.Fprintf(w, "- %s\n", text)
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+// verdict writes the verdict on an arm in one line, without what the controls say if it is there once. A
+// pass rate is called one only if the replay says something about the memory.
+func (m *armResult) verdict(w io.Writer, once bool) {
 	if m.res == nil {
 		fmt.Fprintf(w, "- **%s: no result.** %s\n", markdown.Code(m.Name), markdown.Span(cmp.Or(m.Problem, "it was not measured"), textLength))
 		return
 	}
-	g, n := m.res.Gate, m.res.Counts
-	fmt.Fprintf(w, "- **%s: %s.** ", markdown.Code(m.Name), g.Word())
-	switch g.Verdict {
-	case result.Pass, result.Fail, result.Measured:
-		fmt.Fprintf(w, "Pass rate %s, 95%% CI %s (Wilson), %d of %s passed. ",
-			figure.Rate(m.res.PassRate), m.res.Interval.Ends(), n.Passed, figure.Count(n.Total, "question"))
-		if g.Floor > 0 {
-			fmt.Fprintf(w, "The floor is %.3f: %d required. ", g.Floor, g.Required)
-		}
-	case result.Inconclusive:
-		fmt.Fprintf(w, "Stopped (%s) after %d of %s, of which %d passed: this is not a score. ",
-			markdown.Code(string(g.Stopped)), n.Finished(), figure.Count(m.res.Planned, "question"), n.Passed)
-	case result.Invalid:
-		fmt.Fprintf(w, "This is not a score: %s. ", markdown.Span(g.Sentence, textLength))
-	}
+	g := m.res.Gate
+	parts := append([]string{fmt.Sprintf("- **%s: %s.**", markdown.Code(m.Name), g.Word())}, m.score()...)
 	if t := g.ProofText(); t != "" && g.Verdict == result.Pass && g.Floor > 0 {
-		fmt.Fprintf(w, "That is %s. ", t)
+		parts = append(parts, "That is "+t+".")
 	}
-	fmt.Fprint(w, m.controls())
+	if !once {
+		parts = append(parts, m.controls())
+	}
 	if p := m.res.Panel; p != nil && p.Low != nil && p.High != nil {
-		fmt.Fprintf(w, " Over %s the pass rate is %.3f to %.3f, the headline being %s; they disagree about %s, Fleiss' kappa %s.",
+		parts = append(parts, fmt.Sprintf("Over %s the pass rate is %.3f to %.3f, the headline being %s; they disagree about %s, Fleiss' kappa %s.",
 			figure.Count(len(p.Recipes), "recipe"), *p.Low, *p.High, markdown.Code(p.Headline),
-			figure.Count(len(p.Disputed), "answer"), p.Fleiss)
+			figure.Count(len(p.Disputed), "answer"), p.Fleiss))
 	}
 	if m.Problem != "" {
-		fmt.Fprintf(w, " Problem: %s", markdown.Span(m.Problem, textLength))
+		parts = append(parts, "Problem: "+markdown.Span(m.Problem, textLength))
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(w, strings.Join(parts, " "))
+}
+
+// score says how many questions passed, or why that is not a score.
+func (m *armResult) score() (parts []string) {
+	g, n := m.res.Gate, m.res.Counts
+	switch g.Verdict {
+	case result.Pass, result.Fail, result.Measured:
+		parts = append(parts, fmt.Sprintf("Pass rate %s, 95%% CI %s (Wilson), %d of %s passed.",
+			figure.Rate(m.res.PassRate), m.res.Interval.Ends(), n.Passed, figure.Count(n.Total, "question")))
+		if g.Floor > 0 {
+			parts = append(parts, fmt.Sprintf("The floor is %.3f: %d required.", g.Floor, g.Required))
+		}
+	case result.Inconclusive:
+		parts = append(parts, fmt.Sprintf("Stopped (%s) after %d of %s, of which %d passed: this is not a score.",
+			markdown.Code(string(g.Stopped)), n.Finished(), figure.Count(m.res.Planned, "question"), n.Passed))
+	case result.Invalid:
+		parts = append(parts, fmt.Sprintf("This is not a score: %s.", markdown.Span(g.Sentence, textLength)))
+	}
+	return parts
 }
 
 // controls describes how the scorer judged answers known to be right or wrong.

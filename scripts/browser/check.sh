@@ -113,7 +113,7 @@ for night in $(seq 40); do
   sed -E 's/"(started|finished)_at": "[0-9-]{10}/"\1_at": "'"$day/" "$from"/*/go.json >"results/$day/go.json"
 done
 quietly run --sdk go --dataset hostile.jsonl --scorer exact --output results --max-failures 2
-./evalctl view results >>view.out 2>view.log &
+./evalctl show --serve results >>view.out 2>view.log &
 viewer=$!
 for _ in $(seq 600); do
   pages=$(sed -n 's/^evalctl: listening on //p' view.out)

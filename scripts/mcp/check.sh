@@ -71,18 +71,18 @@ denied() {
     failed=1
   fi
 }
-keys() { "$temp/evalctl" keys --file "$temp/keys.yaml" "$@"; }
+keys() { "$temp/evalctl" serve keys --file "$temp/keys.yaml" "$@"; }
 
 begin "stdio, with daemons of its own"
-PAGE=1 client own-fs stdio "$temp/evalctl" mcp --ingest-files "$notes" --home "$temp/home-fs" --allow-private-fetch
-client own-git stdio "$temp/evalctl" mcp --ingest-files "$notes" --home "$temp/home-git" --store git
-client own-memory stdio "$temp/evalctl" mcp --ingest-files "$notes" --store memory
-inspector inspected stdio "$temp/evalctl" mcp --ingest-files "$notes" --home "$temp/home-fs"
+PAGE=1 client own-fs stdio "$temp/evalctl" serve mcp --ingest-files "$notes" --home "$temp/home-fs" --allow-private-fetch
+client own-git stdio "$temp/evalctl" serve mcp --ingest-files "$notes" --home "$temp/home-git" --store git
+client own-memory stdio "$temp/evalctl" serve mcp --ingest-files "$notes" --store memory
+inspector inspected stdio "$temp/evalctl" serve mcp --ingest-files "$notes" --home "$temp/home-fs"
 
 begin "HTTP, and stdio to the same daemon"
 start memory --allow-private-fetch
 PAGE=1 client http-memory http "$url/mcp"
-PAGE=1 client stdio-endpoint stdio "$temp/evalctl" mcp --ingest-files "$notes" --endpoint "$url"
+PAGE=1 client stdio-endpoint stdio "$temp/evalctl" serve mcp --ingest-files "$notes" --endpoint "$url"
 begin "the official conformance suite: the server at /mcp, and the client"
 # The suite compares what fails with expected-failures.yml. It knows servers over HTTP only: clients
 # above and below use the one on stdio.
@@ -109,7 +109,7 @@ for store in fs git; do
   start "keys-$store" --home "$temp/home-http-$store" --store "$store" --keys "$temp/keys.yaml"
   client "http-$store" http "$url/mcp"
   [ "$store" = git ] || inspector inspected http "$url/mcp"
-  SVC_TOKEN=$TOKEN client "endpoint-$store" stdio "$temp/evalctl" mcp --ingest-files "$notes" --endpoint "$url"
+  SVC_TOKEN=$TOKEN client "endpoint-$store" stdio "$temp/evalctl" serve mcp --ingest-files "$notes" --endpoint "$url"
   denied 403 wrong
   denied 401 ''
   stop

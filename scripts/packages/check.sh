@@ -29,7 +29,7 @@ touch "$system"/var/lib/dpkg/{status,available}
 diff <(files /usr/share/zsh/vendor-completions/_evalctl /usr/share/doc/evalctl/copyright) <(installed) ||
   fail "the .deb installs other files"
 program=$system/usr/bin/evalctl
-"$program" version | grep -F "evalctl $version (" || fail "the installed program is not version $version"
+"$program" --version | grep -F "evalctl $version (" || fail "the installed program is not version $version"
 "$program" run --sdk go --dataset datasets/smoke.jsonl --scorer exact --floor 0.5 --output "$temp/results" >"$temp/run.txt" 2>&1 ||
   fail "the installed program did not run the smoke dataset: $(tail -5 "$temp/run.txt")"
 tail -1 "$temp/run.txt"

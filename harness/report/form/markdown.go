@@ -39,6 +39,9 @@ var inMarkdown = Escape{
 	Data: func(s string) string { return markdown.Span(s, dataLength) }, Message: func(s string) string { return markdown.Span(s, dataLength) }, Tone: bold,
 }
 
+// Markdown returns the text as Markdown shows it.
+func (t Text) Markdown() string { return t.With(inMarkdown) }
+
 func bold(tone Tone, word string) string {
 	if tone != Bad {
 		return word
@@ -176,8 +179,11 @@ func (p *Summary) WriteTo(w io.Writer) (int64, error) {
 func (l List) write(w io.Writer, space int) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n", plain(l.Title))
-	shown := 0
-	for ; shown < l.N; shown++ {
+	shown, most := 0, l.N
+	if l.Folded > 0 {
+		most = min(most, l.Folded)
+	}
+	for ; shown < most; shown++ {
 		item := l.Item(shown).markdown()
 		if b.Len()+len(item)+reserve > space {
 			break
@@ -185,7 +191,7 @@ func (l List) write(w io.Writer, space int) {
 		b.WriteString(item)
 	}
 	if more := l.N - shown; more > 0 {
-		fmt.Fprintf(&b, "- … and %d more, in %s\n", more, l.More)
+		fmt.Fprintf(&b, "- … and %d more, in %s\n", more, l.More.With(inMarkdown))
 	}
 	b.WriteString("\n</details>\n\n")
 	fmt.Fprint(w, b.String())

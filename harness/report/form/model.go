@@ -100,7 +100,8 @@ func (s *Section) Warn(in Forms, format string, args ...any) {
 // Show adds a content for some forms.
 func (s *Section) Show(in Forms, c any) { s.Add(Block{in, c}) }
 
-// For returns the blocks of a form that are not empty, with what it shows of them.
+// For returns the blocks of a form that are not empty, with what it shows of them. Facts without
+// anything between them are one block.
 func (s *Section) For(in Forms) (out []Block) {
 	for _, b := range s.Blocks {
 		empty := b.In&in == 0
@@ -116,9 +117,16 @@ func (s *Section) For(in Forms) (out []Block) {
 		case Gap, Sentences, Print:
 			empty = empty || in != Terminal
 		}
-		if !empty {
-			out = append(out, b)
+		if empty {
+			continue
 		}
+		if facts, ok := b.Content.(Facts); ok && len(out) > 0 {
+			if before, ok := out[len(out)-1].Content.(Facts); ok {
+				out[len(out)-1].Content = append(before[:len(before):len(before)], facts...)
+				continue
+			}
+		}
+		out = append(out, b)
 	}
 	return out
 }
@@ -170,8 +178,10 @@ type (
 		Title string
 		N     int
 		Item  func(i int) Item
-		More  string // where the items are that do not fit
-		Most  int    // how many a terminal shows, 0 for all
+		More  Text // where the items are that do not fit
+		Most  int  // how many a terminal shows, 0 for all
+		// Folded is how many items Markdown lists, 0 for as many as fit.
+		Folded int
 	}
 	// Chart is a drawing with a caption that says what it shows.
 	Chart struct {

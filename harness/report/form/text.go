@@ -176,7 +176,7 @@ func (l List) text(t *terminal.Terminal) {
 		}
 	}
 	if more := l.N - shown; more > 0 {
-		fmt.Fprintf(t, "    … and %d more, in %s\n", more, l.More)
+		fmt.Fprintf(t, "    … and %d more, in %s\n", more, l.More.on(t))
 	}
 	t.Blank()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/history"
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
@@ -88,12 +89,13 @@ func Newest(t *terminal.Terminal, f *history.Folder) {
 		return
 	}
 	e := f.Entries[i]
-	t.Blank()
-	t.Field("verdict", "%s  %s of %s, the newest", terminal.Line(e.VerdictText()), terminal.Short(e.Name, 32), e.StartedAt.UTC().Format("2006-01-02 15:04"))
+	reason := form.Text{}
 	if g := e.Result.Gate; g != nil && g.Sentence != "" {
-		t.Field("reason", "%s", terminal.Short(g.Sentence, 400))
+		reason = form.F("%s", form.Data(g.Sentence))
 	}
-	t.Field("next", "%s", terminal.CommandLine("evalctl", "show", e.Path))
+	verdict := form.F("%s  %s of %s, the newest", form.Name(e.VerdictText()), form.Name(e.Name), e.StartedAt.UTC().Format("2006-01-02 15:04"))
+	last := form.Closing(verdict, reason, terminal.CommandLine("evalctl", "show", e.Path))
+	last.Close(t)
 }
 
 // unreadable prints the first unreadable files.

@@ -29,18 +29,20 @@ type Resumption struct {
 // retryErrors is the flag that repeats questions that failed for an external reason.
 const retryErrors = " --retry-errors"
 
-// Resume prints how to resume a run, and what a resume does and does not do.
-func Resume(t *terminal.Terminal, r Resumption) {
+// Resume prints how to resume a run, and what a resume does and does not do. It returns the command,
+// empty if there is nothing left to do.
+func Resume(t *terminal.Terminal, r Resumption) string {
 	if r.Stopped == "" {
 		them := "these"
 		if r.Failed == 1 {
 			them = "it"
 		}
-		if r.Failed > 0 {
-			t.Field("resume", "%s failed without an answer of the daemon or the judge; once that is repaired, try only %s again with: %s%s",
-				figure.Count(r.Failed, "question"), them, r.Command, retryErrors)
+		if r.Failed == 0 {
+			return ""
 		}
-		return
+		t.Field("resume", "%s failed because the daemon or the judge did not answer; once fixed, retry just %s with: %s%s",
+			figure.Count(r.Failed, "question"), them, r.Command, retryErrors)
+		return r.Command + retryErrors
 	}
 	how, more := Continuing(r.Stopped, r.Storage, r.Judge)
 	t.Field("resume", "no results are lost; %s: %s%s", how, r.Command, more)
@@ -48,6 +50,7 @@ func Resume(t *terminal.Terminal, r Resumption) {
 	if spent, unknown := r.Cost.Total(); !r.Free || spent != 0 || unknown {
 		t.Field("", "%s", r.moneyLeft())
 	}
+	return r.Command + more
 }
 
 // Continuing returns how to continue a stopped run: a phrase before the command, and additional

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/history"
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
@@ -70,17 +71,15 @@ func Trends(t *terminal.Terminal, lines []*history.Line) {
 			}
 		}
 	}
-	t.Field("verdict", "the pass rate changed in %d of %s", changed, figure.Count(len(lines), "line"))
-	night := slices.IndexFunc(of.Nights, func(n history.Night) bool { return n.Date == newest.Date })
-	if changed == 0 {
-		t.Field("reason", "no line has a change that lasts and is clearer than chance")
-		t.Field("next", "%s", terminal.CommandLine("evalctl", "show", of.Last().Path))
-		return
+	reason, next := form.F("no line has a change that lasts and is clearer than chance"), terminal.CommandLine("evalctl", "show", of.Last().Path)
+	if changed > 0 {
+		reason = form.F("%s: %.3f → %.3f on %s, p=%.3f", form.Name(of.Last().Name), newest.Before, newest.After, newest.Date, newest.P)
 	}
-	t.Field("reason", "%s: %.3f → %.3f on %s, p=%.3f", terminal.Short(of.Last().Name, 32), newest.Before, newest.After, newest.Date, newest.P)
-	if night > 0 {
-		t.Field("next", "%s", terminal.CommandLine("evalctl", "compare", of.Nights[night-1].Entry.Path, of.Nights[night].Entry.Path))
+	if night := slices.IndexFunc(of.Nights, func(n history.Night) bool { return n.Date == newest.Date }); night > 0 {
+		next = terminal.CommandLine("evalctl", "compare", of.Nights[night-1].Entry.Path, of.Nights[night].Entry.Path)
 	}
+	last := form.Closing(form.F("the pass rate changed in %d of %s", changed, figure.Count(len(lines), "line")), reason, next)
+	last.Text(t)
 }
 
 // bandWidth is the width of a drawn interval in characters, bandColumn its column in the table.

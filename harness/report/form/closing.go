@@ -1,0 +1,24 @@
+package form
+
+import "evalctl/internal/terminal"
+
+// Closing returns the last lines of a terminal: the verdict, its reason, which may be empty, and the
+// command to run next.
+func Closing(verdict, reason Text, next string) Section {
+	s := Section{Place: Last}
+	s.FactIn(Terminal, "verdict", "%s", verdict)
+	if !reason.Empty() {
+		s.FactIn(Terminal, "reason", "%s", reason)
+	}
+	s.FactIn(Terminal, "next", "%s", next)
+	return s
+}
+
+// Close prints a Closing after an empty line.
+func (s *Section) Close(t *terminal.Terminal) {
+	if t.Quiet() {
+		return
+	}
+	t.Blank()
+	s.Text(t)
+}
