@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,9 @@ func commandLines(t *testing.T, page string) [][]string {
 			if err != nil {
 				t.Fatalf("%s: %s: %v", page, line, err)
 			}
+			if i := slices.IndexFunc(words, isRedirection); i >= 0 {
+				words = words[:i]
+			}
 			out = append(out, words)
 		}
 	}
@@ -46,6 +50,11 @@ func commandLines(t *testing.T, page string) [][]string {
 		t.Fatalf("%s contains no command", page)
 	}
 	return out
+}
+
+// isRedirection says whether a word of a command line is for the shell, with all words after it.
+func isRedirection(word string) bool {
+	return word == "|" || strings.HasPrefix(word, ">") || strings.HasPrefix(word, "2>")
 }
 
 // shownPages are the pages whose commands are run or parsed.

@@ -118,9 +118,8 @@ var documentFuncs = template.FuncMap{
 	"noDiscordant": noDiscordant,
 	"mostAgainst":  mostAgainst,
 
-	"sizeOf":     func(psi, d float64) float64 { return McNemarSize(psi, d, .05, .8) },
-	"power":      func(n int, psi, d float64) float64 { return McNemarPower(n, psi, d, .05) },
-	"detectable": func(n int, psi float64) float64 { return MinDetectable(n, psi, .05, .8) },
+	"sizeOf": func(psi, d float64) float64 { return McNemarSize(psi, d, .05, .8) },
+	"power":  func(n int, psi, d float64) float64 { return McNemarPower(n, psi, d, .05) },
 
 	"clusters":         documentClusters,
 	"documentedRounds": func() int { return documentedRounds },
