@@ -88,7 +88,7 @@ func TestNoScore(t *testing.T) {
 		made *made
 		want string
 	}{
-		"stopped":   {stopped, "**`go`: inconclusive.** Stopped (`budget_exceeded`) after 40 of 83 questions, 33 of them passed: this is not a score."},
+		"stopped":   {stopped, "**`go`: inconclusive.** Stopped (`budget_exceeded`) after 40 of 83 questions, of which 33 passed: this is not a score."},
 		"misjudged": {misjudged, "**`go`: invalid.** This is not a score: `the scorer misjudged 4 of 25 control items"},
 	} {
 		got := reportOf(t, dir, Arm{Name: "go", Path: c.made.Save(t, dir, name+".json")})

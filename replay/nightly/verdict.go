@@ -27,7 +27,7 @@ func (m *armResult) verdict(w io.Writer) {
 			fmt.Fprintf(w, "The floor is %.3f: %d required. ", g.Floor, g.Required)
 		}
 	case result.Inconclusive:
-		fmt.Fprintf(w, "Stopped (%s) after %d of %s, %d of them passed: this is not a score. ",
+		fmt.Fprintf(w, "Stopped (%s) after %d of %s, of which %d passed: this is not a score. ",
 			markdown.Code(string(g.Stopped)), n.Finished(), figure.Count(m.res.Planned, "question"), n.Passed)
 	case result.Invalid:
 		fmt.Fprintf(w, "This is not a score: %s. ", markdown.Span(g.Sentence, textLength))
