@@ -18,7 +18,7 @@ func embedMetrics(e llm.Embedder) []prometheus.Collector {
 	}
 	texts := func(from string, value func(llm.EmbedStats) int64) prometheus.Collector {
 		return counter("evalctl_embedded_texts_total",
-			"Texts whose vectors were needed: those that a cache had, and those that the model embedded.",
+			"Texts whose vectors were needed, from a cache or from the model.",
 			prometheus.Labels{"from": from}, value)
 	}
 	provider, model := cache.Model()

@@ -72,7 +72,7 @@ func (o *oneBrain) Add(ctx context.Context, r brain.Record) (brain.Record, error
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.taken {
-		return brain.Record{}, fmt.Errorf("%w: the git remote of this daemon has one branch, which is that of another brain", store.ErrConflict)
+		return brain.Record{}, fmt.Errorf("%w: the git remote of this daemon has one branch, which belongs to another brain", store.ErrConflict)
 	}
 	added, err := o.Catalog.Add(ctx, r)
 	o.taken = err == nil

@@ -192,7 +192,7 @@ func (n Need) Check(can target.Abilities) error {
 	if why := can.Lacks(answers); why != "" && answers == target.Asks && can.Lacks(target.Search) == "" {
 		return fmt.Errorf("the target has no reader: %s; use --scenario %s, or map ask", why, result.SearchOnly)
 	} else if why != "" {
-		return fmt.Errorf("retrieval cannot be measured of the target, and it answers no questions: %s; "+
+		return fmt.Errorf("the target neither returns passages nor answers questions, so it cannot be evaluated: %s; "+
 			"evalctl target check says what it can do", why)
 	}
 	if why := can.Lacks(target.Put); why != "" {
@@ -225,7 +225,7 @@ func mappedWarnings(m result.MappedService, questions int) []result.Warning {
 	}
 	if m.Query == string(mapping.Words) {
 		add(result.KeywordQueries, "the target matches words literally, so that each keyword of a question was searched for on its own "+
-			"(query: keywords of the mapping "+m.Mapping+"): that phrasing is part of what was measured")
+			"(query: keywords of the mapping "+m.Mapping+"): the figures depend on that phrasing")
 	}
 	if why, ok := m.NotMeasurable[string(target.IDs)]; ok {
 		add(result.MatchedByText, "gold was found by its text in the replies, because the target does not say which document a passage "+

@@ -56,7 +56,7 @@ func TestNeed(t *testing.T) {
 		{(Need{Scenario: result.SearchOnly, Brains: 3, Mode: "auto"}).Check(m["server-memory"]), ""},
 		{(Need{Scenario: result.AskBasic, Brains: 3}).Check(m["memory-tools"]), ""},
 		{(Need{Scenario: result.AskBasic, Brains: 1}).Check(m["server-memory"]), "use --scenario search-retrieve-only"},
-		{(Need{Scenario: result.SearchOnly, Brains: 1}).Check(m["memory-bank-mcp"]), "retrieval cannot be measured"},
+		{(Need{Scenario: result.SearchOnly, Brains: 1}).Check(m["memory-bank-mcp"]), "so it cannot be evaluated"},
 		{(Need{Scenario: result.SearchOnly, Brains: 1, Mode: "bm25"}).Check(m["server-memory"]), "sends no {mode}"},
 		{(Need{Scenario: result.SearchOnly, Brains: 1, Settings: map[string]target.Ability{"--candidate-k": target.CandidateK}}).Check(m["server-memory"]), "--candidate-k has no effect"},
 	} {

@@ -112,7 +112,7 @@ func (r *armRun) config(filled *ingest.FilledBrains) (harness.Config, error) {
 // add its own.
 func (r *armRun) finish(ctx context.Context, res *result.Result, own string, filled *ingest.FilledBrains) error {
 	if err := filled.Err(); err != nil {
-		return fmt.Errorf("find the gold in what was retrieved: %w", err)
+		return fmt.Errorf("find the gold in the retrieved passages: %w", err)
 	}
 	res.Replay = r.plan.manifest(r.arm, r.controls)
 	var err error

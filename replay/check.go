@@ -63,8 +63,8 @@ func (p *Plan) checkArms() error {
 			if a.DaemonEnv == nil || slices.ContainsFunc(a.Session.Profile.Passed, func(name string) bool {
 				return environ.LooksSecret(name) && !plan.Free(name) && !slices.Contains(a.DaemonEnv.Passed, name)
 			}) {
-				return fmt.Errorf("%s: the daemon could get credentials of which nobody knows: set Arm.DaemonEnv, whose Passed "+
-					"has those of Session.Profile.Passed", a.Name)
+				return fmt.Errorf("%s: the daemon could get credentials that no result records: set Arm.DaemonEnv, whose Passed "+
+					"has all names in Session.Profile.Passed", a.Name)
 			}
 			if err := a.Session.Check(); err != nil {
 				return fmt.Errorf("%s: %w", a.Name, err)

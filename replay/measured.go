@@ -131,7 +131,7 @@ func (want armIdentity) check(have armIdentity) error {
 		diff = append(diff, fmt.Sprintf("the daemon's models were %q and are now %q", want.Models, have.Models))
 	}
 	if len(diff) == 0 && want.Build != have.Build {
-		diff = append(diff, "the daemon's program is another one: "+
+		diff = append(diff, "the daemon's program has changed: "+
 			"install the same build, with SVC_SDK_<SDK>_CMD naming the same arguments")
 	}
 	if len(diff) > 0 {

@@ -95,7 +95,7 @@ func (o *openedArm) drive(
 		return rec, err
 	}
 	if err := filled.Err(); err != nil {
-		return rec, fmt.Errorf("find the gold in what was retrieved: %w", err)
+		return rec, fmt.Errorf("find the gold in the retrieved passages: %w", err)
 	}
 	if last.Record == nil {
 		return rec, fmt.Errorf("question %q of %s has no outcome", q.ID, o.arm.Name)

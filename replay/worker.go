@@ -35,7 +35,7 @@ func (h *Handler) Notice(text string) { h.Print("warning", "%s", terminal.Line(t
 func (h *Handler) Begin(ctx context.Context, j queue.Job) (queue.Worker, error) {
 	flags := map[string]any{}
 	if err := json.Unmarshal(j.Options, &flags); err != nil {
-		return nil, fmt.Errorf("its flags are those of another version of evalctl: %w", err)
+		return nil, fmt.Errorf("the flags of the run come from another version of evalctl: %w", err)
 	}
 	if err := relocate(flags, h.Files); err != nil {
 		return nil, err

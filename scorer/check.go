@@ -154,9 +154,9 @@ func (c Check) Valid() error {
 	case c.Name != kind && slices.Contains(checkKinds, c.Name):
 		return fmt.Errorf(`"name": %q is a kind of checks, and this one is %s; give it another name`, c.Name, kind)
 	case utf8.RuneCountInString(c.Name) > maxCheckName:
-		return fmt.Errorf(`"name": it is longer than %d characters; shorten it`, maxCheckName)
+		return fmt.Errorf(`"name" is longer than %d characters; shorten it`, maxCheckName)
 	case !(c.Weight >= 0) || math.IsInf(c.Weight, 1):
-		return errors.New(`"weight": it must be above 0; leave it out for a check that must hold`)
+		return errors.New(`"weight" must be above 0; leave it out for a check that must hold`)
 	}
 	return nil
 }
@@ -171,12 +171,12 @@ func (c Check) validWant(kind string) error {
 		return nil
 	case kindRegex:
 		if _, err := regexp.Compile(c.Regex); err != nil {
-			return fmt.Errorf("%w; the syntax is that of RE2, which has no look-around and no back-references", err)
+			return fmt.Errorf("%w; the syntax is RE2, which has no look-around and no back-references", err)
 		}
 		return nil
 	case kindChoice:
 		if len(c.Choice) != 1 || c.Choice[0] < 'a' || c.Choice[0] > 'z' {
-			return fmt.Errorf("%.20q is no letter of an option, from a to z", c.Choice)
+			return fmt.Errorf("%.20q is not the letter of an option, from a to z", c.Choice)
 		}
 		return nil
 	case kindBefore:

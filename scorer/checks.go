@@ -55,7 +55,7 @@ func (s Checks) Score(ctx context.Context, item Item) (Verdict, error) {
 			continue
 		}
 		if s.Judge == nil {
-			return Verdict{}, fmt.Errorf("question %q has a criterion for a judge, and there is no judge", item.ID)
+			return Verdict{}, fmt.Errorf("question %q has a check for a judge, but the scorer has no judge", item.ID)
 		}
 		v, err := s.Judge.Score(ctx, criterion(item, c))
 		sum.spend(v)

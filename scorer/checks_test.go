@@ -156,7 +156,7 @@ func TestCriteria(t *testing.T) {
 	if err != nil || v.Scored || v.Score != 0 || v.Checks[0].Scored || !strings.HasPrefix(v.Reason, `judge "is polite": the judge gave no usable verdict`) {
 		t.Errorf("without a verdict: %+v %v", v, err)
 	}
-	if _, err := (scorer.Checks{}).Score(t.Context(), item); err == nil || !strings.Contains(err.Error(), "there is no judge") {
+	if _, err := (scorer.Checks{}).Score(t.Context(), item); err == nil || !strings.Contains(err.Error(), "the scorer has no judge") {
 		t.Error(err)
 	}
 }

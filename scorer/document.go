@@ -73,5 +73,5 @@ func calendarDay(date string) (string, error) {
 			return t.Format(time.DateOnly), nil
 		}
 	}
-	return "", fmt.Errorf("%q is no date", date)
+	return "", fmt.Errorf("%q is not a date", date)
 }

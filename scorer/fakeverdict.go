@@ -25,9 +25,9 @@ func fakeVerdict(item Item) (score float64, reason string) {
 	case TypeTemporal:
 		if counted, same := sameCount(item); counted && !Declines(item.Answer) {
 			if same {
-				return 1, "the count is that of the reference, or one off"
+				return 1, "the count matches the reference, or is off by one"
 			}
-			return 0, "the count is not that of the reference"
+			return 0, "the count differs from the reference"
 		}
 	case TypeKnowledgeUpdate:
 		if missing := missingNumber(item.Reference, item.Answer); missing != "" {

@@ -181,7 +181,7 @@ func loggedBy(dir string) int64 {
 // interrupted.
 var incidental = map[string]bool{
 	"started_at": true, "finished_at": true, "resumed": true, "latency": true, "felt": true, "first_delta": true,
-	"latency_ms": true, "search_ms": true, "felt_ms": true, "first_delta_ms": true, "timeline": true, "reused": true, "seconds": true,
+	"latency_ms": true, "asked_at": true, "judged_at": true, "judge_ms": true, "search_ms": true, "felt_ms": true, "first_delta_ms": true, "timeline": true, "reused": true, "seconds": true,
 	"daemon_seen": true, "together": true,
 	// What was asked again is counted again, and requests to an earlier process or to a worker's
 	// gateway are not.

@@ -50,12 +50,12 @@ func (s *Service) reserve(tenant string, b protocol.Brain) (*entry, error) {
 	if name, e := s.sameName(tenant, b); e != nil {
 		// The other brain is not described: the caller may not be allowed to use it.
 		if e.err() != nil {
-			return nil, fmt.Errorf("%w: the one called %s is still being deleted: try again", ErrExists, name)
+			return nil, fmt.Errorf("%w: brain %s is still being deleted: try again", ErrExists, name)
 		}
 		return nil, nameTaken(name)
 	}
 	if e := s.brains[ownName{"", b.ID}]; e != nil && e.record().Damage != nil {
-		return nil, fmt.Errorf("%w: %s is the id of a damaged one, whose tenant is not known", ErrExists, b.ID)
+		return nil, fmt.Errorf("%w: %s is the id of a damaged brain, whose tenant is unknown", ErrExists, b.ID)
 	}
 	e := newEntry(Record{Brain: b, Tenant: tenant}, &s.entries)
 	e.busy = true
@@ -81,7 +81,7 @@ func (s *Service) sameName(tenant string, b protocol.Brain) (name string, e *ent
 }
 
 func nameTaken(name string) error {
-	return fmt.Errorf("%w: %s is the id or slug of another one", ErrExists, name)
+	return fmt.Errorf("%w: %s is the id or slug of another brain", ErrExists, name)
 }
 
 // forget removes a brain that is not in the catalog, unless another one has its id by now. The

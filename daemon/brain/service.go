@@ -135,7 +135,7 @@ func (s *Service) Find(id string) (Handle, error) {
 		switch {
 		case name.name != id:
 		case found != ownName{}:
-			return Handle{}, fmt.Errorf("%w: several tenants have one called %s: start the daemon with their keys",
+			return Handle{}, fmt.Errorf("%w: several tenants have a brain called %s: start the daemon with their keys",
 				ErrExists, id)
 		default:
 			found = name

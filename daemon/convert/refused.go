@@ -32,7 +32,7 @@ const (
 	picture       = "a picture: ingest the text that it shows"
 	sound         = "a recording: ingest a transcript"
 	archive       = "an archive: unpack it and ingest its files"
-	database      = "a database: export what is to be remembered as CSV or JSON"
+	database      = "a database: export its records as CSV or JSON"
 	program       = "a program: ingest its documentation"
 	font          = "a font, which has no text"
 	printed       = "PostScript: convert it to PDF"

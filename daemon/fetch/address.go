@@ -36,9 +36,9 @@ func refused(addr netip.Addr) string {
 	case !addr.IsValid() || addr.IsUnspecified():
 		return "it is unspecified"
 	case addr.IsLoopback():
-		return "it is of this machine"
+		return "it is an address of this machine"
 	case addr.IsPrivate():
-		return "it is of a private network"
+		return "it is an address of a private network"
 	case addr.IsLinkLocalUnicast() || zone != "":
 		return "it is link-local"
 	case addr.IsMulticast():

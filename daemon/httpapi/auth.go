@@ -216,7 +216,7 @@ func (c *caller) maskBrain(id string, err error) error {
 		return err
 	}
 	return requestErrorf(errForbidden,
-		"key %s may not use brain %q: it is missing, damaged, another tenant's, or not on the key's list",
+		"key %s may not use brain %q: the brain is missing, damaged, another tenant's, or not on the key's list",
 		c.Name, id)
 }
 

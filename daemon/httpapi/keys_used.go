@@ -51,14 +51,14 @@ func readUses(file string) (map[string]KeyTime, error) {
 	}
 	var uses usesFile
 	if err := json.Unmarshal(data, &uses); err != nil {
-		return nil, fmt.Errorf("%s: %w: remove it, it has only the last uses of keys", file, err)
+		return nil, fmt.Errorf("%s: %w: remove the file, which only records when keys were last used", file, err)
 	}
 	if uses.Version > usesVersion {
 		return nil, fmt.Errorf("%s: version %d is not supported, this evalctl reads %d: use a newer evalctl",
 			file, uses.Version, usesVersion)
 	}
 	if uses.Version != usesVersion {
-		return nil, fmt.Errorf("%s: version %d is none: remove it, it has only the last uses of keys", file, uses.Version)
+		return nil, fmt.Errorf("%s: version %d does not exist: remove the file, which only records when keys were last used", file, uses.Version)
 	}
 	return uses.Used, nil
 }

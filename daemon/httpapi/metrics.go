@@ -91,7 +91,7 @@ func (a *API) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 			}),
 		gauge("evalctl_open_streams", "Event streams being sent: asks and change streams.",
 			func() float64 { return float64(a.metrics.openStreams.Load()) }),
-		gauge("evalctl_index_bytes", "Memory of the search indexes that are loaded, about.",
+		gauge("evalctl_index_bytes", "Approximate memory of the loaded search indexes, in bytes.",
 			func() float64 { return float64(a.brains.IndexBytes()) }),
 		gauge("evalctl_refused_connections", "Connections that wait for a 503 overloaded, or had one and no request since.",
 			func() float64 { return float64(a.lobby.count()) }),

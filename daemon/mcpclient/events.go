@@ -112,7 +112,7 @@ func (t *eventTransport) follow(events *sse.Reader) error {
 		}
 		msg, err := jsonrpc.DecodeMessage(verbatim.Incoming(data))
 		if err != nil {
-			return fmt.Errorf("the server sent something that is no message: %w", err)
+			return fmt.Errorf("the server sent data that is not an MCP message: %w", err)
 		}
 		t.deliver(msg)
 		hold.Return()

@@ -280,7 +280,7 @@ func (t *httpTransport) message(
 	}
 	msg, err := jsonrpc.DecodeMessage(verbatim.Incoming(data))
 	if err != nil {
-		return false, fmt.Errorf("the server sent something that is no message: %w", err)
+		return false, fmt.Errorf("the server sent data that is not an MCP message: %w", err)
 	}
 	reply, ok := msg.(*jsonrpc.Response)
 	replied := ok && reply.ID == call.ID

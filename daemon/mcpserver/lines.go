@@ -183,7 +183,7 @@ func (l *lines) enqueue(msg jsonrpc.Message) (reject *jsonrpc.Response) {
 		switch {
 		case req.IsCall():
 			if !l.calls.begin(req) {
-				return rejection(jsonrpc.CodeInvalidRequest, "the id is that of a call without a response")
+				return rejection(jsonrpc.CodeInvalidRequest, "an earlier call with this id has no response yet")
 			}
 		case req.Method == methodCancelled:
 			if id, ok := cancelled(req); !ok || !l.calls.cancel(id) {

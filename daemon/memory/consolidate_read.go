@@ -153,7 +153,7 @@ func readState(ctx context.Context, docs documentReader) (compileState, error) {
 		return state, err
 	}
 	if err := json.Unmarshal(data, &state); err != nil {
-		return state, store.Damaged(err, "%s is damaged: delete it, and summaries are compiled once more", consolidationState)
+		return state, store.Damaged(err, "%s is damaged: delete the file, and summaries are compiled again", consolidationState)
 	}
 	if state.Covered == nil {
 		state.Covered = map[string]string{}

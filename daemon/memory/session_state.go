@@ -70,7 +70,7 @@ func readSession(ctx context.Context, r documentReader, id string) (sessionState
 			path, state.Version, sessionVersion)
 	}
 	if state.ID != id {
-		return state, store.Damaged(nil, "%s is damaged: it is of session %q, not %q: move its folder back", path, state.ID, id)
+		return state, store.Damaged(nil, "%s is damaged: it belongs to session %q, not %q: move its folder back", path, state.ID, id)
 	}
 	return state, nil
 }

@@ -404,7 +404,7 @@ func TestDamagedSessionFiles(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		"s": "sessions/s/_session.json is damaged: restore the file, or delete its folder: unexpected end of JSON input",
-		"a": `it is of session "s", not "a"`,
+		"a": `it belongs to session "s", not "a"`,
 		"b": "written by a newer program: its state has version 2", "c": "sessions/c/_session.json",
 	} {
 		_, err := s.AddMessages(t.Context(), s.brain, id, []protocol.SessionMessage{user("y")})

@@ -91,10 +91,10 @@ func (r *snapshotReader) readContents(size uint64) error {
 		return damaged("wrong checksum of the contents")
 	}
 	if c.ChunkSize != uint64(r.ix.chunkSize) {
-		return damaged(fmt.Sprintf("its chunks have at most %d bytes, those of this index %d", c.ChunkSize, r.ix.chunkSize))
+		return damaged(fmt.Sprintf("its chunks have at most %d bytes, and chunks of this index %d", c.ChunkSize, r.ix.chunkSize))
 	}
 	if c.Language != uint64(r.ix.language) {
-		return damaged("its language is another one than that of this index")
+		return damaged("its language is not the language of this index")
 	}
 	return r.checkContents(end.Offset)
 }

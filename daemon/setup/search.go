@@ -60,7 +60,7 @@ func (f *Settings) search(from From, home string, log *slog.Logger) (search.Conf
 
 func (f *Settings) embedder(from From) (llm.Embedder, error) {
 	if !(f.EmbedRPS >= 0) {
-		return nil, fmt.Errorf("--embed-rps %v: must not be negative; 0 is no limit", f.EmbedRPS)
+		return nil, fmt.Errorf("--embed-rps %v: must not be negative; use 0 for no limit", f.EmbedRPS)
 	}
 	return llm.OpenEmbedder(llm.EmbedConfig{
 		Provider: f.EmbedProvider, Model: f.EmbedModel, BaseURL: from.Env("SVC_EMBED_BASE_URL"),

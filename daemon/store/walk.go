@@ -189,12 +189,12 @@ func (f *Files) name(e *entry, path, part string) (ok bool, reason string) {
 				return false, ""
 			}
 			if segment, ok = decodeName(encoded); !ok {
-				return false, "its name begins like an encoded one, but is none"
+				return false, "its name begins like an encoded name, but is not one"
 			}
 		case part != "":
 			return false, "is in a folder of encoded names, but its name is not encoded"
 		case isLeftover(segment, folder):
-			return false, "its name is one that other programs leave behind"
+			return false, "its name is a kind that other programs leave behind"
 		}
 		e.path = path + segment
 	}

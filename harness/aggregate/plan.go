@@ -107,7 +107,7 @@ func ParseDiscordant(given, baseline string, difference float64) (share float64,
 		}
 		other := rate - difference
 		if other < 0 {
-			return 0, fmt.Errorf("--difference %v: no rate is so much below the --baseline-rate %s", difference, baseline)
+			return 0, fmt.Errorf("--difference %v: must not be larger than the --baseline-rate, %s", difference, baseline)
 		}
 		share = rate*(1-other) + other*(1-rate)
 	}

@@ -149,7 +149,7 @@ var claims = []claim{
 	{"full-context-equals-memory", "The full context does as well as the memory", (*Audit).context},
 	{"recall-sold-as-accuracy", "Recall is sold as accuracy", (*Audit).recall},
 	{"long-answers-please-the-judge", "Long answers please the judge", (*Audit).length},
-	{"tokens-and-latency", "What is published of tokens and latency cannot be checked", (*Audit).claims},
+	{"tokens-and-latency", "Published tokens and latencies cannot be checked", (*Audit).claims},
 	{"needs-no-memory", "Some questions are known, or trivial without a memory", (*Audit).trivial},
 	{"key-in-memory-or-tuned", "The key was stored in the memory, or the system was tuned on its failures", (*Audit).tuned},
 }

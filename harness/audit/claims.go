@@ -34,7 +34,7 @@ func (a *Audit) claims() Finding {
 		f.Rows = append(f.Rows, []string{s.Name, fmt.Sprintf("%d/%d", l.N, answers), p50, p95, fmt.Sprintf("%d/%d", u.Reported, answers), tokens})
 		switch {
 		case l.N == 0 && u.Reported == 0:
-			f.found(Shown, "%s has neither latencies nor tokens: nothing of them can be checked.", s.Name)
+			f.found(Shown, "%s has neither latencies nor tokens, so neither can be checked.", s.Name)
 		case l.N == 0:
 			f.found(Shown, "%s has no latencies.", s.Name)
 		case u.Reported == 0:

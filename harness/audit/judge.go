@@ -19,7 +19,7 @@ import (
 func (a *Audit) lenient() Finding {
 	f := Finding{
 		Command: "evalctl judge check --result FILE --wrong WRONG",
-		Cannot:  "How many right answers the judge fails. The corrected rate is the least that the truth can be, if the answers are as hard to see as wrong as those of the systems.",
+		Cannot:  "How many right answers the judge fails. The corrected rate is the least that the truth can be, if these wrong answers are as hard to detect as the systems' own.",
 	}
 	if a.wrong == nil {
 		f.Cannot = "Without --wrong, a result of answers that are wrong on purpose with the verdicts of the same judge, the errors of the judge are not known."

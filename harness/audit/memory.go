@@ -91,7 +91,7 @@ func (a *Audit) recall() Finding {
 	f := Finding{
 		Header:  []string{"file", "questions with gold found", "answers that passed", "found and failed", "passed without gold"},
 		Command: "evalctl run --sdk NAME --scorer judge --judge MODEL, and the same with --scorer retrieval",
-		Cannot:  "Files that do not say what was retrieved tell nothing of recall.",
+		Cannot:  "Files that do not record retrieved passages say nothing about recall.",
 	}
 	for _, s := range a.Subjects {
 		var found, passed share
@@ -114,7 +114,7 @@ func (a *Audit) recall() Finding {
 		case s.Result.Identity.Scorer == "retrieval":
 			f.found(Shown, "%s: its pass rate is recall, and no answer was judged.", s.Name)
 		case found.n == 0:
-			f.found(Unknown, "%s does not say what was retrieved.", s.Name)
+			f.found(Unknown, "%s does not record the retrieved passages.", s.Name)
 			continue
 		default:
 			says := NotShown

@@ -110,7 +110,7 @@ func (a *arm) open(ctx context.Context) (err error) {
 
 // close removes the created brains and ends the started daemons.
 func (b *Bench) close() error {
-	b.Observer.Doing("removing what was written", nil)
+	b.Observer.Doing("removing the documents of the bench", nil)
 	var errs []error
 	for _, a := range b.arms {
 		for _, r := range a.requests {

@@ -50,7 +50,7 @@ func (b *Bench) chaos(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.Observer.Doing(a.target.Name+": reading what was written", nil)
+	b.Observer.Doing(a.target.Name+": reading acknowledged writes", nil)
 	found, err := f.check(ctx)
 	found.Target, found.AtSeconds = a.index, f.at.Sub(b.start).Seconds()
 	b.file.Faults = append(b.file.Faults, found)
@@ -164,7 +164,7 @@ func (f *fault) check(ctx context.Context) (record.Fault, error) {
 		g.Go(func() error {
 			err := f.requests.Check(ctx, w)
 			if err != nil && !errors.Is(err, work.ErrLost) {
-				return fmt.Errorf("read what was written: %w", err)
+				return fmt.Errorf("read an acknowledged write: %w", err)
 			}
 			mu.Lock()
 			defer mu.Unlock()

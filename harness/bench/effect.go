@@ -45,7 +45,7 @@ var idle = []struct {
 	},
 	{
 		[]string{"token"}, func(w Settings, _ record.Plan) bool { return w.Targets == 0 },
-		"the null daemon takes none",
+		"the null daemon needs no token",
 	},
 	{
 		[]string{"restart"}, func(w Settings, p record.Plan) bool { return w.Rounds*len(p.Stages) == 1 },

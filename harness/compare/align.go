@@ -83,7 +83,7 @@ func sameText(row []*question, names []string) error {
 		case first < 0:
 			first = i
 		case q.text != row[first].text:
-			return fmt.Errorf("%w: the id %q is another question in %s (%.60q) than in %s (%.60q): "+
+			return fmt.Errorf("%w: the id %q belongs to different questions in %s (%.60q) and in %s (%.60q): "+
 				"the results are of different datasets", key.ErrIncomparable, q.id, names[first], row[first].text, names[i], q.text)
 		}
 	}

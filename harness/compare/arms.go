@@ -78,7 +78,7 @@ func (a Arm) open() (*Run, error) {
 	}
 	run, err := Open(a.Path)
 	if err == nil && run.res == nil {
-		err = fmt.Errorf("%s is no result of a replay", a.Path)
+		err = fmt.Errorf("%s is not the result of a replay", a.Path)
 	}
 	return run, err
 }

@@ -32,7 +32,7 @@ func ParseFiles(args []string) ([]Files, error) {
 			paths = strings.Split(list, ",")
 		}
 		if name == "" || slices.Contains(paths, "") {
-			return nil, fmt.Errorf("%s: it is neither a file nor NAME=FILE[,FILE…]", arg)
+			return nil, fmt.Errorf("%s is neither a file nor NAME=FILE[,FILE…]", arg)
 		}
 		i := slices.IndexFunc(sides, func(s Files) bool { return s.Name == name })
 		if i < 0 {
@@ -79,7 +79,7 @@ func OpenSides(given []Files, baseline string) ([]*Run, error) {
 		sides = append(sides, run)
 	}
 	if _, err := os.Stat(baseline); baseline != "" && len(sides) < 2 && err != nil {
-		return nil, fmt.Errorf("--baseline is no name of a side and no file: %w", err)
+		return nil, fmt.Errorf("--baseline is neither the name of a side nor a file: %w", err)
 	}
 	if len(sides) < 2 {
 		what := PathsOf(given)[0]

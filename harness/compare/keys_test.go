@@ -130,7 +130,7 @@ func TestRefusals(t *testing.T) {
 		{"unknown measure", []*Run{run, other}, Options{Primary: []string{"speed"}}, ErrOptions, `"speed" is not a measure that can be primary: they are pass_rate, score`},
 		{"latency of single runs", []*Run{run, other}, Options{Primary: []string{"total"}}, ErrOptions, "latencies are judged from 3 runs a side on"},
 		{"measure of neither", []*Run{run, other}, Options{Primary: []string{"recall"}}, ErrOptions, "no pair of runs has it"},
-		{"other text", []*Run{run, reworded.open(t)}, Options{Intersect: true, Accept: key.Names(key.Compare)}, key.ErrIncomparable, `the id "q001" is another question`},
+		{"other text", []*Run{run, reworded.open(t)}, Options{Intersect: true, Accept: key.Names(key.Compare)}, key.ErrIncomparable, `the id "q001" belongs to different questions`},
 		{"nothing in common", []*Run{run, disjoint}, Options{Intersect: true, Accept: ofLines}, key.ErrIncomparable, "no question is in all"},
 	} {
 		c.opts.Resamples = 2

@@ -220,7 +220,7 @@ func (n *noteList) latencies(c *Comparison, runs []*Run) {
 			first, then = then, first
 		}
 		if before(runs[first], runs[then]) {
-			n.add("all runs of %s began before those of %s: a change of the machine in between is part of the ratio "+
+			n.add("all runs of %s began before all runs of %s: a change of the machine in between is part of the ratio "+
 				"of their latencies; take turns", c.Runs[first].Name, c.Runs[then].Name)
 		}
 	}

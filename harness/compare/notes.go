@@ -67,7 +67,7 @@ func (n *noteList) single(c *Comparison, runs []*Run) {
 		p := &c.Pairs[i]
 		one := len(runs[p.Run].files()) == 1 && len(runs[p.Reference].files()) == 1
 		if one && c.Headlined(p) && slices.ContainsFunc(c.Claims(p), Claim.Shown) {
-			n.add("what is shown is a difference between these runs: one run a side does not tell how much other runs would " +
+			n.add("the difference is shown for these runs only: one run per side does not tell how much further runs would " +
 				"differ; give several, as NAME=FILE,FILE,…")
 			return
 		}
@@ -118,7 +118,7 @@ func (n *noteList) run(name string, r *Run) {
 		n.add("%s: keys that are not read: %s", name, strings.Join(slices.Sorted(maps.Keys(r.ignored)), ", "))
 	}
 	if r.format == JSONLines && !slices.ContainsFunc(r.questions, func(q question) bool { return q.text != "" }) {
-		n.add("%s has no texts of questions: that its ids mean the same ones is not checked", name)
+		n.add("%s has no texts of questions, so nothing checks that equal ids mean equal questions", name)
 	}
 	if r.res != nil && r.res.Gate != nil && r.res.Gate.Verdict == result.Invalid {
 		n.add("%s is not valid: %s", name, r.res.Gate.Sentence)

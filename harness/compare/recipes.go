@@ -133,7 +133,7 @@ func (p *Pair) RecipesText() string {
 		}
 		each = append(each, text)
 	}
-	said := "not robust: the difference has not the same sign under every recipe"
+	said := "not robust: the sign of the difference depends on the recipe"
 	switch {
 	case equal:
 		said = "no difference under any recipe"

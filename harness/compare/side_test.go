@@ -108,7 +108,7 @@ func TestRunsInTurn(t *testing.T) {
 	note := func(old, changed []*Run) bool {
 		c := mustCompare(t, Options{}, Side("old", old), Side("new", changed))
 		return slices.ContainsFunc(c.Notes, func(n string) bool {
-			return strings.Contains(n, "all runs of old began before those of new")
+			return strings.Contains(n, "all runs of old began before all runs of new")
 		})
 	}
 	old, changed := repeatedly(t, "go", 3, 1), repeatedly(t, "go", 3, 1.1)

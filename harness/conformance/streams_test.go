@@ -34,7 +34,7 @@ func TestEventDefects(t *testing.T) {
 		cut       = "change streams are ended by the daemon"
 		form      = "changes are reported in another form"
 		kind      = "events have another kind"
-		reordered = "events are sent in another order"
+		reordered = "events are not sent in the order"
 	)
 	for n, tt := range []struct {
 		name     string

@@ -130,7 +130,7 @@ func parseVerdict(value json.RawMessage) (right bool, err error) {
 	}
 	switch {
 	case text == "" || text == "null":
-		return false, errors.New(`"label" is missing; it is true or false`)
+		return false, errors.New(`"label" is missing; give true or false`)
 	case text == "true" && value[0] == 't', text == "correct":
 		return true, nil
 	case text == "false" && value[0] == 'f', text == "incorrect":

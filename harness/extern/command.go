@@ -94,7 +94,7 @@ func (c *command) running(ctx context.Context) (*process, error) {
 		c.first = bytes.Clone(reply)
 	}
 	if !bytes.Equal(reply, c.first) {
-		return nil, fmt.Errorf("the scorer was started again and says something else of itself: %s, and before: %s",
+		return nil, fmt.Errorf("the scorer was started again and now describes itself as %s, and before as %s",
 			short(string(reply)), short(string(c.first)))
 	}
 	return p, nil

@@ -163,17 +163,17 @@ func TestBadReplies(t *testing.T) {
 	t.Parallel()
 	for reply, want := range map[string]string{
 		`{"id": $id, "score": 7, "reason": ""}`:                       `"score" is not between 0 and 1`,
-		`{"id": $id, "score": NaN, "reason": ""}`:                     "it wrote a line that is no reply",
+		`{"id": $id, "score": NaN, "reason": ""}`:                     "it wrote a line that is not a reply",
 		`{"id": $id, "score": "1", "reason": ""}`:                     `"score" is not a number`,
 		`{"id": $id, "reason": "1"}`:                                  `it has no "score"`,
 		`{"id": $id, "score": 1}`:                                     `"reason" is not a string`,
-		`{"id": $id, "score": 0, "score": 1, "reason": ""}`:           "it wrote a line that is no reply",
+		`{"id": $id, "score": 0, "score": 1, "reason": ""}`:           "it wrote a line that is not a reply",
 		`{"id": $id, "score": 1, "reason": "", "error": "no"}`:        `"error" must be a text, without a score`,
 		`{"id": $id, "error": "too long"}`:                            "it reports too long",
-		`The score is 1`:                                              "it wrote a line that is no reply to a request: The score is 1",
-		`{"score": 1, "reason": ""}`:                                  "it wrote a line that is no reply",
-		`{"id": 4711, "score": 1, "reason": ""}`:                      "it wrote a line that is no reply",
-		"{\"id\": $id, \"score\": 1, \"reason\": \"\"} {\"id\": $id}": "it wrote a line that is no reply",
+		`The score is 1`:                                              "it wrote a line that is not a reply to a request: The score is 1",
+		`{"score": 1, "reason": ""}`:                                  "it wrote a line that is not a reply",
+		`{"id": 4711, "score": 1, "reason": ""}`:                      "it wrote a line that is not a reply",
+		"{\"id\": $id, \"score\": 1, \"reason\": \"\"} {\"id\": $id}": "it wrote a line that is not a reply",
 	} {
 		t.Run(reply, func(t *testing.T) {
 			t.Parallel()
@@ -208,7 +208,7 @@ func TestBadHandshakes(t *testing.T) {
 		`printf '{"protocol": 1, "name": "n\\u001b[2J", "version": "1", "needs": []}\n'`: `"name" must be a text`,
 		`echo '{"protocol": 1, "name": "n", "version": 1, "needs": []}'`:                 `"version" must be a text`,
 		`echo '{"protocol": 1, "name": "n", "version": "1"}'`:                            `"needs" must be a list`,
-		`echo '{"protocol": 1, "name": "n", "version": "1", "needs": ["answer"]}'`:       `"needs" has "answer", which is none of expected_paths, expected_substrings, reference_answer`,
+		`echo '{"protocol": 1, "name": "n", "version": "1", "needs": ["answer"]}'`:       `"needs" has "answer", which is not one of expected_paths, expected_substrings, reference_answer`,
 		`echo "no module torch" >&2; exit 3`:                                             "exit status 3\nlast lines of its log",
 		`exec 1>&-; sleep 1000`:                                                          "it closed its standard output",
 	} {

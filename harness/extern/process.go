@@ -134,7 +134,7 @@ func (p *process) readAll() {
 	for lines.Scan() {
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) > 0 && !p.deliver(line) {
-			p.end(fmt.Errorf("it wrote a line that is no reply to a request: %s; a scorer writes anything else to its standard error",
+			p.end(fmt.Errorf("it wrote a line that is not a reply to a request: %s; a scorer writes anything else to its standard error",
 				short(string(line))), -1)
 			return
 		}

@@ -72,7 +72,7 @@ func parseHello(reply []byte) (about, error) {
 	for element := range jsonobj.Elements(raw) {
 		need, _ := jsonobj.String(element)
 		if needed[scorer.Need(need)] == nil {
-			return about{}, fmt.Errorf(`"needs" has %.60s, which is none of %s`, element, needNames())
+			return about{}, fmt.Errorf(`"needs" has %.60s, which is not one of %s`, element, needNames())
 		}
 		a.needs = append(a.needs, scorer.Need(need))
 	}
@@ -162,7 +162,7 @@ func verdict(id int64, reply []byte) (scorer.Verdict, error) {
 		return scorer.Verdict{}, err
 	}
 	if got := string(o.Get("id")); got != strconv.FormatInt(id, 10) {
-		return scorer.Verdict{}, fmt.Errorf(`"id" is %.40s, not that of the request, %d`, got, id)
+		return scorer.Verdict{}, fmt.Errorf(`"id" is %.40s, and the id of the request is %d`, got, id)
 	}
 	if raw := o.Get("error"); raw != nil {
 		problem, ok := jsonobj.String(raw)
@@ -199,7 +199,7 @@ func object(reply []byte) (jsonobj.Object, error) {
 	seen := make(map[string]bool, len(o))
 	for _, m := range o {
 		if seen[string(m.Key)] {
-			return nil, fmt.Errorf("the key %s is there twice", short(string(m.Key)))
+			return nil, fmt.Errorf("the key %s occurs twice", short(string(m.Key)))
 		}
 		seen[string(m.Key)] = true
 	}

@@ -134,7 +134,7 @@ func object(keys map[string]rule) rule {
 			key := string(m.Key)
 			below := strings.TrimPrefix(at+"."+key, ".")
 			if seen[key] {
-				return refuse(http.StatusBadRequest, "bad_request", "%q is there twice", below)
+				return refuse(http.StatusBadRequest, "bad_request", "%q is given twice", below)
 			}
 			seen[key] = true
 			check := keys[key]

@@ -113,7 +113,7 @@ func (c *call) nameModel(fields map[string]json.RawMessage, model string, add ma
 		if c.path == embeddings {
 			remedy = "give the daemon an embedding model with SVC_EMBED_PROVIDER=openai and SVC_EMBED_MODEL"
 		}
-		return refuse(http.StatusBadRequest, "no_model", "the request names no model, and the replay has none for it: %s", remedy)
+		return refuse(http.StatusBadRequest, "no_model", "the request names no model, and the replay has no model for such requests: %s", remedy)
 	}
 	data, err := json.Marshal(model)
 	c.model, c.unnamed, add["model"] = model, true, data

@@ -112,11 +112,11 @@ func (g *Gateway) rejected(err error) *refusal {
 func (g *Gateway) route(w http.ResponseWriter, r *http.Request, path string, known bool, phase ledger.Phase) error {
 	key := cmp.Or(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("X-Api-Key"), r.Header.Get("Api-Key"))
 	if subtle.ConstantTimeCompare([]byte(key), []byte(g.key)) != 1 {
-		return refuse(http.StatusUnauthorized, "invalid_api_key", "the key is not that of the gateway: "+
-			"it is in OPENAI_API_KEY of the daemon that evalctl started")
+		return refuse(http.StatusUnauthorized, "invalid_api_key", "the key is not the gateway's key: "+
+			"use OPENAI_API_KEY from the environment that evalctl gave the daemon")
 	}
 	if !known {
-		return refuse(http.StatusNotFound, "not_found", "there is no %s, only %s, %s and %s below /v1",
+		return refuse(http.StatusNotFound, "not_found", "the path %s is unknown; the gateway serves only %s, %s and %s below /v1",
 			path, completions, embeddings, models)
 	}
 	method := http.MethodPost

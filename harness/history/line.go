@@ -51,7 +51,7 @@ func (l *Line) Alone() string {
 	if len(l.Missing) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("it is on no line with others: it does not record %s", strings.Join(l.Missing, ", "))
+	return fmt.Sprintf("not compared with other results, because this one does not record %s", strings.Join(l.Missing, ", "))
 }
 
 // Night is the result for a date.

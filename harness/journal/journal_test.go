@@ -110,7 +110,7 @@ func TestOpenRejects(t *testing.T) {
 			"not a line of this run"},
 		{"money below 0", first + strings.Replace(spent, `"usd":0.`, `"usd":-0.`, 1), 2,
 			"is not an amount"},
-		{"the first line missing", answer0 + grade0, 1, "not a journal: the first line is not that of a run"},
+		{"the first line missing", answer0 + grade0, 1, "not a journal: the first line does not begin a run"},
 		{"the first line broken", "{\n" + answer0, 1, "not a journal: "},
 		{"another version", strings.Replace(first, `"schema_version":1`, `"schema_version":2`, 1),
 			1, "it has schema version 2, this evalctl writes 1"},

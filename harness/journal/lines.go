@@ -32,7 +32,7 @@ func (j *Journal) load() error {
 		if err != nil {
 			err = fmt.Errorf("the journal is damaged: %w; start a new run", err)
 			if j.start.Kind != kindRun {
-				err = errors.New("not a journal: the first line is not that of a run; resume another file or start a new run")
+				err = errors.New("not a journal: the first line does not begin a run; resume another file or start a new run")
 			}
 			return &dataset.LineError{File: j.path, Line: n, Err: err}
 		}
@@ -95,7 +95,7 @@ func (j *Journal) acceptStart(line []byte) error {
 		return err
 	}
 	if j.start.Kind != kindRun {
-		return errors.New("the first line is not that of a run")
+		return errors.New("the first line does not begin a run")
 	}
 	if v := j.start.Identity.SchemaVersion; v != result.SchemaVersion {
 		return fmt.Errorf("it has schema version %d, this evalctl writes %d", v, result.SchemaVersion)

@@ -172,9 +172,9 @@ func (a *Accuracy) Correct(counts result.Counts) Correction {
 		c.Impossible = "the result has no answer with a verdict"
 		return c
 	case a.Sensitivity == nil:
-		c.Impossible = "no label is of a right answer with a verdict, so that the sensitivity is not known"
+		c.Impossible = "no right answer with a verdict has a label, so the sensitivity is unknown"
 	case a.Specificity == nil:
-		c.Impossible = "no label is of a wrong answer with a verdict, so that the specificity is not known"
+		c.Impossible = "no wrong answer with a verdict has a label, so the specificity is unknown"
 	}
 	c.Raw = *raw
 	if c.Impossible != "" {

@@ -110,11 +110,11 @@ func TestCorrectImpossible(t *testing.T) {
 		want   string
 	}{
 		{labelled(9, 1, 1, 9, 0), result.Counts{Total: 3, Errors: 3}, "no answer with a verdict"},
-		{labelled(0, 0, 1, 9, 4), counts, "no label is of a right answer"},
-		{labelled(9, 1, 0, 0, 0), counts, "no label is of a wrong answer"},
+		{labelled(0, 0, 1, 9, 4), counts, "no right answer with a verdict has a label"},
+		{labelled(9, 1, 0, 0, 0), counts, "no wrong answer with a verdict has a label"},
 		{labelled(5, 5, 5, 5, 0), counts, "as often as right ones"},
 		{labelled(3, 7, 6, 4, 0), counts, "as often as right ones"},
-		{nil, counts, "no label"},
+		{nil, counts, "no right answer"},
 	} {
 		a := judging.Measure(tt.labels)
 		if c := a.Correct(tt.counts); c.Corrected != nil || !strings.Contains(c.Impossible, tt.want) {

@@ -138,7 +138,7 @@ func openJudged(path string) (*result.Result, error) {
 	defer r.Close()
 	res := r.Result()
 	if res.Identity.Judge == nil {
-		return nil, fmt.Errorf("--result %s: its scorer is %s, and no judge: there is nothing to correct", path, res.Identity.Scorer)
+		return nil, fmt.Errorf("--result %s: its scorer is %s, not a judge, so there is nothing to correct", path, res.Identity.Scorer)
 	}
 	return &res, nil
 }
@@ -160,7 +160,7 @@ func (p *Plan) same(was result.JudgeModel) error {
 	if len(diff) == 0 {
 		return nil
 	}
-	return fmt.Errorf("it was scored by another judge, whose errors these labels do not tell:\n%w", errors.Join(diff...))
+	return fmt.Errorf("it was scored by another judge, about whose errors these labels say nothing:\n%w", errors.Join(diff...))
 }
 
 func promptsOf(j result.JudgeModel) string {

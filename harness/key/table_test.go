@@ -321,7 +321,7 @@ func TestImported(t *testing.T) {
 		"the same":         {func(*result.ImportedID) {}, ""},
 		"another judge":    {func(id *result.ImportedID) { id.JudgeID = "k" }, "judge differs (a j, b k); judge_prompt differs"},
 		"another model":    {func(id *result.ImportedID) { id.JudgeModels = []string{"m"} }, "judge differs (a j, b j, m)"},
-		"another prompt":   {func(id *result.ImportedID) { id.JudgePrompt = "p" }, "judge_prompt differs (a that of j, b p)"},
+		"another prompt":   {func(id *result.ImportedID) { id.JudgePrompt = "p" }, "judge_prompt differs (a prompt of j, b p)"},
 		"no judge":         {func(id *result.ImportedID) { id.JudgeID = "" }, "judge is not recorded by b"},
 		"a model, no more": {func(id *result.ImportedID) { id.JudgeID, id.JudgeModels = "", []string{"j"} }, "judge_prompt is not recorded by b"},
 		"other votes":      {func(id *result.ImportedID) { id.Votes = "the majority of 3" }, "judge_votes differs (a 1, b the majority of 3)"},

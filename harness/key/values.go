@@ -192,7 +192,7 @@ func judge(r *result.Result) string {
 func judgePrompt(r *result.Result) string {
 	if id := importedVerdicts(r); id != nil {
 		if id.JudgePrompt == "" && id.JudgeID != "" {
-			return "that of " + id.JudgeID
+			return "prompt of " + id.JudgeID
 		}
 		return id.JudgePrompt
 	}

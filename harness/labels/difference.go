@@ -39,7 +39,7 @@ func Compare(first, second *Population, labelsFirst, labelsSecond []Label) (*Dif
 		return nil, errors.New("the answers of the two results were drawn in different ways: a difference needs the same --sample and --seed")
 	}
 	if first.Design.Sample == Disagreement {
-		return nil, errors.New("a difference needs the same questions of both results, and --sample disagreement draws others of each: use random or stratified")
+		return nil, errors.New("a difference needs the same questions of both results, and --sample disagreement draws other questions from each: use random or stratified")
 	}
 	a, err := first.Estimate(labelsFirst)
 	if err != nil {

@@ -196,7 +196,7 @@ func (p *Population) whole(verdicts map[string]*verdict) error {
 		}
 	}
 	if missing > 0 {
-		return fmt.Errorf("%s: no label for %s drawn before a labelled one, the first is %q: run evalctl judge label again, which asks for what is missing",
+		return fmt.Errorf("%s: no label for %s drawn before a labelled one, the first is %q: run evalctl judge label again, which asks for the missing labels",
 			p.Path, figure.Count(missing, "answer"), first)
 	}
 	return nil

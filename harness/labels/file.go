@@ -74,7 +74,7 @@ func (f *File) load(labeller string, design Design) error {
 	}
 	whole := data[:bytes.LastIndexByte(data, '\n')+1]
 	if rest := data[len(whole):]; !bytes.HasPrefix(rest, []byte(lineStart)[:min(len(rest), len(lineStart))]) {
-		return fmt.Errorf("%s ends in a line that is no label, and which is not deleted: expected %s; name another file", f.Path, expectedFile)
+		return fmt.Errorf("the last line of %s is not a label: expected %s; name another file, because evalctl does not delete this line", f.Path, expectedFile)
 	}
 	if f.Labels, err = parse(f.Path, whole); err != nil {
 		return err

@@ -56,7 +56,7 @@ func (s *Session) next() (int, error) {
 			return i, nil
 		}
 		if text != a.Text {
-			return 0, fmt.Errorf("%s: the label of %q is of another answer than that in %s: use a file for each result",
+			return 0, fmt.Errorf("%s: the label of %q belongs to another answer than %s has: use one file of labels per result",
 				s.File.Path, a.ID, s.Population.Path)
 		}
 	}

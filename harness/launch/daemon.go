@@ -98,7 +98,7 @@ func (d *Daemon) Thaw() error { return d.signal(thaw) }
 func (d *Daemon) signal(sig syscall.Signal) error {
 	all := d.processes()
 	if len(all) == 0 {
-		return fmt.Errorf("signal %s: it has no process", d.what)
+		return fmt.Errorf("signal %s: no process is running", d.what)
 	}
 	var errs []error
 	for _, p := range all {

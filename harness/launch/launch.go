@@ -77,7 +77,7 @@ func Start(ctx context.Context, p Profile, o Options) (*Daemon, error) {
 		return nil, fmt.Errorf("start daemon: %w", errNotConfigured)
 	}
 	if !p.takesPort() && o.Port == 0 {
-		return nil, fmt.Errorf("start daemon %s: %w: it has no {addr} or {port}: add one, or give the port that it uses with --port",
+		return nil, fmt.Errorf("start daemon %s: %w: the command has no {addr} or {port}: add one, or give the port that it uses with --port",
 			p.Command[0], errNotConfigured)
 	}
 	if o.HealthTimeout == 0 {
@@ -106,7 +106,7 @@ func Check(p Profile, o Options) error {
 		return errNotConfigured
 	}
 	if !p.takesPort() && o.Port == 0 {
-		return fmt.Errorf("daemon %s: %w: it has no {addr} or {port}: add one, or give the port that it uses with --port",
+		return fmt.Errorf("daemon %s: %w: the command has no {addr} or {port}: add one, or give the port that it uses with --port",
 			p.Command[0], errNotConfigured)
 	}
 	if err := checkProgram(p); err != nil || o.Port == 0 {

@@ -43,7 +43,7 @@ func settle(cmd *exec.Cmd, p Profile, o Options, set []string) ([]string, error)
 	}
 	for _, dir := range create {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("create the home of what is started: %w", err)
+			return nil, fmt.Errorf("create a home for the program: %w", err)
 		}
 	}
 	return append(env, set...), nil
@@ -82,7 +82,7 @@ func (d *Daemon) Isolated(err error) error {
 		err = fmt.Errorf("%w\nwithheld from it: %s; --daemon-env NAME passes a variable on", err, withheld)
 	}
 	if d.settled {
-		err = fmt.Errorf("%w\nits home and its temporary folder were empty ones; --home-of-user gives it those of the user", err)
+		err = fmt.Errorf("%w\nits home and its temporary folder were empty; --home-of-user gives it the user's", err)
 	}
 	return err
 }

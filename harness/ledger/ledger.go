@@ -134,7 +134,7 @@ const Ext = ".ledger"
 func NewCap(was, wanted *llm.USD) (*llm.USD, error) {
 	switch {
 	case wanted == nil && was != nil:
-		return nil, fmt.Errorf("--max-cost-usd off: there is a cap of %s, which can be changed and not removed; give an amount", *was)
+		return nil, fmt.Errorf("--max-cost-usd off: there is a cap of %s, which can be changed but not removed; give an amount", *was)
 	case wanted != nil && (was == nil || *was != *wanted):
 		return wanted, nil
 	}

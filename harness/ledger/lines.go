@@ -116,7 +116,7 @@ func (l *Ledger) load() error {
 }
 
 func damaged(err error) error {
-	return fmt.Errorf("the ledger is damaged: %w; what was spent is not known, so start a new replay", err)
+	return fmt.Errorf("the ledger is damaged: %w; the amount spent is unknown, so start a new replay", err)
 }
 
 // accept reads line n of a ledger, counted from 1.
@@ -147,7 +147,7 @@ func (l *Ledger) accept(n int, data []byte) error {
 func (l *Ledger) acceptStart(data []byte) error {
 	var start startLine
 	if err := json.Unmarshal(data, &start); err != nil || start.Kind != kindReplay {
-		return errors.New("not a ledger: the first line is not that of a replay; resume another file or start a new replay")
+		return errors.New("not a ledger: the first line does not begin a replay; resume another file or start a new replay")
 	}
 	if start.Version != version {
 		return fmt.Errorf("the ledger has version %d, this evalctl writes %d; "+

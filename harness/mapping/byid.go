@@ -101,7 +101,7 @@ func (t *trial) tryDelete(ctx context.Context) {
 // noteLeft notes that samples may remain in a service that keeps running.
 func (t *trial) noteLeft() {
 	if !t.starts() && t.p.Delete == nil {
-		t.p.note("nothing was found that deletes: what was written with the word %s is still there", t.mark)
+		t.p.note("no call was found that deletes: the sample texts with the word %s are still stored", t.mark)
 	}
 }
 

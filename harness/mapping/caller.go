@@ -102,8 +102,8 @@ func (s *sightings) noiseText() string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("the server wrote a line to its standard output that is no MCP message: %q", s.firstLine)
+		return fmt.Sprintf("the server wrote a line to its standard output that is not an MCP message: %q", s.firstLine)
 	}
-	return fmt.Sprintf("the server wrote %d lines to its standard output that are no MCP messages, the first: %q",
+	return fmt.Sprintf("the server wrote %d lines to its standard output that are not MCP messages, the first: %q",
 		s.noise, s.firstLine)
 }

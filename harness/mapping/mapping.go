@@ -253,9 +253,9 @@ func (m *Mapping) Lacks(a target.Ability) string {
 	case target.Ranks:
 		switch {
 		case m.Query == Words:
-			return "each keyword is searched for on its own, and the order of what was found is evalctl's"
+			return "each keyword is searched for on its own, and evalctl itself orders the passages found"
 		case m.search != nil && !m.search.reply.ranked:
-			return fmt.Sprintf("by the mapping %s, what is found has no order of relevance", m.Name)
+			return fmt.Sprintf("by the mapping %s, passages are not ordered by relevance", m.Name)
 		}
 		return says(func(*reply) bool { return true })
 	}

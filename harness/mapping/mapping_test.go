@@ -76,7 +76,7 @@ func TestParseErrors(t *testing.T) {
 		{strings.Replace(valid, "{text}", "{txet}", 1), "m.yaml:2:36: no placeholder is called {txet} here"},
 		{strings.Replace(valid, "{query}", "x", 1), "m.yaml:3:9: search does not send {query}"},
 		{strings.Replace(valid, "{text}", "x", 1), "m.yaml:2:11: remember sends neither {text}, {texts} nor {document}"},
-		{strings.Replace(valid, "$.t", "t..", 1), "m.yaml:3:60: text is no JSONPath"},
+		{strings.Replace(valid, "$.t", "t..", 1), "m.yaml:3:60: text is not a JSONPath"},
 		{strings.Replace(valid, "reply: {text: $.t}", "reply: {}", 1), "m.yaml:3:9: the reply of search has no text"},
 		{strings.Replace(valid, "tool: s, ", "", 1), "m.yaml:3:9: search has no tool"},
 		{strings.Replace(valid, "tool: s", "tool: s, path: /x", 1), "m.yaml:3:9: search has a path"},

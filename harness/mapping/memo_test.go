@@ -198,7 +198,7 @@ func TestToldErrors(t *testing.T) {
 	asked := &target.Target{Service: s, Brains: map[string]string{"": "b"}, Scenario: result.SearchOnly, TopK: 3}
 	for query, want := range map[string]string{
 		"explode":   `POST /search reports an error in its reply: {"detail":"index is broken","status":"error"}`,
-		"shapeless": "the reply of POST /search: there is nothing at $[\"documents\"][0][*] (it has the keys message), which the mapping says that it has",
+		"shapeless": "the reply of POST /search: there is nothing at $[\"documents\"][0][*] (it has the keys message), where the mapping expects a value",
 	} {
 		_, err := asked.Ask(t.Context(), dataset.Question{Question: query}, time.Minute)
 		if f, ok := target.AsFailure(err); !ok || !strings.Contains(f.Message, want) {
@@ -222,7 +222,7 @@ func TestNeverReady(t *testing.T) {
 	s.Unfound(1, 1)
 	want := []string{
 		"4 of 11 documents that were written were never found by their own words",
-		"GET /status did not say within 200ms that what was written is ready, and it was searched as it was",
+		"GET /status did not say within 200ms that the written texts are ready, and they were searched nevertheless",
 	}
 	if diff := cmp.Diff(want, s.Seen().Findings); diff != "" {
 		t.Error(diff)

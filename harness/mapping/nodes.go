@@ -157,7 +157,7 @@ func (f *file) jsonPath(n *yaml.Node, key string) (*jsonpath.Path, error) {
 	}
 	p, err := jsonpath.Parse(text)
 	if err != nil {
-		return nil, f.errorf(n, "%s is no JSONPath (RFC 9535), such as $.items[*]: %w", key, err)
+		return nil, f.errorf(n, "%s is not a JSONPath (RFC 9535), such as $.items[*]: %w", key, err)
 	}
 	return p, nil
 }

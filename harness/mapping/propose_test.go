@@ -250,7 +250,7 @@ func TestIDSources(t *testing.T) {
 func TestProposeWithoutTools(t *testing.T) {
 	s := &Subject{offers: offersOf([]mcpclient.Tool{{Name: "weather", InputSchema: []byte(`{"type":"object","properties":{"city":{"type":"string"}}}`)}})}
 	_, err := s.Propose(t.Context(), "zqmark", &strings.Builder{})
-	if err == nil || !strings.Contains(err.Error(), "nothing that the service offers remembers a text: weather") {
+	if err == nil || !strings.Contains(err.Error(), "no call of the service stores a text: weather") {
 		t.Errorf("got %v", err)
 	}
 	if names := namesOf(ranked(offersOf([]mcpclient.Tool{{Name: "listAll", InputSchema: []byte(`{}`)}, {Name: "saveNote", InputSchema: []byte(`{}`)}, {Name: "addMemory", InputSchema: []byte(`{}`)}}), rememberWords)); !slices.Equal(names, []string{"addMemory", "saveNote"}) {

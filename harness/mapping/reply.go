@@ -100,7 +100,7 @@ func (r *reply) read(ctx context.Context, a callReply, called string) (p page, e
 }
 
 // errShape means that a reply lacks a part that the mapping requires.
-var errShape = errors.New("which the mapping says that it has; if that means that nothing was found, say so with none: REGEXP")
+var errShape = errors.New("where the mapping expects a value; if such a reply means that nothing was found, add none: REGEXP to the mapping")
 
 // readItems reads a reply with one object or string per item.
 func (r *reply) readItems(value any) (items []foundItem, err error) {
@@ -205,7 +205,7 @@ func (a callReply) value(called string) (any, error) {
 	for i, text := range a.texts {
 		v, err := decode(strings.NewReader(text))
 		if err != nil {
-			return nil, unreadable(called, "its text is no JSON; the mapping needs format: text for it", text)
+			return nil, unreadable(called, "its text is not JSON; if the tool returns plain text, set format: text in the mapping", text)
 		}
 		values[i] = v
 	}

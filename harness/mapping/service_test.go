@@ -195,7 +195,7 @@ func TestNoise(t *testing.T) {
 	if err := st.Write(t.Context(), "b", corpus, 1); err != nil {
 		t.Fatal(err)
 	}
-	want := `the server wrote 4 lines to its standard output that are no MCP messages, the first: "Welcome to the stub! token=[token]"`
+	want := `the server wrote 4 lines to its standard output that are not MCP messages, the first: "Welcome to the stub! token=[token]"`
 	if got := s.Seen().Noise; got != want {
 		t.Errorf("got %s", got)
 	}

@@ -60,7 +60,7 @@ func (s *Service) awaitReady(ctx context.Context, b *brain, r *ready, values map
 			}
 		}
 		if time.Since(since) > r.within {
-			s.seen.notReady(fmt.Sprintf("%s did not say within %v that what was written is ready, and it was searched as it was", r.called(), r.within))
+			s.seen.notReady(fmt.Sprintf("%s did not say within %v that the written texts are ready, and they were searched nevertheless", r.called(), r.within))
 			return nil
 		}
 		select {

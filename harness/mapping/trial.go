@@ -48,7 +48,7 @@ func (t *trial) run(ctx context.Context) error {
 	t.spaces = !t.starts()
 	remembers := t.remembers()
 	if len(remembers) == 0 {
-		return fmt.Errorf("nothing that the service offers remembers a text: %s; write a mapping by hand, see docs/any-memory.md", t.Offers())
+		return fmt.Errorf("no call of the service stores a text: %s; write a mapping by hand, see docs/any-memory.md", t.Offers())
 	}
 	if err := t.writeAndFind(ctx, remembers); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (t *trial) within(roles ...role) []role {
 // writeAndFind looks for calls that write the samples and find them.
 func (t *trial) writeAndFind(ctx context.Context, remembers []*Call) error {
 	if searches := t.searches(); len(searches) == 0 {
-		return fmt.Errorf("nothing that the service offers searches: %s; write a mapping by hand, see docs/any-memory.md", t.Offers())
+		return fmt.Errorf("no call of the service searches: %s; write a mapping by hand, see docs/any-memory.md", t.Offers())
 	}
 	wrote := 0
 	var last error
@@ -147,7 +147,7 @@ func (t *trial) writeAndFind(ctx context.Context, remembers []*Call) error {
 	case wrote == 0:
 		return fmt.Errorf("nothing remembers a text with arguments that follow from its schema; write the mapping by hand: %w", last)
 	}
-	return fmt.Errorf("no search finds what was written within %v; write the mapping by hand", findWithin)
+	return fmt.Errorf("no search found the sample texts within %v; write the mapping by hand", findWithin)
 }
 
 // write writes the samples with a call. It creates their brain first if the call needs one.

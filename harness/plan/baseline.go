@@ -48,7 +48,7 @@ func checkBaseline(path string, res result.Result, accept []string, id result.Id
 		return "", fmt.Errorf("%w: its run stopped (%s) after %d of %s; finish it with --resume, or name another result",
 			key.ErrIncomparable, g.Stopped, res.Counts.Finished(), figure.Count(res.Planned, "question"))
 	case result.Invalid:
-		return "", fmt.Errorf("%w: it is not a score: %s; name another result", key.ErrIncomparable, g.Sentence)
+		return "", fmt.Errorf("%w: the baseline is not a score: %s; name another result", key.ErrIncomparable, g.Sentence)
 	}
 	planned := &result.Result{SDK: id.SDK, ScorerName: id.Scorer, Identity: id}
 	files := []*key.File{{Name: path, Result: &res}, {Name: "this run", Result: planned}}

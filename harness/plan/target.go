@@ -91,11 +91,11 @@ func (t Targets) Session(d target.Definition, token string, port int) (config ha
 	}
 	switch {
 	case d.Endpoint != "" && len(t.Passed) > 0:
-		return config, fmt.Errorf("--daemon-env is for a daemon that is started; the one of %s has its own environment", d.Name)
+		return config, fmt.Errorf("--daemon-env is for a daemon that is started; the daemon of %s is running already, with its own environment", d.Name)
 	case d.Endpoint != "" && t.HomeOfUser:
-		return config, fmt.Errorf("--home-of-user is for a daemon that is started; the one of %s has a home already", d.Name)
+		return config, fmt.Errorf("--home-of-user is for a daemon that is started; the daemon of %s is running already, with its own home", d.Name)
 	case d.Endpoint != "" && t.StartTimeout > 0 && !d.MCP:
-		return config, fmt.Errorf("--start-timeout is for what is started, and for MCP servers; %s is running already", d.Name)
+		return config, fmt.Errorf("--start-timeout is for daemons that are started, and for MCP servers; %s is running already", d.Name)
 	case d.Endpoint != "":
 		return config, nil
 	}

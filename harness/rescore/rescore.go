@@ -206,7 +206,7 @@ func (s Spec) checkQuestions(sc scorer.Scorer, questions []dataset.Question) err
 		return nil
 	}
 	return fmt.Errorf("%d of %s in %s cannot be scored by --scorer %s, the first is %w; nothing was scored: "+
-		"use another --scorer, or add what is missing in a --dataset", lacking, figure.Count(len(questions), "question"), s.File, s.Scorer.Name, first)
+		"use another --scorer, or add the missing fields in a --dataset", lacking, figure.Count(len(questions), "question"), s.File, s.Scorer.Name, first)
 }
 
 // Journal creates the journal, or opens the journal of a stopped rescoring.

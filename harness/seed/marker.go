@@ -49,8 +49,8 @@ const markerDepth = 20
 
 // Reasons why a marker was not found or not deleted.
 var (
-	errNotFound   = errors.New("what was written is not found")
-	errStillFound = errors.New("what was deleted is still found")
+	errNotFound   = errors.New("the text that was written is not found")
+	errStillFound = errors.New("the text that was deleted is still found")
 )
 
 // await searches until the marker is found, or with want false until it is no longer found, for the

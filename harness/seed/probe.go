@@ -105,7 +105,7 @@ func readMark(ctx context.Context, s target.Service, text *marker) error {
 	}
 	texts, err := r.Get(ctx, text.brain, text.doc.Path)
 	if err == nil && !strings.Contains(strings.Join(texts, "\n"), text.mark) {
-		err = fmt.Errorf("what was written is not read, but %d other texts", len(texts))
+		err = fmt.Errorf("reading the document returns %d texts, but not the text that was written", len(texts))
 	}
 	return err
 }

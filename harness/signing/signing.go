@@ -29,8 +29,8 @@ const (
 )
 
 // NotVouched names what a signature of a result does not show.
-const NotVouched = "that the target was what the result says it was; that the run was not one of several, of which the best " +
-	"was signed; that the target had not seen the questions; when it was signed"
+const NotVouched = "that the target was the one in the result; that the run was not the best of several; " +
+	"that the target had not seen the questions; when the result was signed"
 
 // Sign signs the result file at path and returns the path of the signature, which is next to the
 // result file with the permanent name. It rejects a file whose figures do not match its questions.

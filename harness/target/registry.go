@@ -299,7 +299,7 @@ func (r Registry) started(name string, words []string, origin string) (Definitio
 		return Definition{}, fmt.Errorf("no usable daemon command for target %s: %s names no program", name, origin)
 	}
 	if host, port, err := net.SplitHostPort(words[0]); err == nil && len(words) == 1 && host != "" && isNumber(port) {
-		return Definition{}, fmt.Errorf("target %s: %s is no command and no URL: did you mean http://%[2]s?", name, words[0])
+		return Definition{}, fmt.Errorf("target %s: %s is neither a command nor a URL: did you mean http://%[2]s?", name, words[0])
 	}
 	return Definition{Name: name, Profile: launch.Profile{
 		Command: words, Dir: r.Env(Variable(name, "DIR")),

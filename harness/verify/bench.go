@@ -22,7 +22,7 @@ func benchFile(path string) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	rep := &Report{Path: path, Kind: record.Kind, NotChecked: []string{"what was measured: the blocks and their histograms"}}
+	rep := &Report{Path: path, Kind: record.Kind, NotChecked: []string{"the measurements: the blocks and their histograms"}}
 	violations(compiled().bench, v, func(path, problem string) {
 		rep.add(Difference{Path: orRoot(path), Problem: problem})
 	})
@@ -30,7 +30,7 @@ func benchFile(path string) (*Report, error) {
 		spending(".cost", &f.Cost, path, rep)
 	}
 	if f.Baseline != nil {
-		rep.leaveOut("that the blocks of the baseline are those of " + f.Baseline.Path + " with the SHA-256 " + f.Baseline.SHA256)
+		rep.leaveOut("that the blocks of the baseline come from " + f.Baseline.Path + " with the SHA-256 " + f.Baseline.SHA256)
 		for i, b := range f.Baseline.Blocks {
 			rep.block(fmt.Sprintf(".baseline.blocks[%d]", i), b)
 		}

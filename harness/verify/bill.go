@@ -39,7 +39,7 @@ func spending(at string, s *result.Spending, path string, rep *Report) {
 	add.must(s.Parts.MayHaveUSD <= *s.TotalUSD, at+".parts.may_have_been_charged_usd", s.Parts.MayHaveUSD, "it is a part of total_usd")
 	if s.Bill == nil {
 		if *s.TotalUSD > 0 {
-			rep.leaveOut("what was paid for, of which there is no bill")
+			rep.leaveOut("the payments, which have no bill")
 		}
 		return
 	}

@@ -22,10 +22,10 @@ var given = []struct{ path, what string }{
 	{".brains[].id", "the brains and the sizes of their corpora"},
 	{".brains[].documents", "the brains and the sizes of their corpora"},
 	{".own_questions", "the questions of evalctl's own before the run"},
-	{".admission", "what was seen of the target besides the questions"},
+	{".admission", "the observations of the target besides the questions"},
 	{".embeddings", "what the daemon embedded, and at which price"},
 	{".imported", "how imported answers were read from their files"},
-	{".mapped", "what was seen of a service with a mapping"},
+	{".mapped", "the observations of a service with a mapping"},
 	{".cost.cap_usd", "the cap, and whether the judge has a price"},
 	{".cost.unpriced_model", "the cap, and whether the judge has a price"},
 	{".cost.unassigned", "the judge's requests that belong to no question"},
@@ -33,7 +33,7 @@ var given = []struct{ path, what string }{
 	{".cost_accounting.tokens_by_model", "the requests and tokens of each model"},
 	{".cost_accounting.cache_hits", "how many requests looked for a cached reply"},
 	{".cost_accounting.cache_misses", "how many requests looked for a cached reply"},
-	{".replay", "the benchmark, its sample, the ingest, the actor, what was seen of the daemon, and the controls"},
+	{".replay", "the benchmark, its sample, the ingest, the actor, the observations of the daemon, and the controls"},
 }
 
 // derived are keys below given ones that do follow.
@@ -271,7 +271,7 @@ func (f *figures) costs(want, res *result.Result, rep *Report) {
 	// in one of them.
 	least, most := want.Cost.SpentUSD-want.Cost.MayHaveBeenChargedUSD, want.Cost.SpentUSD.Plus(c.SharedUSD).Plus(c.LostUSD)
 	add.must(c.JudgeUSD >= least, account+".judge_usd", c.JudgeUSD, "the questions alone cost %v", least)
-	add.must(c.JudgeUSD <= most, account+".judge_usd", c.JudgeUSD, "judging the questions, what is shared and what was lost cost %v", most)
+	add.must(c.JudgeUSD <= most, account+".judge_usd", c.JudgeUSD, "judging the questions, shared requests and lost requests cost %v", most)
 	add.must(c.ActorUSD >= f.actor, account+".actor_usd", c.ActorUSD, "the questions alone cost %v", f.actor)
 	add.must(c.LostUSD <= c.TotalUSD, account+".lost_usd", c.LostUSD, "it is a part of total_usd")
 	if l := c.List; l != nil {

@@ -173,7 +173,7 @@ func check(f *os.File, info fs.FileInfo, most int64, pipes bool) error {
 	case !mode.IsRegular():
 		return ErrNotRegular
 	case ofKernel(f):
-		return fmt.Errorf("%w but one that the kernel makes up", ErrNotRegular)
+		return fmt.Errorf("%w but a virtual file of the kernel", ErrNotRegular)
 	case info.Size() > most:
 		return tooLarge(info.Size(), most)
 	}

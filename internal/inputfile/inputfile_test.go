@@ -75,7 +75,7 @@ func TestKinds(t *testing.T) {
 		"socket":  {"", "path escapes"}, // the system refuses it
 		"sparse":  {"is too large: it has 1099511627776 bytes, and at most 100 are read", "is too large"},
 		"missing": {"no such file", "no such file"},
-		"kernel":  {"is not a regular file but one that the kernel makes up", "path escapes"},
+		"kernel":  {"is not a regular file but a virtual file of the kernel", "path escapes"},
 	} {
 		path := filepath.Join(dir, name)
 		_, err := inputfile.Read(path, most)

@@ -103,7 +103,7 @@ func (m Ref) OpenJudge(env Env, patience time.Duration) (Provider, error) {
 	c.Patience = patience
 	provider, err := Open(c)
 	if err != nil && c.APIKey == "" && env(JudgeURLVariable) != "" {
-		err = errors.Join(err, fmt.Errorf("with %s, the key is that in %s", JudgeURLVariable, JudgeKeyVariable))
+		err = errors.Join(err, fmt.Errorf("with %s, the key is read from %s", JudgeURLVariable, JudgeKeyVariable))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("judge: %w", err)

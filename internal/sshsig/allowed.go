@@ -127,7 +127,7 @@ func (k *allowedKey) set(options []string) (err error) {
 		name, value, _ := strings.Cut(o, "=")
 		name = strings.ToLower(name)
 		if seen[name] {
-			return fmt.Errorf("the option %.40q is there twice", name)
+			return fmt.Errorf("the option %.40q is given twice", name)
 		}
 		seen[name] = true
 		value, quoted := strings.CutPrefix(value, `"`)

@@ -26,7 +26,7 @@ func (l layout) choose(c *content, wanted string) (layout, error) {
 		if len(scorers)+len(systems) == 0 {
 			return l, fmt.Errorf("%s has no answers of several systems: leave out --system", c.path)
 		}
-		return l, fmt.Errorf("%s has no answers or scores of %q; it has those of %s", c.path, wanted, strings.Join(append(scorers, systems...), ", "))
+		return l, fmt.Errorf("%s has no answers or scores of %q; it has answers or scores of %s", c.path, wanted, strings.Join(append(scorers, systems...), ", "))
 	}
 	scorer, err := one(c.path, "scorers", scorers, wanted)
 	if err == nil {

@@ -226,7 +226,7 @@ func TestLoCoMo(t *testing.T) {
 	if _, err := Read(Spec{Files: []string{path}, Dataset: b}); err == nil || !strings.Contains(err.Error(), "--system: m, n") {
 		t.Errorf("without --system: %v", err)
 	}
-	if _, err := Read(Spec{Files: []string{path}, Dataset: b, System: "o"}); err == nil || !strings.Contains(err.Error(), "it has those of m, n") {
+	if _, err := Read(Spec{Files: []string{path}, Dataset: b, System: "o"}); err == nil || !strings.Contains(err.Error(), "it has answers of m, n") {
 		t.Errorf("another system: %v", err)
 	}
 	im := read(t, Spec{Files: []string{path}, Dataset: b, System: "m"})
@@ -376,13 +376,13 @@ func TestRefused(t *testing.T) {
 		{"cut", "[\n{\"a\": 1},\n{\"b\"", "", []string{"a.json", "line 3"}},
 		{"unknown", `[{"foo": 1, "bar": 2}]`, "", []string{`"bar", "foo"`, "--mapping", "locomo-audit"}},
 		{"nothing at path", zep, "answer: $.a\nid: $.i\nanswers: $.x[*]\n", []string{"selects nothing", "$.x[*]"}},
-		{"no path", zep, "answer: a\nid: $.i\n", []string{"m.yaml", `"a" is no JSON path`}},
+		{"no path", zep, "answer: a\nid: $.i\n", []string{"m.yaml", `"a" is not a JSON path`}},
 		{"unknown key", zep, "answer: $.a\nanwser: $.b\n", []string{`m.yaml:2: unknown key "anwser": did you mean "answer"?`}},
 		{"no answer", zep, "id: $.a\n", []string{"no answer"}},
 		{"no question", zep, "answer: $.a\n", []string{"neither id nor question"}},
 		{"verdict", strings.Replace(zep, "true", `"maybe"`, 1), "", []string{"$['c'][0]", `"maybe"`, "--mapping"}},
 		{"number", zep, "answer: $.answer\nid: $.question\nconversations: $.c\nlatency_ms: $.answer\n", []string{"latency_ms", `"a"`}},
-		{"no object", `["a"]`, "answer: $.a\nid: $.i\n", []string{"$[0]", "no object"}},
+		{"no object", `["a"]`, "answer: $.a\nid: $.i\n", []string{"$[0]", "not an object"}},
 		{"another dataset", zep, "", []string{"none of 1 answer", "no question of the dataset has this text"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -59,7 +59,7 @@ func readInspect(data []byte) (any, error) {
 		}
 	}
 	if len(samples) == 0 {
-		return nil, errors.New("it is a zip file without samples/*.json, which a log of inspect_ai has")
+		return nil, errors.New("the zip file has no samples/*.json, so it is not a log of inspect_ai")
 	}
 	log["samples"] = samples
 	return log, nil

@@ -157,7 +157,7 @@ func layoutOf(c *content, wanted Format, system string) (layout, error) {
 	if len(fits) > 0 {
 		return fits[0].choose(c, system)
 	}
-	what := "has no layout of answers that is known"
+	what := "has no known layout of answers"
 	if wanted != "" {
 		what = fmt.Sprintf("is not of the format %s", wanted)
 	}
@@ -191,7 +191,7 @@ func looks(v any) string {
 		}
 		break
 	}
-	return where + " is no object"
+	return where + " is not an object"
 }
 
 // some lists the first keys, abbreviated.
@@ -257,7 +257,7 @@ func locomoOf(c *content, system string) (layout, bool, error) {
 	case slices.Contains(systems, system):
 		return locomoLayout(system), true, nil
 	case system != "":
-		return layout{}, false, fmt.Errorf("%s has no answers of %q; it has those of %s", c.path, system, strings.Join(systems, ", "))
+		return layout{}, false, fmt.Errorf("%s has no answers of %q; it has answers of %s", c.path, system, strings.Join(systems, ", "))
 	}
 	return layout{}, false, fmt.Errorf("%s has the answers of %d systems; choose one with --system: %s",
 		c.path, len(systems), strings.Join(systems, ", "))

@@ -101,7 +101,7 @@ func (l layout) check(path string) error {
 	for _, name := range append([]string{"conversations", "answers"}, fieldNames...) {
 		if text, ok := paths[name]; ok {
 			if _, err := jsonpath.Parse(text); err != nil {
-				return fmt.Errorf("%s: %s: %.80q is no JSON path: %w", path, name, text, err)
+				return fmt.Errorf("%s: %s: %.80q is not a JSON path: %w", path, name, text, err)
 			}
 		}
 	}

@@ -225,7 +225,7 @@ func textOf(v any) string {
 func (r *reader) answer(in row) (answer, error) {
 	v := in.value
 	if _, ok := v.(map[string]any); !ok {
-		return answer{}, fmt.Errorf("it is no object: %.60q", textOf(v))
+		return answer{}, fmt.Errorf("the answer is not an object: %.60q", textOf(v))
 	}
 	a := answer{
 		path: r.path, place: in.place, index: in.index, id: r.text(fieldID, v), question: strings.TrimSpace(r.text(fieldQuestion, v)),
@@ -276,7 +276,7 @@ func (r *reader) dollars(v any) (*float64, error) {
 	case err != nil || !known:
 		return nil, err
 	case usd > maxCost:
-		return nil, fmt.Errorf("the cost is %v dollars, and may be %d", usd, maxCost)
+		return nil, fmt.Errorf("the cost is %v dollars, the limit is %d", usd, maxCost)
 	}
 	return &usd, nil
 }

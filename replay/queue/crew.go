@@ -165,7 +165,7 @@ func (w *watcher) checkAlone(s Status) error {
 	w.crew.reminded = now
 	missing := "no worker is there; start one on any machine with: evalctl serve worker"
 	if s.Refused > 0 {
-		missing = fmt.Sprintf("no worker takes the questions, %d refused; repair what is reported and start it again, or another one",
+		missing = fmt.Sprintf("no worker takes the questions, %d refused; fix the problem that a worker reports and start the worker again, or start another one",
 			s.Refused)
 	}
 	ends := w.q.wait

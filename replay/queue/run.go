@@ -49,7 +49,7 @@ type StopError struct{ Kind, Text string }
 func (e *StopError) Error() string { return e.Text }
 
 func errGone(run string) error {
-	return fmt.Errorf("the queue has no run %q: it has finished, or the queue is another one; start a new replay", run)
+	return fmt.Errorf("the queue has no run %q: the run has finished, or this is another queue; start a new replay", run)
 }
 
 // Create puts a run without questions on the queue. options are stored for the workers. limit caps

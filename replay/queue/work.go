@@ -155,7 +155,7 @@ func (w *worker) work(ctx context.Context, run string) error {
 	var out Outcome
 	if tries > maxTries {
 		out.Stop = &StopError{"failed", fmt.Sprintf(
-			"question %q of %s was begun %d times, and every worker vanished that had it; see why, then resume", t.Question, t.Arm, tries-1)}
+			"question %q of %s was begun %d times, and every worker that had it vanished; find out why, then resume", t.Question, t.Arm, tries-1)}
 	} else {
 		out = r.worker.Work(ctx, t)
 	}

@@ -85,7 +85,7 @@ func choose(items []Item, c Config) (pool []Item, chosen map[string]bool, err er
 	}
 	pool = slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return excluded[i.ID] })
 	if len(pool) == 0 {
-		return nil, nil, fmt.Errorf("no question is left: the benchmark has %d, of which %[1]d are excluded",
+		return nil, nil, fmt.Errorf("no question is left: %d of %[1]d questions of the benchmark are excluded",
 			len(items))
 	}
 	if c.IDs != nil {

@@ -126,8 +126,8 @@ func TestDrawRefuses(t *testing.T) {
 		{"minima", someItems(), Config{Size: 3, MinPerStratum: 1}, "use a size of at least 4"},
 		{"negative minimum", someItems(), Config{MinPerStratum: -1}, "the minimum per stratum is -1"},
 		{"repeated items", append(someItems(), Item{"q07", "single"}), Config{}, `must be unique (1): "q07"`},
-		{"no items", nil, Config{}, "no question is left: the benchmark has 0, of which 0 are excluded"},
-		{"all excluded", someItems(), Config{Exclude: everything}, "no question is left: the benchmark has 40, of which 40 are excluded"},
+		{"no items", nil, Config{}, "no question is left: 0 of 0 questions of the benchmark are excluded"},
+		{"all excluded", someItems(), Config{Exclude: everything}, "no question is left: 40 of 40 questions of the benchmark are excluded"},
 		{"unknown exclusion", someItems(), Config{Exclude: []string{"q01", "y", "y"}}, `ids to exclude are not in the benchmark (1): "y"`},
 		{
 			"unknown list", someItems(), Config{IDs: append(many, "q01", "x\x1b")},

@@ -85,7 +85,7 @@ func readAgentMemory(in wholeFile) (w whole, err error) {
 			h = haystacks[""]
 		}
 		if h == nil {
-			return w, fmt.Errorf("query %q is of the user %q, of whom there is no document", b.ID, plain(b.User))
+			return w, fmt.Errorf("query %q is of the user %q, who has no document", b.ID, plain(b.User))
 		}
 		q, err := b.question(h, in.traps)
 		if err != nil {

@@ -53,7 +53,7 @@ func readBEIR(in wholeFile) (w whole, err error) {
 	queries, order := map[string]string{}, []string{}
 	err = beirLines(in.path, in.data, func(line beirText) error {
 		if _, twice := queries[line.ID]; twice {
-			return fmt.Errorf("the query %q is there twice", line.ID)
+			return fmt.Errorf("the query %q occurs twice", line.ID)
 		}
 		queries[line.ID], order = line.Text, append(order, line.ID)
 		return nil
@@ -111,7 +111,7 @@ func readBEIRCorpus(in wholeFile, dir string) (h Haystack, byID map[string]strin
 	byID = map[string]string{}
 	err = beirLines(filepath.Join(dir, beirCorpus), data, func(line beirText) error {
 		if _, twice := byID[line.ID]; twice {
-			return fmt.Errorf("the document %q is there twice", line.ID)
+			return fmt.Errorf("the document %q occurs twice", line.ID)
 		}
 		title, text := strings.Join(strings.Fields(line.Title), " "), strings.TrimSpace(line.Text)
 		switch {
@@ -119,7 +119,7 @@ func readBEIRCorpus(in wholeFile, dir string) (h Haystack, byID map[string]strin
 			in.traps.add(trapEmptySession, line.ID)
 			return nil
 		case len(text) > protocol.MaxBatchBytes-protocol.MaxBatchText:
-			return fmt.Errorf("the document %q has %d bytes, and may have %d", line.ID, len(text), protocol.MaxBatchBytes)
+			return fmt.Errorf("the document %q has %d bytes, the limit is %d", line.ID, len(text), protocol.MaxBatchBytes)
 		case title != "":
 			text = "# " + title + "\n\n" + text
 		}

@@ -117,7 +117,7 @@ func TestBEIRRefused(t *testing.T) {
 		{birdQueries, birdCorpus, qrels(header + "1\td1\t1\n1\td1\t2\n"), "test.tsv:3: the document \"d1\" is graded twice"},
 		{birdQueries, birdCorpus, qrels(header + "9\td1\t1\n"), `the qrels name the query "9"`},
 		{birdQueries, birdCorpus, qrels(header + "1\tnone\t1\n"), `no document that is relevant to the query "1"`},
-		{birdQueries, birdCorpus + `{"_id": "d1", "text": "twice"}`, qrels(birdQrels), `corpus.jsonl:5: the document "d1" is there twice`},
+		{birdQueries, birdCorpus + `{"_id": "d1", "text": "twice"}`, qrels(birdQrels), `corpus.jsonl:5: the document "d1" occurs twice`},
 	} {
 		_, err := Open(t.Context(), beirFolder(t, c.queries, c.corpus, c.qrels), Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -41,7 +41,7 @@ func Convert(ctx context.Context, file, output string, o Options) (Conversion, e
 		return convertBenchmark(ctx, file, output, o)
 	}
 	if o.Errata != "" || o.OptionSeed != 0 {
-		return Conversion{}, fmt.Errorf("%s is no benchmark, for which alone errata and option seeds are", file)
+		return Conversion{}, fmt.Errorf("%s is not a benchmark; leave out --errata and --option-seed, which are for benchmarks", file)
 	}
 	return convertTable(file, output, format)
 }

@@ -200,7 +200,7 @@ func (e *correction) check(id, action string) error {
 	corrects := e.answer != nil || e.gold != nil
 	switch {
 	case strings.TrimSpace(id) == "":
-		return errors.New("it has no id; it must be that of a question")
+		return errors.New("the erratum has no id; give the id of a question")
 	case action != "exclude" && action != "correct":
 		return fmt.Errorf("question %q: the action is %q and must be exclude or correct", id, action)
 	case action == "exclude" && corrects:
@@ -248,7 +248,7 @@ func (e *Errata) apply(q *Question, resolve, texts func(id string) []string) err
 	x := e.byID[q.ID]
 	if x.question != "" && strings.TrimSpace(x.question) != strings.TrimSpace(q.Text) {
 		return &dataset.LineError{File: e.Path, Line: x.Line, Err: fmt.Errorf(
-			"question %q is %.80q there and %.80q in the benchmark: the errata are of another file", q.ID, x.question, q.Text)}
+			"question %q reads %.80q in the errata and %.80q in the benchmark: the errata belong to another file", q.ID, x.question, q.Text)}
 	}
 	x.OriginalAnswer, x.OriginalGold, x.OriginalExpected = q.Answer, q.Gold, q.ExpectedSubstrings
 	x.OriginalEvidence = q.Evidence

@@ -98,7 +98,7 @@ func TestErrataErrors(t *testing.T) {
 		`[] []`:                                           "after the end of the array",
 		`{"id":"q1"}`:                                     `:1: question "q1": the action is "" and must be exclude or correct`,
 		`{"id":"q1","action":"drop"}`:                     `the action is "drop"`,
-		`{"action":"exclude"}`:                            "it has no id",
+		`{"action":"exclude"}`:                            "the erratum has no id",
 		`{"id":1}`:                                        "id must be a string, not a number",
 		`{"id":"q1","ID":"q1"}`:                           `the key "ID" is not known; known are id, action`,
 		`{"id":"q1","id":"q2"}`:                           `the key "id" is given twice`,
@@ -170,7 +170,7 @@ func TestAuditErrata(t *testing.T) {
 	if first.Answer != "17" || first.Erratum.OriginalAnswer != "18" || !second.Erratum.Exclude || e.Corrected != 1 || e.Excluded != 1 {
 		t.Errorf("%+v, %+v, %+v", first, second, e)
 	}
-	if err := e.apply(&other, nowhere, nil); err == nil || !strings.Contains(err.Error(), "the errata are of another file") {
+	if err := e.apply(&other, nowhere, nil); err == nil || !strings.Contains(err.Error(), "the errata belong to another file") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -49,7 +49,7 @@ func (c *conversation) haystack(traps *traps) (Haystack, error) {
 		case m.date == "":
 			return h, fmt.Errorf("session_%d has no session_%d_date_time", n, n)
 		case m.size > protocol.MaxBatchBytes-protocol.MaxBatchText:
-			return h, fmt.Errorf("session_%d has %d bytes of text, and a document may have %d",
+			return h, fmt.Errorf("session_%d has %d bytes of text, the limit of a document is %d",
 				n, m.size, protocol.MaxBatchBytes)
 		}
 		when, err := locomoDate(m.date)

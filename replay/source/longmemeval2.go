@@ -150,7 +150,7 @@ func readTrajectories(in wholeFile, path string, needed map[string][]Session) er
 		if sessions, need := needed[t.ID]; !need {
 			return nil
 		} else if sessions != nil {
-			return fmt.Errorf("the trajectory %q is there twice", t.ID)
+			return fmt.Errorf("the trajectory %q occurs twice", t.ID)
 		}
 		needed[t.ID] = t.sessions(in.traps)
 		return nil

@@ -43,7 +43,7 @@ func (in *instance) haystack(traps *traps) (Haystack, error) {
 			continue
 		}
 		if c.size > protocol.MaxBatchBytes-protocol.MaxBatchText {
-			return h, fmt.Errorf("session %d has %d bytes of text, and a document may have %d",
+			return h, fmt.Errorf("session %d has %d bytes of text, the limit of a document is %d",
 				i+1, c.size, protocol.MaxBatchBytes)
 		}
 		h.Sessions = append(h.Sessions, Session{

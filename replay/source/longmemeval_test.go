@@ -226,7 +226,7 @@ func TestLongMemEvalErrors(t *testing.T) {
 		"gold":           {func(in object) { in["answer_session_ids"] = "answer_1" }, "answer_session_ids must be an array"},
 		"size": {
 			func(in object) { turns(in)[1][0]["content"] = strings.Repeat("a ", 4<<20) },
-			"session 2 has 8388608 bytes of text, and a document may have 8388608",
+			"session 2 has 8388608 bytes of text, the limit of a document is 8388608",
 		},
 		"no text": {
 			func(in object) { in["haystack_sessions"] = [][]object{{}, {}} },

@@ -100,7 +100,7 @@ func (p *pythonParser) dict(depth int) (any, error) {
 		}
 		name, ok := key.(string)
 		if !ok {
-			return nil, p.errorf("a key is no string")
+			return nil, p.errorf("a key is not a string")
 		}
 		if !p.next(':') {
 			return nil, p.errorf("a colon is missing")
@@ -153,7 +153,7 @@ func (p *pythonParser) escape(b *strings.Builder) error {
 		}
 		n, err := strconv.ParseUint(p.text[start:start+digits], 16, 32)
 		if err != nil || n > utf8.MaxRune {
-			return p.errorf("an escape is no number")
+			return p.errorf("an escape is not a number")
 		}
 		b.WriteRune(rune(n))
 		p.at = start + digits
@@ -189,7 +189,7 @@ func (p *pythonParser) word() (any, error) {
 		n, err := decimal.Parse(word)
 		if err != nil {
 			p.at = start
-			return nil, p.errorf("%.20q is no value", word)
+			return nil, p.errorf("%.20q is not a value", word)
 		}
 		return n, nil
 	}

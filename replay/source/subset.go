@@ -35,7 +35,7 @@ type Subset struct {
 func (s *Subset) Documents() (field, about string) {
 	switch {
 	case s.Copied != "":
-		return "documents", fmt.Sprintf("%s, those of %s", s.Copied, figure.Count(s.Brains-s.Missing, "brain"))
+		return "documents", fmt.Sprintf("%s, the documents of %s", s.Copied, figure.Count(s.Brains-s.Missing, "brain"))
 	case s.Corpus != "" && s.Missing > 0:
 		return "warning", fmt.Sprintf("%d of %d brains have no question in the sample, and run rejects their documents: "+
 			"give --output, and a corpus in JSONL", s.Missing, s.Brains)

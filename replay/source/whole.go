@@ -229,7 +229,7 @@ func (b *Benchmark) addWhole(w whole, ids map[string]bool, traps *traps) error {
 				size += len(t.Text)
 			}
 			if size > protocol.MaxBatchBytes-protocol.MaxBatchText {
-				return fmt.Errorf("session %s has %d bytes of text, and a document may have %d",
+				return fmt.Errorf("session %s has %d bytes of text, the limit of a document is %d",
 					s.SourceID, size, protocol.MaxBatchBytes)
 			}
 			info.Turns += len(s.Turns)

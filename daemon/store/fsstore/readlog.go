@@ -104,7 +104,7 @@ func order(a, b logContent) (older, newer logContent, err error) {
 
 // damaged is the error for the record after those that were read.
 func (c *logContent) damaged(cause error) error {
-	return &logError{c.log.name, c.log.end, fmt.Sprintf("record %d of it is not complete", len(c.records)+1), cause}
+	return &logError{c.log.name, c.log.end, fmt.Sprintf("record %d is incomplete", len(c.records)+1), cause}
 }
 
 // logError is the error for a log that lacks, or may lack, acknowledged writes.

@@ -124,7 +124,7 @@ func (b *backend) restore(history map[string][]*logEntry, where keeper) error {
 			b.logRestored(last, state)
 		}
 	}
-	if err := b.keep(foreign, where, "it is neither in the log nor what was there before"); err != nil {
+	if err := b.keep(foreign, where, "its content is neither in the log nor the previous version"); err != nil {
 		return err
 	}
 	stuck := b.layOut(b.waitingFor(true), nil)

@@ -160,7 +160,7 @@ func (s *salvager) reportMissing() {
 	last := uint64(0)
 	for _, v := range s.versions {
 		if v.current && last > 0 && v.number > last+1 {
-			s.Lost = append(s.Lost, fmt.Sprintf("of the writes with the numbers %d to %d nothing can be read", last+1, v.number-1))
+			s.Lost = append(s.Lost, fmt.Sprintf("none of the writes with the numbers %d to %d can be read", last+1, v.number-1))
 		}
 		if v.current {
 			last = v.number

@@ -41,10 +41,10 @@ func TestSalvage(t *testing.T) {
 		}, func(map[string]string) {}, "journal of the store is damaged at byte 0", ""},
 		"first record": {func(dir string) error {
 			return edit(file(dir, 0), func(data []byte) { data[slotsSize+recordHeader+3] ^= 1 })
-		}, func(docs map[string]string) { delete(docs, "d/0") }, "record 1 of it is not complete", ""},
+		}, func(docs map[string]string) { delete(docs, "d/0") }, "record 1 is incomplete", ""},
 		"a record between": {func(dir string) error {
 			return edit(file(dir, 1), func(data []byte) { data[slotsSize+recordHeader+3] ^= 1 })
-		}, func(docs map[string]string) { docs["d/1"] = "first log" }, "numbers 44 to 44 nothing", ""},
+		}, func(docs map[string]string) { docs["d/1"] = "first log" }, "numbers 44 to 44 can", ""},
 		"a log": {func(dir string) error { return os.Remove(file(dir, 1)) },
 			func(docs map[string]string) { docs["d/1"] = "first log"; delete(docs, "e") }, "journal.2 is missing", ""},
 		"edited": {func(dir string) error {

@@ -157,7 +157,7 @@ func readOldLog(name string, data []byte) (found []record, err error) {
 	for {
 		r, ok, err := decodeRecord(oldRecordMagic, data[end:])
 		if err != nil {
-			return nil, &logError{name, end, fmt.Sprintf("record %d of it cannot be decoded", len(found)+1), err}
+			return nil, &logError{name, end, fmt.Sprintf("record %d cannot be decoded", len(found)+1), err}
 		}
 		if !ok || len(found) > 0 && (r.salt != found[0].salt || r.number <= found[len(found)-1].number) {
 			break
@@ -177,7 +177,7 @@ func readOldLog(name string, data []byte) (found []record, err error) {
 		salt, number = found[0].salt, found[len(found)-1].number
 	}
 	if hasLater(oldRecordMagic, rest[recordHeader:], salt, number) {
-		return nil, &logError{name, end, fmt.Sprintf("record %d of it is not complete", len(found)+1), nil}
+		return nil, &logError{name, end, fmt.Sprintf("record %d is incomplete", len(found)+1), nil}
 	}
 	return found, nil
 }

@@ -183,7 +183,7 @@ func (s *syncer) pull(ctx context.Context) error {
 			cause = e.Err // without the operation, which differs from the refused request
 		}
 		if s.conflict.Swap(&cause) == nil {
-			s.logger.Error("the brain conflicts with the git remote: writes are refused until it is resolved there, "+
+			s.logger.Error("the brain conflicts with the git remote: writes are refused until the conflict is resolved there, "+
 				"or here with git while the daemon is stopped", "because", err)
 		}
 	}
@@ -220,7 +220,7 @@ func (s *syncer) pushLast(ctx context.Context) {
 		return
 	}
 	if err := s.push(ctx); err != nil {
-		s.logger.Error("commits are not pushed: they are when the brain is next opened", "because", err)
+		s.logger.Error("commits are not pushed yet; they will be when the brain is next opened", "because", err)
 	}
 }
 

@@ -68,7 +68,7 @@ func unreadable(kind plumbing.ObjectType, hash plumbing.Hash, err error) error {
 		return err
 	}
 	return store.Damaged(err, "the %s %s of the repository is missing or damaged: "+
-		"git fsck finds what else is; restore the repository from a copy or its remote", kind, hash)
+		"git fsck lists further damage; restore the repository from a copy or its remote", kind, hash)
 }
 
 // emptyTree is valid in every repository, even where it was never written.

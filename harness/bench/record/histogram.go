@@ -100,19 +100,19 @@ func (h *Histogram) UnmarshalJSON(data []byte) (err error) {
 		return err
 	}
 	if len(text) > maxEncoded {
-		return errors.New("decode a histogram: it is too long to be one")
+		return errors.New("decode a histogram: the data is too long")
 	}
 	// The library checks a length and a checksum, but not every count.
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("decode a histogram: it is damaged: %v", p)
+			err = fmt.Errorf("decode a histogram: the data is damaged: %v", p)
 		}
 	}()
 	if h.h, err = hdrhistogram.Decode([]byte(text)); err != nil {
 		return fmt.Errorf("decode a histogram: %w", err)
 	}
 	if h.h.SignificantFigures() != 3 {
-		return fmt.Errorf("decode a histogram: it has %d significant digits, and 3 are expected", h.h.SignificantFigures())
+		return fmt.Errorf("decode a histogram: the data has %d significant digits, and 3 are expected", h.h.SignificantFigures())
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func Parse(data []byte) (*File, error) {
 		return nil, err
 	}
 	if f.Kind != Kind {
-		return nil, fmt.Errorf("it is no file of a bench: its kind is %q", f.Kind)
+		return nil, fmt.Errorf("this is not a bench file: its kind is %q", f.Kind)
 	}
 	if err := f.check(); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (f *File) check() error {
 	}
 	for i, b := range blocks {
 		if !inTargets(b.Target) || b.Stage < 0 || b.Stage >= len(f.Plan.Stages) || b.Seconds <= 0 {
-			return fmt.Errorf("block %d is of no target or stage, or has no time", i)
+			return fmt.Errorf("block %d lacks a valid target, stage or duration", i)
 		}
 	}
 	if f.Version != Version {
@@ -96,7 +96,7 @@ func (f *File) check() error {
 	}
 	for i, s := range f.Summaries {
 		if !inTargets(s.Target) || s.Stage < 0 || s.Stage >= len(f.Plan.Stages) {
-			return fmt.Errorf("summary %d is of no target or stage", i)
+			return fmt.Errorf("summary %d lacks a valid target or stage", i)
 		}
 		for _, o := range s.Ops {
 			if o.Rate == nil {
@@ -106,22 +106,22 @@ func (f *File) check() error {
 	}
 	for i, l := range f.Limits {
 		if !inTargets(l.Target) {
-			return fmt.Errorf("limit %d is of no target", i)
+			return fmt.Errorf("limit %d lacks a valid target", i)
 		}
 	}
 	for i, x := range f.Fills {
 		if !inTargets(x.Target) {
-			return fmt.Errorf("fill %d is of no target", i)
+			return fmt.Errorf("fill %d lacks a valid target", i)
 		}
 	}
 	for i, x := range f.Faults {
 		if !inTargets(x.Target) {
-			return fmt.Errorf("fault %d is of no target", i)
+			return fmt.Errorf("fault %d lacks a valid target", i)
 		}
 	}
 	for i, x := range f.Probes {
 		if !inTargets(x.Target) || x.Block.Seconds <= 0 {
-			return fmt.Errorf("probe %d is of no target, or has no time", i)
+			return fmt.Errorf("probe %d lacks a valid target or duration", i)
 		}
 	}
 	for _, text := range []string{f.Plan.Objectives, f.Plan.Search} {

@@ -29,7 +29,7 @@ func Of(f *record.File) []Table {
 }
 
 // NearNote explains the mark of figures near the generator's limit.
-const NearNote = "* is within 2 × of what the null daemon reaches: the generator may be what is measured"
+const NearNote = "* is within 2 × of the null daemon's figure: the generator may be the bottleneck, not the target"
 
 // Near reports whether a figure has this mark.
 func Near(f *record.File) bool {
@@ -211,7 +211,7 @@ func comparison(f *record.File) Table {
 		t.add(key(f, c.Target, c.Stage, c.Size), append([]string{c.Op, c.Figure, f.Targets[c.Reference].Name}, difference(c.Difference)...)...)
 	}
 	if fewest := f.Plan.FewestRounds(len(f.Targets) - 1); f.Plan.Rounds < fewest {
-		t.Below = []string{fmt.Sprintf("with %d rounds no difference can be shown: --rounds %d is the least", f.Plan.Rounds, fewest)}
+		t.Below = []string{fmt.Sprintf("with %d rounds no difference can be shown: give --rounds %d or more", f.Plan.Rounds, fewest)}
 	}
 	return t
 }
@@ -345,9 +345,9 @@ func limit(f *record.File, l record.Limit) string {
 	}
 	switch {
 	case l.Rate == 0:
-		return fmt.Sprintf("%s keeps %s at no rate that was tried", name, f.Plan.Search)
+		return fmt.Sprintf("%s did not keep %s at any rate that was tried", name, f.Plan.Search)
 	case !l.Confirmed:
-		return fmt.Sprintf("%s kept %s at %s once, and not each time again", name, f.Plan.Search, rate)
+		return fmt.Sprintf("%s kept %s at %s once, but not in every confirmation", name, f.Plan.Search, rate)
 	case l.Above == 0:
 		return fmt.Sprintf("%s keeps %s at %s%s, the highest rate that was tried, confirmed %d times", name, f.Plan.Search, rate, done(f, l), record.Confirmations)
 	}
@@ -370,7 +370,7 @@ func last(f *record.File, l record.Limit, rate float64) (s record.OpFigures) {
 // done says how many requests succeed at a limit whose objectives allow errors.
 func done(f *record.File, l record.Limit) string {
 	if o := last(f, l, l.Rate); o.ErrorShare >= record.Served {
-		return fmt.Sprintf(", of which %s/s succeed", number(o.OfferedRate*(1-o.ErrorShare)))
+		return fmt.Sprintf(" (%s/s succeed)", number(o.OfferedRate*(1-o.ErrorShare)))
 	}
 	return ""
 }

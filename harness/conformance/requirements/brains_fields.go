@@ -66,7 +66,7 @@ func twin(ctx context.Context, c *client) error {
 	}
 	return res.verify(0, given2xx, jsonField("slug", func(got any) error {
 		if got == first["slug"] {
-			return fmt.Errorf("want another slug than that of the first brain, got %v", got)
+			return fmt.Errorf("want a slug that no other brain has, got the first brain's, %v", got)
 		}
 		return isSlug(got)
 	}))

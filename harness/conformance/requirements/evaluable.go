@@ -37,7 +37,7 @@ func evaluableChecks() []check {
 		must("evaluable-found", "4.4", "A search finds a document that was written, by its path or id.", note, awaitTolerantly),
 		must("evaluable-text", "4.4", "A chunk that a search found has text, preview, content or summary.",
 			found, expect(asSent(tolerantSearch), 0, given2xx, hasTolerantText)),
-		must("evaluable-ask", "4.4", "An ask streams events of which one is done.", found, expectTolerantAsk(nil)),
+		must("evaluable-ask", "4.4", "An ask streams events, one of which is done.", found, expectTolerantAsk(nil)),
 		must("evaluable-answer", "4.4", "An ask returns the answer in answer_delta or token, or in the answer of done.",
 			found, expectTolerantAsk(hasTolerantAnswer)),
 	}
@@ -109,7 +109,7 @@ func (r *response) tolerantChunks() ([]object, error) {
 func tolerantList(key string, v any) ([]object, error) {
 	list, ok := v.([]any)
 	if !ok && v != nil {
-		return nil, because(fmt.Sprintf("has %s that are no array", key), "want an array of %s, or null, got %s", key, excerpt(encode(v)))
+		return nil, because(fmt.Sprintf("has %s that are not an array", key), "want an array of %s, or null, got %s", key, excerpt(encode(v)))
 	}
 	return objects(list)
 }

@@ -84,7 +84,7 @@ func (h heard) differs() error {
 	}
 	switch {
 	case h.isReordered():
-		return h.seen.about(asCause("events are sent in another order than that of the changes", "%s", text))
+		return h.seen.about(asCause("events are not sent in the order of the changes", "%s", text))
 	case h.silence != nil:
 		return h.seen.about(because("lacks events", "%w", h.silence))
 	}

@@ -51,7 +51,7 @@ func readingFiles(judge func(*reply) error) func(*reply) error {
 	return func(r *reply) error {
 		if r.hasCode(protocol.CodeLocalFiles) {
 			return unjudgedError{ReasonNeed, fmt.Errorf("the server reads no files of its machine (%s): "+
-				"start it so that it reads those of %s", protocol.CodeLocalFiles, os.TempDir())}
+				"start it so that it may read files below %s", protocol.CodeLocalFiles, os.TempDir())}
 		}
 		return judge(r)
 	}

@@ -91,7 +91,7 @@ func recordContentChecks() []check {
 			})),
 		should("records-byte-size-as-read", "2", "The byte_size of a record is the size of the document as read.",
 			matchesContent("byte_size", func(b []byte) any { return float64(len(b)) })),
-		should("records-checksum-as-read", "2", "The checksum_sha256 of a record is that of the document as read.",
+		should("records-checksum-as-read", "2", "The checksum_sha256 of a record is the checksum of the document as read.",
 			matchesContent("checksum_sha256", checksum)),
 		should("records-title-given", "4.1", "A record has the title in the request.",
 			expectRecordField(document("# Tea", "a.md", "title", "Coffee: \"black\""), "title",

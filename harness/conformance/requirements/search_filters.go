@@ -118,7 +118,7 @@ func searchSortChecks() []check {
 		should("search-sort-recency", "4.1", "Sorted by recency, chunks of newer documents come first.",
 			putWalruses, expectOrder(sorted(protocol.SortRecency), april, march)),
 		should("search-sort-recency-undated", "4.1",
-			"Sorted by recency, chunks of undated documents come after those of dated ones.",
+			"Sorted by recency, chunks of undated documents come after chunks of dated ones.",
 			putWalruses, expectOrder(sorted(protocol.SortRecency), march, undated)),
 		should("search-sort-relevance-then-recency", "4.1",
 			"Sorted by relevance then recency, chunks with equal scores are in descending order of their dates.",

@@ -104,9 +104,9 @@ func messageEffectChecks() []check {
 		should("sessions-brain-missing", "4.1",
 			"A message to a brain that does not exist returns 404, or 403 with a token.",
 			seedSession, expectNoBrain(messageOf(plainMessage))),
-		should("sessions-message-found", "1", "A search finds what was said in a session.",
+		should("sessions-message-found", "1", "A search finds the messages of a session.",
 			send(messageOf(message("user", "My samovar is made of copper."))), awaitAnyPath("samovar")),
-		should("sessions-apart", "1", "A search does not find what was said in a session of another brain.",
+		should("sessions-apart", "1", "A search does not find the messages of a session in another brain.",
 			send(messageOf(message("user", "My samovar is made of copper."))),
 			inOtherBrain(seedSession, expect(searchOf(object{"query": "samovar"}), 0, given(200), chunkCount(0)))),
 	}
