@@ -20,7 +20,7 @@ type compareCmd struct {
 	Margin    *float64 `placeholder:"RATE" help:"${about_margin}"`
 	FailOn    string   `enum:",regression" default:"" placeholder:"WHAT" help:"regression: exit with 1 if a run is worse than the baseline."`
 	Tag       string   `help:"Compare only the questions with this tag."`
-	Primary   []string `placeholder:"MEASURE,…" help:"${about_primary}"`
+	Primary   []string `placeholder:"MEASURE" help:"${about_primary}"`
 	Cluster   string   `placeholder:"TAG" help:"${about_cluster}"`
 	Question  string   `placeholder:"ID" help:"Show only this question: the answers, verdicts, passages, times and cost of each result, also of results that are not comparable."`
 	Intersect bool     `help:"Compare only the questions that all results have, also of runs that stopped."`

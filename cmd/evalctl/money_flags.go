@@ -119,7 +119,7 @@ type judgeFlags struct {
 	LLMProvider string   `name:"llm-provider" hidden:"" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"${about_llm_provider}"`
 	Model       string   `aliases:"llm-model" empty:"" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_model}" group:"scoring"`
 	Judge       string   `aliases:"judge-model" empty:"" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_judge}" group:"scoring"`
-	JudgePanel  []string `name:"judge-panel" sep:"," placeholder:"RECIPE,…" help:"Judge each answer by several recipes: strict, benchmark, generous, or files. The first is the headline." group:"advanced"`
+	JudgePanel  []string `name:"judge-panel" sep:"," placeholder:"RECIPE" help:"Judge each answer by several recipes: strict, benchmark, generous, or files. The first is the headline." group:"advanced"`
 	JudgeCache  string   `name:"judge-cache" placeholder:"DIR" help:"Keep the replies of judges in a folder, and use them again for the same requests." group:"advanced"`
 	JudgeRPS    float64  `name:"judge-rps" default:"20" placeholder:"N" help:"Maximum number of judge requests per second. 0: no limit (${default})." group:"advanced"`
 	judgingFlags

@@ -63,7 +63,7 @@ type replayCmd struct {
 	Judge  string     `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_judge}" group:"scoring"`
 	exactFlag
 	externFlags
-	JudgePanel   []string `name:"judge-panel" sep:"," placeholder:"RECIPE,…" help:"Judge each answer by several recipes: strict, benchmark, generous, or files. The first is the headline." group:"scoring"`
+	JudgePanel   []string `name:"judge-panel" sep:"," placeholder:"RECIPE" help:"Judge each answer by several recipes: strict, benchmark, generous, or files. The first is the headline." group:"scoring"`
 	JudgePrompts string   `name:"judge-prompts" placeholder:"DIR" help:"${about_judge_prompts}" group:"advanced"`
 
 	daemonMoneyFlags `set:"default_cap=20"`
@@ -78,7 +78,7 @@ type replayCmd struct {
 	Alone       *int          `name:"latency-alone" placeholder:"N" help:"Afterwards ask N of the questions of each daemon once more, one at a time while the others are idle, and report these latencies too. Only the search, unless the daemon answers." group:"advanced"`
 	gateFlags   `set:"default_floor=none"`
 	Accept      []string `placeholder:"KEY" help:"${about_accept}" group:"advanced"`
-	Primary     []string `placeholder:"MEASURE,…" help:"${about_primary}" group:"advanced"`
+	Primary     []string `placeholder:"MEASURE" help:"${about_primary}" group:"advanced"`
 	Cluster     string   `placeholder:"TAG" help:"${about_cluster}" group:"advanced"`
 	Output      string   `placeholder:"PATH" help:"${about_output}" group:"output"`
 	Report      string   `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights." group:"output"`

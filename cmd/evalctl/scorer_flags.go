@@ -29,7 +29,7 @@ func (scorerText) Allows(value string) error {
 // externFlags are the flags of a scorer that is a program or a service.
 type externFlags struct {
 	ScorerTimeout time.Duration `name:"scorer-timeout" default:"1m" placeholder:"DURATION" help:"With --scorer cmd:COMMAND or a URL: time for one answer (${default})." group:"advanced"`
-	ScorerEnv     []string      `name:"scorer-env" placeholder:"NAME,..." help:"With --scorer cmd:COMMAND: pass variables on to it. It gets no key that is not named." group:"advanced"`
+	ScorerEnv     []string      `name:"scorer-env" placeholder:"NAME" help:"With --scorer cmd:COMMAND: pass variables on to it. It gets no key that is not named." group:"advanced"`
 
 	external *extern.Scorer // once it is open
 }

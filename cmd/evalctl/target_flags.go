@@ -120,7 +120,7 @@ var errTargetMissing = errors.New("--target is missing: give go, ts, py, a targe
 // daemonEnvFlag has the flags for how a daemon is started: what it gets of the environment, and how
 // long it may take.
 type daemonEnvFlag struct {
-	DaemonEnv    []string      `name:"daemon-env" placeholder:"NAME,..." help:"Pass variables on to the daemon or MCP server that is started, such as OPENAI_API_KEY: it gets no key that is not named. No cap limits what it pays with a key." group:"advanced"`
+	DaemonEnv    []string      `name:"daemon-env" placeholder:"NAME" help:"Pass variables on to the daemon or MCP server that is started, such as OPENAI_API_KEY: it gets no key that is not named. No cap limits what it pays with a key." group:"advanced"`
 	HomeOfUser   bool          `name:"home-of-user" help:"Let the daemon or MCP server that is started use your home and temporary folder, and an MCP server the present folder. Without it, each gets empty ones of its own." group:"advanced"`
 	StartTimeout time.Duration `name:"start-timeout" placeholder:"DURATION" help:"Time limit for the start of a daemon until it is healthy, or of an MCP server until it answers. Default: 30s, for an MCP server 60s." group:"advanced"`
 }
@@ -159,8 +159,8 @@ func (f *daemonEnvFlag) validateDaemonEnv(endpoint string) error {
 
 // selectFlags say which questions of the dataset are asked, in which order and how often.
 type selectFlags struct {
-	Tags     []string `placeholder:"TAG,..." help:"Ask only questions with one of these tags." group:"questions"`
-	IDs      []string `name:"ids" placeholder:"ID,..." help:"${about_ids}" group:"questions"`
+	Tags     []string `placeholder:"TAG" help:"Ask only questions with one of these tags." group:"questions"`
+	IDs      []string `name:"ids" placeholder:"ID" help:"${about_ids}" group:"questions"`
 	Grep     string   `placeholder:"REGEXP" help:"Ask only questions whose text matches a regular expression." group:"advanced"`
 	FailedOf string   `name:"failed-of" placeholder:"FILE" help:"Ask only the questions that did not pass in a result file." group:"advanced"`
 	Shuffle  bool     `help:"Ask in an order that --seed determines." group:"advanced"`
