@@ -73,7 +73,7 @@ type cli struct {
 
 // commonFlags are the flags of all commands.
 type commonFlags struct {
-	Config      string      `name:"config" placeholder:"FILE" group:"advanced" help:"Project file with flags of commands. Default: evalctl.yaml in the current directory, if there is one. none: read no file."`
+	Config      string      `name:"config" placeholder:"FILE" group:"advanced" help:"Project file with flags of commands. Default: evalctl.yaml in the current folder, if there is one. none: read no file."`
 	ShowVersion versionFlag `name:"version" group:"advanced" help:"Print the version and the commit it was built from."`
 }
 
