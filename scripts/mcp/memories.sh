@@ -60,10 +60,10 @@ for mode in bulk replay; do
 done
 begin "replay of a server without a search"
 if evalctl replay --config none --target bank="mcp:$bin/mcp-server-memory-bank" --dataset "$temp/one.json" --scorer retrieval \
-  --output "$temp/bank.json" >"$temp/bank.log" 2>&1 || ! grep -q 'retrieval cannot be measured' "$temp/bank.log"; then
+  --output "$temp/bank.json" >"$temp/bank.log" 2>&1 || ! grep -q 'neither returns passages nor answers questions' "$temp/bank.log"; then
   fail "a server without a search was not refused:" && cat "$temp/bank.log"
 else
-  echo "ok  refused: $(grep -h 'retrieval cannot be measured' "$temp/bank.log" | head -1)"
+  echo "ok  refused: $(grep -h 'neither returns passages nor answers questions' "$temp/bank.log" | head -1)"
 fi
 [ "$failed" = 0 ] || exit 1
 echo "ok: the servers were measured in $SECONDS s"
