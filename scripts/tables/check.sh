@@ -26,6 +26,6 @@ cd "$temp"
 ./evalctl run --sdk go --dataset q.jsonl --corpus q.corpus --scorer 'cmd:sh scorer.sh' --floor 0 --quiet --output out >summary
 result=$(sed -n 's/.* -> //p' summary)
 ./evalctl show "$result" --csv q.csv --jsonl rows.jsonl
-./evalctl dataset schema table >table.schema.json
+./evalctl dataset check --schema table >table.schema.json
 begin "pandas and DuckDB"
 "$venv/bin/python" "$OLDPWD/check.py" read "$result" q.csv rows.jsonl table.schema.json
