@@ -36,7 +36,7 @@ tail -1 "$temp/run.txt"
 bash -c 'source "$1"; COMP_WORDS=(evalctl comp); COMP_CWORD=1; _evalctl; [ "${COMPREPLY[*]}" = "compare completion" ]' \
   - "$system/usr/share/bash-completion/completions/evalctl" || fail "the completion for bash is wrong"
 page=$(gzip -dc "$system/usr/share/man/man1/evalctl.1.gz")
-for command in run compare 'keys create' completion; do
+for command in run compare 'run sweep' 'serve keys' completion; do
   grep -qx ".SH evalctl $command" <<<"$page" || fail "the manual page has no command $command"
 done
 grep -qF '\-\-retry\-errors' <<<"$page" || fail "the manual page lacks flags"
