@@ -29,7 +29,7 @@ build() {
 # manual prints the manual page, which is the help of the program $1.
 manual() {
   local commands command
-  commands=$("$1" --help=all | sed -nE '/^Commands:/,$s/^  ([a-z]+( [a-z]+)?)  .*/\1/p')
+  commands=$("$1" --help=all | sed -nE '/^Evaluate:/,$s/^  ([a-z]+( [a-z]+)?)  .*/\1/p')
   printf '.TH EVALCTL 1 "" "evalctl %s"\n.SH NAME\nevalctl \\- evaluate and benchmark memory services\n.SH USAGE\n.nf\n' "$version"
   "$1" --help=all | escaped
   while read -r command; do
