@@ -22,7 +22,7 @@ func readDuration(ctx *kong.DecodeContext, into reflect.Value) error {
 		if _, err := strconv.ParseFloat(text, 64); err == nil {
 			return fmt.Errorf("%s has no unit: did you mean %[1]ss?", text)
 		}
-		return fmt.Errorf("%q is no time: write a number and a unit, such as 500ms, 30s, 5m or 2h", text)
+		return fmt.Errorf("%q is not a time: write a number and a unit, such as 500ms, 30s, 5m or 2h", text)
 	}
 	into.SetInt(int64(d))
 	return nil

@@ -129,7 +129,7 @@ func (b *baselineFlags) validateBaseline(repeats int, compared bool) (err error)
 		return fmt.Errorf("--margin %s: must be a loss of pass rate from 0 to 1, such as %s", b.Margin, defaultMargin)
 	}
 	if len(b.Accept) > 0 && b.Baseline == "" && !compared {
-		return errors.New("--accept is for what is compared: give a --baseline or several targets, or leave --accept out")
+		return errors.New("--accept needs a comparison: give a --baseline or several targets, or leave --accept out")
 	}
 	if err := key.CheckNames(key.Gate, b.Accept); err != nil {
 		return fmt.Errorf("--accept: %w", err)

@@ -146,7 +146,7 @@ func (c *replayCmd) validateArms() error {
 		return err
 	}
 	if (len(c.Accept) > 0 || len(c.Primary) > 0) && len(c.Target)+len(c.Baseline) < 2 {
-		return errors.New("--accept and --primary are for what is compared: give a second --target or --without-memory")
+		return errors.New("--accept and --primary need a comparison: give a second --target or --without-memory")
 	}
 	if err := key.CheckNames(key.Arms, c.Accept); err != nil {
 		return fmt.Errorf("--accept: %w", err)

@@ -38,20 +38,24 @@ func (c *runCmd) runSeveral(ctx context.Context, p *process) error {
 	var ended []error
 	for i, name := range names {
 		c.Target, c.reportFlags, c.several.path = targets[i:i+1], reportFlags{}, ""
+		c.reported = false
 		err := c.capLeft(costs)
 		if err == nil {
 			err = c.runOne(ctx, p)
 		}
+		arms = append(arms, report.ReadArm(name, c.several.path, problemOf(err)))
 		if err != nil {
 			err = fmt.Errorf("%s: %w", name, err)
 		}
-		if c.several.path == "" && (i == 0 && exitCode(ctx, err) == exitUsage || ctx.Err() != nil) {
+		if c.several.path == "" && i == 0 && exitCode(ctx, err) == exitUsage {
 			c.reportFlags = files
 			return c.writeProblem(p, newTerminal(p, c.Quiet), name, err)
 		}
 		ended = append(ended, err)
-		arms = append(arms, report.ReadArm(name, c.several.path, problemOf(err)))
 		compared = append(compared, compare.Arm{Name: name, Path: c.several.path})
+		if ctx.Err() != nil {
+			break // what the targets before have measured is reported
+		}
 	}
 	c.reportFlags = files
 	return c.reportSeveral(p, arms, compare.OfArms(compared, compare.Options{Accept: c.Accept, ClusterTag: c.Cluster}), worstOf(ctx, ended))
@@ -98,8 +102,11 @@ func (c *runCmd) capLeft(all *llm.USD) error {
 
 // problemOf returns what ended a run early, nil if it has a verdict.
 func problemOf(err error) error {
-	if v, ok := errors.AsType[*verdictError](err); ok && v.gate.Stopped == "" {
-		return nil
+	if v, ok := errors.AsType[*verdictError](err); ok {
+		if v.gate.Stopped == "" {
+			return nil
+		}
+		return v.cause
 	}
 	if errors.As(err, new(belowError)) {
 		return nil

@@ -8,15 +8,15 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Closed is a document whose closing a command prints after everything else: *Run or Replay.
-type Closed interface {
+// Conclusion is a document whose closing a command prints after everything else: *Run or Replay.
+type Conclusion interface {
 	// closing returns the verdict, its reason and the next command. next is empty for the usual one.
 	closing(next string) form.Section
 }
 
 // Closing prints the verdict on a document, its reason and the next command. next is that command, empty
 // for the one that shows more of the document.
-func Closing(t *terminal.Terminal, d Closed, next string) {
+func Closing(t *terminal.Terminal, d Conclusion, next string) {
 	s := d.closing(next)
 	s.Close(t)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // closed returns what a terminal shows last of a document, a field a line.
-func closed(d Closed, next string) string {
+func closed(d Conclusion, next string) string {
 	var b strings.Builder
 	Closing(terminal.New(&b, func(string) string { return "" }, false), d, next)
 	return b.String()

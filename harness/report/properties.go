@@ -28,14 +28,7 @@ func properties(run *Run) []property {
 		}
 	}
 	s.add("mean_score", decimal(res.MeanScore))
-	n, rare := res.Counts, ""
-	if n.NotMeasurable > 0 {
-		rare = fmt.Sprintf(" not_measurable=%d", n.NotMeasurable)
-	}
-	if n.Unjudged > 0 {
-		rare += fmt.Sprintf(" unjudged=%d", n.Unjudged)
-	}
-	s.add("counts", fmt.Sprintf("total=%d passed=%d scored=%d errors=%d unscored=%d no_gold=%d%s", n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold, rare))
+	s.add("counts", countsText(res.Counts))
 	if res.Leaks != nil {
 		s.add("leaks", res.Leaks.Text())
 	}
@@ -110,6 +103,18 @@ func bounds(i *result.Interval) string {
 		return ""
 	}
 	return fmt.Sprintf("%.3f,%.3f", i.Low, i.High)
+}
+
+// countsText lists the counts of a run, the rare ones only if there are any.
+func countsText(n result.Counts) string {
+	rare := ""
+	if n.NotMeasurable > 0 {
+		rare = fmt.Sprintf(" not_measurable=%d", n.NotMeasurable)
+	}
+	if n.Unjudged > 0 {
+		rare += fmt.Sprintf(" unjudged=%d", n.Unjudged)
+	}
+	return fmt.Sprintf("total=%d passed=%d scored=%d errors=%d unscored=%d no_gold=%d%s", n.Total, n.Passed, n.Scored, n.Errors, n.Unscored, n.NoGold, rare)
 }
 
 // selection describes the selected questions, "" if they are the whole dataset.
