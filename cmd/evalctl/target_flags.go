@@ -122,7 +122,7 @@ var errTargetMissing = errors.New("--target is missing: give go, ts, py, a targe
 type daemonEnvFlag struct {
 	DaemonEnv    []string      `name:"daemon-env" placeholder:"NAME" help:"Pass variables on to the daemon or MCP server that is started, such as OPENAI_API_KEY: it gets no key that is not named. No cap limits what it pays with a key." group:"advanced"`
 	HomeOfUser   bool          `name:"home-of-user" help:"Let the daemon or MCP server that is started use your home and temporary folder, and an MCP server the present folder. Without it, each gets empty ones of its own." group:"advanced"`
-	StartTimeout time.Duration `name:"start-timeout" placeholder:"DURATION" help:"Time limit for the start of a daemon until it is healthy, or of an MCP server until it answers. Default: 30s, for an MCP server 60s." group:"advanced"`
+	StartTimeout time.Duration `name:"start-timeout" placeholder:"DURATION" help:"Time limit for the start of a daemon until it is healthy, or of an MCP server until it answers. Default: 30s, for an MCP server 2m." group:"advanced"`
 }
 
 // targets returns the targets that have a name, and the variables that started ones get.

@@ -90,7 +90,10 @@ func (a *Answer) afterMarker(last bool) bool {
 	if !a.line {
 		a.held = rest
 		if rest == "" || rest[0] == '\n' || rest[0] == '\r' { // the markers have a line of their own
-			a.marks[len(a.marks)-1].at = len(strings.TrimRightFunc(a.shown.String(), unicode.IsSpace))
+			end := len(strings.TrimRightFunc(a.shown.String(), unicode.IsSpace))
+			for i := len(a.marks) - 1; i >= 0 && a.marks[i].at > end; i-- { // a wide gap separates marks
+				a.marks[i].at = end
+			}
 		}
 		return true
 	}
@@ -149,12 +152,22 @@ func (a *Answer) marker(text string, last bool) (names []int, size int, undecide
 	return names, size, false
 }
 
-// inBrackets reports whether the answer so far ends with an open bracket and numbers only.
+// inBrackets reports whether the answer so far ends inside brackets that have only numbers and other
+// brackets. A marker taken out there would leave brackets that look like one.
 func (a *Answer) inBrackets() bool {
 	shown := a.shown.String()
 	shown = shown[max(0, len(shown)-maxMarker):]
-	i := strings.LastIndexByte(shown, '[')
-	return i >= 0 && strings.Trim(shown[i+1:], markerChars) == ""
+	shown = shown[strings.LastIndexFunc(shown, func(r rune) bool { return !strings.ContainsRune(markerChars+"[]", r) })+1:]
+	open := 0
+	for _, r := range shown {
+		switch {
+		case r == '[':
+			open++
+		case r == ']' && open > 0:
+			open--
+		}
+	}
+	return open > 0
 }
 
 // quoted reports whether a note has the last word of the answer with these brackets.

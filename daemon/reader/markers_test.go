@@ -59,6 +59,7 @@ func TestMarkersAreNotShown(t *testing.T) {
 		{"grid.rows[0][2] and rows[2]", "grid.rows[0][2] and rows"},
 		{"c. [3] c.[3]", "c. c."}, // what the prompt asks for is a marker, even if a note has it
 		{"[[1]1] [1[2], 3]", "[[1]1] [1[2], 3]"},
+		{"[[1][1]] [1[2][3]]", "[[1][1]] [1[2][3]]"},
 		{"[" + strings.Repeat(" ", maxMarker) + "1]", "[" + strings.Repeat(" ", maxMarker) + "1]"},
 		{"日本 [1]。🙂 [2]", "日本。🙂"},
 	} {
@@ -78,6 +79,7 @@ func TestMarksSayWhere(t *testing.T) {
 		{"[3] Oslo.", []mark{{0, []int{2}}}},
 		{"Oslo.\n[3] Rome.", []mark{{6, []int{2}}}},
 		{"Oslo. \n [3]\nRome.", []mark{{5, []int{2}}}},
+		{"Oslo.\n[3]" + strings.Repeat(" ", 2*maxGap) + "[1]\nRome.", []mark{{5, []int{2}}, {5, []int{0}}}},
 		{"[1-9]", []mark{{0, []int{0, 1, 2}}}},
 		{"[4] [x]", nil},
 	} {

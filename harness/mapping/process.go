@@ -20,7 +20,7 @@ import (
 
 // startWithin is the default time for an MCP server to answer initialize. npx may have to download
 // it first.
-const startWithin = 60 * time.Second
+const startWithin = 2 * time.Minute
 
 // maxLine limits how much of a server's line or error is quoted in a message.
 const maxLine = 300
@@ -84,10 +84,11 @@ func startWith(
 		err = fmt.Errorf("%w: --start-timeout allows more than %v", err, within)
 	}
 	ended = mcpclient.Ended(err)
-	// The process may have exited by itself. Its log then explains more.
+	// If the process has exited by itself, its log explains more. Any other failure has closed its
+	// input, and it exits for that reason.
 	exited, lines := s.ended(endWithin), d.LastLines()
 	left := s.close()
-	if exited != nil {
+	if ended && exited != nil {
 		err = exited
 	} else {
 		err = fmt.Errorf("%w\n%s", err, lines)

@@ -175,16 +175,19 @@ func TestBadServers(t *testing.T) {
 	}
 }
 
-// TestSilentServer checks that a server that answers nothing is ended.
+// TestSilentServer checks that a server that answers nothing is ended, and that its end is not taken
+// for the cause.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	_, err := Open(t.Context(), Config{
-		Mapping: parsed(t, stubMapping), Profile: stubProfile("silent"),
-		Launch: launch.Options{Watchdog: watchdog, Home: filepath.Join(dir, "home"), LogPath: filepath.Join(dir, "log"), HealthTimeout: 200 * time.Millisecond},
-	})
-	if err == nil || !strings.Contains(err.Error(), "no answer within 200ms: --start-timeout allows more than 200ms") {
-		t.Errorf("got %v", err)
+	for _, flaw := range []string{"silent", "mute"} { // the second exits once its input is closed
+		dir := t.TempDir()
+		_, err := Open(t.Context(), Config{
+			Mapping: parsed(t, stubMapping), Profile: stubProfile(flaw),
+			Launch: launch.Options{Watchdog: watchdog, Home: filepath.Join(dir, "home"), LogPath: filepath.Join(dir, "log"), HealthTimeout: 200 * time.Millisecond},
+		})
+		if err == nil || !strings.Contains(err.Error(), "no answer within 200ms: --start-timeout allows more than 200ms") {
+			t.Errorf("%s: got %v", flaw, err)
+		}
 	}
 }
 

@@ -63,7 +63,7 @@ func stub(flaw string) {
 				Arguments map[string]any
 			}
 		}
-		if err := json.Unmarshal(in.Bytes(), &call); err != nil || call.ID == nil {
+		if err := json.Unmarshal(in.Bytes(), &call); err != nil || call.ID == nil || flaw == "mute" {
 			continue
 		}
 		var reply any
