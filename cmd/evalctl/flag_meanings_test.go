@@ -191,8 +191,16 @@ func TestFlagPage(t *testing.T) {
 		for _, u := range uses[name] {
 			in = append(in, u.command)
 		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, valueCell(cmp.Or(rule.has[unitOf], rule.has[valuesOf], "TEXT")), valueCell(rule.has[defaultOf]),
-			strings.Join(in, ", "), prose.Replace(withoutDefault.ReplaceAllString(rule.flag.Help, "")))
+		byDefault := ""
+		if rule.has[defaultOf] != "" {
+			byDefault = valueCell(rule.has[defaultOf])
+		}
+		meaning := withoutDefault.ReplaceAllString(rule.flag.Help, "")
+		if rule.has[unitOf] == "" { // the second column has the values
+			meaning = strings.Replace(meaning, ": "+rule.flag.Enum, "", 1)
+		}
+		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, valueCell(cmp.Or(rule.has[unitOf], rule.has[valuesOf], "TEXT")), byDefault,
+			strings.Join(in, ", "), prose.Replace(meaning))
 	}
 	b.WriteString("\n## Exceptions\n\n| flag | what | in | why |\n|---|---|---|---|\n")
 	for _, e := range exceptions {
