@@ -109,6 +109,11 @@ func flagUses() map[string][]use {
 // but for exceptions, and that none of these has become none.
 func TestFlags(t *testing.T) {
 	uses := flagUses()
+	for _, e := range exceptions {
+		if e.reason == "" {
+			t.Errorf("--%s: the exception about its %s has no reason", e.flag, e.what)
+		}
+	}
 	for name, of := range uses {
 		for _, what := range []string{meaningOf, unitOf, defaultOf, valuesOf} {
 			in := map[string]string{}
@@ -191,24 +196,16 @@ func TestFlagPage(t *testing.T) {
 		for _, u := range uses[name] {
 			in = append(in, u.command)
 		}
-		byDefault := ""
-		if rule.has[defaultOf] != "" {
-			byDefault = valueCell(rule.has[defaultOf])
+		shown := unitOf
+		if rule.has[unitOf] == "" {
+			shown = valuesOf
 		}
-		meaning := withoutDefault.ReplaceAllString(rule.flag.Help, "")
-		if rule.has[unitOf] == "" { // the second column has the values
-			meaning = strings.Replace(meaning, ": "+rule.flag.Enum, "", 1)
+		meaning := prose.Replace(withoutDefault.ReplaceAllString(rule.flag.Help, ""))
+		if shown == valuesOf {
+			meaning = strings.Replace(meaning, ": "+rule.has[valuesOf], "", 1)
 		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, valueCell(cmp.Or(rule.has[unitOf], rule.has[valuesOf], "TEXT")), byDefault,
-			strings.Join(in, ", "), prose.Replace(meaning))
-	}
-	b.WriteString("\n## Exceptions\n\n| flag | what | in | why |\n|---|---|---|---|\n")
-	for _, e := range exceptions {
-		var in []string
-		for _, command := range slices.Sorted(maps.Keys(e.in)) {
-			in = append(in, command+" "+valueCell(e.in[command]))
-		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s |\n", e.flag, e.what, strings.Join(in, ", "), prose.Replace(e.reason))
+		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, valueCell(rule.has[shown])+exceptional(name, shown, rule),
+			valueCell(rule.has[defaultOf])+exceptional(name, defaultOf, rule), strings.Join(in, ", "), meaning+exceptional(name, meaningOf, rule))
 	}
 	goldentest.Compare(t, path, b.String())
 }
@@ -262,10 +259,27 @@ func exceptionsOf(u use) (n int) {
 	return n
 }
 
-// valueCell returns a value for a cell.
+// valueCell returns a value for a cell, which is empty for a switch and for no default.
 func valueCell(value string) string {
-	if value == "" {
-		return "none"
+	if value == "" || value == "switch" {
+		return ""
 	}
 	return "`" + strings.ReplaceAll(strings.ReplaceAll(value, ",", ", "), "|", "\\|") + "`"
+}
+
+// exceptional returns what commands have instead of the rule, for its cell.
+func exceptional(flag, what string, rule use) string {
+	var b strings.Builder
+	for _, e := range exceptions {
+		for _, command := range slices.Sorted(maps.Keys(e.in)) {
+			switch has := e.in[command]; {
+			case e.flag != flag || e.what != what || has == rule.has[what]:
+			case what == meaningOf:
+				fmt.Fprintf(&b, " In %s: %s", command, prose.Replace(has))
+			default:
+				fmt.Fprintf(&b, "; %s %s", command, cmp.Or(valueCell(has), "none"))
+			}
+		}
+	}
+	return b.String()
 }
