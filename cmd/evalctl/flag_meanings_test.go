@@ -201,10 +201,10 @@ func TestFlagPage(t *testing.T) {
 			shown = valuesOf
 		}
 		meaning := prose.Replace(withoutDefault.ReplaceAllString(rule.flag.Help, ""))
-		if shown == valuesOf {
+		if rule.has[valuesOf] != "" && shown == valuesOf {
 			meaning = strings.Replace(meaning, ": "+rule.has[valuesOf], "", 1)
 		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, valueCell(rule.has[shown])+exceptional(name, shown, rule),
+		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, valueCell(cmp.Or(rule.has[shown], "TEXT"))+exceptional(name, shown, rule),
 			valueCell(rule.has[defaultOf])+exceptional(name, defaultOf, rule), strings.Join(in, ", "), meaning+exceptional(name, meaningOf, rule))
 	}
 	goldentest.Compare(t, path, b.String())
