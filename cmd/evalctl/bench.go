@@ -61,7 +61,7 @@ type benchCmd struct {
 	FindLimit string        `name:"find-limit" placeholder:"OBJECTIVES" help:"Find the highest rate at which these hold." group:"gate"`
 	Step      time.Duration `default:"5s" help:"Least time for each rate of --find-limit (${default})." group:"advanced"`
 	Baseline  string        `placeholder:"FILE" help:"${about_baseline}" group:"gate"`
-	FailOver  string        `name:"fail-over" placeholder:"N%" help:"Fail if a figure is shown to be slower than that of --baseline, or of the first target, by more than this." group:"gate"`
+	FailOver  string        `name:"fail-over" placeholder:"N%" help:"Fail if a figure is shown to be slower than in --baseline, or than the first target's, by more than this." group:"gate"`
 	Chaos     string        `placeholder:"FAULT" help:"Under load, kill the daemon, stop it for a second, or hold streams open: kill, stop or slow-client." group:"gate"`
 
 	daemonEnvFlag

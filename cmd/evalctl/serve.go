@@ -98,7 +98,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 type daemonFlags struct {
 	Store       string `env:"SVC_STORE" default:"" placeholder:"STORE" help:"${about_store}"`
 	ChunkSize   int    `default:"1600" placeholder:"BYTES" help:"Maximum size of the passages that search ranks, 64 to 8000 letters of one byte, or as many letters of another script (${default}). After a change, indexes are rebuilt."`
-	Language    string `placeholder:"CODE" help:"Language of the documents, such as de. Default: that of their front matter, else it is detected for each. After a change, indexes are rebuilt."`
+	Language    string `placeholder:"CODE" help:"Language of the documents, such as de. Default: from their front matter, else detected. After a change, indexes are rebuilt."`
 	IndexMemory int64  `default:"1024" placeholder:"MIB" help:"Total memory for the search indexes of idle brains, in MiB (${default}). Evicted indexes are loaded again by the next search."`
 	LogFormat   string `enum:"text,json" default:"text" help:"Log format on stderr: ${enum} (${default})."`
 	LLMProvider string `name:"llm-provider" hidden:"" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"${about_llm_provider}"`
