@@ -204,8 +204,8 @@ func TestFlagPage(t *testing.T) {
 		if rule.has[valuesOf] != "" && shown == valuesOf {
 			meaning = strings.Replace(meaning, ": "+rule.has[valuesOf], "", 1)
 		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, valueCell(cmp.Or(rule.has[shown], "TEXT"))+exceptional(name, shown, rule),
-			valueCell(rule.has[defaultOf])+exceptional(name, defaultOf, rule), strings.Join(in, ", "), meaning+exceptional(name, meaningOf, rule))
+		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, cells(valueCell(cmp.Or(rule.has[shown], "TEXT")), exceptional(name, shown, rule)),
+			cells(valueCell(rule.has[defaultOf]), exceptional(name, defaultOf, rule)), strings.Join(in, ", "), meaning+otherMeaning(name))
 	}
 	goldentest.Compare(t, path, b.String())
 }
@@ -267,19 +267,37 @@ func valueCell(value string) string {
 	return "`" + strings.ReplaceAll(strings.ReplaceAll(value, ",", ", "), "|", "\\|") + "`"
 }
 
-// exceptional returns what commands have instead of the rule, for its cell.
+// exceptional returns what commands have instead of the rule.
 func exceptional(flag, what string, rule use) string {
+	commands := map[string][]string{} // by what they have
+	for _, e := range exceptions {
+		for command, has := range e.in {
+			if e.flag == flag && e.what == what && has != rule.has[what] {
+				commands[has] = append(commands[has], command)
+			}
+		}
+	}
+	var parts []string
+	for _, has := range slices.Sorted(maps.Keys(commands)) {
+		parts = append(parts, strings.Join(slices.Sorted(slices.Values(commands[has])), ", ")+" "+cmp.Or(valueCell(has), "none"))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// otherMeaning returns what a flag means in the commands in which it means something else.
+func otherMeaning(flag string) string {
 	var b strings.Builder
 	for _, e := range exceptions {
 		for _, command := range slices.Sorted(maps.Keys(e.in)) {
-			switch has := e.in[command]; {
-			case e.flag != flag || e.what != what || has == rule.has[what]:
-			case what == meaningOf:
-				fmt.Fprintf(&b, " In %s: %s", command, prose.Replace(has))
-			default:
-				fmt.Fprintf(&b, "; %s %s", command, cmp.Or(valueCell(has), "none"))
+			if e.flag == flag && e.what == meaningOf {
+				fmt.Fprintf(&b, " In %s: %s", command, prose.Replace(e.in[command]))
 			}
 		}
 	}
 	return b.String()
+}
+
+// cells returns the rule and its exceptions, without those that are empty.
+func cells(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
