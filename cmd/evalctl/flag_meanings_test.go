@@ -204,8 +204,8 @@ func TestFlagPage(t *testing.T) {
 		if rule.has[valuesOf] != "" && shown == valuesOf {
 			meaning = strings.Replace(meaning, ": "+rule.has[valuesOf], "", 1)
 		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, cells(valueCell(cmp.Or(rule.has[shown], "TEXT")), exceptional(name, shown, rule)),
-			cells(valueCell(rule.has[defaultOf]), exceptional(name, defaultOf, rule)), strings.Join(in, ", "), meaning+otherMeaning(name))
+		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, ruleAnd(valueCell(cmp.Or(rule.has[shown], "TEXT")), exceptional(name, shown, rule)),
+			ruleAnd(valueCell(rule.has[defaultOf]), exceptional(name, defaultOf, rule)), strings.Join(in, ", "), meaning+otherMeaning(name))
 	}
 	goldentest.Compare(t, path, b.String())
 }
@@ -297,7 +297,7 @@ func otherMeaning(flag string) string {
 	return b.String()
 }
 
-// cells returns the rule and its exceptions, without those that are empty.
-func cells(parts ...string) string {
+// ruleAnd returns the rule and its exceptions, without those that are empty.
+func ruleAnd(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
