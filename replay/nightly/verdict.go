@@ -63,8 +63,8 @@ func (m *armResult) score() (parts []string) {
 	g, n := m.res.Gate, m.res.Counts
 	switch g.Verdict {
 	case result.Pass, result.Fail, result.Measured:
-		parts = append(parts, fmt.Sprintf("Pass rate %s, 95%% CI %s (Wilson), %d of %s passed.",
-			figure.Rate(m.res.PassRate), m.res.Interval.Ends(), n.Passed, figure.Count(n.Total, "question")))
+		parts = append(parts, fmt.Sprintf("Pass rate %s, %s, %d of %s passed.",
+			figure.Rate(m.res.PassRate), m.res.Believed().Text(), n.Passed, figure.Count(n.Total, "question")))
 		if g.Floor > 0 {
 			parts = append(parts, fmt.Sprintf("The floor is %.3f: %d required.", g.Floor, g.Required))
 		}
