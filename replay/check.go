@@ -28,7 +28,7 @@ func newPlan(c Config) (*Plan, error) {
 		Config: c, byID: map[string]*source.Question{}, actors: map[string]*actor.Actor{},
 		answers: map[string]pricer{},
 	}
-	p.keys = sync.OnceValues(p.keyInMemory)
+	p.keyWarning = sync.OnceValues(p.keyInMemory)
 	p.Arms = slices.Clone(c.Arms)
 	for i := range p.Arms {
 		a := &p.Arms[i]
@@ -143,7 +143,7 @@ func (p *Plan) checkHaystacks() error {
 
 // checkTopK checks the number of passages.
 func (p *Plan) checkTopK() error {
-	scenario, err := p.asks()
+	scenario, err := p.daemonScenario()
 	if err == nil && (p.TopK < 1 || p.TopK > scenario.MaxTopK) {
 		err = fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit", p.TopK, scenario.MaxTopK)
 	}
@@ -167,7 +167,7 @@ func (p *Plan) checkFloors() error {
 // checkModels checks that every step that needs a model has one.
 func (p *Plan) checkModels() error {
 	reads := p.Reader == nil && p.Scorer.Needs != scorer.NeedGold && (p.Style != actor.Full || p.baselines())
-	judges := p.Judge == nil && p.judged()
+	judges := p.Judge == nil && p.needsJudge()
 	switch {
 	case reads && judges:
 		return errors.New("the judge needs a model: give --judge MODEL, and --model MODEL for the answers")
@@ -192,11 +192,11 @@ func (p *Plan) openReader() (err error) {
 
 // checkQuestions checks that every question can be asked and scored.
 func (p *Plan) checkQuestions() error {
-	scenario, err := p.asks()
+	scenario, err := p.daemonScenario()
 	if err != nil {
 		return err
 	}
-	sc, err := p.scoredBy(judging.Client{Account: llm.NewAccount(p.Cap)})
+	sc, err := p.openScorer(judging.Client{Account: llm.NewAccount(p.Cap)})
 	if err != nil {
 		return err
 	}
@@ -226,11 +226,11 @@ func (p *Plan) checkActors() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.Name, err)
 		}
-		p.actors[a.Name], p.answers[a.Name] = act, act
+		p.actors[a.Name], p.pricers[a.Name] = act, act
 		if !p.answersItself(a) {
 			continue
 		}
-		if p.answers[a.Name], err = p.daemonAnswers(a); err != nil {
+		if p.pricers[a.Name], err = p.daemonAnswers(a); err != nil {
 			return fmt.Errorf("%s: %w", a.Name, err)
 		}
 	}

@@ -136,8 +136,8 @@ func (d *daemon) ingestConfig() (config ingest.Config, err error) {
 	case !d.session.Started():
 		config.Record = ingest.EndpointRecord(d.plan.Cache.Dir, d.session.Service().URL())
 	case d.home != nil && d.plan.Ingest != ingest.None:
-		if config.Opened, err = ingest.OpenRecord(d.home.Record()); err == nil {
-			d.closers = append(d.closers, config.Opened.Close)
+		if config.SharedRecord, err = ingest.OpenRecord(d.home.Record()); err == nil {
+			d.closers = append(d.closers, config.SharedRecord.Close)
 		}
 	}
 	return config, err
@@ -156,7 +156,7 @@ func (d *daemon) fill(
 	limited, stop := d.money.Watch(ctx)
 	defer stop()
 	filled, err := ingest.Fill(limited, config, d.plan.Benchmark, haystacks)
-	if err = errors.Join(err, d.filled(limited, err)); err == nil {
+	if err = errors.Join(err, d.recordFill(limited, err)); err == nil {
 		return filled, nil
 	}
 	d.awaitDeath(ctx)
@@ -180,9 +180,9 @@ func (d *daemon) admit(ctx context.Context, filled *ingest.FilledBrains) *result
 	return d.canary.Seen(nil)
 }
 
-// filled records whether filling failed because the daemon could not use its models' replies. It
-// records nothing if the end of the run, the cap or the cache stopped filling.
-func (d *daemon) filled(ctx context.Context, err error) error {
+// recordFill records whether filling failed because the daemon could not use its models' replies.
+// It records nothing if the end of the run, the cap or the cache stopped filling.
+func (d *daemon) recordFill(ctx context.Context, err error) error {
 	if d.home == nil || d.plan.Ingest != ingest.Replay || ctx.Err() != nil ||
 		errors.Is(err, llm.ErrBudgetExceeded) || errors.Is(err, llm.ErrNotCached) {
 		return nil
@@ -205,7 +205,7 @@ func (d *daemon) awaitDeath(ctx context.Context) {
 	}
 }
 
-func (d *daemon) asked(reader llm.Provider, filled *ingest.FilledBrains) (s harness.Subject, err error) {
+func (d *daemon) harnessSubject(reader llm.Provider, filled *ingest.FilledBrains) (s harness.Subject, err error) {
 	a, t, err := d.actor(reader, filled)
 	if err != nil {
 		return s, err
@@ -230,7 +230,7 @@ func (d *daemon) report(ctx context.Context, res *result.Result, filled *ingest.
 	if d.plan.Alone > 0 {
 		a, _, err := d.actor(nil, filled)
 		if err == nil {
-			res.Replay.Alone, err = alone{d.plan, &d.money, a, p}.ask(ctx, res.Stopped)
+			res.Replay.Alone, err = aloneAsker{d.plan, &d.money, a, p}.ask(ctx, res.Stopped)
 		}
 		if err != nil {
 			return err

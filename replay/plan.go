@@ -27,12 +27,12 @@ type Plan struct {
 	reader llm.Provider // nil without one
 	judge  llm.Provider // nil without one
 	models []llm.Config // that read and judge: provider and name
-	// judging prices verdicts. It sends no request.
-	judging *judging.Plan
-	// actors answer and answers price the answers, by arm. They send no request.
-	actors  map[string]*actor.Actor
-	answers map[string]pricer
-	keys    func() (result.Warning, error) // keyInMemory, once
+	// judgePlan prices verdicts. It sends no request.
+	judgePlan *judging.Plan
+	// actors answer and pricers price the answers, by arm. They send no request.
+	actors     map[string]*actor.Actor
+	pricers    map[string]pricer
+	keyWarning func() (result.Warning, error) // keyInMemory, once
 }
 
 // pricer forecasts the cost of answering a question about a haystack.
@@ -49,8 +49,8 @@ func (p *Plan) Close() error {
 	return err
 }
 
-// asks returns how questions are asked.
-func (p *Plan) asks() (target.Scenario, error) {
+// daemonScenario returns how questions are asked.
+func (p *Plan) daemonScenario() (target.Scenario, error) {
 	if p.Style == actor.Full {
 		return target.ScenarioOf(result.AskBasic)
 	}

@@ -83,8 +83,8 @@ type Config struct {
 // Actor answers questions. It is safe for concurrent use.
 type Actor struct {
 	cfg       Config
-	asks      *target.Target // nil for a baseline
-	probes    *target.Target // nil for a baseline
+	target    *target.Target // nil for a baseline
+	probe     *target.Target // nil for a baseline
 	meter     *llm.Meter     // prices requests and sends none; nil without a reader
 	questions map[string]source.Question
 	sessions  sessions
@@ -137,7 +137,7 @@ func (a *Actor) setTarget() error {
 	asked, probed := *a.cfg.Target, *a.cfg.Target
 	asked.Scenario, asked.TopK = name, a.cfg.TopK
 	probed.Scenario, probed.TopK = result.SearchOnly, deepTopK
-	a.asks, a.probes = &asked, &probed
+	a.target, a.probe = &asked, &probed
 	return nil
 }
 
@@ -205,10 +205,10 @@ func (a *Actor) Ask(
 
 // Health returns an error unless the daemon is healthy. It returns nil for a baseline.
 func (a *Actor) Health(ctx context.Context) error {
-	if a.asks == nil {
+	if a.target == nil {
 		return nil
 	}
-	return a.asks.Health(ctx)
+	return a.target.Health(ctx)
 }
 
 // Identity describes the reader. A daemon's own reader is unknown.

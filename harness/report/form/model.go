@@ -416,9 +416,9 @@ func Names(list []string) []Name {
 }
 
 // Toned returns a word with a tone.
-func Toned(tone Tone, word string) Text { return F("%s", toned{tone, word}) }
+func Toned(tone Tone, word string) Text { return F("%s", tonedWord{tone, word}) }
 
-type toned struct {
+type tonedWord struct {
 	tone Tone
 	word string
 }
@@ -444,7 +444,7 @@ func (t Text) With(e Escape) string {
 			args[i] = e.Message(string(a))
 		case Text:
 			args[i] = a.With(e)
-		case toned:
+		case tonedWord:
 			args[i] = e.Tone(a.tone, e.Own(a.word))
 		case string:
 			args[i] = e.Own(a)

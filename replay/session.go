@@ -59,7 +59,7 @@ func (p *Plan) Resume(ctx context.Context, s Store, f Files, id string) (*Sessio
 // Unchained reports whether the replay's ledger has lines that are not linked (see
 // ledger.Ledger.Unchained).
 func (r *Session) Unchained() bool {
-	l, ok := r.storedReplay.(inLedger)
+	l, ok := r.storedReplay.(ledgerReplay)
 	return ok && l.Unchained()
 }
 
@@ -125,15 +125,15 @@ func (r *runState) run(ctx context.Context, o Observer) (_ []Outcome, err error)
 	}
 	defer func() { o.Cached(r.cache.Stats()) }()
 	r.observer = o
-	r.checked = sync.OnceValues(func() (c *result.Controls, err error) {
-		c, r.unchecked = r.checkScorer(ctx, o.Controls)
-		return c, r.unchecked
+	r.controls = sync.OnceValues(func() (c *result.Controls, err error) {
+		c, r.controlsErr = r.checkScorer(ctx, o.Controls)
+		return c, r.controlsErr
 	})
 	var names []string
 	for _, a := range r.plan.Arms {
 		names = append(names, a.Name)
 	}
-	r.steps = newLockstep(names)
+	r.lockstep = newLockstep(names)
 	out := make([]Outcome, len(names))
 	var wg sync.WaitGroup
 	for i := range out {
@@ -141,17 +141,17 @@ func (r *runState) run(ctx context.Context, o Observer) (_ []Outcome, err error)
 		wg.Go(func() { out[i] = arm.outcome(ctx) })
 	}
 	wg.Wait()
-	if r.unchecked != nil {
-		return nil, errors.Join(r.unchecked, unopened(out, r.unchecked), r.books.Sync())
+	if r.controlsErr != nil {
+		return nil, errors.Join(r.controlsErr, otherErrors(out, r.controlsErr), r.books.Sync())
 	}
 	return out, errors.Join(r.account(ctx, out), r.books.Sync())
 }
 
-// unopened joins the errors of arms that ended for another reason than an unchecked scorer.
-func unopened(outcomes []Outcome, unchecked error) error {
+// otherErrors joins the errors of arms that did not end because the scorer could not be checked.
+func otherErrors(outcomes []Outcome, controlsErr error) error {
 	var errs []error
 	for _, o := range outcomes {
-		if o.Err != nil && !errors.Is(o.Err, unchecked) {
+		if o.Err != nil && !errors.Is(o.Err, controlsErr) {
 			errs = append(errs, fmt.Errorf("%s: %w", o.Arm.Name, o.Err))
 		}
 	}

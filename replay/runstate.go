@@ -14,20 +14,20 @@ import (
 // runState is shared by the arms of a running replay.
 type runState struct {
 	instruments
-	kept     storedReplay
+	replay   storedReplay
 	observer Observer
 	data     []dataset.Dataset // of each arm
-	steps    *lockstep
-	done     map[string]result.Result
-	// checked checks the scorer on the first call. unchecked is its error, read when all arms have
-	// ended.
-	checked   func() (*result.Controls, error)
-	unchecked error
+	lockstep *lockstep
+	results  map[string]result.Result // of arms that an earlier process finished
+	// controls checks the scorer on the first call. controlsErr is its error, read when all arms
+	// have ended.
+	controls    func() (*result.Controls, error)
+	controlsErr error
 }
 
 // begin returns the state of a replay before anything runs.
 func (p *Plan) begin(f Files, k storedReplay) (*runState, error) {
-	r := &runState{instruments: instruments{plan: p, books: k, files: f}, kept: k, done: map[string]result.Result{}}
+	r := &runState{instruments: instruments{plan: p, books: k, files: f}, replay: k, results: map[string]result.Result{}}
 	for _, a := range p.Arms {
 		d, err := p.dataset(a, p.Questions...)
 		if err != nil {
@@ -62,7 +62,7 @@ func (r *runState) findFinished() error {
 		if err := differences(r.files.result(a), res.Identity, id); err != nil {
 			return err
 		}
-		r.done[a.Name] = res
+		r.results[a.Name] = res
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (r *runState) findFinished() error {
 // end is noticed.
 func (r *runState) account(ctx context.Context, outcomes []Outcome) error {
 	if finished(outcomes) {
-		if err := r.kept.settle(ctx); err != nil {
+		if err := r.replay.settle(ctx); err != nil {
 			return err
 		}
 	}
