@@ -80,7 +80,7 @@ func (r Replay) closing(next string) form.Section {
 	if next == "" {
 		next = r.next()
 	}
-	compared := ArmComparison{Arms: r.Compared}
+	compared := armComparison{Arms: r.Compared}
 	reason := form.Text{}
 	switch {
 	case r.Compared == nil:
@@ -92,7 +92,7 @@ func (r Replay) closing(next string) form.Section {
 	case len(r.Compared.NotCompared) > 0:
 		reason = form.F("%s", form.Data(r.Compared.NotCompared[0]))
 	}
-	return form.Closing(compared.Headline(), reason, next)
+	return form.Closing(compared.headline(), reason, next)
 }
 
 // worst returns the arm that ended worst: without a result, invalid, stopped, or below a floor. It is nil

@@ -21,19 +21,38 @@ type Replay struct {
 	Compared *compare.Arms
 }
 
-// reports returns how the arms compare, the verdict on each, and their figures side by side.
-func (r Replay) reports() (out []*form.Report) {
+// reports returns how the arms compare, the verdict on each, and their figures.
+func (r Replay) reports() []*form.Report { return append(r.verdicts(), r.figures()...) }
+
+// Verdicts is the first part of a Replay: how the arms compare, and the verdict on each.
+type Verdicts struct{ Replay }
+
+func (v Verdicts) reports() []*form.Report { return v.verdicts() }
+
+// Figures is the second part of a Replay: the figures of each arm.
+type Figures struct{ Replay }
+
+func (f Figures) reports() []*form.Report { return f.figures() }
+
+func (r Replay) verdicts() (out []*form.Report) {
 	if r.Compared != nil {
-		out = append(out, ArmComparison{r.Compared, r.Arms}.report())
+		out = append(out, armComparison{r.Compared, r.Arms}.report())
 	}
-	arms := r.Arms.reports()
-	if len(arms) < 2 {
-		return append(out, arms...)
+	for i := range r.Arms {
+		out = append(out, &form.Report{Verdict: r.Arms[i].verdict()})
 	}
-	for _, arm := range arms {
-		out = append(out, &form.Report{Verdict: arm.Verdict})
+	return out
+}
+
+// figures returns the figures of the arms with a result, side by side if there are several.
+func (r Replay) figures() []*form.Report {
+	measured := slices.DeleteFunc(slices.Clone(r.Arms), func(a Arm) bool { return a.Run == nil })
+	if len(measured) != 1 {
+		return measured.sideBySide()
 	}
-	return append(out, r.sideBySide()...)
+	arm := measured[0].report()
+	arm.Verdict = form.Verdict{}
+	return []*form.Report{arm}
 }
 
 // text prints the gain of memory over baselines, the findings of one arm after the other, and then
@@ -159,26 +178,17 @@ func misjudged(r *result.Replay) string {
 	return fmt.Sprintf("%.2f/%.2f", *r.Controls.FalsePositiveRate, *r.Controls.FalseNegativeRate)
 }
 
-// ArmComparison is the comparison of a replay's arms: the figures for a Markdown page that has the
-// sentences of compare.Arms.Sentences elsewhere.
-type ArmComparison struct {
+// armComparison is the comparison of a replay's arms.
+type armComparison struct {
 	*compare.Arms
-	// Of are the arms side by side, nil for the comparison alone.
-	Of Arms
+	runs Arms
 }
 
-func (ArmComparison) suites() []suite           { return nil }
-func (ArmComparison) annotations() []annotation { return nil }
-
-func (c ArmComparison) reports() []*form.Report { return []*form.Report{{Sections: c.sections()}} }
-
 // sections returns the figures of the comparison.
-func (c ArmComparison) sections() []form.Section {
+func (c armComparison) sections() []form.Section {
 	s := form.Section{ID: "arms", Title: "Arms"}
-	if len(c.Of) > 0 {
-		c.Of.pareto(&s)
-		c.Of.overview(&s)
-	}
+	c.runs.pareto(&s)
+	c.runs.overview(&s)
 	names := []any{"what was seen"}
 	for _, n := range c.Names {
 		names = append(names, form.Name(n))
@@ -212,8 +222,8 @@ func (c ArmComparison) sections() []form.Section {
 	return sections
 }
 
-// Headline says in a few words how the arms compare.
-func (c ArmComparison) Headline() form.Text {
+// headline says in a few words how the arms compare.
+func (c armComparison) headline() form.Text {
 	switch {
 	case c.Comparison != nil:
 		return Comparison{c.Comparison}.verdict().Headline
@@ -244,7 +254,7 @@ func refused(e *key.IncomparableError) *form.Table {
 }
 
 // report returns the comparison as a report of its own.
-func (c ArmComparison) report() *form.Report {
+func (c armComparison) report() *form.Report {
 	r := &form.Report{Sections: c.sections(), Verdict: form.Verdict{Tone: form.Doubt, Mark: "≠", Word: "Not comparable"}}
 	switch {
 	case c.Comparison != nil:
