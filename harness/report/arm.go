@@ -93,9 +93,9 @@ func (a *Arm) headline(word any) form.Text {
 // about describes the measurement in one line.
 func (run *Run) about() form.Text {
 	id := run.Result.Identity
-	parts := []form.Text{form.F("dataset %s", short(id.Dataset.SHA256)), form.F("scenario %s", form.Name(id.Scenario)), form.F("scorer %s", form.Name(id.ScoredBy()))}
+	parts := []form.Text{form.F("dataset %s", form.Digest(id.Dataset.SHA256)), form.F("scenario %s", form.Name(id.Scenario)), form.F("scorer %s", form.Name(id.ScoredBy()))}
 	if id.Judge != nil {
-		parts = append(parts, form.F("judge %s, prompt %s", form.Name(id.Judge.Model), short(id.Judge.PromptSHA256)))
+		parts = append(parts, form.F("judge %s, prompt %s", form.Name(id.Judge.Model), form.Digest(id.Judge.PromptSHA256)))
 	}
 	return form.Join("  ", append(parts, form.F("%s", moment(run.Result.StartedAt)))...)
 }

@@ -78,8 +78,8 @@ func (a Arms) lost() (names []string, records map[string][]*result.Record) {
 	return names, records
 }
 
-// item returns a question that some arm did not pass as an item of a list: what was asked once, and
-// what became of it in each arm.
+// item returns a question that some arm did not pass as an item of a list: the question and its
+// reference once, then the outcome in each arm.
 func (a Arms) item(records []*result.Record) form.Item {
 	first := slices.IndexFunc(records, func(rec *result.Record) bool { return rec != nil && isLost(rec) })
 	asked := slices.DeleteFunc(a[first].Run.parts(records[first]), func(p part) bool {

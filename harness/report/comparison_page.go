@@ -36,7 +36,7 @@ func (c Comparison) reports() []*form.Report {
 	return []*form.Report{r}
 }
 
-// lead returns what a reader must know first: accepted differences, and the gain of memory.
+// lead returns the first sentences: accepted differences, and the gain of memory.
 func (c Comparison) lead() []string {
 	if accepted := c.Accepted(); accepted != "" {
 		return append([]string{accepted}, c.MemorySentences()...)
@@ -205,8 +205,8 @@ func (c Comparison) pairTable() *form.Table {
 	return t
 }
 
-// pairsListed is up to how many pairs the table has those between other runs than the first of which
-// no difference is shown.
+// pairsListed is up to how many pairs the table has those between other runs than the first of
+// which no difference is shown.
 const pairsListed = 6
 
 // unlisted says how many pairs the table of pairs does not have, empty for none.
@@ -469,7 +469,8 @@ func (c Comparison) reason() form.Text {
 	return form.F("%s", form.Data(c.sentence(pairs[0])))
 }
 
-// next returns the command that shows more: of a question on which the runs disagree, or else a page.
+// next returns the command that shows more: of a question on which the runs disagree, or else a
+// page.
 func (c Comparison) next() string {
 	var files []string
 	for i := range c.Runs {

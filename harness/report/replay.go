@@ -13,8 +13,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Replay is what the arms of a replay, or the targets of a run, measured, and how several compare with
-// each other.
+// Replay has the results of the arms of a replay, or of the targets of a run, and their comparison.
 type Replay struct {
 	Arms
 	// Compared is nil if the arms were not compared.
@@ -233,7 +232,7 @@ func (c armComparison) headline() form.Text {
 	return form.F("Not compared")
 }
 
-// refused returns a table of the differences because of which the arms are not compared.
+// refused returns a table of the differences that prevent a comparison.
 func refused(e *key.IncomparableError) *form.Table {
 	names := []any{"differs in"}
 	for _, n := range e.Names {

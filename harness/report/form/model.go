@@ -100,8 +100,8 @@ func (s *Section) Warn(in Forms, format string, args ...any) {
 // Show adds a content for some forms.
 func (s *Section) Show(in Forms, c any) { s.Add(Block{in, c}) }
 
-// For returns the blocks of a form that are not empty, with what it shows of them. Facts without
-// anything between them are one block.
+// For returns the blocks that a form shows, without empty ones and without the facts, columns and
+// rows of other forms. Adjacent facts are one block.
 func (s *Section) For(in Forms) (out []Block) {
 	for _, b := range s.Blocks {
 		empty := b.In&in == 0
@@ -183,7 +183,7 @@ type (
 		// Folded is how many items Markdown lists, 0 for as many as fit.
 		Folded int
 	}
-	// Chart is a drawing with a caption that says what it shows.
+	// Chart is a drawing with a caption.
 	Chart struct {
 		SVG     func() template.HTML
 		Caption string
@@ -404,6 +404,14 @@ func Join[T any](separator string, texts ...T) Text {
 		out.args = append(out.args, text)
 	}
 	return out
+}
+
+// Digest abbreviates a digest.
+func Digest(sum string) Name {
+	if len(sum) > 8 {
+		return Name(sum[:8] + "…")
+	}
+	return Name(sum)
 }
 
 // Names converts a list to Names.

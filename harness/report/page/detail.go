@@ -294,7 +294,7 @@ func (d *detail) addFacts(q *result.Record) {
 	}
 }
 
-// addRan adds what produced the answer.
+// addRan adds the mode, the fusion and the model that produced the answer.
 func (d *detail) addRan(q *result.Record) {
 	ran := name(q.EffectiveMode)
 	if q.Fusion != "" {

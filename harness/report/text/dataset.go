@@ -13,7 +13,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Checked prints what a check found of the dataset at path. d is nil for one that cannot be used.
+// Checked prints the check of the dataset at path. d is nil for an unusable dataset.
 func Checked(t *terminal.Terminal, path string, in dataset.Input, d *dataset.Description) {
 	Inputs(t, path, in)
 	if d != nil {

@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
+	"evalctl/harness/report"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
@@ -144,7 +145,7 @@ func forecast(f judging.Forecast, p *judging.Plan, limit *llm.USD, spent llm.USD
 		}
 		line += ")"
 	}
-	return line + PricesOf(p.PricesDate())
+	return line + report.PricesOf(p.PricesDate()).String()
 }
 
 // roughly formats an amount, rounded up to two significant digits.
@@ -160,7 +161,8 @@ func roughly(u llm.USD) string {
 // rest of the cap is too small, it prints a warning; fewer says how else to stay below the cap.
 func Judging(t *terminal.Terminal, f judging.Forecast, p *judging.Plan, limit *llm.USD, spent llm.USD, fewer string) {
 	t.Field("judge", "%s  %s", judgeName(p.Identity()), forecast(f, p, limit, spent))
-	Recipes(t, p.Panel())
+	panel := Recipes(p.Panel())
+	panel.Text(t)
 	if limit != nil && f.Likely > *limit-spent {
 		t.Field("warning", "the estimated cost exceeds the cap: raise --max-cost-usd, or %s", fewer)
 	}
