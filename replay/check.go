@@ -266,7 +266,7 @@ func (p *Plan) checkMoney() error {
 	return nil
 }
 
-// checkDaemonMoney returns an error if an arm's daemon could pay for what the cap does not limit.
+// checkDaemonMoney returns an error if an arm's daemon could spend money beyond the cap.
 func (p *Plan) checkDaemonMoney(a Arm) error {
 	if a.started() {
 		if err := a.Check(a.Name, p.Prices, p.Unmetered); err != nil {

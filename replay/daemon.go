@@ -72,7 +72,7 @@ func (d *daemon) open(ctx context.Context, healthy func(*harness.Session)) (_ co
 	return watched, nil
 }
 
-// checkAbilities returns an error if the service cannot do what the replay needs.
+// checkAbilities returns an error if the service lacks an ability that the replay needs.
 func (d *daemon) checkAbilities() error {
 	n := harness.Need{Scenario: result.SearchOnly, Brains: len(d.plan.Haystacks), Mode: d.arm.Mode}
 	if d.plan.Shared {
@@ -111,7 +111,7 @@ func (d *daemon) startConfig() (harness.SessionConfig, error) {
 	d.closers = append(d.closers, d.money.Close)
 	err = d.money.Open(gateway.Config{
 		Ledger: d.books, Prices: d.plan.Prices, Cache: d.cache, Arm: d.arm.Name, Fresh: failed,
-		Log: slog.New(slog.DiscardHandler), // what it rejects is the error of the arm
+		Log: slog.New(slog.DiscardHandler), // its rejections are errors of the arm
 	}, d.arm.Calls.Models)
 	config.Profile.Env = slices.Concat(config.Profile.Env, d.money.Environment())
 	return config, err
@@ -285,7 +285,7 @@ func (d *daemon) requests(filled *ingest.FilledBrains) *result.ModelRequests {
 	return &m
 }
 
-// silent returns what the daemon did without calling its model. Filling counts only with a new
+// silent lists the work of the daemon that called no model. Filling counts only with a new
 // home, because facts and vectors may otherwise have been kept.
 func (d *daemon) silent(m result.ModelRequests, filled *ingest.FilledBrains) []result.GeneratedKind {
 	silent := []result.GeneratedKind{}

@@ -113,7 +113,8 @@ func (m *measurement) originals() map[string]scorer.Reference {
 	return out
 }
 
-// armIdentity is what a worker must measure for its records to belong to the run.
+// armIdentity identifies the measurement of an arm. A worker must measure the same for its records
+// to belong to the run.
 type armIdentity struct {
 	Identity result.Identity `json:"identity"`
 	// Build and Models are as in ingest.Daemon.

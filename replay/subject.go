@@ -26,8 +26,8 @@ type subject interface {
 	// admit checks whether a canary is found beside the filled documents, nil if no canary is used.
 	// The process that fills brains calls it at most once, before the first question about them.
 	admit(ctx context.Context, filled *ingest.FilledBrains) *result.Admission
-	// harnessSubject returns a harness.Subject that answers from filled brains with a reader. Safe for
-	// concurrent use.
+	// harnessSubject returns a harness.Subject that answers from filled brains with a reader. Safe
+	// for concurrent use.
 	harnessSubject(reader llm.Provider, filled *ingest.FilledBrains) (harness.Subject, error)
 	// report adds the subject's own data to the result after the questions. Its remaining requests
 	// follow p, and nothing is asked afterwards.
@@ -66,7 +66,7 @@ func (baseline) close() error { return nil }
 // identify it.
 type describedDaemon struct {
 	*daemon
-	run *queue.Run // with what the workers have seen
+	run *queue.Run // has the observations of the workers
 }
 
 func (d describedDaemon) open(ctx context.Context, healthy func(*harness.Session)) (context.Context, error) {

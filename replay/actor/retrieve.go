@@ -19,7 +19,7 @@ func (a *Actor) retrieve(
 	start := time.Now()
 	ans, err := a.target.Ask(ctx, q, timeout)
 	spent := time.Since(start)
-	ans.Answer = "" // an answer is what the reader writes
+	ans.Answer = "" // only the reader writes answers
 	if err != nil {
 		return ans, err
 	}

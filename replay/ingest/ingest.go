@@ -77,9 +77,9 @@ type FilledBrains struct {
 	// Brains are the daemon's ids, by the name that questions use for the brain of their haystack.
 	Brains map[string]string
 	Report result.Ingest
-	// ReusedUSD is what it cost earlier replays to fill the reused brains. Unrecorded is the number
-	// of reused brains whose cost is unknown. Both are 0 without Config.Cost. The cost of a replay
-	// is divided among the brains that it filled by their sessions.
+	// ReusedUSD is the cost to earlier replays of filling the reused brains. Unrecorded is the
+	// number of reused brains whose cost is unknown. Both are 0 without Config.Cost. The cost of a
+	// replay is divided among the brains that it filled by their sessions.
 	ReusedUSD  llm.USD
 	Unrecorded int
 

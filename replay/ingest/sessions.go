@@ -131,7 +131,7 @@ func (f *filler) jobEnded(ctx context.Context, s *session, id string) (bool, err
 	case protocol.JobQueued, protocol.JobRunning:
 		return false, nil
 	}
-	return true, nil // completed, or what that is called elsewhere
+	return true, nil // completed, or another word for it
 }
 
 // pollFrom is the first wait between two polls of a session.

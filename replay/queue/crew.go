@@ -20,7 +20,7 @@ const (
 	// settled is how long a run may be without a worker before this is reported. After a failure of
 	// the database nobody has a lease for a moment.
 	settled = 3 * time.Second
-	// remind is the interval of reminders of what blocks a run.
+	// remind is the interval of reminders why a run is blocked.
 	remind = time.Minute
 	// named limits the number of workers named in a notice.
 	named = 5
@@ -61,7 +61,7 @@ type crew struct {
 	remindedAt   time.Time
 }
 
-// workers checks whether anybody takes the questions, and reports what prevents it.
+// workers checks whether anybody takes the questions, and reports the obstacles.
 func (w *watcher) workers(ctx context.Context) error {
 	rows, err := w.q.pool.Query(ctx, in(`
 		SELECT m.id, coalesce(f.problem, ''),

@@ -178,7 +178,7 @@ func (r *Run) Retry(ctx context.Context, arm string, indexes []int) error {
 }
 
 // Dispatch puts the questions of an arm that have no record on the queue. ids has all questions in
-// the order of the dataset. identity tells workers what they must measure.
+// the order of the dataset. identity identifies the measurement for workers.
 func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string) error {
 	err := retrying(ctx, func(ctx context.Context) error { return r.dispatch(ctx, arm, identity, ids) })
 	if err != nil {
