@@ -57,17 +57,18 @@ func (r Replay) figures() []*form.Report {
 // text prints the gain of memory over baselines, the findings of one arm after the other, and then
 // the comparison.
 func (r Replay) text(t *terminal.Terminal) {
-	if len(r.Arms) > 1 {
+	if t.Quiet() {
+		return
+	}
+	several := len(r.Arms) > 1
+	if several {
 		t.Blank()
 	}
-	if r.Compared != nil && len(r.Compared.Lead()) > 0 && !t.Quiet() {
-		s := form.Section{}
-		s.Show(form.Terminal, form.Sentences(dataOf(r.Compared.Lead())))
-		s.Text(t)
-		t.Blank()
+	if r.Compared != nil && len(r.Compared.Lead()) > 0 {
+		printSentences(t, r.Compared.Lead())
 	}
 	for _, a := range r.Arms {
-		if len(r.Arms) > 1 && !t.Quiet() {
+		if several {
 			fmt.Fprintf(t, "  == %s ==\n", terminal.Line(a.Name))
 		}
 		if a.Run == nil {
@@ -75,24 +76,24 @@ func (r Replay) text(t *terminal.Terminal) {
 			continue
 		}
 		a.report().Text(t)
-		if a.Problem != "" && len(r.Arms) > 1 {
+		if a.Problem != "" && several {
 			t.Field("failed", "%s", terminal.Short(a.Problem, maxFailure))
 		}
 		t.Blank()
 	}
-	if r.Compared == nil || t.Quiet() {
-		return
+	if r.Compared != nil {
+		fmt.Fprintln(t, "  == comparison ==")
+		printSentences(t, r.Compared.Others())
+		(&form.Report{Sections: armComparison{r.Compared, r.Arms}.sections()}).Text(t)
 	}
-	fmt.Fprintln(t, "  == comparison ==")
+}
+
+// printSentences prints sentences and an empty line.
+func printSentences(t *terminal.Terminal, sentences []string) {
 	s := form.Section{}
-	s.Show(form.Terminal, form.Sentences(dataOf(r.Compared.Others())))
+	s.Show(form.Terminal, form.Sentences(dataOf(sentences)))
 	s.Show(form.Terminal, form.Gap{})
-	r.overview(&s)
 	s.Text(t)
-	if r.Compared.Comparison != nil {
-		t.Blank()
-		(&form.Report{Sections: Comparison{r.Compared.Comparison}.sections()}).Text(t)
-	}
 }
 
 // maxFailure limits the printed error of an arm, in characters.
@@ -210,6 +211,7 @@ func (c armComparison) sections() []form.Section {
 	if c.Comparison == nil {
 		return []form.Section{s}
 	}
+	s.Show(form.Terminal, form.Gap{})
 	sections := append([]form.Section{s}, Comparison{c.Comparison}.sections()...)
 	for i := range sections {
 		if sections[i].ID == differingID { // the page lists them with the other questions that were lost
