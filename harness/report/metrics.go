@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,13 +88,13 @@ func (a *Arm) labels() []string {
 		return []string{"target", a.Name}
 	}
 	id := &a.Run.Result.Identity
-	return []string{"target", a.Name, "dataset", datasetName(id), "scenario", string(id.Scenario)}
+	return []string{"target", a.Name, "dataset", DatasetName(id), "scenario", string(id.Scenario)}
 }
 
-// datasetName returns the name of the file of questions without its folder, which differs from
+// DatasetName returns the name of the file of questions without its folder, which differs from
 // machine to machine.
-func datasetName(id *result.Identity) string {
-	return path.Base(strings.ReplaceAll(id.Dataset.Path, `\`, "/"))
+func DatasetName(id *result.Identity) string {
+	return id.Dataset.Path[strings.LastIndexAny(id.Dataset.Path, `/\`)+1:]
 }
 
 // escapeLabel escapes the characters that end a value or a line. Other characters are data.

@@ -92,7 +92,7 @@ func (a *Arm) noticed() noticedArm {
 		return out
 	}
 	res := &a.Run.Result
-	out.Dataset, out.Scenario, out.Counts, out.Planned, out.Result = datasetName(&res.Identity), res.Identity.Scenario, res.Counts, res.Planned, a.Run.Path
+	out.Dataset, out.Scenario, out.Counts, out.Planned, out.Result = DatasetName(&res.Identity), res.Identity.Scenario, res.Counts, res.Planned, a.Run.Path
 	out.StartedAt, out.FinishedAt = &res.StartedAt, &res.FinishedAt
 	if g := res.Gate; g != nil {
 		out.Verdict, out.Reason, out.Sentence = string(g.Word()), g.Reason, printable.Line(g.Sentence, messageLength)

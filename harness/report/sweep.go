@@ -144,10 +144,7 @@ func (w Sweep) ran() form.Section {
 	}
 	id := &w.File.Cells[0].Result.Identity
 	s.FactIn(form.Pages, "daemon", "%s", words(id.Daemon.Program, id.Daemon.Endpoint, id.Daemon.Version))
-	s.FactIn(form.Pages, "dataset", "%s  %s  sha256 %s", form.Path(id.Dataset.Path), asked(id.Dataset), form.Name(id.Dataset.SHA256))
-	if k := id.Corpus; k != nil {
-		s.FactIn(form.Pages, "corpus", "%s  %s  sha256 %s", form.Path(k.Path), figure.Count(k.Documents, "document"), form.Name(k.SHA256))
-	}
+	inputs(&s, id)
 	s.FactIn(form.Pages, "warm-up", "%s not measured", figure.Count(w.File.WarmUp, "question"))
 	s.FactIn(form.Pages, "time", "%s to %s", stamp(w.File.StartedAt), stamp(w.File.FinishedAt))
 	return s

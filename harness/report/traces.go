@@ -61,7 +61,7 @@ func (a *Arm) export(r *result.Record) otlpExport {
 	of.text("service.version", id.Tool.Version)
 	of.text("evalctl.target", a.Name)
 	of.text("evalctl.daemon.version", id.Daemon.Version)
-	of.text("evalctl.dataset", datasetName(id))
+	of.text("evalctl.dataset", DatasetName(id))
 	of.text("evalctl.dataset.sha256", id.Dataset.SHA256)
 	of.text("evalctl.scenario", string(id.Scenario))
 	of.text("evalctl.run.started_at", a.Run.Result.StartedAt.UTC().Format(time.RFC3339Nano))

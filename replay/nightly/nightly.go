@@ -76,7 +76,7 @@ func title(w io.Writer, measured []*armResult) {
 		}
 	}
 	about = form.F("%s, scorer %s", about, form.Name(res.Identity.ScoredBy()))
-	heading := form.F("Replay of %s", form.Name(filepath.Base(res.Identity.Dataset.Path)))
+	heading := form.F("Replay of %s", form.Name(report.DatasetName(&res.Identity)))
 	fmt.Fprintf(w, "# %s\n\n%s\n\n", heading.Markdown(), about.Markdown())
 }
 
