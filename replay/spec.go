@@ -66,15 +66,15 @@ func Open(ctx context.Context, s Spec) (*Plan, error) {
 	if s.Benchmark, err = source.Open(ctx, s.Dataset, s.Source); err != nil {
 		return nil, err
 	}
-	p, err := s.draw(drawn, excluded)
+	p, err := s.plan(drawn, excluded)
 	if err != nil {
 		return nil, errors.Join(err, s.Benchmark.Close())
 	}
 	return p, nil
 }
 
-// draw checks the lists of ids and returns the plan.
-func (s *Spec) draw(drawn, excluded dataset.IDs) (*Plan, error) {
+// plan checks the lists of ids and returns the plan.
+func (s *Spec) plan(drawn, excluded dataset.IDs) (*Plan, error) {
 	known := make(map[string]bool, len(s.Benchmark.Questions))
 	for _, q := range s.Benchmark.Questions {
 		known[q.ID] = true
