@@ -13,8 +13,8 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Document is a document that can be rendered: *Run, Arms, Replay, Compared, Conformance,
-// Comparison, Bench or Sweep.
+// Document is a document that can be rendered: *Run, Arms, Replay or its Verdicts and Figures,
+// Comparison, Conformance, Bench, Sweep, Board or Audit.
 type Document interface {
 	// suites returns the test suites, with a case for everything that passes or fails.
 	suites() []suite

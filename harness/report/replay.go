@@ -21,7 +21,12 @@ type Replay struct {
 }
 
 // reports returns how the arms compare, the verdict on each, and their figures.
-func (r Replay) reports() []*form.Report { return append(r.verdicts(), r.figures()...) }
+func (r Replay) reports() []*form.Report {
+	if r.Compared == nil && len(r.Arms) == 1 {
+		return r.Arms.reports() // whose page has all
+	}
+	return append(r.verdicts(), r.figures()...)
+}
 
 // Verdicts is the first part of a Replay: how the arms compare, and the verdict on each.
 type Verdicts struct{ Replay }
