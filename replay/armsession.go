@@ -25,8 +25,8 @@ type armSession struct {
 	admitOnce   sync.Once
 	daemonCtx   context.Context // ends with the daemon
 	armScorer   scorer.Scorer
-	runIdentity armIdentity
-	ownIdentity armIdentity
+	runIdentity armIdentity // as the run has it
+	ownIdentity armIdentity // of the opened daemon
 
 	mu               sync.Mutex
 	brainsByHaystack map[string]*workerBrain

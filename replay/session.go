@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"evalctl/harness/ledger"
-	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
 
@@ -115,45 +112,4 @@ func (p *Plan) Files(ctx context.Context, s Store, resume, output, root string) 
 		return s.files(ctx, resume, root, p.Arms)
 	}
 	return defaultFiles(root, p.Arms, time.Now().UTC()), nil
-}
-
-// run runs the arms.
-func (r *runState) run(ctx context.Context, o Observer) (_ []Outcome, err error) {
-	c := r.plan.Cache
-	if r.cache, err = llm.OpenCache(c.Dir, c.Mode, c.MaxBytes); err != nil {
-		return nil, err
-	}
-	defer func() { o.Cached(r.cache.Stats()) }()
-	r.observer = o
-	r.controls = sync.OnceValues(func() (c *result.Controls, err error) {
-		c, r.controlsErr = r.checkScorer(ctx, o.Controls)
-		return c, r.controlsErr
-	})
-	var names []string
-	for _, a := range r.plan.Arms {
-		names = append(names, a.Name)
-	}
-	r.lockstep = newLockstep(names)
-	out := make([]Outcome, len(names))
-	var wg sync.WaitGroup
-	for i := range out {
-		arm := r.newArm(i)
-		wg.Go(func() { out[i] = arm.outcome(ctx) })
-	}
-	wg.Wait()
-	if r.controlsErr != nil {
-		return nil, errors.Join(r.controlsErr, otherErrors(out, r.controlsErr), r.books.Sync())
-	}
-	return out, errors.Join(r.account(ctx, out), r.books.Sync())
-}
-
-// otherErrors joins the errors of arms that did not end because the scorer could not be checked.
-func otherErrors(outcomes []Outcome, controlsErr error) error {
-	var errs []error
-	for _, o := range outcomes {
-		if o.Err != nil && !errors.Is(o.Err, controlsErr) {
-			errs = append(errs, fmt.Errorf("%s: %w", o.Arm.Name, o.Err))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -82,12 +82,12 @@ type Config struct {
 
 // Actor answers questions. It is safe for concurrent use.
 type Actor struct {
-	cfg       Config
-	target    *target.Target // nil for a baseline
-	probe     *target.Target // nil for a baseline
-	meter     *llm.Meter     // prices requests and sends none; nil without a reader
-	questions map[string]source.Question
-	sessions  sessions
+	cfg        Config
+	target     *target.Target // nil for a baseline
+	deepTarget *target.Target // nil for a baseline
+	meter      *llm.Meter     // prices requests and sends none; nil without a reader
+	questions  map[string]source.Question
+	sessions   sessions
 }
 
 // New returns an actor, or an error for an unusable configuration.
@@ -137,7 +137,7 @@ func (a *Actor) setTarget() error {
 	asked, probed := *a.cfg.Target, *a.cfg.Target
 	asked.Scenario, asked.TopK = name, a.cfg.TopK
 	probed.Scenario, probed.TopK = result.SearchOnly, deepTopK
-	a.target, a.probe = &asked, &probed
+	a.target, a.deepTarget = &asked, &probed
 	return nil
 }
 
