@@ -21,26 +21,22 @@ type Replay struct {
 }
 
 // reports returns how the arms compare, the verdict on each, and their figures.
-func (r Replay) reports() []*form.Report {
-	if r.Compared == nil && len(r.Arms) == 1 {
-		return r.Arms.reports() // whose page has all
-	}
-	return append(r.verdicts(), r.figures()...)
-}
+func (r Replay) reports() []*form.Report { return append(r.verdicts(), r.figures()...) }
 
 // Verdicts is the first part of a Replay: how the arms compare, and the verdict on each.
 type Verdicts struct{ Replay }
 
 func (v Verdicts) reports() []*form.Report { return v.verdicts() }
 
-// Figures is the second part of a Replay: the figures of each arm.
+// Figures is the second part of a Replay: the figures of the comparison and of each arm.
 type Figures struct{ Replay }
 
 func (f Figures) reports() []*form.Report { return f.figures() }
 
 func (r Replay) verdicts() (out []*form.Report) {
 	if r.Compared != nil {
-		out = append(out, armComparison{r.Compared, r.Arms}.report())
+		c := armComparison{r.Compared, r.Arms}
+		out = append(out, &form.Report{Verdict: form.Verdict{Headline: c.headline(), Sentences: dataOf(c.Sentences())}})
 	}
 	for i := range r.Arms {
 		out = append(out, &form.Report{Verdict: r.Arms[i].verdict()})
@@ -51,12 +47,25 @@ func (r Replay) verdicts() (out []*form.Report) {
 // figures returns the figures of the arms with a result, side by side if there are several.
 func (r Replay) figures() []*form.Report {
 	measured := slices.DeleteFunc(slices.Clone(r.Arms), func(a Arm) bool { return a.Run == nil })
-	if len(measured) != 1 {
-		return measured.sideBySide()
+	if len(measured) == 1 {
+		arm := measured[0].report()
+		arm.Verdict = form.Verdict{Headline: form.F("Figures of %s", form.Name(measured[0].Name))}
+		return []*form.Report{arm}
 	}
-	arm := measured[0].report()
-	arm.Verdict = form.Verdict{}
-	return []*form.Report{arm}
+	out := measured.sideBySide()
+	if r.Compared != nil && len(measured) > 1 {
+		c := armComparison{r.Compared, r.Arms}
+		out = append([]*form.Report{{Verdict: form.Verdict{Headline: c.title()}, Sections: c.sections()}}, out...)
+	}
+	return out
+}
+
+// page returns the page of the comparison, or of the first arm if there is none.
+func (r Replay) page() *form.Report {
+	if r.Compared == nil {
+		return r.Arms.reports()[0]
+	}
+	return armComparison{r.Compared, r.Arms}.report()
 }
 
 // text prints the gain of memory over baselines, the findings of one arm after the other, and then
@@ -259,7 +268,7 @@ func refused(e *key.IncomparableError) *form.Table {
 	return t
 }
 
-// report returns the comparison as a report of its own.
+// report returns the page of the comparison.
 func (c armComparison) report() *form.Report {
 	r := &form.Report{Sections: c.sections(), Verdict: form.Verdict{Tone: form.Doubt, Mark: "≠", Word: "Not comparable"}}
 	switch {
@@ -268,9 +277,12 @@ func (c armComparison) report() *form.Report {
 	case c.Refused == nil:
 		r.Verdict.Tone, r.Verdict.Mark, r.Verdict.Word = form.None, "–", "Not compared"
 	}
-	r.Verdict.Title = form.F("Comparison of %s", form.Join(", ", form.Names(c.Names)...))
-	r.Verdict.Headline, r.Verdict.Sentences = r.Verdict.Title, dataOf(c.Sentences())
+	r.Verdict.Title, r.Verdict.Sentences = c.title(), dataOf(c.Sentences())
 	return r
+}
+
+func (c armComparison) title() form.Text {
+	return form.F("Comparison of %s", form.Join(", ", form.Names(c.Names)...))
 }
 
 // Incomparable prints the differences of results, and how to proceed.

@@ -38,7 +38,7 @@ func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history strin
 	}
 	title(&page, measured)
 	replay := report.Replay{Arms: arms, Compared: compared}
-	if err := report.Markdown(&page, report.Verdicts{Replay: replay}, verdictsSize); err != nil {
+	if err := report.Markdown(&page, report.Verdicts{Replay: replay}, report.MaxSummary); err != nil {
 		return err
 	}
 	trends(&page, measured, history)
@@ -48,9 +48,6 @@ func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history strin
 	_, err := w.Write(page.Bytes())
 	return err
 }
-
-// verdictsSize limits the verdicts and the comparison, in bytes.
-const verdictsSize = 1 << 18
 
 // textLength limits shown texts, in characters.
 const textLength = 300
