@@ -90,7 +90,8 @@ func TestClusterFlips(t *testing.T) {
 	}
 }
 
-// TestComparisonWithoutBaseline checks that a run is called worse than another, and that none fails.
+// TestComparisonWithoutBaseline checks that a run is called worse than another, and that none
+// fails.
 func TestComparisonWithoutBaseline(t *testing.T) {
 	c := comparisonOf(func() string { return "text" })
 	c.Baseline = ""

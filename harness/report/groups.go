@@ -27,7 +27,7 @@ func (run *Run) groups() form.Section {
 	run.strata(&s)
 	run.table(&s, "tag", res.TagRows(), run.Verbose, run.unlessReplay()&run.ifScored())
 	run.table(&s, "check", res.CheckRows(), true, run.unlessReplay())
-	run.replayed(&s)
+	run.replayFigures(&s)
 	if res.Grounded+res.GroundedIDsOnly > 0 { // else the daemon cites nothing
 		s.FactIn(run.unlessReplay(), "grounded", "%s", res.GroundedText())
 	}
@@ -55,7 +55,7 @@ func (run *Run) table(s *form.Section, of string, rows []result.TagRow, all bool
 	t := form.NewTable(form.F("Pass rates by %s. Bar: the rate. Whisker: its interval. Dashed line: the floor", of),
 		of, ">n", ">pass", ">rate", "#0 to 1", ">"+interval.Name(), ">errors", ">unscored")
 	row := func(in form.Forms, what any, n result.Counts, r *float64, i *result.Interval, floor float64) {
-		t.RowIn(in, what, n.Total, n.Passed, figure.Rate(r), rateBar(r, i, floor), withMethod(i, interval.Method), n.Errors, n.Unscored)
+		t.RowIn(in, what, n.Total, n.Passed, figure.Rate(r), rateBar(r, i, floor), EndsBy(i, interval.Method), n.Errors, n.Unscored)
 	}
 	if of == "tag" {
 		all := form.Pages
@@ -86,9 +86,9 @@ func (run *Run) isStratum(tag string) bool {
 	return ok && run.Result.Replay != nil && slices.ContainsFunc(run.Result.Replay.Strata, func(s result.Stratum) bool { return s.Name == name })
 }
 
-// withMethod formats an interval for a column whose title names a method. It names any other
+// EndsBy formats an interval for a column whose title names a method. It names any other
 // method.
-func withMethod(i *result.Interval, titled string) form.Text {
+func EndsBy(i *result.Interval, titled string) form.Text {
 	if i == nil || i.Method == titled {
 		return form.F("%s", i.Ends())
 	}

@@ -88,7 +88,7 @@ func leftOut(res *result.Result) string {
 	return "without " + lacking(res) + " excluded"
 }
 
-// lacking names the field because of whose lack questions are left out.
+// lacking names the missing field because of which questions are left out.
 func lacking(res *result.Result) string {
 	if res.Identity.Scorer == (scorer.Order{}).Name() {
 		return "checks called " + scorer.EventName
@@ -140,7 +140,7 @@ func floors(s *form.Section, g *result.Gate) {
 		return
 	}
 	s.Fact("baseline", "%s  %s", passWord(b.Verdict == result.NotWorse), form.Data(b.Text()))
-	text := form.F("%s  sha256 %s", form.Path(b.Path), short(b.SHA256))
+	text := form.F("%s  sha256 %s", form.Path(b.Path), form.Digest(b.SHA256))
 	if b.Unpaired > 0 {
 		text = form.F("%s  %s left out", text, figure.Count(b.Unpaired, "unpaired question"))
 		if b.Unscored > 0 {
