@@ -28,7 +28,7 @@ func (c Comparison) pairFacts(s *form.Section) {
 		if n := len(r.Files); n > 1 {
 			by = form.F("%s, and %d runs", by, n)
 		}
-		s.Fact("clustered", "%s  %s  95%% t interval over %s by %s", c.run(i), rateWithin(r.PassRate, k.Interval), figure.Count(k.Clusters, "cluster"), by)
+		s.Fact("clusters", "%s  %d by %s   as if all were independent: %s", c.run(i), k.Clusters, by, r.Interval.Ends())
 	}
 	var widest *compare.Pair
 	for i := range c.Pairs {

@@ -25,7 +25,7 @@ func (c Comparison) pairTable() *form.Table {
 		if n := len(r.Files); n > 0 {
 			name = form.F("%s, %d runs", c.run(i), n)
 		}
-		row := []any{name, fmt.Sprintf("%d/%d", r.Counts.Passed, r.Counts.Total), rateWithin(r.PassRate, r.Interval),
+		row := []any{name, fmt.Sprintf("%d/%d", r.Counts.Passed, r.Counts.Total), rateWithin(r.PassRate, r.Believed()),
 			r.Counts.Errors, r.Counts.Unscored}
 		if i == 0 {
 			t.Row(append(row, "", "", "", "")...)
@@ -68,8 +68,8 @@ func (c Comparison) runTable() *form.Table {
 		if n := len(r.Files); n > 0 {
 			name = form.F("%s, %d runs", c.run(i), n)
 		}
-		t.Row(name, fmt.Sprintf("%d/%d", r.Counts.Passed, r.Counts.Total), rateWithin(r.PassRate, r.Interval),
-			rateBar(r.PassRate, r.Interval, math.NaN()), r.Counts.Errors, r.Counts.Unscored)
+		t.Row(name, fmt.Sprintf("%d/%d", r.Counts.Passed, r.Counts.Total), rateWithin(r.PassRate, r.Believed()),
+			rateBar(r.PassRate, r.Believed(), math.NaN()), r.Counts.Errors, r.Counts.Unscored)
 	}
 	return t
 }
@@ -160,7 +160,7 @@ func (c Comparison) legend(s *form.Section, in form.Forms) {
 	if c.severalRuns() {
 		test = form.F("%s, and a t test over questions and runs", test)
 	}
-	s.FactIn(in, "methods", "intervals: Wilson for rates, 95%%; %s for differences, %s  p: %s", within, c.levels(), test)
+	s.FactIn(in, "methods", "intervals: %s for rates, 95%%; %s for differences, %s  p: %s", c.rateMethods(), within, c.levels(), test)
 	s.FactIn(in, "tests", "primary: %s; p adjusted by Holm over %s, below 0.05 is shown  others: over %s, below 0.05 if a primary measure differs, else 0.005",
 		c.PrimaryText(), figure.Count(c.Tests, "test"), figure.Count(c.OtherTests, "test"))
 }
@@ -206,4 +206,19 @@ func (c Comparison) clusterFlips() form.Text {
 		}
 	}
 	return text
+}
+
+// rateMethods names the methods of the intervals of the pass rates.
+func (c Comparison) rateMethods() form.Text {
+	var names []form.Text
+	var seen []string
+	for i := range c.Runs {
+		if of := c.Runs[i].Believed(); of != nil && !slices.Contains(seen, of.Method) {
+			seen, names = append(seen, of.Method), append(names, methodName(of.Method))
+		}
+	}
+	if len(names) == 0 {
+		return form.F("none")
+	}
+	return form.Join(" or ", names...)
 }
