@@ -38,7 +38,7 @@ func (a *Arm) verdict() form.Verdict {
 	v.Title = form.F("%s on %s: %d of %d passed", form.Name(res.SDK), form.Name(DatasetName(&res.Identity)), res.Passed, res.Total)
 	v.About, v.Rate, v.Figure = a.Run.about(), figure.Rate(res.PassRate), "pass rate"
 	if i := res.Believed(); i != nil {
-		v.Figure += ", " + levelOf(i)
+		v.Figure += ", " + i.Text()
 	}
 	if g == nil {
 		v.Word, v.Sentences = "No verdict", []form.Text{form.F("this result has no floor")}

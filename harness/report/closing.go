@@ -50,7 +50,7 @@ func (a *Arm) closing(next string) form.Section {
 func (a *Arm) reason() form.Text {
 	res, g := &a.Run.Result, a.Run.Result.Gate
 	if i := res.Believed(); i != nil && g.Word() == result.Measured {
-		return form.F("pass rate %.3f, %s", *res.PassRate, levelOf(i))
+		return form.F("pass rate %.3f, %s", *res.PassRate, i.Text())
 	}
 	text := g.Sentence
 	if proof := g.ProofText(); proof != "" {

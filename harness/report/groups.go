@@ -119,7 +119,7 @@ func (run *Run) clustered(s *form.Section) {
 	case c.Interval == nil:
 		s.FactIn(in, "clustered", "no interval: every cluster of %s has the same pass rate  (%s)", by, clusters)
 	default:
-		s.FactIn(in, "clustered", "%s %s, clusters: %s  (%s)   believe this one: Wilson's takes them as independent", c.Interval.Name(), c.Interval.Ends(), by, clusters)
+		s.FactIn(in, "clustered", "%s %s, clusters: %s  (%s)   as if all were independent: %s", c.Interval.Name(), c.Interval.Ends(), by, clusters, run.Result.Interval.Ends())
 	}
 	if c.SE != nil {
 		s.FactIn(in&form.Pages, "", "standard error %.4f, %.4f if all were independent", *c.SE, c.NaiveSE)
@@ -165,7 +165,7 @@ func (run *Run) strata(s *form.Section) {
 	if res.Replay == nil || len(res.Replay.Strata) == 0 {
 		return
 	}
-	columns := []any{"stratum", ">n", ">pass", ">rate", ">95% Wilson", "|>p50", "|>p95"}
+	columns := []any{"stratum", ">n", ">pass", ">rate", ">95% CI", "|>p50", "|>p95"}
 	var metrics []string
 	if res.Retrieval != nil {
 		k := res.Identity.TopK
@@ -173,7 +173,7 @@ func (run *Run) strata(s *form.Section) {
 		columns = append(columns, ">"+metrics[0], ">all", ">recall", ">nDCG")
 	}
 	t := form.NewTable(form.Text{}, columns...)
-	all := result.Stratum{Name: "overall", Counts: res.Counts, PassRate: res.PassRate, Interval: res.Interval, Latency: res.Latency}
+	all := result.Stratum{Name: "overall", Counts: res.Counts, PassRate: res.PassRate, Interval: res.Believed(), Latency: res.Latency}
 	if res.Retrieval != nil {
 		all.WithGold, all.Retrieval = res.Retrieval.Questions, res.Retrieval.Macro
 	}

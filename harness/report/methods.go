@@ -63,11 +63,6 @@ func methodName(method string) form.Text {
 	return form.F("%s", form.Name(method))
 }
 
-// levelOf formats an interval with its level and method, such as "95% CI 0.812–0.968 (Wilson)".
-func levelOf(i *result.Interval) string {
-	return fmt.Sprintf("%.0f%% CI %s (%s)", 100*i.Confidence, i.Ends(), methodName(i.Method))
-}
-
 // methods describes how the figures of a result were computed, and from which files.
 func (run *Run) methods() form.Section {
 	res := &run.Result

@@ -32,7 +32,7 @@ func (run *Run) rate() form.Section {
 	if res.MeanScore != nil {
 		mean := figure.Rate(res.MeanScore) + " over the scored questions"
 		if res.MeanScoreInterval != nil {
-			mean += ", " + levelOf(res.MeanScoreInterval)
+			mean += ", " + res.MeanScoreInterval.Text()
 		}
 		s.FactIn(form.Pages&run.ifScored(), "mean score", "%s", mean)
 	}
@@ -73,7 +73,7 @@ func (run *Run) passRate(s *form.Section) {
 	if n.Scored > 0 && n.Scored < n.Total {
 		counted += fmt.Sprintf("; %.3f excluding %s", float64(n.Passed)/float64(n.Scored), strings.Join(lost, " and "))
 	}
-	s.FactIn(run.ifScored(), "pass rate", "%.3f  %d/%d   95%% CI %s (Wilson)   counted: %s", *res.PassRate, res.Passed, res.Total, res.Interval.Ends(), counted)
+	s.FactIn(run.ifScored(), "pass rate", "%.3f  %d/%d   %s   counted: %s", *res.PassRate, res.Passed, res.Total, res.Believed().Text(), counted)
 	s.Fact("passed", "%s", res.PassedText())
 }
 

@@ -115,7 +115,7 @@ const maxFailure = 400
 
 // overview adds the arms side by side.
 func (a Arms) overview(s *form.Section) {
-	columns := []any{"arm", ">n", ">pass", ">rate", ">95% Wilson", ">FP/FN", ">recall", ">any", ">p50", ">p50 alone", ">spent", ">list cost", "|>per correct answer"}
+	columns := []any{"arm", ">n", ">pass", ">rate", ">95% CI", ">FP/FN", ">recall", ">any", ">p50", ">p50 alone", ">spent", ">list cost", "|>per correct answer"}
 	const alone = 9 // the column
 	if !slices.ContainsFunc(a, func(a Arm) bool { return a.alone() != nil }) {
 		columns = slices.Delete(columns, alone, alone+1)
@@ -127,7 +127,7 @@ func (a Arms) overview(s *form.Section) {
 		if a.Run != nil && a.Run.Result.PassRate != nil {
 			res := &a.Run.Result
 			recall, anyGold, spent, list, each := none, none, none, none, form.F(none)
-			passRate, interval := figure.Rate(res.PassRate), res.Interval.Ends()
+			passRate, interval := figure.Rate(res.PassRate), res.Believed().Ends()
 			if !a.Run.scored() {
 				passRate, interval = none, none
 			}

@@ -86,6 +86,19 @@ func (i *Interval) Ends() string {
 	return fmt.Sprintf("%.3f–%.3f", i.Low, i.High)
 }
 
+// Text formats an interval with its level and method, such as "95% CI 0.812–0.968 (Wilson)". It is
+// "no interval" for nil.
+func (i *Interval) Text() string {
+	if i == nil {
+		return "no interval"
+	}
+	name, ok := MethodName(i.Method)
+	if !ok {
+		return i.Level() + " CI " + i.Ends()
+	}
+	return fmt.Sprintf("%s CI %s (%s)", i.Level(), i.Ends(), name)
+}
+
 // IntervalName returns the level and the method of the intervals of r, such as "95% cluster
 // bootstrap". It is empty if there are none.
 func (r *Retrieval) IntervalName() string {
