@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/prose"
 )
 
 // fakeReply returns the offline judge's reply.
@@ -51,11 +52,11 @@ func overlap(reference, candidate string) (score float64, reason string) {
 // abstains reports whether an answer declines. It reads only the first sentence, since an answer
 // may go on to quote somebody who does not know.
 func abstains(s string) bool {
-	s = strings.ToLower(strings.ReplaceAll(s, "’", "'"))
-	if i := strings.IndexAny(s, ".!?\n"); i >= 0 {
-		s = s[:i]
+	for first := range prose.Split(strings.ReplaceAll(s, "’", "'")) {
+		first = strings.ToLower(first)
+		return slices.ContainsFunc(abstentions, func(phrase string) bool { return strings.Contains(first, phrase) })
 	}
-	return slices.ContainsFunc(abstentions, func(phrase string) bool { return strings.Contains(s, phrase) })
+	return false
 }
 
 var abstentions = []string{

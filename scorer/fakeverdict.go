@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/prose"
 )
 
 // fakeVerdict returns the offline judge's verdict by question type.
@@ -85,12 +86,12 @@ mentioned existing experience such like also new including include`
 // wishes returns the sentences of a rubric without "not", which say what the user wants.
 func wishes(rubric string) string {
 	var keep []string
-	for sentence := range strings.SplitSeq(rubric, ". ") {
+	for sentence := range prose.Split(rubric) {
 		if !strings.Contains(sentence, " not ") {
 			keep = append(keep, sentence)
 		}
 	}
-	return strings.Join(keep, ". ")
+	return strings.Join(keep, " ")
 }
 
 // span is a count of days, weeks or months. unit is empty for a bare number.

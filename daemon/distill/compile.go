@@ -128,7 +128,7 @@ func parseSummary(o jsonobj.Object, prefix string, in notesInput) (s Summary, er
 	if s.Title, err = required(o, prefix, "title", MaxTitle, oneLine); err != nil {
 		return s, err
 	}
-	if s.Text, err = required(o, prefix, "text", maxSummary, prose); err != nil {
+	if s.Text, err = required(o, prefix, "text", maxSummary, flatten); err != nil {
 		return s, err
 	}
 	from := o.Get("from")

@@ -56,7 +56,7 @@ func summarize(group []noteInput) (s summaryReply, ok bool) {
 // noteLines returns the lines of a note, each with its date.
 func noteLines(n noteInput) []string {
 	var lines []string
-	for line := range strings.SplitSeq(prose(n.Text), "\n") {
+	for line := range strings.SplitSeq(flatten(n.Text), "\n") {
 		text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- "))
 		if text == "" {
 			continue

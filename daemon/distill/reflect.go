@@ -94,6 +94,6 @@ func parseReflection(reply string) (r Reflection, err error) {
 	if r.Title, err = required(o, "", "title", MaxTitle, oneLine); err != nil {
 		return r, err
 	}
-	r.Episode, err = required(o, "", "episode", maxEpisode, prose)
+	r.Episode, err = required(o, "", "episode", maxEpisode, flatten)
 	return r, err
 }

@@ -27,8 +27,8 @@ func FuzzReply(f *testing.F) {
 		}
 	}
 	text := func(t *testing.T, s string, most int) {
-		if n := utf8.RuneCountInString(s); n == 0 || n > most || prose(s) != s || !utf8.ValidString(s) {
-			t.Fatalf("%q is not prose of 1 to %d characters: %q", s, most, prose(s))
+		if n := utf8.RuneCountInString(s); n == 0 || n > most || flatten(s) != s || !utf8.ValidString(s) {
+			t.Fatalf("%q is not prose of 1 to %d characters: %q", s, most, flatten(s))
 		}
 	}
 	f.Fuzz(func(t *testing.T, reply string) {
@@ -79,7 +79,7 @@ func TestProse(t *testing.T) {
 		"* * *\n- - -\n***bold***\n-5 °C":  "\n***bold***\n-5 °C",
 		"~~~\n=\n- # x\n- ```\n- not code": "- # x\n- ```\n- not code",
 	} {
-		if got := prose(in); got != strings.TrimLeft(want, "\n") {
+		if got := flatten(in); got != strings.TrimLeft(want, "\n") {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}

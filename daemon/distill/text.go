@@ -1,9 +1,12 @@
 package distill
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"evalctl/internal/prose"
 )
 
 // cut divides a text after at most most bytes: at the last end of a sentence in the second half,
@@ -51,80 +54,8 @@ func shorten(text string, most int) string {
 // headings, list items and quotations are left out, and so are blocks of code.
 func sentences(text string) []string {
 	var list []string
-	lines := strings.Split(text, "\n")
-	for i := 0; i < len(lines); i++ {
-		if end := codeEnd(lines, i); end > i {
-			i = end
-			continue
-		}
-		for line := withoutMarks(oneLine(lines[i])); line != ""; {
-			n := sentenceEnd(line)
-			list = append(list, line[:n])
-			line = strings.TrimLeft(line[n:], " ")
-		}
+	for line := range strings.Lines(prose.WithoutCode(text)) {
+		list = slices.AppendSeq(list, prose.Split(prose.Unmarked(oneLine(line))))
 	}
 	return list
-}
-
-// codeEnd returns the last line of the block of code that begins with line i, or i if there is
-// none. A fence that is never closed does not begin a block.
-func codeEnd(lines []string, i int) int {
-	for _, fence := range []string{"```", "~~~"} {
-		if !strings.HasPrefix(strings.TrimSpace(lines[i]), fence) {
-			continue
-		}
-		for end := i + 1; end < len(lines); end++ {
-			if strings.HasPrefix(strings.TrimSpace(lines[end]), fence) {
-				return end
-			}
-		}
-	}
-	return i
-}
-
-func withoutMarks(line string) string {
-	for {
-		mark, rest, _ := strings.Cut(line, " ")
-		if mark == "" || strings.Trim(mark, "#>") != "" && mark != "-" && mark != "*" && mark != "+" {
-			return line
-		}
-		line = rest
-	}
-}
-
-// sentenceEnd returns the length of the first sentence. It ends at a full stop, question mark or
-// exclamation mark that a space follows and that does not end an abbreviation.
-func sentenceEnd(line string) int {
-	for i := 0; i < len(line); i++ {
-		if strings.IndexByte(".!?", line[i]) < 0 {
-			continue
-		}
-		end := i + 1
-		for end < len(line) && strings.IndexByte(".!?\"')]", line[end]) >= 0 {
-			end++
-		}
-		if end == len(line) {
-			return end
-		}
-		if line[end] != ' ' {
-			continue
-		}
-		next, _ := utf8.DecodeRuneInString(line[end+1:])
-		if line[i] != '.' || !unicode.IsLower(next) && !abbreviated(line[:i]) {
-			return end
-		}
-	}
-	return len(line)
-}
-
-// abbreviated reports whether the last word of text, which a full stop follows, is an abbreviation
-// or an initial.
-func abbreviated(text string) bool {
-	word := strings.TrimLeft(text[strings.LastIndexByte(text, ' ')+1:], `"'(`)
-	switch strings.ToLower(word) {
-	case "mr", "mrs", "ms", "dr", "prof", "st", "no", "vs", "approx", "e.g", "i.e":
-		return true
-	}
-	r, size := utf8.DecodeRuneInString(word)
-	return size == len(word) && unicode.IsUpper(r)
 }

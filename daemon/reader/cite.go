@@ -8,6 +8,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/search"
+	"evalctl/internal/prose"
 )
 
 // minQuotedWords is the length of the shortest part of a sentence that counts as a quote. Fewer
@@ -16,7 +17,7 @@ const minQuotedWords = 4
 
 // citation is a byte span of the answer and the quote from a hit that supports it.
 type citation struct {
-	span
+	prose.Span
 	hit   int
 	quote string
 }
@@ -25,7 +26,7 @@ type citation struct {
 func cite(answer string, marks []mark, hits []search.Hit) []protocol.CitationEvent {
 	var events []protocol.CitationEvent
 	offset := runeOffsets{text: answer}
-	list := splitAfterMarks(answer, sentences(answer), marks)
+	list := splitAfterMarks(answer, marks)
 	for i, s := range list {
 		n := marksOf(s, marks, i == len(list)-1)
 		var marked []int
@@ -35,49 +36,45 @@ func cite(answer string, marks []mark, hits []search.Hit) []protocol.CitationEve
 		marks = marks[n:]
 		for _, c := range citeSentence(answer, s, marked, hits) {
 			hit := hits[c.hit]
-			start := offset.at(c.start)
+			start := offset.at(c.Start)
 			events = append(events, protocol.CitationEvent{
 				Type: protocol.EventCitation, ChunkID: hit.ChunkID, DocumentID: hit.Path,
-				AnswerStart: start, AnswerEnd: start + utf8.RuneCountInString(answer[c.start:c.end]), Quote: c.quote,
+				AnswerStart: start, AnswerEnd: start + utf8.RuneCountInString(c.Of(answer)), Quote: c.quote,
 			})
 		}
 	}
 	return events
 }
 
-// splitAfterMarks ends a sentence where markers followed its final punctuation, even if the
-// next one does not begin like a sentence.
-func splitAfterMarks(answer string, list []span, marks []mark) []span {
-	var out []span
-	for _, s := range list {
-		for ; len(marks) > 0 && marks[0].at < s.end; marks = marks[1:] {
-			if at := marks[0].at; s.start < at && endsSentence(answer[s.start:at]) {
-				out = appendTrimmed(out, answer, s.start, at)
-				s.start = at
+// splitAfterMarks returns the sentences of an answer. One also ends where markers followed its final
+// punctuation, even if the next one does not begin like a sentence.
+func splitAfterMarks(answer string, marks []mark) []prose.Span {
+	var out []prose.Span
+	for s := range prose.Spans(answer) {
+		for ; len(marks) > 0 && marks[0].at < s.End; marks = marks[1:] {
+			at := marks[0].at
+			if s.Start < at && prose.Ends(answer[s.Start:at]) {
+				out = append(out, prose.Span{Start: s.Start, End: at}.Trimmed(answer))
+				s = prose.Span{Start: at, End: s.End}.Trimmed(answer)
 			}
 		}
-		out = appendTrimmed(out, answer, s.start, s.end)
+		out = append(out, s)
 	}
 	return out
 }
 
-func endsSentence(text string) bool {
-	text = strings.TrimRight(text, "\"')")
-	return text != "" && strings.IndexByte(".!?", text[len(text)-1]) >= 0
-}
-
 // marksOf returns how many of the marks, which are in ascending order, belong to a sentence: the
 // marks up to its end, and for the last sentence the rest.
-func marksOf(s span, marks []mark, last bool) int {
+func marksOf(s prose.Span, marks []mark, last bool) int {
 	n := 0
-	for n < len(marks) && (last || marks[n].at <= s.end) {
+	for n < len(marks) && (last || marks[n].at <= s.End) {
 		n++
 	}
 	return n
 }
 
-func citeSentence(answer string, s span, marked []int, hits []search.Hit) []citation {
-	sentence := answer[s.start:s.end]
+func citeSentence(answer string, s prose.Span, marked []int, hits []search.Hit) []citation {
+	sentence := s.Of(answer)
 	has := func(h search.Hit) bool { return strings.Contains(h.Text, sentence) }
 	var list []citation
 	quoted := false
@@ -103,15 +100,15 @@ func citeSentence(answer string, s span, marked []int, hits []search.Hit) []cita
 
 // citeParts finds, from left to right, the longest runs of whole words that occur
 // verbatim in a chunk.
-func citeParts(answer string, s span, hits []search.Hit) []citation {
+func citeParts(answer string, s prose.Span, hits []search.Hit) []citation {
 	var list []citation
-	ws := words(answer[s.start:s.end])
+	ws := words(s.Of(answer))
 	for i := 0; i+minQuotedWords <= len(ws); {
 		best, hit := 0, 0
-		from := s.start + ws[i].start
+		from := s.Start + ws[i].Start
 		for j, h := range hits {
 			n := max(best+1, minQuotedWords)
-			for i+n <= len(ws) && strings.Contains(h.Text, answer[from:s.start+ws[i+n-1].end]) {
+			for i+n <= len(ws) && strings.Contains(h.Text, answer[from:s.Start+ws[i+n-1].End]) {
 				best, hit = n, j
 				n++
 			}
@@ -120,8 +117,8 @@ func citeParts(answer string, s span, hits []search.Hit) []citation {
 			i++
 			continue
 		}
-		part := span{from, s.start + ws[i+best-1].end}
-		list = append(list, citation{part, hit, answer[part.start:part.end]})
+		part := prose.Span{Start: from, End: s.Start + ws[i+best-1].End}
+		list = append(list, citation{part, hit, part.Of(answer)})
 		i += best
 	}
 	return list
@@ -133,8 +130,7 @@ func citeParts(answer string, s span, hits []search.Hit) []citation {
 func bestSentence(text, claim string) string {
 	wanted := wordSet(claim)
 	best, most := "", -1
-	for _, s := range sentences(text) {
-		sentence := text[s.start:s.end]
+	for sentence := range prose.Split(text) {
 		shared := 0
 		for w := range wordSet(sentence) {
 			if wanted[w] {
@@ -158,6 +154,25 @@ func wordSet(text string) map[string]bool {
 		set[w] = true
 	}
 	return set
+}
+
+// words returns the parts of a text that are separated by white space.
+func words(text string) []prose.Span {
+	var list []prose.Span
+	start := -1
+	for i, r := range text {
+		switch space := unicode.IsSpace(r); {
+		case space && start >= 0:
+			list = append(list, prose.Span{Start: start, End: i})
+			start = -1
+		case !space && start < 0:
+			start = i
+		}
+	}
+	if start >= 0 {
+		list = append(list, prose.Span{Start: start, End: len(text)})
+	}
+	return list
 }
 
 // runeOffsets converts byte offsets of a text into offsets in code points. As long as the offsets

@@ -130,25 +130,6 @@ func checkCitation(t *rapid.T, answer string, marked bool, hits []search.Hit, c 
 	}
 }
 
-func TestSentencesCoverTheText(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := drawText(t, "text")
-		end := 0
-		for _, s := range sentences(text) {
-			if s.start < end || s.end <= s.start || strings.TrimSpace(text[end:s.start]) != "" {
-				t.Fatalf("sentence %v after %d in %q", s, end, text)
-			}
-			if got := text[s.start:s.end]; strings.TrimSpace(got) != got {
-				t.Fatalf("sentence %q has white space around", got)
-			}
-			end = s.end
-		}
-		if strings.TrimSpace(text[end:]) != "" {
-			t.Fatalf("%q is in no sentence", text[end:])
-		}
-	})
-}
-
 func FuzzCite(f *testing.F) {
 	f.Add("Ana lives in Tromsø. [1]", "Ana lives in Tromsø.")
 	f.Add("[[[[1]]]] [1,2", "x")

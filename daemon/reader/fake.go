@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/prose"
 )
 
 const (
@@ -166,70 +165,15 @@ type noteSentence struct {
 	heading bool
 }
 
-// noteSentences cuts markdown into sentences. Lines are boundaries; the marks of headings,
+// noteSentences cuts Markdown into sentences. Lines are boundaries; the marks of headings,
 // bullets, numbered items and quotations are left out.
 func noteSentences(text string) []noteSentence {
 	var out []noteSentence
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		heading := strings.HasPrefix(line, "#")
-		line = trimBullet(strings.TrimSpace(strings.TrimLeft(line, "#>")))
-		for line != "" {
-			n := noteSentenceEnd(line)
-			out = append(out, noteSentence{line[:n], heading})
-			line = strings.TrimLeftFunc(line[n:], unicode.IsSpace)
+		heading := isHeading(strings.TrimSpace(line))
+		for s := range prose.Split(prose.Unmarked(line)) {
+			out = append(out, noteSentence{s, heading})
 		}
 	}
 	return out
-}
-
-func trimBullet(line string) string {
-	mark, rest, ok := strings.Cut(line, " ")
-	if !ok {
-		return line
-	}
-	number := strings.TrimRight(mark, ".)")
-	numbered := number != mark && number != "" && strings.Trim(number, "0123456789") == ""
-	if numbered || mark == "-" || mark == "*" || mark == "+" {
-		return strings.TrimSpace(rest)
-	}
-	return line
-}
-
-// noteSentenceEnd returns the length of the first sentence. It ends at a full stop, question mark
-// or exclamation mark that a space follows and that does not end an abbreviation.
-func noteSentenceEnd(line string) int {
-	for i := 0; i < len(line); {
-		r, size := utf8.DecodeRuneInString(line[i:])
-		i += size
-		if r != '.' && r != '!' && r != '?' {
-			continue
-		}
-		end := i + len(line[i:]) - len(strings.TrimLeft(line[i:], `"')]*_”’`))
-		if end == len(line) {
-			return end
-		}
-		next := strings.TrimLeftFunc(line[end:], unicode.IsSpace)
-		if next == line[end:] {
-			continue
-		}
-		first, _ := utf8.DecodeRuneInString(next)
-		if !unicode.IsLower(first) && (r != '.' || !abbreviated(line[:i-1])) {
-			return end
-		}
-	}
-	return len(line)
-}
-
-// abbreviated reports whether the word before a full stop is an abbreviation or an initial.
-func abbreviated(before string) bool {
-	word := before[strings.LastIndexFunc(before, unicode.IsSpace)+1:]
-	word = strings.TrimLeft(word, `"'(`)
-	switch strings.ToLower(word) {
-	case "mr", "mrs", "ms", "dr", "prof", "st", "no", "vs", "approx", "e.g", "i.e", "etc", "p.m", "a.m":
-		return true
-	}
-	// An initial, as in "J. Marsh".
-	r, size := utf8.DecodeRuneInString(word)
-	return size == len(word) && unicode.IsUpper(r)
 }

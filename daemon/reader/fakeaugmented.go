@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/prose"
 )
 
 // In augmented mode the offline reader follows the prompt in simple cases:
@@ -139,10 +140,10 @@ func lists(text string) []itemList {
 	about, open := "", false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		item := trimBullet(line)
+		item, isItem := prose.Item(line)
 		switch {
 		case line == "":
-		case item != line:
+		case isItem:
 			if !open {
 				all = append(all, itemList{about: about})
 			}

@@ -131,7 +131,7 @@ func (c *corpus) once(text string) bool { return strings.Count(c.text, visible.W
 // gaps returns the sentences of a document that get a gap, in order.
 func (c *corpus) gaps(d dataset.Doc) []gap {
 	var out []gap
-	for s := range prose.Sentences(withoutCode(string(d.Data))) {
+	for s := range prose.Sentences(prose.WithoutCode(string(d.Data))) {
 		n := len(strings.Fields(s))
 		if n < minWords || n > maxWords || strings.ContainsAny(s, "|`<>{}\\") || strings.Contains(s, "](") || strings.Contains(s, "://") {
 			continue
@@ -142,22 +142,6 @@ func (c *corpus) gaps(d dataset.Doc) []gap {
 		}
 	}
 	return out
-}
-
-// withoutCode removes fenced blocks from a document. Their lines are not sentences.
-func withoutCode(text string) string {
-	var b strings.Builder
-	fenced := false
-	for line := range strings.Lines(text) {
-		trimmed := strings.TrimSpace(line)
-		if strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
-			fenced, line = !fenced, "\n"
-		}
-		if !fenced {
-			b.WriteString(line)
-		}
-	}
-	return b.String()
 }
 
 // gap leaves out the first suitable part of a sentence.

@@ -1,4 +1,4 @@
-// Package prose divides text that people wrote into sentences.
+// Package prose divides text that people wrote into sentences, with and without Markdown.
 package prose
 
 import (
@@ -8,129 +8,153 @@ import (
 	"unicode/utf8"
 )
 
-// Sentences yields the sentences of a Markdown document, each on one line, without front matter and
-// the marks before headings, quotations and list items. A wrapped sentence is joined; none goes
-// beyond its paragraph, heading, list item or row of a table.
-func Sentences(markdown string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for block := range blocks(body(markdown)) {
-			for s := range Split(block) {
-				if !yield(s) {
-					return
-				}
-			}
-		}
-	}
+const (
+	// marks end a sentence if a space follows, wideMarks without one too.
+	marks     = ".!?…\u037e．؟۔।॥።፧"
+	wideMarks = "。！？｡"
+	// closers belong to the sentence before them, and so does emphasis if a space follows.
+	closers  = "\"'”’»)]」』）"
+	emphasis = "*_`"
+	// openers may come before the first word of a sentence.
+	openers = "\"'“‘„«([「『（*_-–—"
+)
+
+// Span is a half-open range of bytes of a text.
+type Span struct{ Start, End int }
+
+// Of returns the bytes of text in the span.
+func (s Span) Of(text string) string { return text[s.Start:s.End] }
+
+// Trimmed returns the span without the white space at both ends.
+func (s Span) Trimmed(text string) Span {
+	start := s.End - len(strings.TrimLeftFunc(s.Of(text), unicode.IsSpace))
+	return Span{start, start + len(strings.TrimSpace(text[start:s.End]))}
 }
 
-// body returns a document without its front matter.
-func body(markdown string) string {
-	if rest, ok := strings.CutPrefix(strings.ReplaceAll(markdown, "\r\n", "\n"), "---\n"); ok {
-		if _, body, closed := strings.Cut(rest, "\n---\n"); closed {
-			return body
-		}
-	}
-	return markdown
-}
-
-// blocks yields the paragraphs of Markdown, with single spaces, and other blocks line by line.
-func blocks(body string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		var paragraph []string
-		fenced := false
-		end := func() bool {
-			text := strings.Join(paragraph, " ")
-			paragraph = nil
-			return text == "" || yield(text)
-		}
-		for line := range strings.Lines(body) {
-			line = strings.TrimSpace(line)
-			fence := strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~")
-			fenced = fenced != fence
-			text, begins := unmarked(line)
-			if (begins || fence || fenced || text == "") && !end() {
-				return
-			}
-			if !fence && text != "" {
-				paragraph = append(paragraph, strings.Join(strings.Fields(text), " "))
-			}
-			// Nothing continues a heading.
-			if strings.HasPrefix(line, "#") && !end() {
-				return
-			}
-		}
-		end()
-	}
-}
-
-// unmarked returns a line without the marks at its start, and whether these begin a block. A line of
-// marks alone is empty.
-func unmarked(line string) (text string, begins bool) {
-	text = strings.TrimLeft(line, "#>")
-	begins = text != line || strings.HasPrefix(line, "|")
-	for _, mark := range []string{"* ", "- ", "+ "} {
-		text = strings.TrimSpace(text)
-		if rest, ok := strings.CutPrefix(text, mark); ok {
-			text, begins = rest, true
-		}
-	}
-	digits := strings.TrimLeft(text, "0123456789")
-	if rest, ok := strings.CutPrefix(digits, ". "); ok && len(digits) < len(text) {
-		text, begins = rest, true
-	}
-	if strings.Trim(text, "*-_=+ ") == "" {
-		return "", true
-	}
-	return strings.TrimSpace(text), begins
-}
-
-// Split yields the sentences of running text without the spaces around them. A sentence ends after
-// a full stop, an exclamation or question mark, or an ellipsis, and closing quotation marks and
-// parentheses, before a space; in Chinese and Japanese without one. A full stop does not end a
-// sentence before a small letter or after a possible abbreviation: an initial, a word with a full
-// stop in it, or a capitalized one of up to three letters.
+// Split yields the sentences of a text, as Spans does.
 func Split(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
+		for s := range Spans(text) {
+			if !yield(s.Of(text)) {
+				return
+			}
+		}
+	}
+}
+
+// Spans yields the sentences of a text, without white space around them. A sentence ends at a line
+// break. It ends at a full stop, question mark, exclamation mark or ellipsis that a space follows;
+// in Chinese and Japanese, none need follow. Closing quotation marks and brackets belong to it, and
+// so do references such as [1]. It does not end before a small letter or after an abbreviation.
+func Spans(text string) iter.Seq[Span] {
+	return func(yield func(Span) bool) {
 		start := 0
-		for i, r := range text {
-			if !strings.ContainsRune(".!?…。！？｡", r) || i < start {
+		for i := 0; i < len(text); {
+			r, size := utf8.DecodeRuneInString(text[i:])
+			end, ended := i+size, r == '\n' || r == '\r'
+			if strings.ContainsRune(marks+wideMarks, r) {
+				end, ended = ending(text, start, i)
+			}
+			if i = end; !ended {
 				continue
 			}
-			end := i + utf8.RuneLen(r)
-			end += len(text[end:]) - len(strings.TrimLeft(text[end:], ".!?…。！？｡\"'”’»)]」』）"))
-			if !ends(r, text[start:i], text[end:]) {
-				continue
-			}
-			if s := strings.TrimSpace(text[start:end]); s != "" && !yield(s) {
+			if s := (Span{start, end}).Trimmed(text); s.Start < s.End && !yield(s) {
 				return
 			}
 			start = end
 		}
-		if s := strings.TrimSpace(text[start:]); s != "" {
+		if s := (Span{start, len(text)}).Trimmed(text); s.Start < s.End {
 			yield(s)
 		}
 	}
 }
 
-// ends reports whether a mark between two texts ends a sentence.
-func ends(mark rune, before, after string) bool {
-	if strings.ContainsRune("。！？｡", mark) || after == "" {
-		return true
+// Ends reports whether a text ends like a sentence.
+func Ends(text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, closers))
+	return strings.ContainsRune(marks+wideMarks, last)
+}
+
+// ending returns the end of the marks at position at, with what belongs to them, and whether they
+// end the sentence that begins at start.
+func ending(text string, start, at int) (end int, ended bool) {
+	rest := strings.TrimLeft(text[at:], marks+wideMarks)
+	run := text[at : len(text)-len(rest)]
+	rest = strings.TrimLeft(rest, marks+wideMarks+closers)
+	wide := strings.ContainsAny(run, wideMarks)
+	if after := strings.TrimLeft(rest, closers+emphasis); beginsWithSpace(after) {
+		rest = after
 	}
-	first, _ := utf8.DecodeRuneInString(after)
-	if !unicode.IsSpace(first) {
-		return false
+	if after := afterReferences(rest); len(after) < len(rest) {
+		return len(text) - len(after), true
 	}
-	next, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(after, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
-	if mark != '.' {
-		return true
+	ended = wide || beginsWithSpace(rest) && !continues(rest) &&
+		(run != "." || !abbreviated(text[start:at], rest))
+	return len(text) - len(rest), ended
+}
+
+// beginsWithSpace reports whether a text begins with white space or is empty.
+func beginsWithSpace(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return text == "" || unicode.IsSpace(first)
+}
+
+// afterReferences returns a text without numbers in brackets at its start, such as [1] and [2, 3].
+func afterReferences(text string) string {
+	for {
+		inner, opened := strings.CutPrefix(strings.TrimLeft(text, " "), "[")
+		rest, closed := strings.CutPrefix(strings.TrimLeft(inner, "0123456789 ,;-–"), "]")
+		if !opened || !closed || !strings.ContainsAny(inner[:len(inner)-len(rest)], "0123456789") {
+			return text
+		}
+		text = rest
 	}
-	if unicode.IsLower(next) {
-		return false
+}
+
+// continues reports whether a text begins with a small letter, after white space.
+func continues(text string) bool {
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(text, unicode.IsSpace))
+	return unicode.IsLower(first)
+}
+
+// Words whose full stop does not end a sentence, in small letters: abbreviations, and others that
+// are abbreviations only before a number.
+var (
+	abbreviations = wordSet("mr mrs ms messrs dr prof rev st sr sra dra vs approx cf ca bzw")
+	numbering     = wordSet("no nos nr vol fig pp")
+)
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = true
 	}
-	word := before[strings.LastIndexFunc(before, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("(\"“'", r) })+1:]
-	capital, _ := utf8.DecodeRuneInString(word)
-	letters := utf8.RuneCountInString(word)
-	initial, short := letters == 1 && unicode.IsLetter(capital), unicode.IsUpper(capital) && letters <= 3
-	return !initial && !short && !strings.Contains(word, ".")
+	return set
+}
+
+// abbreviated reports whether the last word before a full stop is an abbreviation: a known one, an
+// initial, or letters with full stops between them, such as "e.g".
+func abbreviated(before, after string) bool {
+	word := before[strings.LastIndexFunc(before, unicode.IsSpace)+1:]
+	word = strings.TrimLeft(word, openers)
+	if first, size := utf8.DecodeRuneInString(word); size == len(word) {
+		return unicode.IsUpper(first)
+	}
+	small := strings.ToLower(word)
+	if numbering[small] {
+		next, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(after, unicode.IsSpace))
+		return unicode.IsDigit(next)
+	}
+	return abbreviations[small] || dotted(word)
+}
+
+// dotted reports whether a word is single letters with full stops between them.
+func dotted(word string) bool {
+	for part := range strings.SplitSeq(word, ".") {
+		letter, size := utf8.DecodeRuneInString(part)
+		if size != len(part) || !unicode.IsLetter(letter) {
+			return false
+		}
+	}
+	return true
 }

@@ -11,33 +11,52 @@ import (
 	"evalctl/internal/prose"
 )
 
-func TestSentences(t *testing.T) {
-	for name, c := range map[string]struct {
-		text string
-		want []string
-	}{
-		"wrapped":        {"The boat is\nred. It leaks!\n\nNobody knows why", []string{"The boat is red.", "It leaks!", "Nobody knows why"}},
-		"marks":          {"# The boat\nIt is red.\n- one. Two.\n* three\n1. four\n> five", []string{"The boat", "It is red.", "one.", "Two.", "three", "four", "five"}},
-		"front matter":   {"---\ntitle: Boat\n---\nIt is red.", []string{"It is red."}},
-		"rule":           {"It is red.\n\n---\n\nIt leaks.", []string{"It is red.", "It leaks."}},
-		"code":           {"See:\n```\na = 1\nb = 2\n```\nDone.", []string{"See:", "a = 1", "b = 2", "Done."}},
-		"table":          {"| a | b |\n| c | d |", []string{"| a | b |", "| c | d |"}},
-		"abbreviations":  {"Dr. Ekberg met J. Wick at 4.30 p.m. in Rye, e.g. Monday. Then he left.", []string{"Dr. Ekberg met J. Wick at 4.30 p.m. in Rye, e.g. Monday.", "Then he left."}},
-		"quotation":      {`She said “Go.” He went (slowly.) They slept.`, []string{"She said “Go.”", "He went (slowly.)", "They slept."}},
-		"ellipsis":       {"Wait… Really?! Yes.", []string{"Wait…", "Really?!", "Yes."}},
-		"Chinese":        {"小李养了一只猫。它很胖！真的？", []string{"小李养了一只猫。", "它很胖！", "真的？"}},
-		"windows":        {"---\r\ntitle: x\r\n---\r\nFirst.\r\nThen.", []string{"First.", "Then."}},
-		"empty":          {" \n\n---\n", nil},
-		"number at end":  {"It opened in 1998. It closed.", []string{"It opened in 1998.", "It closed."}},
-		"decimal number": {"It costs 3.50 euros. No more.", []string{"It costs 3.50 euros.", "No more."}},
+// TestSplit has each text as its sentences, with a vertical bar between them.
+func TestSplit(t *testing.T) {
+	for name, marked := range map[string]string{
+		"abbreviations":      "Dr. Ekberg met J. Wick at 4.30 p.m. in Rye, e.g. Monday. |Then he left.",
+		"in quotes":          `"Mr. Fox" (St. Ives) is here. |“Dr. Lopez” is not.`,
+		"no abbreviations":   "We met Bob. |He sang in May. |It was fun.",
+		"numbering":          "See No. 5 and pp. 3 to 7. |Is it? |No. |I think not.",
+		"quotation":          `She said “Go.” |He went (slowly.) |They slept. |"Fine." |Said he.`,
+		"quoted question":    "“Really?” she said. |Yes.",
+		"ellipsis":           "Wait… |Really?! |Yes... |No... never.",
+		"Chinese":            "小李养了一只猫。|它很胖！|“真的？”|**是。**",
+		"Hindi and Arabic":   "वह घर है। |यह नदी है। |هل هذا بيت؟ |نعم.",
+		"number at the end":  "It opened in 1998. |It closed.",
+		"decimal number":     "It costs 3.50 euros. |No more.",
+		"address":            "Ask example.com. |It has v1.2.",
+		"small letter":       "One. |Two! |Three? four. |[shares a photo]",
+		"emphasis":           "**It is red.** |_It leaks!_ |`x.` |Done.",
+		"references":         "It is red. [1] |it leaks [2]. |Nobody knows.[2, 3] [4] |Then. |[X] y",
+		"line breaks":        "The boat\n|is red.\r\n|it leaks\n\n |now",
+		"only space":         " \t\n",
+		"nothing":            "",
+		"marks without text": "... |!",
 	} {
-		if diff := cmp.Diff(c.want, slices.Collect(prose.Sentences(c.text))); diff != "" {
+		want := strings.FieldsFunc(marked, func(r rune) bool { return r == '|' })
+		for i := range want {
+			want[i] = strings.TrimSpace(want[i])
+		}
+		if len(want) == 0 || want[0] == "" {
+			want = nil
+		}
+		text := strings.ReplaceAll(marked, "|", "")
+		if diff := cmp.Diff(want, slices.Collect(prose.Split(text))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }
 
-// FuzzSplit: the sentences have everything of the text but spaces, in order.
+func TestEnds(t *testing.T) {
+	for text, want := range map[string]bool{"": false, "a": false, "a.": true, "a?\")": true, "。": true, "a.*": false, ";": false} {
+		if got := prose.Ends(text); got != want {
+			t.Errorf("%q: got %t", text, got)
+		}
+	}
+}
+
+// FuzzSplit: the sentences have everything of the text but white space, in order.
 func FuzzSplit(f *testing.F) {
 	for _, s := range []string{"One. Two.", "a.b", "“Go.” He", "。！", "..", "\xff. A", "Dr. X! y"} {
 		f.Add(s)

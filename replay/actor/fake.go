@@ -9,10 +9,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/prose"
 )
 
 const (
@@ -159,7 +158,7 @@ func sentencesOf(notes []note) []sentence {
 			near := maps.Clone(before)
 			maps.Copy(near, turn)
 			before = turn
-			for _, text := range cut(line) {
+			for text := range prose.Split(line) {
 				all = append(all, sentence{
 					text: text, terms: llm.Terms(text), near: near,
 					speaker: speaker, date: n.Date, age: ages[i],
@@ -187,30 +186,4 @@ func agesOf(notes []note) []float64 {
 		}
 	}
 	return ages
-}
-
-// cut splits a line after marks that end a sentence, if a space and no small letter follows.
-func cut(line string) []string {
-	var out []string
-	start := 0
-	add := func(end int) {
-		if s := strings.TrimSpace(line[start:end]); s != "" {
-			out = append(out, s)
-		}
-		start = end
-	}
-	for i := range len(line) {
-		if strings.IndexByte(".!?", line[i]) >= 0 && endsAt(line[i+1:]) {
-			add(i + 1)
-		}
-	}
-	add(len(line))
-	return out
-}
-
-// endsAt reports whether a sentence ends before rest.
-func endsAt(rest string) bool {
-	next := strings.TrimLeftFunc(rest, unicode.IsSpace)
-	first, _ := utf8.DecodeRuneInString(next)
-	return next != rest && !unicode.IsLower(first)
 }

@@ -1,11 +1,11 @@
 package actor
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"evalctl/internal/prose"
 	"evalctl/scorer"
 )
 
@@ -76,19 +76,6 @@ func TestDateOf(t *testing.T) {
 	}
 }
 
-func TestCut(t *testing.T) {
-	for line, want := range map[string][]string{
-		"":                         nil,
-		"One. Two! Three? four":    {"One.", "Two!", "Three? four"},
-		"It cost 3.50 euros. Fine": {"It cost 3.50 euros.", "Fine"},
-		" . ":                      {"."},
-	} {
-		if got := cut(line); !slices.Equal(got, want) {
-			t.Errorf("%q: got %q", line, got)
-		}
-	}
-}
-
 // FuzzFakeAnswer checks that an answer is always the same, and only has what the notes have.
 func FuzzFakeAnswer(f *testing.F) {
 	f.Add("When did Bob move?", "2023-06-20", "2023-06-09", "Bob: We moved last week.\nAnn: Oh! \xff")
@@ -105,7 +92,7 @@ func FuzzFakeAnswer(f *testing.F) {
 		if asksWhen.MatchString(question) || got == Abstention {
 			return
 		}
-		for _, s := range cut(got) {
+		for s := range prose.Split(got) {
 			for _, word := range strings.Fields(s) {
 				if !strings.Contains(text, word) {
 					t.Fatalf("%q of %q is not in the notes", word, got)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"evalctl/internal/prose"
 )
 
 // maxHeading bounds the text of a heading, in code points. Longer text in a large font is text.
@@ -68,10 +70,7 @@ func joins(page []line, start, i int) bool {
 	return i-start < 2 && b.start < a.start+0.5*a.size || i-start >= 2 && b.start < a.start+0.8*a.size || startsLower(b.text)
 }
 
-func endsOpen(s string) bool {
-	last, _ := utf8.DecodeLastRuneInString(s)
-	return !strings.ContainsRune(".!?:。！？", last)
-}
+func endsOpen(s string) bool { return !strings.HasSuffix(s, ":") && !prose.Ends(s) }
 
 func startsLower(s string) bool {
 	first, _ := utf8.DecodeRuneInString(s)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/daemon/language"
+	"evalctl/internal/prose"
 )
 
 // Conditions are what a passage must meet to be found. The zero value is met by every passage.
@@ -267,12 +268,8 @@ func quotes(tokens []token) bool {
 	return words
 }
 
-const (
-	// sentenceMarks end a sentence, a semicolon as the question mark of Greek.
-	sentenceMarks = ".!?…;\u037e。！？．؟۔।॥።፧"
-	// quotesAndBrackets may follow them.
-	quotesAndBrackets = "\"'”’»)]"
-)
+// quotesAndBrackets may follow the last mark of a sentence.
+const quotesAndBrackets = "\"'”’»)]"
 
 // isProse reports whether tokens belong to a sentence or a question.
 func isProse(tokens []token) bool {
@@ -292,6 +289,6 @@ func isProse(tokens []token) bool {
 	if last.written && !last.prefix && len(last.raw) == len(last.text) && !bare {
 		return false // such as "Who is there?"
 	}
-	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(last.raw, quotesAndBrackets))
-	return strings.ContainsRune(sentenceMarks, r)
+	greek := strings.HasSuffix(strings.TrimRight(last.raw, quotesAndBrackets), ";") // its question mark
+	return greek || prose.Ends(last.raw)
 }

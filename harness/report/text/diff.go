@@ -3,7 +3,6 @@ package text
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/prose"
 	"evalctl/internal/terminal"
 )
 
@@ -201,27 +201,12 @@ func withoutEmpty(rows [][]string) [][]string {
 	return out
 }
 
-var sentenceEnd = regexp.MustCompile(`([.!?]) +`)
-
-// sentences splits an answer into its lines, and each line into sentences.
-func sentences(answer string) []string {
-	var out []string
-	for line := range strings.Lines(terminal.Lines(answer)) {
-		for part := range strings.SplitSeq(sentenceEnd.ReplaceAllString(strings.TrimSpace(line), "$1\n"), "\n") {
-			if part != "" {
-				out = append(out, part)
-			}
-		}
-	}
-	return out
-}
-
 // printAnswers prints the answer of each side. It marks each sentence that is missing on another
 // side.
 func printAnswers(t *terminal.Terminal, sides []side) {
 	all := make([][]string, len(sides))
 	for i, s := range sides {
-		all[i] = sentences(s.rec.Answer)
+		all[i] = slices.Collect(prose.Split(terminal.Lines(s.rec.Answer)))
 	}
 	marked := false
 	for i, s := range sides {

@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// prose returns Markdown whose only structure is paragraphs, lists and emphasis. Headings and code
+// flatten returns Markdown whose only structure is paragraphs, lists and emphasis. Headings and code
 // fences become plain lines, and underlines and rules are dropped. So the text cannot change the
 // structure of a document that contains it. Control characters become spaces.
-func prose(text string) string {
+func flatten(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n").Replace(text)
 	var lines []string
