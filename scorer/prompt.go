@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"evalctl/internal/printable"
 )
 
 // Prompts are the texts that a judge sends to its model. Unless they have Labels, the reply must be
@@ -109,12 +111,8 @@ func criterionMessage(item Item) string {
 
 // truncate cuts an answer at maxCandidate characters and appends a note.
 func truncate(answer string) string {
-	n := 0
-	for i := range answer {
-		if n == maxCandidate {
-			return answer[:i] + "\n[the rest of this answer was left out]"
-		}
-		n++
+	if first := printable.First(answer, maxCandidate); first != answer {
+		return first + "\n[the rest of this answer was left out]"
 	}
 	return answer
 }

@@ -11,6 +11,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/internal/httpclient"
+	"evalctl/internal/printable"
 )
 
 // maxJSON limits a JSON response, in bytes. 10,000 listed documents with the longest paths need
@@ -108,7 +109,7 @@ func (c *Client) read(ctx context.Context, r request, limit int64) ([]byte, erro
 // do sends a request. A status outside 2xx is an *Error. The caller must close the body.
 func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	if n := len(r.path); n > maxPath {
-		r.path = r.path[:100] + "…"
+		r.path = printable.Short(r.path, 100)
 		r.check(invalid("the path of the URL has %d bytes, the limit is %d: an id is too long", n, maxPath))
 	}
 	if r.err != nil {

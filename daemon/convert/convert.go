@@ -18,6 +18,7 @@ import (
 	"evalctl/daemon/convert/budget"
 	"evalctl/daemon/protocol"
 	"evalctl/internal/admission"
+	"evalctl/internal/printable"
 )
 
 // ErrInvalid means that a file is not of its kind, contains no text, or exceeds the limits of
@@ -155,13 +156,9 @@ func oneLine(s string, limit int) string {
 		return r
 	}, s)
 	s = strings.Join(strings.Fields(s), " ")
-	runes := []rune(s)
-	if len(runes) <= limit {
-		return s
+	first := printable.First(s, limit)
+	if i := strings.LastIndexByte(first, ' '); i > 0 && first != s && s[len(first)] != ' ' {
+		first = first[:i]
 	}
-	cut := string(runes[:limit])
-	if i := strings.LastIndexByte(cut, ' '); i > 0 && runes[limit] != ' ' {
-		cut = cut[:i]
-	}
-	return strings.TrimRight(cut, " ")
+	return strings.TrimRight(first, " ")
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"evalctl/internal/httpclient"
+	"evalctl/internal/printable"
 )
 
 const (
@@ -251,9 +252,5 @@ func networkError(err error) error {
 // shown is a URL without the parts that may contain secrets.
 func shown(u *url.URL) string {
 	public := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
-	text := public.String()
-	if len(text) > 500 {
-		text = text[:500] + "..."
-	}
-	return strings.ToValidUTF8(text, "")
+	return printable.Short(strings.ToValidUTF8(public.String(), ""), 500)
 }

@@ -10,6 +10,7 @@ import (
 	"evalctl/daemon/reader"
 	"evalctl/daemon/search"
 	"evalctl/internal/llm"
+	"evalctl/internal/printable"
 )
 
 // ModelNone is the model in the done event of an ask that retrieved nothing. Its answer is
@@ -105,22 +106,11 @@ func previews(hits []search.Hit) []protocol.RetrievedChunk {
 	chunks := make([]protocol.RetrievedChunk, len(hits))
 	for i, h := range hits {
 		chunks[i] = protocol.RetrievedChunk{
-			ChunkID: h.ChunkID, DocumentID: h.Path, Score: h.Score, Preview: preview(h.Text),
+			ChunkID: h.ChunkID, DocumentID: h.Path, Score: h.Score, Preview: printable.First(h.Text, protocol.MaxPreviewChars),
 			Duplicates: duplicates(h), MoreDuplicates: h.MoreDuplicates,
 		}
 	}
 	return chunks
-}
-
-func preview(text string) string {
-	n := 0
-	for i := range text {
-		if n == protocol.MaxPreviewChars {
-			return text[:i]
-		}
-		n++
-	}
-	return text
 }
 
 // checkFinish rejects an answer that the model did not complete, so that no part is lost silently.

@@ -256,16 +256,6 @@ func TestReaderRequest(t *testing.T) {
 	}
 }
 
-func TestPreviewCountsCharacters(t *testing.T) {
-	text := strings.Repeat("日", protocol.MaxPreviewChars)
-	if got := preview(text + "x"); got != text {
-		t.Errorf("got %d bytes, want %d", len(got), len(text))
-	}
-	if got := preview("short"); got != "short" {
-		t.Errorf("got %q", got)
-	}
-}
-
 func TestFakeReaderIsCited(t *testing.T) {
 	s := open(t)
 	s.put(t, "pets.md", "# Pets\n\n- Ana keeps two grey cats\n- Ana keeps a parrot named Kiwi\n")

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/printable"
 )
 
 // consolidation is a plan: which documents are written and deleted, and why. It depends only on the
@@ -276,13 +276,7 @@ func (d *holding) left(dropped map[*fact]bool) []fact {
 }
 
 // excerpt returns the beginning of a fact, for a reason.
-func excerpt(text string) string {
-	const most = 120 // characters
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return clip(text, most-1) + "…"
-}
+func excerpt(text string) string { return printable.Short(text, 120) }
 
 // unitOrder compares units by date, oldest first.
 func unitOrder(a, b unit) int {

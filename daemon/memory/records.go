@@ -106,13 +106,8 @@ func nameOf(r protocol.CreateDocument) (name, title string) {
 
 func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// clip returns the first n code points of s.
-func clip(s string, n int) string {
-	if first := printable.First(s, n); first != s {
-		return strings.TrimSpace(first)
-	}
-	return s
-}
+// clip returns the first n code points of s, which has no white space at its end.
+func clip(s string, n int) string { return strings.TrimSpace(printable.First(s, n)) }
 
 // Document returns the record of a document, or store.ErrNotFound.
 func (*Service) Document(ctx context.Context, h brain.Handle, document string) (protocol.DocumentRecord, error) {

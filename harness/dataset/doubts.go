@@ -12,6 +12,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
+	"evalctl/internal/printable"
 	"evalctl/internal/visible"
 	"evalctl/scorer"
 )
@@ -132,20 +133,14 @@ func (d *doubtList) addPath(known *Paths, id, path string) {
 
 func (d *doubtList) warnings() (out []result.Warning) {
 	for _, w := range d.list {
-		w.Message = fmt.Sprintf(d.formats[w], figure.Count(w.Count, "question"), shortened(d.examples[w]))
+		w.Message = fmt.Sprintf(d.formats[w], figure.Count(w.Count, "question"), printable.Short(d.examples[w], longestExample))
 		out = append(out, *w)
 	}
 	return out
 }
 
-// shortened returns the beginning of an example.
-func shortened(text string) string {
-	const longest = 60
-	if r := []rune(text); len(r) > longest {
-		return string(r[:longest]) + "…"
-	}
-	return text
-}
+// longestExample limits an example, in characters.
+const longestExample = 60
 
 // bareNumber matches a number alone.
 var bareNumber = regexp.MustCompile(`^[-+]?\p{Nd}[\p{Nd}.,' ]*%?$`)

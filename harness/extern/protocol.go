@@ -184,7 +184,7 @@ func verdict(id int64, reply []byte) (scorer.Verdict, error) {
 	if !ok {
 		return scorer.Verdict{}, errors.New(`"reason" is not a string`)
 	}
-	return scorer.Verdict{Scored: true, Score: max(score, 0), Reason: cut(reason)}, nil // -0 is 0
+	return scorer.Verdict{Scored: true, Score: max(score, 0), Reason: printable.Short(reason, maxReason)}, nil // -0 is 0
 }
 
 // object parses one JSON object without repeated keys.
@@ -204,18 +204,6 @@ func object(reply []byte) (jsonobj.Object, error) {
 		seen[string(m.Key)] = true
 	}
 	return o, nil
-}
-
-// cut returns the first maxReason characters of a text.
-func cut(text string) string {
-	n := 0
-	for i := range text {
-		if n == maxReason {
-			return text[:i] + "…"
-		}
-		n++
-	}
-	return text
 }
 
 // short shortens foreign text for messages.

@@ -118,9 +118,9 @@ func (d *Daemon) probe(ctx context.Context, client *http.Client) error {
 	_ = json.Unmarshal(body, &health)
 	if resp.StatusCode != http.StatusOK || health.OK != nil && !*health.OK {
 		return fmt.Errorf("GET %s: status %d, body: %s",
-			target, resp.StatusCode, printable(string(bytes.TrimSpace(body))))
+			target, resp.StatusCode, escaped(string(bytes.TrimSpace(body))))
 	}
-	d.version = printable(d.log.secrets.Text(health.Version)) // JSON may have escaped it
+	d.version = escaped(d.log.secrets.Text(health.Version)) // JSON may have escaped it
 	return nil
 }
 

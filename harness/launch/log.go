@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"evalctl/internal/printable"
 )
 
 const (
@@ -85,7 +87,7 @@ func (c *capture) lastLines() string {
 	lines := strings.Split(text, "\n")
 	lines = lines[max(0, len(lines)-tailLines):]
 	for i, line := range lines {
-		lines[i] = "  " + printable(strings.TrimSuffix(line, "\r"))
+		lines[i] = "  " + escaped(strings.TrimSuffix(line, "\r"))
 	}
 	return "last lines of its log " + c.file.Name() + ":\n" + strings.Join(lines, "\n") + note
 }
@@ -101,15 +103,11 @@ func (c *capture) saysInUse() bool {
 	return slices.ContainsFunc(inUse, func(says string) bool { return strings.Contains(text, says) })
 }
 
-// printable escapes control characters, which could control the terminal, and shortens long text.
-func printable(s string) string {
+// escaped escapes control characters, which could control the terminal, and shortens long text.
+func escaped(s string) string {
 	var out strings.Builder
-	runes := 0
+	s = printable.Short(s, maxRunes)
 	for i, r := range s {
-		if runes++; runes > maxRunes {
-			out.WriteString("…")
-			break
-		}
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
 			fmt.Fprintf(&out, `\x%02x`, s[i])

@@ -100,7 +100,7 @@ func TestLastLines(t *testing.T) {
 		{"line ends", "one\r\n\r\ntwo\n\n", []string{"one", "", "two"}},
 		{"twenty", strings.Repeat("a\n", 5) + strings.Repeat("b\n", 20),
 			strings.Split(strings.Repeat("b\n", 19)+"b", "\n")},
-		{"long", "a\n" + long + "\nb", []string{strings.Repeat("x", maxRunes) + "…", "b"}},
+		{"long", "a\n" + long + "\nb", []string{strings.Repeat("x", maxRunes-1) + "…", "b"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-func TestPrintable(t *testing.T) {
+func TestEscapes(t *testing.T) {
 	tests := map[string]string{
 		"plain ünï 漢\t.":      "plain ünï 漢\t.",
 		"\x1b[31mred\r\n\a":   `\x1b[31mred\r\n\a`,
@@ -134,19 +134,19 @@ func TestPrintable(t *testing.T) {
 		"\u202Eabc\u2028\x7f": `\u202eabc\u2028\x7f`,
 	}
 	for in, want := range tests {
-		if got := printable(in); got != want {
+		if got := escaped(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
 }
 
-func FuzzPrintable(f *testing.F) {
+func FuzzEscaped(f *testing.F) {
 	for _, seed := range []string{"", "a\tb", "\x1b]0;x\a", "\xff\xfe", "\u202e\u0085", strings.Repeat("\x00", 500)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := printable(s)
-		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 10*maxRunes+1 {
+		got := escaped(s)
+		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 10*maxRunes {
 			t.Fatalf("%q became %q", s, got)
 		}
 		for _, r := range got {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"evalctl/internal/printable"
 )
 
 // tryQuestion finds out whether searching for an unchanged question finds a text.
@@ -57,9 +59,7 @@ func nothing(reply, query string) string {
 	}
 	text, _, _ = strings.Cut(text, "\n")
 	text, _, _ = strings.Cut(text, query)
-	if r := []rune(text); len(r) > 60 {
-		text = string(r[:60])
-	}
+	text = printable.First(text, 60)
 	if strings.TrimSpace(text) == "" {
 		return "^\\s*$"
 	}

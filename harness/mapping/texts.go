@@ -5,6 +5,9 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"evalctl/internal/printable"
+	"evalctl/internal/prose"
 )
 
 // head is the metadata at the beginning of a document.
@@ -60,32 +63,16 @@ func nameOf(id string) string {
 	return sum([]byte(id))[:8] + "-" + name
 }
 
-// cutText divides a text into parts of at most limit characters, 0 for no limit. It cuts after a
-// line in the second half of a part, else after a sentence or a word.
+// cutText divides a text into parts of at most limit characters, 0 for no limit.
 func cutText(text string, limit int) []string {
 	if limit <= 0 || utf8.RuneCountInString(text) <= limit {
 		return []string{text}
 	}
 	var parts []string
 	for utf8.RuneCountInString(text) > limit {
-		end := len(text)
-		n := 0
-		for i := range text {
-			if n == limit {
-				end = i
-				break
-			}
-			n++
-		}
-		part := text[:end]
-		for _, after := range []string{"\n\n", "\n", ". ", " "} {
-			if at := strings.LastIndex(part, after); at > len(part)/2 {
-				part = part[:at+len(after)]
-				break
-			}
-		}
-		text = text[len(part):]
-		parts = append(parts, part)
+		at := prose.Cut(text, len(printable.First(text, limit)))
+		parts = append(parts, text[:at])
+		text = text[at:]
 	}
 	if text != "" {
 		parts = append(parts, text)

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"evalctl/harness/target"
+	"evalctl/internal/printable"
 )
 
 const (
@@ -326,10 +327,7 @@ func shortened(text string, most int) string {
 	if json.Compact(&one, []byte(text)) == nil {
 		text = one.String()
 	}
-	if r := []rune(text); len(r) > most {
-		text = string(r[:most]) + "…"
-	}
-	return strings.ReplaceAll(text, "\n", "\n         ")
+	return strings.ReplaceAll(printable.Short(text, most), "\n", "\n         ")
 }
 
 // operation returns the call as an operation of a mapping.

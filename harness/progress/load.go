@@ -9,6 +9,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"evalctl/harness/bench/load"
+	"evalctl/internal/printable"
 	"evalctl/internal/stats"
 	"evalctl/internal/terminal"
 )
@@ -87,7 +88,7 @@ func (p *Load) draw() {
 	line := terminal.Line(p.what) + Status(p.live, time.Since(p.began))
 	switch {
 	case p.bar != nil:
-		p.bar.Describe(terminal.Clip(line, max(20, p.t.Columns()-8)))
+		p.bar.Describe(printable.Short(line, max(20, p.t.Columns()-8)))
 		_ = p.bar.Add(1) // a drawing error must not stop the bench
 	case line != p.said:
 		p.said = line

@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
+	"evalctl/internal/printable"
 	"evalctl/internal/stats"
 	"evalctl/internal/terminal"
 )
@@ -222,7 +223,7 @@ func (p *Questions) description() string {
 	if full := strings.Join(p.status("first token"), "  "); utf8.RuneCountInString(full) <= room-minBar {
 		return full
 	}
-	return terminal.Clip(strings.Join(p.status("first"), " "), room)
+	return printable.Short(strings.Join(p.status("first"), " "), room)
 }
 
 // status returns the parts of the status. first is the label of the time to the first token.

@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/report/form"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/figure"
+	"evalctl/internal/printable"
 	"evalctl/internal/terminal"
 )
 
@@ -102,7 +103,7 @@ func (b Board) group(i int) form.Section {
 	for _, c := range g.Common {
 		same = append(same, form.Fact{Name: c.Key, Value: form.F("%s", form.Data(c.Value)), In: form.HTML})
 		if c.Value != "none" && c.Value != "no" {
-			common = append(common, form.F("%s %s", c.Key, form.Name(terminal.Clip(c.Value, 24))))
+			common = append(common, form.F("%s %s", c.Key, form.Name(printable.Short(c.Value, 24))))
 		}
 	}
 	s.FactIn(form.Terminal, "common", "%s", form.Join("  ", common...))

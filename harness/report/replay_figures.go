@@ -11,7 +11,7 @@ import (
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
-	"evalctl/internal/terminal"
+	"evalctl/internal/printable"
 )
 
 // replayFigures adds the parts specific to a replay: estimates for the whole benchmark, errata, the
@@ -84,7 +84,7 @@ func controls(s *form.Section, c *result.Controls) {
 	s.Fact("controls", "%s", form.Parts(parts...))
 	failed := func(what string, list []result.FailedControl, most int) {
 		for _, f := range list[:min(len(list), most)] {
-			s.Fact("", "%s: %s, %s \"%s\": %s", what, form.Name(f.ID), form.Name(f.Kind), form.Data(terminal.Clip(f.Answer, 60)), form.Data(terminal.Clip(f.Reason, 240)))
+			s.Fact("", "%s: %s, %s \"%s\": %s", what, form.Name(f.ID), form.Name(f.Kind), form.Data(printable.Short(f.Answer, 60)), form.Data(printable.Short(f.Reason, 240)))
 		}
 		if more := len(list) - most; more > 0 {
 			s.Fact("", "… and %d more, see the result file", more)

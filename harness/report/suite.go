@@ -195,17 +195,11 @@ func (run *Run) details(r *result.Record) string {
 	return b.String()
 }
 
-// shortened returns the first most characters of a text, and the number of omitted ones.
+// shortened returns the first most characters of a text, and the number of omitted bytes.
 func shortened(text string, most int) string {
-	if len(text) <= most {
+	first := printable.First(text, most)
+	if first == text {
 		return text
 	}
-	n := 0
-	for i := range text {
-		if n == most {
-			return fmt.Sprintf("%s … (%d more bytes)", text[:i], len(text)-i)
-		}
-		n++
-	}
-	return text
+	return fmt.Sprintf("%s… (%d more bytes)", first, len(text)-len(first))
 }

@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/printable"
 )
 
 // The time limit for the last document to be found: searchableWithin, plus timeToIndex for each
@@ -260,6 +261,5 @@ func probeWords(doc dataset.Doc, own func(word []byte) bool) string {
 			start = i
 		}
 	}
-	r := []rune(strings.Join(words[start:min(start+most, len(words))], " "))
-	return string(r[:min(len(r), 1000)])
+	return printable.First(strings.Join(words[start:min(start+most, len(words))], " "), 1000)
 }

@@ -17,6 +17,7 @@ import (
 	"evalctl/harness/report/page"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
+	"evalctl/internal/printable"
 	"evalctl/internal/stats"
 )
 
@@ -130,12 +131,7 @@ const maxText = 400
 // change the text direction by their numbers.
 func clean(text string) string {
 	var b strings.Builder
-	n := 0
-	for _, r := range strings.ToValidUTF8(text, "\ufffd") {
-		if n++; n > maxText {
-			b.WriteString(" …")
-			break
-		}
+	for _, r := range printable.Short(strings.ToValidUTF8(text, "\ufffd"), maxText) {
 		switch {
 		case unicode.IsSpace(r):
 			b.WriteByte(' ')

@@ -93,8 +93,8 @@ func escaped(s string) string {
 		if !strconv.IsPrint(r) || r == utf8.RuneError {
 			piece = strings.Trim(strconv.QuoteRuneToASCII(r), "'")
 		}
-		if b.Len()+len(piece) > maxMessage-len("...") {
-			b.WriteString("...")
+		if b.Len()+len(piece) > maxMessage-len("…") {
+			b.WriteString("…")
 			break
 		}
 		b.WriteString(piece)

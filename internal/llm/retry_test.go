@@ -30,7 +30,7 @@ func TestRefusals(t *testing.T) {
 		{500, ``, true, true, []string{"500"}},
 		{502, "<html>\x1b[31mbad\ngateway", true, true, []string{"502", `<html>\x1b[31mbad\ngateway`}},
 		{503, `{"message":"later"}`, true, false, []string{"503", "later"}},
-		{504, strings.Repeat("é", 1000), true, true, []string{"504", "éé..."}},
+		{504, strings.Repeat("é", 1000), true, true, []string{"504", "éé…"}},
 		{307, ``, false, false, []string{"307"}},
 	} {
 		t.Run(http.StatusText(tt.status), func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"evalctl/internal/decimal"
+	"evalctl/internal/printable"
 )
 
 // Usage counts tokens. Estimated is set if the provider sent no plausible counts, and the counts
@@ -105,11 +106,7 @@ func parseTokens(raw json.RawMessage) (n int, ok bool) {
 
 // quoteJSON returns a short piece of JSON for a message.
 func quoteJSON(raw []byte) string {
-	const most = 60
-	if len(raw) > most {
-		raw = append(bytes.Clone(raw[:most]), "..."...)
-	}
-	return escaped(string(raw))
+	return escaped(printable.Short(string(raw), 60))
 }
 
 // Overrun describes a usage above the worst case of a request, and is empty for any other usage. It

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns text as one line of at most most characters, and " …" if it was longer. White space
-// becomes single spaces. Invalid UTF-8 and characters that are not printable, which a terminal
-// could interpret, become U+FFFD.
+// Line returns text as one line of at most most characters, as Short does. White space becomes
+// single spaces. Invalid UTF-8 and characters that are not printable, which a terminal could
+// interpret, become U+FFFD.
 func Line(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -21,12 +21,5 @@ func Line(text string, most int) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))
-	text = strings.Join(strings.Fields(text), " ")
-	for i := range text {
-		if most == 0 {
-			return strings.TrimRight(text[:i], " ") + " …"
-		}
-		most--
-	}
-	return text
+	return Short(strings.Join(strings.Fields(text), " "), most)
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/kballard/go-shellquote"
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"golang.org/x/term"
+
+	"evalctl/internal/printable"
 )
 
 // Terminal writes to a terminal, or to a file or pipe in its place. It is an io.Writer, which
@@ -170,12 +172,12 @@ func (t *Terminal) Tint(good bool, word string) string {
 // and invisible formatting characters, which could control the terminal or reorder a line, are
 // replaced with visible escapes, white space with blanks. The first character of text that a system
 // of continuous integration would take for a command in its log is escaped too.
-func Line(s string) string { return printable(s, ' ') }
+func Line(s string) string { return escaped(s, ' ') }
 
 // Lines is Line for a text of several lines.
-func Lines(s string) string { return printable(s, '\n') }
+func Lines(s string) string { return escaped(s, '\n') }
 
-func printable(s string, feed byte) string {
+func escaped(s string, feed byte) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\ufffd") {
 		switch {
@@ -207,15 +209,7 @@ var logCommand = sync.OnceValue(func() *regexp.Regexp {
 
 // Short returns Line of a text, cut to at most n characters.
 func Short(s string, n int) string {
-	return Clip(Line(strings.TrimSpace(s)), n)
-}
-
-// Clip cuts s to at most n characters. n must be at least 1.
-func Clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
+	return printable.Short(Line(strings.TrimSpace(s)), n)
 }
 
 // CommandLine returns a command to copy into a shell. Words that a shell would interpret are

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-func TestClip(t *testing.T) {
+func TestShort(t *testing.T) {
 	for _, tt := range []struct {
 		text string
 		n    int
 		want string
 	}{
-		{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"éèêë", 3, "éè…"}, {"abc", 1, "…"},
+		{"", 3, ""}, {" abc ", 3, "abc"}, {"abcd", 3, "ab…"}, {"a\nbc", 3, "a…"}, {"\x1b[2J", 6, `\u001…`},
 	} {
-		if got := Clip(tt.text, tt.n); got != tt.want {
-			t.Errorf("Clip(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
+		if got := Short(tt.text, tt.n); got != tt.want {
+			t.Errorf("Short(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/language"
+	"evalctl/internal/printable"
 )
 
 // Document is one file, as an index sees it.
@@ -90,7 +91,7 @@ func Title(name string, file frontmatter.Document) string {
 		base := path.Base(name)
 		title = strings.TrimSuffix(base, path.Ext(base))
 	}
-	return clip(oneLine(title), maxTitle)
+	return printable.First(oneLine(title), maxTitle)
 }
 
 // Indexed reports whether Parse accepts a file of that path.

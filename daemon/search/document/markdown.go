@@ -3,6 +3,8 @@ package document
 import (
 	"slices"
 	"strings"
+
+	"evalctl/internal/printable"
 )
 
 // maxHeading bounds one heading of a heading path, maxHeadingPath the whole path, in code points:
@@ -46,7 +48,7 @@ func sections(text string) []section {
 			out = append(out, open)
 			open, body = section{start: start}, false
 		}
-		path[level-1] = clip(title, maxHeading)
+		path[level-1] = printable.First(title, maxHeading)
 		clear(path[level:])
 		open.headings = joinHeadings(path)
 	}
@@ -56,7 +58,7 @@ func sections(text string) []section {
 
 func joinHeadings(path [6]string) string {
 	set := slices.DeleteFunc(path[:], func(title string) bool { return title == "" })
-	return clip(strings.Join(set, headingSeparator), maxHeadingPath)
+	return printable.First(strings.Join(set, headingSeparator), maxHeadingPath)
 }
 
 // firstHeading returns the text of the first heading, "" if there is none.
@@ -157,15 +159,4 @@ func lineEnd(text string, start int) int {
 // oneLine joins the words of s with single spaces.
 func oneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
-}
-
-// clip returns the first n code points of s.
-func clip(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"evalctl/internal/printable"
 )
 
 // maxField bounds each field of a chunk except the text, in code points, so that a long title does
@@ -15,7 +17,7 @@ const maxField = 1000
 // heading that is also the title belongs to neither.
 func (d *Document) Fields(headings, text string) (body, title, path, labels string) {
 	labels = strings.Join(d.Tags, "\n") + "\n" + BelowTitle(d.Title, headings)
-	return Body(headings, text), clip(d.Title, maxField), clip(d.PathWords(), maxField), clip(labels, maxField)
+	return Body(headings, text), printable.First(d.Title, maxField), printable.First(d.PathWords(), maxField), printable.First(labels, maxField)
 }
 
 // PathWords returns the part of the path whose words the document is found by: all but the
@@ -33,7 +35,7 @@ func Passage(title, headings, text string) string {
 // BelowTitle returns the heading path of a chunk without its first heading if that is the title of
 // the document. A heading path has long titles in a shorter form.
 func BelowTitle(title, headings string) string {
-	if first, rest, _ := strings.Cut(headings, headingSeparator); first == clip(title, maxHeading) {
+	if first, rest, _ := strings.Cut(headings, headingSeparator); first == printable.First(title, maxHeading) {
 		return rest
 	}
 	return headings
@@ -54,7 +56,7 @@ func afterHeadings(text, path string) string {
 		end := lineEnd(text, 0)
 		level, title := heading(text[:end])
 		if level == 0 && strings.TrimSpace(text[:end]) != "" ||
-			level > 0 && !strings.Contains(path, headingSeparator+clip(title, maxHeading)+headingSeparator) {
+			level > 0 && !strings.Contains(path, headingSeparator+printable.First(title, maxHeading)+headingSeparator) {
 			break
 		}
 		text = text[end:]

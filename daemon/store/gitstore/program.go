@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"evalctl/internal/environ"
+	"evalctl/internal/printable"
 )
 
 // stopTimeout is the time that git has to exit after its context is done.
@@ -125,11 +126,7 @@ var credentials = sync.OnceValue(func() *regexp.Regexp {
 func errorDetail(text string) string {
 	const longest = 500
 	text = credentials().ReplaceAllString(text, "://")
-	text = strings.Join(strings.Fields(sanitize(text, "")), " ")
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "..."
-	}
-	return text
+	return printable.Short(strings.Join(strings.Fields(sanitize(text, "")), " "), longest)
 }
 
 var programVersion = sync.OnceValue(func() *regexp.Regexp {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/printable"
 )
 
 // object is a JSON object.
@@ -150,7 +151,7 @@ func contentOp(kind, path, text string) object {
 func excerpt(body []byte) string {
 	const most = 200
 	if len(body) > most {
-		return fmt.Sprintf("%q… (%d bytes)", body[:most], len(body))
+		return fmt.Sprintf("%q… (%d bytes)", printable.Prefix(body, most), len(body))
 	}
 	return fmt.Sprintf("%q", body)
 }

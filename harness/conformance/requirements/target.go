@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"evalctl/internal/httpclient"
+	"evalctl/internal/printable"
 	"evalctl/internal/redact"
 )
 
@@ -229,11 +230,7 @@ func (d *Target) urlPath(r request, brain string) string {
 
 // describe returns a request's method and path for reports. Long paths are cut.
 func (d *Target) describe(r request, brain string) string {
-	p := d.urlPath(r, brain)
-	if len(p) > 160 {
-		p = p[:160] + "…"
-	}
-	return r.method + " " + p
+	return r.method + " " + printable.Short(d.urlPath(r, brain), 160)
 }
 
 func (d *Target) tokenFor(r request) string {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"evalctl/internal/printable"
 	"evalctl/internal/terminal"
 )
 
@@ -28,7 +29,7 @@ var onTerminal = Escape{
 	Message: func(s string) string {
 		lines := strings.Split(terminal.Lines(strings.TrimSpace(s)), "\n")
 		for i, line := range lines {
-			lines[i] = terminal.Clip(strings.TrimRight(line, " "), messageColumns)
+			lines[i] = printable.Short(strings.TrimRight(line, " "), messageColumns)
 		}
 		if more := len(lines) - messageLines; more > 0 {
 			lines = append(lines[:messageLines], fmt.Sprintf("… %d more lines", more))

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/internal/figure"
+	"evalctl/internal/printable"
 )
 
 // clean replaces every invisible character by its number, such as [U+202E], except line breaks,
@@ -55,17 +56,15 @@ func prefix(s string, most int) (shown string, more int) {
 	if len(s) <= most+slack {
 		return s, 0
 	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most], utf8.RuneCountInString(s[most:])
+	shown = printable.Prefix(s, most)
+	return shown, utf8.RuneCountInString(s[len(shown):])
 }
 
 // line returns the first characters of a text on one line, at most most bytes.
 func line(s string, most int) string {
 	t := cut(strings.Join(strings.Fields(s), " "), most)
 	if t.More > 0 {
-		return strings.TrimRight(t.Shown, " ") + " …"
+		return strings.TrimRight(t.Shown, " ") + "…"
 	}
 	return t.Shown
 }

@@ -11,6 +11,7 @@ import (
 	"evalctl/harness/report"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
+	"evalctl/internal/printable"
 	"evalctl/internal/terminal"
 )
 
@@ -186,7 +187,7 @@ func sweepRows(cells []result.Cell) [][]string {
 		if f := slices.Sorted(maps.Keys(cell.Result.Fusions)); len(f) > 0 {
 			ran += terminal.Line(" (" + strings.Join(f, ", ") + ")")
 		}
-		rows = append(rows, []string{cell.Mode, terminal.Clip(ran, 40), fmt.Sprint(cell.TopK)})
+		rows = append(rows, []string{cell.Mode, printable.Short(ran, 40), fmt.Sprint(cell.TopK)})
 		add(i+1, withCandidates, fmt.Sprint(cell.CandidateK))
 		add(i+1, true, fmt.Sprint(cell.Result.Counts.Total))
 		add(i+1, withErrors, fmt.Sprint(cell.Result.Counts.Errors))

@@ -42,3 +42,17 @@ func TestFirst(t *testing.T) {
 		}
 	})
 }
+
+func TestShort(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"", 1, ""}, {"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"éèêë", 3, "éè…"}, {"abc", 1, "…"}, {"ab cd", 4, "ab…"}, {"ab ", 3, "ab "},
+	} {
+		if got := printable.Short(c.text, c.n); got != c.want {
+			t.Errorf("Short(%q, %d) = %q, want %q", c.text, c.n, got, c.want)
+		}
+	}
+}

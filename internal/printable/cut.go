@@ -1,6 +1,9 @@
 package printable
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Prefix returns text if it has at most most bytes, else its beginning, which does not end inside a
 // character.
@@ -26,4 +29,13 @@ func First(text string, n int) string {
 		n--
 	}
 	return text
+}
+
+// Short returns text if it has at most n characters, else its beginning with an ellipsis, which is
+// the last of n characters. n must be at least 1.
+func Short(text string, n int) string {
+	if First(text, n) == text {
+		return text
+	}
+	return strings.TrimRight(First(text, n-1), " ") + "…"
 }
