@@ -6,6 +6,8 @@
 package history
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,6 +79,27 @@ func (e *Entry) Date() string { return e.StartedAt.UTC().Format(time.DateOnly) }
 // lost. A run that stopped can have failed without a score.
 func (e *Entry) Scored() bool {
 	return e.PassRate != nil && e.Stopped == "" && e.Verdict.Scores()
+}
+
+// shared identifies the line of a result. Unrecorded settings are never equal.
+func (e *Entry) shared() string {
+	if len(e.missing) > 0 {
+		return e.Path
+	}
+	return fmt.Sprint(e.measure)
+}
+
+// differing returns the names of the settings for which two results are on different lines.
+func (e *Entry) differing(o *Entry) []string {
+	names := slices.Concat(e.missing, o.missing)
+	for _, m := range []map[string]string{e.measure, o.measure} {
+		for name := range m {
+			if e.measure[name] != o.measure[name] {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // VerdictText returns the verdict in words, or why the run stopped. It is empty without either.

@@ -75,14 +75,10 @@ func Lines(entries []*Entry, last int) []*Line {
 		if e.Result == nil {
 			continue
 		}
-		m := fmt.Sprint(e.measure)
-		if len(e.missing) > 0 {
-			m = e.Path // unrecorded values are never equal
-		}
-		l := byMeasure[m]
+		l := byMeasure[e.shared()]
 		if l == nil {
-			l = &Line{Measure: e.measure, Missing: e.missing, Questions: []Turn{}, Unread: []Unreadable{}}
-			byMeasure[m], lines = l, append(lines, l)
+			l = newLine(e)
+			byMeasure[e.shared()], lines = l, append(lines, l)
 		}
 		l.add(e)
 	}
@@ -93,6 +89,11 @@ func Lines(entries []*Entry, last int) []*Line {
 		return cmp.Or(b.Last().StartedAt.Compare(a.Last().StartedAt), cmp.Compare(a.Last().Name, b.Last().Name))
 	})
 	return lines
+}
+
+// newLine returns the line of a result, without nights.
+func newLine(e *Entry) *Line {
+	return &Line{Measure: e.measure, Missing: e.missing, Questions: []Turn{}, Unread: []Unreadable{}}
 }
 
 // add adds a result that started after all earlier ones.

@@ -81,8 +81,3 @@ func title(w io.Writer, measured []*armResult) {
 func dayOf(res *result.Result) time.Time {
 	return res.StartedAt.UTC().Truncate(24 * time.Hour)
 }
-
-// scored reports whether the pass rate of a result says something about the memory.
-func scored(res *result.Result) bool {
-	return res.PassRate != nil && res.Gate.Verdict.Scores()
-}

@@ -1,17 +1,21 @@
 package nightly
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"io/fs"
 	"strings"
+	"time"
 
 	"evalctl/harness/history"
-	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/markdown"
 )
+
+// nights is the length of the trend in days, including the night of the report.
+const nights = 14
 
 // maxUnreadable limits the number of unreadable files that are named.
 const maxUnreadable = 5
@@ -27,89 +31,119 @@ func trends(w io.Writer, arms []*armResult, root string) {
 	if root == "" || len(have) == 0 {
 		return
 	}
-	last := dayOf(have[0].res)
-	h := readEarlier(root, last.AddDate(0, 0, 1-nights))
+	entries, unreadable := readEarlier(root, dayOf(have[0].res).AddDate(0, 0, 1-nights))
 	fmt.Fprint(w, "## Trend\n\n")
 	var alone []string
 	for _, m := range have {
-		t := h.trendOf(m.res)
-		if len(t.nights) == 1 && t.nights[0].others == 0 && t.leftOut == 0 {
+		past := history.PastOf(m.res, entries, nights)
+		if len(past.Nights) == 1 && past.Nights[0].Others == 0 && past.LeftOut == 0 {
 			alone = append(alone, markdown.Code(m.Name))
 			continue
 		}
-		t.write(w, m.Name)
+		writeTrend(w, m.Name, past)
 	}
 	if len(alone) > 0 {
 		fmt.Fprintf(w, "No earlier result of the last %d days: %s.\n\n", nights, strings.Join(alone, ", "))
 	}
-	for i, problem := range h.unreadable {
+	for i, problem := range unreadable {
 		if i == maxUnreadable {
-			fmt.Fprintf(w, "- and %d more\n", len(h.unreadable)-maxUnreadable)
+			fmt.Fprintf(w, "- and %d more\n", len(unreadable)-maxUnreadable)
 			break
 		}
 		fmt.Fprintf(w, "- not read: %s\n", markdown.Span(problem, textLength))
 	}
-	if len(h.unreadable) > 0 {
+	if len(unreadable) > 0 {
 		fmt.Fprintln(w)
 	}
 }
 
-// write writes the nights of an arm, the last one last.
-func (t trend) write(w io.Writer, arm string) {
-	fmt.Fprintf(w, "%s %s\n\n<details><summary>%s</summary>\n\n", markdown.Code(arm), t.sparkline(), figure.Count(len(t.nights), "night"))
+// readEarlier reads the results in a folder since the date first, and names the files that could not
+// be read, with the reasons. A missing folder has none.
+func readEarlier(root string, first time.Time) (entries []*history.Entry, unreadable []string) {
+	f, err := history.Read(root, first)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+	for _, u := range f.Unreadable {
+		unreadable = append(unreadable, u.Reason)
+	}
+	return f.Entries, unreadable
+}
+
+// writeTrend writes the nights of an arm, the last one last.
+func writeTrend(w io.Writer, arm string, past history.Past) {
+	all := everyNight(past.Nights)
+	fmt.Fprintf(w, "%s %s\n\n<details><summary>%s</summary>\n\n", markdown.Code(arm), sparkline(all), figure.Count(len(all), "night"))
 	table := markdown.NewTable("lrrrrl", "night", "pass rate", "95% CI", "passed", "USD", "changed since the night before")
-	var before *result.Result
-	for _, n := range t.nights {
-		table.Row(n.row(before)...)
-		if n.res != nil {
-			before = n.res
-		}
+	for _, n := range all {
+		table.Row(row(n)...)
 	}
 	table.Write(w)
 	fmt.Fprint(w, "</details>\n\n")
-	if t.leftOut > 0 {
-		differing := slices.Compact(slices.Sorted(slices.Values(t.differing)))
-		fmt.Fprintf(w, "%s left out, with another %s, or none recorded.\n\n", figure.Count(t.leftOut, "result"), strings.Join(differing, ", "))
+	if past.LeftOut > 0 {
+		fmt.Fprintf(w, "%s left out, with another %s, or none recorded.\n\n", figure.Count(past.LeftOut, "result"), strings.Join(past.Differing, ", "))
 	}
 }
 
-// row returns the cells of a night. before is the previous result, nil if there is none.
-func (n night) row(before *result.Result) []string {
-	if n.res == nil {
-		return []string{n.date, "missing", markdown.None, markdown.None, markdown.None, ""}
+// everyNight adds the nights without a result between others. They have no entry.
+func everyNight(have []history.Night) (all []history.Night) {
+	for _, n := range have {
+		for len(all) > 0 {
+			next := dayAfter(all[len(all)-1].Date)
+			if next >= n.Date {
+				break
+			}
+			all = append(all, history.Night{Date: next})
+		}
+		all = append(all, n)
 	}
-	passed := fmt.Sprintf("%d/%d", n.res.Passed, n.res.Total)
+	return all
+}
+
+// dayAfter returns the day after a date, which is one of time.DateOnly.
+func dayAfter(date string) string {
+	day, _ := time.Parse(time.DateOnly, date)
+	return day.AddDate(0, 0, 1).Format(time.DateOnly)
+}
+
+// row returns the cells of a night.
+func row(n history.Night) []string {
+	if n.Entry == nil {
+		return []string{n.Date, "missing", markdown.None, markdown.None, markdown.None, ""}
+	}
+	res := n.Entry.Result
+	passed := fmt.Sprintf("%d/%d", res.Passed, res.Total)
 	usd := markdown.None
-	if c := n.res.CostAccounting; c != nil {
+	if c := res.CostAccounting; c != nil {
 		usd = total(c)
 	}
 	var changes []string
-	if before != nil {
-		for _, key := range key.Changed(key.Trend, n.res.Identity, before.Identity) {
-			changes = append(changes, markdown.Cell(key))
+	for _, key := range n.Changed {
+		changes = append(changes, markdown.Cell(key))
+	}
+	if n.Others > 0 {
+		changes = append(changes, fmt.Sprintf("(%s of this night not shown)", figure.Count(n.Others, "other result")))
+	}
+	rate, interval := figure.Rate(res.PassRate), n.Entry.Interval.Ends()
+	if !n.Entry.Scored() {
+		rate, interval = string(n.Entry.Verdict), markdown.None
+		if res.Stopped != "" {
+			rate = "stopped"
 		}
 	}
-	if n.others > 0 {
-		changes = append(changes, fmt.Sprintf("(%s of this night not shown)", figure.Count(n.others, "other result")))
-	}
-	date := n.date
-	if !n.scored() {
-		word := string(n.res.Gate.Verdict)
-		if n.res.Stopped != "" {
-			word = "stopped"
-		}
-		return []string{date, word, markdown.None, passed, usd, strings.Join(changes, " ")}
-	}
-	return []string{date, figure.Rate(n.res.PassRate), n.res.Believed().Ends(), passed, usd, strings.Join(changes, " ")}
+	return []string{n.Date, rate, interval, passed, usd, strings.Join(changes, " ")}
 }
 
 // sparkline returns one character for each night, with a legend.
-func (t trend) sparkline() string {
+func sparkline(all []history.Night) string {
 	var rates []*float64
-	for _, n := range t.nights {
+	for _, n := range all {
 		var rate *float64
-		if n.scored() {
-			rate = n.res.PassRate
+		if n.Entry != nil && n.Entry.Scored() {
+			rate = n.Entry.PassRate
 		}
 		rates = append(rates, rate)
 	}

@@ -20,7 +20,7 @@ const (
 	fewestWindows = 20 // enough to show a steady latency at the end of the time limit
 	firstWindows  = 30 // enough to show it earlier
 	windowsMore   = 10 // added until the latency is steady
-	// parts is the number of parts whose means show a trend.
+	// parts is the number of parts whose means show a slope.
 	parts = 8
 )
 
@@ -37,7 +37,7 @@ const (
 // what it discarded. The next block begins afterwards.
 //
 // The latency is steady if the medians of all windows, of the second half or of the last third have
-// no trend, with enough windows to see one. The start of a series is not chosen by the medians: the
+// no slope, with enough windows to see one. The start of a series is not chosen by the medians: the
 // start that makes the rest look steadiest (MSER, White 1997) would hide a steadily falling
 // latency. Medians are used because a single stall is not a warm-up effect.
 func WarmUp(ctx context.Context, p Profile, limit time.Duration, work Work, number *atomic.Uint64, live *Live) (record.WarmUp, error) {
@@ -52,7 +52,7 @@ func WarmUp(ctx context.Context, p Profile, limit time.Duration, work Work, numb
 			more = left
 		}
 		if more < 1 {
-			w.Steady = slices.ContainsFunc(trends(medians, fewestWindows), trend.steadyAtLast)
+			w.Steady = slices.ContainsFunc(slopes(medians, fewestWindows), slope.steadyAtLast)
 			break
 		}
 		blocks, err := Run(ctx, p, Span{Block: window, Blocks: more}, work, number, live)
@@ -66,7 +66,7 @@ func WarmUp(ctx context.Context, p Profile, limit time.Duration, work Work, numb
 		if err != nil {
 			return w, err
 		}
-		if w.Steady = slices.ContainsFunc(trends(medians, firstWindows), trend.steady); w.Steady {
+		if w.Steady = slices.ContainsFunc(slopes(medians, firstWindows), slope.steady); w.Steady {
 			break
 		}
 	}
@@ -74,14 +74,14 @@ func WarmUp(ctx context.Context, p Profile, limit time.Duration, work Work, numb
 	return w, nil
 }
 
-// trend is the change of the logarithm of the latency over a series, plus or minus reach at 95 %
+// slope is the change of the logarithm of the latency over a series, plus or minus reach at 95 %
 // confidence.
-type trend struct{ change, reach float64 }
+type slope struct{ change, reach float64 }
 
-// trends returns the trends of a series of logarithms, its second half and its last third, as far
-// as they have at least fewest values. Each is the slope of a line through the means of parts,
-// because values may be autocorrelated within a part.
-func trends(values []float64, fewest int) (all []trend) {
+// slopes returns the slopes of a series of logarithms, its second half and its last third, as far
+// as they have at least fewest values. Each is fitted to the means of parts, because values may be
+// autocorrelated within a part.
+func slopes(values []float64, fewest int) (all []slope) {
 	for share := 1; share <= 3; share++ {
 		kept := values[len(values)-len(values)/share:]
 		if len(kept) < fewest {
@@ -91,18 +91,18 @@ func trends(values []float64, fewest int) (all []trend) {
 		for i := range means {
 			means[i], at[i] = stats.Mean(kept[i*len(kept)/parts:(i+1)*len(kept)/parts]), float64(i)/parts
 		}
-		slope, low, high := stats.Slope(at, means, 0.95)
-		all = append(all, trend{math.Abs(slope), (high - low) / 2})
+		change, low, high := stats.Slope(at, means, 0.95)
+		all = append(all, slope{math.Abs(change), (high - low) / 2})
 	}
 	return all
 }
 
-// steady reports whether there is no relevant trend, so that a warm-up may end.
-func (t trend) steady() bool {
-	return t.change < math.Log(shownSteady) && t.change+t.reach < math.Log(atMost)
+// steady reports whether there is no relevant slope, so that a warm-up may end.
+func (s slope) steady() bool {
+	return s.change < math.Log(shownSteady) && s.change+s.reach < math.Log(atMost)
 }
 
-// steadyAtLast reports whether no trend is shown at the time limit although it would be visible.
-func (t trend) steadyAtLast() bool {
-	return t.change < max(t.reach, math.Log(shownSteady)) && t.change+t.reach < math.Log(atLast)
+// steadyAtLast reports whether no slope is shown at the time limit although it would be visible.
+func (s slope) steadyAtLast() bool {
+	return s.change < max(s.reach, math.Log(shownSteady)) && s.change+s.reach < math.Log(atLast)
 }

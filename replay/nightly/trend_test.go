@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"evalctl/harness/history"
 	"evalctl/harness/result"
 )
 
@@ -109,12 +110,12 @@ func TestTrendOfAFolderThatIsMissing(t *testing.T) {
 
 // TestScaleOfTheSparkline checks that the lowest and the highest rate have the outermost bars.
 func TestScaleOfTheSparkline(t *testing.T) {
-	tr := trend{}
+	var all []history.Night
 	for _, failing := range []int{2, 83, 3, 1} {
 		m := replayOf("go", every(failing))
-		tr.nights = append(tr.nights, night{res: &m.Result})
+		all = append(all, history.Night{Entry: &history.Entry{PassRate: m.PassRate, Verdict: m.Gate.Verdict}})
 	}
-	if got := tr.sparkline(); got != "▅█▆▁ from 0.00 (▁) to 0.99 (█)" {
+	if got := sparkline(all); got != "▅█▆▁ from 0.00 (▁) to 0.99 (█)" {
 		t.Error(got)
 	}
 }
