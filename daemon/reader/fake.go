@@ -2,14 +2,12 @@ package reader
 
 import (
 	"cmp"
-	"maps"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"evalctl/internal/llm"
 	"evalctl/internal/prose"
+	"evalctl/internal/reading"
 )
 
 const (
@@ -39,17 +37,17 @@ type quotation struct {
 // best first, or Abstention. Notes dated after the question cannot answer it. Augmented mode is in
 // fakeaugmented.go.
 func fakeAnswer(in input, augmented bool) string {
-	asked, dated := noteDay(in.QuestionDate)
-	notes := slices.DeleteFunc(slices.Clone(in.Notes), func(n note) bool {
-		written, ok := noteDay(n.Date)
-		return dated && ok && written.After(asked)
-	})
-	weights, total := weighTerms(llm.Terms(in.Question), notes)
-	found := findQuotations(notes, weights, total)
+	notes := slices.DeleteFunc(slices.Clone(in.Notes), func(n note) bool { return !reading.Known(n.Date, in.QuestionDate) })
+	contexts := make([]map[string]bool, len(notes))
+	for i, n := range notes {
+		contexts[i] = llm.Terms(n.Title + " " + n.Text)
+	}
+	weights := reading.Weigh(in.Question, contexts)
+	found := findQuotations(notes, contexts, weights)
 	var counted string
 	if augmented {
 		found = newest(found)
-		counted = countList(in.Question, notes, weights, total, found)
+		counted = countList(in.Question, notes, contexts, weights, found)
 	}
 	var quotes []string
 	for _, q := range found {
@@ -73,18 +71,17 @@ func fakeAnswer(in input, augmented bool) string {
 }
 
 // findQuotations returns the sentences that cover enough of the question, best first.
-func findQuotations(notes []note, weights map[string]float64, total float64) []quotation {
+func findQuotations(notes []note, contexts []map[string]bool, weights reading.Weights) []quotation {
 	bonus := noteBonuses(notes)
 	var found []quotation
 	for i, n := range notes {
-		context := llm.Terms(n.Title + " " + n.Text)
 		for _, s := range noteSentences(n.Text) {
 			terms := llm.Terms(s.text)
-			score := scoreSentence(weights, terms, context)
+			score := scoreSentence(weights, terms, contexts[i])
 			if s.heading || strings.HasSuffix(s.text, "?") {
 				score *= namingShare
 			}
-			if score >= minCoverage*total && score > 0 {
+			if score >= minCoverage*weights.Total && score > 0 {
 				found = append(found, quotation{s.text, terms, n, score * (1 + bonus[i])})
 			}
 		}
@@ -94,39 +91,10 @@ func findQuotations(notes []note, weights map[string]float64, total float64) []q
 	return found
 }
 
-// weighTerms weighs each term of the question by its rarity among the notes. A term that no note
-// has weighs most, because the notes then lack the subject of the question.
-func weighTerms(question map[string]bool, notes []note) (weights map[string]float64, total float64) {
-	weights = map[string]float64{}
-	for t := range question {
-		weights[t] = 0.5
-	}
-	for _, n := range notes {
-		for t := range llm.Terms(n.Title + " " + n.Text) {
-			if _, ok := weights[t]; ok {
-				weights[t]++
-			}
-		}
-	}
-	// Sorted: the last bits of a sum in the map's order would vary.
-	for _, t := range slices.Sorted(maps.Keys(weights)) {
-		weights[t] = math.Log(1 + float64(len(notes)+1)/weights[t])
-		total += weights[t]
-	}
-	return weights, total
-}
-
 // scoreSentence returns the weight of the question's terms that the sentence has, plus a share of
 // the weight of terms that only its note has. A sentence with none of its own scores 0.
-func scoreSentence(weights map[string]float64, sentence, context map[string]bool) float64 {
-	own, rest := 0.0, 0.0
-	for _, t := range slices.Sorted(maps.Keys(weights)) {
-		if sentence[t] {
-			own += weights[t]
-		} else if context[t] {
-			rest += weights[t]
-		}
-	}
+func scoreSentence(weights reading.Weights, sentence, context map[string]bool) float64 {
+	own, rest := weights.Cover(sentence, context)
 	if own == 0 {
 		return 0
 	}
@@ -135,28 +103,17 @@ func scoreSentence(weights map[string]float64, sentence, context map[string]bool
 
 // noteBonuses returns the small advantage of newer notes, then of higher ranked ones.
 func noteBonuses(notes []note) []float64 {
-	var dates []time.Time
-	for _, n := range notes {
-		if d, ok := noteDay(n.Date); ok {
-			dates = append(dates, d)
-		}
-	}
-	slices.SortFunc(dates, time.Time.Compare)
-	out := make([]float64, len(notes))
+	dates := make([]string, len(notes))
 	for i, n := range notes {
+		dates[i] = n.Date
+	}
+	older, dated := reading.Older(dates)
+	out := make([]float64, len(notes))
+	for i := range notes {
 		out[i] = rankBonus * float64(len(notes)-i) / float64(len(notes))
-		if d, ok := noteDay(n.Date); ok {
-			older, _ := slices.BinarySearchFunc(dates, d, time.Time.Compare)
-			out[i] += recencyBonus * float64(older) / float64(len(dates))
-		}
+		out[i] += recencyBonus * float64(older[i]) / float64(max(dated, 1))
 	}
 	return out
-}
-
-// noteDay returns the day of an RFC 3339 date or time as it is written, in its own zone.
-func noteDay(s string) (time.Time, bool) {
-	t, err := time.Parse(time.DateOnly, s[:min(len(s), len(time.DateOnly))])
-	return t, err == nil
 }
 
 // noteSentence is a verbatim piece of a note.

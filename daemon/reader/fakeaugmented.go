@@ -11,6 +11,7 @@ import (
 
 	"evalctl/internal/llm"
 	"evalctl/internal/prose"
+	"evalctl/internal/reading"
 )
 
 // In augmented mode the offline reader follows the prompt in simple cases:
@@ -33,9 +34,9 @@ func newest(found []quotation) []quotation {
 	compared := found[:min(len(found), maxCompared)]
 	var kept []quotation
 	for _, q := range found {
-		old, dated := noteDay(q.note.Date)
+		old, dated := reading.Day(q.note.Date)
 		if !dated || !slices.ContainsFunc(compared, func(p quotation) bool {
-			day, ok := noteDay(p.note.Date)
+			day, ok := reading.Day(p.note.Date)
 			return ok && day.After(old) && sameThing(p.terms, q.terms)
 		}) {
 			kept = append(kept, q)
@@ -69,7 +70,7 @@ var asksForDate = sync.OnceValue(func() *regexp.Regexp {
 // note's date. "The last Sunday of May" does not.
 func resolveDate(q quotation) string {
 	at := relativeDate().FindStringIndex(q.text)
-	day, ok := noteDay(q.note.Date)
+	day, ok := reading.Day(q.note.Date)
 	if at == nil || !ok || strings.HasPrefix(q.text[at[1]:], " of ") {
 		return q.text
 	}
@@ -99,16 +100,15 @@ func daysFrom(day time.Weekday, phrase string) int {
 
 // countList answers a question for a number by the items of a list. It returns "" for another
 // question, without such a list, and if an equally good quotation has a number itself.
-func countList(question string, notes []note, weights map[string]float64, total float64, found []quotation) string {
+func countList(question string, notes []note, contexts []map[string]bool, weights reading.Weights, found []quotation) string {
 	if !strings.Contains(strings.ToLower(question), "how many") {
 		return ""
 	}
 	best, answer := 0.0, ""
-	for _, n := range notes {
-		context := llm.Terms(n.Title + " " + n.Text)
+	for i, n := range notes {
 		for _, l := range lists(n.Text) {
-			score := scoreSentence(weights, llm.Terms(n.Title+" "+l.about), context)
-			if len(l.items) > 1 && score > best && score >= minListCoverage*total {
+			score := scoreSentence(weights, llm.Terms(n.Title+" "+l.about), contexts[i])
+			if len(l.items) > 1 && score > best && score >= minListCoverage*weights.Total {
 				best = score
 				answer = fmt.Sprintf("%d: %s. [%d]", len(l.items), strings.Join(l.items, ", "), n.ID)
 			}

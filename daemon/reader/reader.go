@@ -19,6 +19,7 @@ import (
 	"evalctl/daemon/search"
 	"evalctl/daemon/search/document"
 	"evalctl/internal/llm"
+	"evalctl/internal/reading"
 )
 
 // Abstention is the answer if the passages do not answer the question: the prompts ask for it, and
@@ -91,13 +92,13 @@ type note struct {
 // Fake is the answer of the offline reader. The reply is for an Answer to the same passages.
 func (p Prompt) Request(model string, q Question, passages []search.Hit) (llm.Request, error) {
 	in := input{
-		Question: q.Text, QuestionDate: q.Date, Weekday: weekday(q.Date), Notes: make([]note, len(passages)),
+		Question: q.Text, QuestionDate: q.Date, Weekday: reading.Weekday(q.Date), Notes: make([]note, len(passages)),
 	}
 	for i, h := range passages {
 		n := note{ID: i + 1, Title: noteTitle(h.Title, h.HeadingPath), Text: h.Text}
 		if !h.Date.IsZero() {
 			n.Date = frontmatter.FormatDate(h.Date)
-			n.Weekday = weekday(n.Date)
+			n.Weekday = reading.Weekday(n.Date)
 		}
 		in.Notes[i] = n
 	}
@@ -114,15 +115,6 @@ func (p Prompt) Request(model string, q Question, passages []search.Hit) (llm.Re
 		MaxTokens: maxTokens,
 		Fake:      func() string { return fakeAnswer(in, p == augmentedPrompt) },
 	}, nil
-}
-
-// weekday returns the day of the week of a date, from which a model can count to "last Friday".
-func weekday(date string) string {
-	day, ok := noteDay(date)
-	if !ok {
-		return ""
-	}
-	return day.Weekday().String()
 }
 
 // noteTitle returns the title with the headings above a chunk, without a heading that equals the

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/reading"
 	"evalctl/replay/source"
 )
 
@@ -29,7 +30,7 @@ func (a *Actor) Estimate(q source.Question, info source.HaystackInfo) Forecast {
 		return Forecast{}
 	}
 	likely, most := a.noteBytes(q, info)
-	asked := len(encode(message{Question: q.Text, AskedOn: q.Date, Weekday: weekday(q.Date)}))
+	asked := len(encode(message{Question: q.Text, AskedOn: q.Date, Weekday: reading.Weekday(q.Date)}))
 	request := func(notes int) llm.Request {
 		return a.requestOf(strings.Repeat("x", asked+notes), nil)
 	}

@@ -3,15 +3,14 @@ package actor
 import (
 	"cmp"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"evalctl/internal/llm"
 	"evalctl/internal/prose"
+	"evalctl/internal/reading"
 )
 
 const (
@@ -68,31 +67,21 @@ func fakeAnswer(m message) string {
 
 // known returns the notes that existed on the day of asking.
 func known(m message) []note {
-	asked, dated := day(m.AskedOn)
-	return slices.DeleteFunc(slices.Clone(m.Notes), func(n note) bool {
-		written, ok := day(n.Date)
-		return dated && ok && written.After(asked)
-	})
+	return slices.DeleteFunc(slices.Clone(m.Notes), func(n note) bool { return !reading.Known(n.Date, m.AskedOn) })
 }
 
 // rank sets the scores, from 0 to about 1, and sorts the sentences, best first.
 func rank(question string, all []sentence) {
-	weights := weigh(llm.Terms(question), all)
-	terms := slices.Sorted(maps.Keys(weights)) // sums of fractions depend on their order
-	total := 0.0
-	for _, t := range terms {
-		total += weights[t]
+	terms := make([]map[string]bool, len(all))
+	for i, s := range all {
+		terms[i] = s.terms
 	}
+	weights := reading.Weigh(question, terms)
 	named := namedSpeakers(question, all)
 	for i := range all {
 		s := &all[i]
-		for _, t := range terms {
-			switch {
-			case s.terms[t]:
-				s.score += weights[t] / total
-			case s.near[t]:
-				s.score += nearby * weights[t] / total
-			}
+		if own, near := weights.Cover(s.terms, s.near); own+near > 0 {
+			s.score = (own + nearby*near) / weights.Total
 		}
 		if len(named) > 0 && s.speaker != "" && !named[s.speaker] {
 			s.score *= otherSpeaker
@@ -103,22 +92,6 @@ func rank(question string, all []sentence) {
 		s.score *= 1 + newest*s.age
 	}
 	slices.SortStableFunc(all, func(a, b sentence) int { return cmp.Compare(b.score, a.score) })
-}
-
-// weigh weighs the terms of a question by rarity. A term that no sentence has gets the greatest
-// weight, because the subject of the question is then missing.
-func weigh(question map[string]bool, all []sentence) map[string]float64 {
-	weights := map[string]float64{}
-	for t := range question {
-		having := 0.5
-		for _, s := range all {
-			if s.terms[t] {
-				having++
-			}
-		}
-		weights[t] = math.Log(1 + float64(len(all)+1)/having)
-	}
-	return weights
 }
 
 // namedSpeakers returns the speakers named in a question.
@@ -171,19 +144,14 @@ func sentencesOf(notes []note) []sentence {
 
 // agesOf returns how new each note is, from 0 to 1. A note without a date gets 0.
 func agesOf(notes []note) []float64 {
-	var days []time.Time
-	for _, n := range notes {
-		if d, ok := day(n.Date); ok {
-			days = append(days, d)
-		}
-	}
-	slices.SortFunc(days, time.Time.Compare)
-	ages := make([]float64, len(notes))
+	dates := make([]string, len(notes))
 	for i, n := range notes {
-		if d, ok := day(n.Date); ok && len(days) > 1 {
-			older, _ := slices.BinarySearchFunc(days, d, time.Time.Compare)
-			ages[i] = float64(older) / float64(len(days)-1)
-		}
+		dates[i] = n.Date
+	}
+	older, dated := reading.Older(dates)
+	ages := make([]float64, len(notes))
+	for i := range notes {
+		ages[i] = float64(older[i]) / float64(max(dated-1, 1))
 	}
 	return ages
 }

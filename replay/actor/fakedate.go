@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"evalctl/internal/reading"
 )
 
 // asksWhen matches questions for a time.
@@ -30,7 +32,7 @@ const abbreviatedDays = `sun|mon|tue|tues|wed|thu|thurs|fri|sat`
 // dateOf returns the date given by a sentence: the date that its first relative phrase means, or
 // else the date of its note. It is empty if the note has no date.
 func dateOf(s sentence) string {
-	d, ok := day(s.date)
+	d, ok := reading.Day(s.date)
 	if !ok {
 		return ""
 	}

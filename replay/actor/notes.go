@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
+
+	"evalctl/internal/reading"
 )
 
 // The maximum size of the notes of one question, in bytes of JSON. Notes that do not fit are
@@ -30,7 +31,7 @@ func last(notes []note, limit int) (kept []note, left int) {
 	size, from := 0, len(notes)
 	for from > 0 {
 		n := notes[from-1]
-		n.N, n.Weekday = from, weekday(n.Date)
+		n.N, n.Weekday = from, reading.Weekday(n.Date)
 		if size += len(encode(n)) + len(","); size > limit {
 			break
 		}
@@ -38,7 +39,7 @@ func last(notes []note, limit int) (kept []note, left int) {
 	}
 	kept = slices.Clone(notes[from:])
 	for i := range kept {
-		kept[i].N, kept[i].Weekday = i+1, weekday(kept[i].Date)
+		kept[i].N, kept[i].Weekday = i+1, reading.Weekday(kept[i].Date)
 	}
 	return kept, from
 }
@@ -62,7 +63,7 @@ func fit(notes []note, limit int) (kept []note, left int) {
 		if strings.TrimSpace(n.Text) == "" {
 			continue
 		}
-		n.N, n.Weekday = i+1, weekday(n.Date)
+		n.N, n.Weekday = i+1, reading.Weekday(n.Date)
 		more := len(encode(n)) + len(",")
 		if size+more > limit {
 			left++
@@ -72,20 +73,6 @@ func fit(notes []note, limit int) (kept []note, left int) {
 		kept = append(kept, n)
 	}
 	return kept, left
-}
-
-// day returns the day of an RFC 3339 date or time, in its own zone.
-func day(date string) (time.Time, bool) {
-	t, err := time.Parse(time.DateOnly, date[:min(len(date), len(time.DateOnly))])
-	return t, err == nil
-}
-
-// weekday returns the day of the week of a date, so that a model can resolve "last Friday".
-func weekday(date string) string {
-	if d, ok := day(date); ok {
-		return d.Weekday().String()
-	}
-	return ""
 }
 
 // encode encodes a value of strings and numbers as JSON without escaping < and >.

@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/internal/llm"
+	"evalctl/internal/reading"
 )
 
 // promptVersion identifies the prompt and the format of the message. It changes whenever either
@@ -54,7 +55,7 @@ type message struct {
 // request returns the request that answers q from notes, and numbers the notes.
 func (a *Actor) request(q dataset.Question, notes []note) llm.Request {
 	m := message{
-		Question: q.Question, AskedOn: q.QuestionDate, Weekday: weekday(q.QuestionDate),
+		Question: q.Question, AskedOn: q.QuestionDate, Weekday: reading.Weekday(q.QuestionDate),
 		Notes: make([]note, len(notes)),
 	}
 	for i, n := range notes {
