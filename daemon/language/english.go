@@ -3,7 +3,7 @@ package language
 import (
 	"strings"
 
-	"github.com/kljensen/snowball/english"
+	"github.com/blevesearch/snowballstem/english"
 )
 
 // irregular maps forms of English words to their base form where a stemmer cannot reduce them: past
@@ -60,7 +60,7 @@ func stemEnglish(word string) string {
 			return word
 		}
 	}
-	s := english.Stem(word, true)
+	s := snowball(english.Stem)(word)
 	if len(s) >= minBare {
 		s = strings.TrimSuffix(s, "i")
 	}

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/kljensen/snowball/english"
 )
 
 // fakeDimensions is the length of a FakeEmbedder's vectors. With half as many, features collide so
@@ -119,7 +117,7 @@ func embedWords(text string, known stems) []embedWord {
 func wordWeight(spelled, base string) float64 {
 	letter := len(spelled) == 1 && unicode.IsLower(rune(spelled[0]))
 	switch {
-	case letter || english.IsStopWord(spelled):
+	case letter || isStopWord(spelled):
 		return stopWeight
 	case commonWords()[spelled] || commonWords()[base]:
 		return commonWeight
@@ -200,13 +198,7 @@ var irregularList string
 
 // commonWords are frequent in everyday English on any subject, so a common word in two texts says
 // little.
-var commonWords = sync.OnceValue(func() map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(commonWordList) {
-		set[w] = true
-	}
-	return set
-})
+var commonWords = sync.OnceValue(func() map[string]bool { return wordSet(commonWordList) })
 
 // irregularForms maps a form that no stemmer reduces to its base.
 var irregularForms = sync.OnceValue(func() map[string]string {

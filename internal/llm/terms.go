@@ -1,12 +1,14 @@
 package llm
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
 
-	"github.com/kljensen/snowball/english"
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
 )
 
 // Terms returns the set of the words and numbers of a text, lower-cased and stemmed, without stop
@@ -14,7 +16,7 @@ import (
 // terms.
 func Terms(text string) map[string]bool {
 	all := words(text)
-	content := slices.DeleteFunc(slices.Clone(all), english.IsStopWord)
+	content := slices.DeleteFunc(slices.Clone(all), isStopWord)
 	if len(content) == 0 {
 		content = all
 	}
@@ -43,7 +45,9 @@ func (s stems) of(word string) string {
 	if ok {
 		return stem
 	}
-	stem = english.Stem(word, true)
+	env := snowballstem.NewEnv(word)
+	english.Stem(env)
+	stem = env.Current()
 	if len(word) > longest {
 		return stem
 	}
@@ -52,6 +56,23 @@ func (s stems) of(word string) string {
 	}
 	s[strings.Clone(word)] = strings.Clone(stem) // not the text that they are a part of
 	return stem
+}
+
+// stopWordList contains the function words of English, and what remains of its contractions.
+//
+//go:embed words/stop.txt
+var stopWordList string
+
+var stopWords = sync.OnceValue(func() map[string]bool { return wordSet(stopWordList) })
+
+func isStopWord(word string) bool { return stopWords()[word] }
+
+func wordSet(list string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		set[w] = true
+	}
+	return set
 }
 
 // words returns the lower-cased runs of letters, digits and marks. A possessive 's is a separate
