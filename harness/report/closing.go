@@ -5,6 +5,7 @@ import (
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/terminal"
 )
 
@@ -52,7 +53,7 @@ func (a *Arm) reason() form.Text {
 		return form.F("pass rate %.3f, %s", *res.PassRate, levelOf(i))
 	}
 	text := g.Sentence
-	if proof := g.ProofText(); proof != "" {
+	if proof := wording.Proof(g); proof != "" {
 		text = strings.ReplaceAll(text, ", "+proof, "")
 	}
 	if a.Problem != "" && g.Stopped != "" {

@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/key"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/svg"
 	"evalctl/internal/terminal"
@@ -340,7 +341,7 @@ func (c Comparison) levels() string {
 		return "at the level of the test"
 	}
 	byLevel := func(x, y *result.Interval) int { return cmp.Compare(x.Confidence, y.Confidence) }
-	least, most := slices.MinFunc(levels, byLevel).Level(), slices.MaxFunc(levels, byLevel).Level()
+	least, most := wording.Level(slices.MinFunc(levels, byLevel)), wording.Level(slices.MaxFunc(levels, byLevel))
 	if least == most {
 		return least
 	}
@@ -429,7 +430,7 @@ func (c Comparison) margin(s *form.Section, p *compare.Pair) {
 		why += fmt.Sprintf("  one-sided p %s of a loss of %.1fpp or more", figure.Probability(*m.P), 100*m.Margin)
 	}
 	tone := map[result.BaselineVerdict]form.Tone{result.NotWorse: form.Good, result.Worse: form.Bad}[m.Verdict]
-	s.Fact("margin", "%s  %s  %s", c.pair(p.Run, p.Reference), form.Toned(tone, strings.ToUpper(m.Verdict.Words())), why)
+	s.Fact("margin", "%s  %s  %s", c.pair(p.Run, p.Reference), form.Toned(tone, strings.ToUpper(verdictWords(m.Verdict))), why)
 }
 
 // idsShown limits the ids of a list on a terminal. The other forms show all.

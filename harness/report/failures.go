@@ -5,6 +5,7 @@ import (
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 	"evalctl/scorer"
@@ -28,7 +29,7 @@ func ReadFailures(t *terminal.Terminal, path string, limit int) Failures {
 	if t.Quiet() {
 		return Failures{}
 	}
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return Failures{Err: err}
 	}
@@ -37,7 +38,7 @@ func ReadFailures(t *terminal.Terminal, path string, limit int) Failures {
 }
 
 // FailuresOf returns the first limit questions that did not pass.
-func FailuresOf(r *result.Reader, limit int) (f Failures) {
+func FailuresOf(r *resultfile.Reader, limit int) (f Failures) {
 	res := r.Result()
 	f.more = res.Total - res.Passed
 	same := map[string]bool{} // the causes that are listed already
@@ -190,7 +191,7 @@ func failureLine(t *terminal.Terminal, id result.Identity, r result.Record) (mar
 	if broken := r.Broken(); broken != "" {
 		return mark, fmt.Sprintf("%s  %s  got \"%s\"", name, terminal.Short(broken, 200), terminal.Short(r.Answer, 72))
 	}
-	want := r.Wanted(id.Scorer)
+	want := wantedText(&r, id.Scorer)
 	switch needs := scorer.NeedOf(id.Scorer); {
 	case needs == scorer.NeedChecks || id.External != nil: // their reasons say what was expected
 		return mark, fmt.Sprintf("%s  %s  got \"%s\"%s", name, terminal.Short(r.Reason, 200), terminal.Short(r.Answer, 72), instead(id, r))
@@ -203,7 +204,7 @@ func failureLine(t *terminal.Terminal, id result.Identity, r result.Record) (mar
 
 // instead lists the documents retrieved instead of missing gold for a failed question.
 func instead(id result.Identity, r result.Record) string {
-	text := r.RetrievedInstead(id.TopK)
+	text := retrievedInstead(&r, id.TopK)
 	if text == "" {
 		return ""
 	}

@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 )
 
 // methods describes how intervals are computed, by the names of methods in result files.
@@ -57,7 +58,7 @@ const (
 
 // methodName returns the name of a method.
 func methodName(method string) form.Text {
-	if known, ok := result.MethodName(method); ok {
+	if known, ok := wording.Method(method); ok {
 		return form.F("%s", known)
 	}
 	return form.F("%s", form.Name(method))
@@ -65,7 +66,7 @@ func methodName(method string) form.Text {
 
 // levelOf formats an interval with its level and method, such as "95% CI 0.812–0.968 (Wilson)".
 func levelOf(i *result.Interval) string {
-	return fmt.Sprintf("%.0f%% CI %s (%s)", 100*i.Confidence, i.Ends(), methodName(i.Method))
+	return fmt.Sprintf("%.0f%% CI %s (%s)", 100*i.Confidence, wording.Ends(i), methodName(i.Method))
 }
 
 // methods describes how the figures of a result were computed, and from what.

@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/report/page"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/stats"
 )
@@ -114,13 +115,13 @@ type progressPage struct {
 // interval formats an interval for a column titled 95% Wilson. It names any other method.
 func interval(i *result.Interval) string {
 	if i == nil || i.Method == result.MethodWilson {
-		return i.Ends()
+		return wording.Ends(i)
 	}
-	name, known := result.MethodName(i.Method)
+	name, known := wording.Method(i.Method)
 	if !known {
-		return i.Ends()
+		return wording.Ends(i)
 	}
-	return i.Ends() + " " + name
+	return wording.Ends(i) + " " + name
 }
 
 // maxText limits shown texts, in characters.

@@ -11,6 +11,7 @@ import (
 	"evalctl/harness/ledger"
 	"evalctl/harness/report/form"
 	"evalctl/harness/report/text"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
@@ -46,7 +47,7 @@ func Inputs(t *terminal.Terminal, p *replay.Plan) {
 		t.Field("full-context", "%s", terminal.Line(err.Error()))
 	}
 	for _, use := range uses {
-		t.Field("full-context", "%s", use.Text())
+		t.Field("full-context", "%s", wording.Context(use))
 	}
 	printTrivial(t, p)
 	text.Recipes(t, p.Recipes())

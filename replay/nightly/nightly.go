@@ -17,6 +17,7 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/report"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/figure"
 	"evalctl/internal/markdown"
@@ -104,7 +105,7 @@ func title(w io.Writer, arms []*armResult) {
 			fmt.Fprintf(w, " drawn with seed %d", s.Seed)
 		}
 	}
-	fmt.Fprintf(w, ", scorer %s\n\n", markdown.Code(res.Identity.ScoredBy()))
+	fmt.Fprintf(w, ", scorer %s\n\n", markdown.Code(wording.ScoredBy(res.Identity)))
 }
 
 // dayOf returns the day of a result, in UTC.

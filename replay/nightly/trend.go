@@ -9,6 +9,7 @@ import (
 	"evalctl/harness/history"
 	"evalctl/harness/key"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/markdown"
 )
@@ -100,7 +101,7 @@ func (n night) row(before *result.Result) []string {
 		}
 		return []string{date, word, markdown.None, passed, usd, strings.Join(changes, " ")}
 	}
-	return []string{date, figure.Rate(n.res.PassRate), n.res.Interval.Ends(), passed, usd, strings.Join(changes, " ")}
+	return []string{date, figure.Rate(n.res.PassRate), wording.Ends(n.res.Interval), passed, usd, strings.Join(changes, " ")}
 }
 
 // sparkline returns one character for each night, with a legend.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/markdown"
 )
@@ -41,7 +42,7 @@ func (m *armResult) verdict(w io.Writer, once bool) {
 	}
 	g := m.res.Gate
 	parts := append([]string{fmt.Sprintf("- **%s: %s.**", markdown.Code(m.Name), g.Word())}, m.score()...)
-	if t := g.ProofText(); t != "" && g.Verdict == result.Pass && g.Floor > 0 {
+	if t := wording.Proof(g); t != "" && g.Verdict == result.Pass && g.Floor > 0 {
 		parts = append(parts, "That is "+t+".")
 	}
 	if !once {
@@ -64,7 +65,7 @@ func (m *armResult) score() (parts []string) {
 	switch g.Verdict {
 	case result.Pass, result.Fail, result.Measured:
 		parts = append(parts, fmt.Sprintf("Pass rate %s, 95%% CI %s (Wilson), %d of %s passed.",
-			figure.Rate(m.res.PassRate), m.res.Interval.Ends(), n.Passed, figure.Count(n.Total, "question")))
+			figure.Rate(m.res.PassRate), wording.Ends(m.res.Interval), n.Passed, figure.Count(n.Total, "question")))
 		if g.Floor > 0 {
 			parts = append(parts, fmt.Sprintf("The floor is %.3f: %d required.", g.Floor, g.Required))
 		}
@@ -88,7 +89,7 @@ func (m *armResult) controls() string {
 		"and failed %d of %d right ones (false negatives %s)",
 		wrong-c.WrongFailed, wrong, figure.Rate(c.FalsePositiveRate),
 		right-c.RightPassed, right, figure.Rate(c.FalseNegativeRate))
-	if note := c.Note(); note != "" {
+	if note := wording.Controls(c); note != "" {
 		return s + ": " + note + "."
 	}
 	if c.Unscored > 0 {

@@ -9,6 +9,7 @@ import (
 	"evalctl/harness/history"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
@@ -36,7 +37,7 @@ func Entries(t *terminal.Terminal, f *history.Folder) string {
 		if e.Result == nil {
 			row[3] = "–"
 		} else {
-			row[5], row[9] = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.Result.Amount()
+			row[5], row[9] = fmt.Sprintf("%d/%d", e.Passed, e.Total), wording.Amount(e.Result)
 		}
 		if e.Scored() {
 			row[6], row[7] = fmt.Sprintf("%.3f", *e.PassRate), withMethod(e.Interval, result.MethodWilson)

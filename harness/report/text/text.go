@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
@@ -22,7 +23,7 @@ func PricesOf(date string) string {
 
 // printDaemonEnv prints the variables that a started daemon got.
 func printDaemonEnv(t *terminal.Terminal, e *result.DaemonEnv) {
-	if text := e.Text(); text != "" {
+	if text := wording.DaemonEnv(e); text != "" {
 		t.Field("daemon env", "%s", terminal.Line(text))
 	}
 }
@@ -61,13 +62,13 @@ func OfCap(limit *llm.USD) string {
 // other method.
 func withMethod(i *result.Interval, titled string) string {
 	if i == nil || i.Method == titled {
-		return i.Ends()
+		return wording.Ends(i)
 	}
-	name, known := result.MethodName(i.Method)
+	name, known := wording.Method(i.Method)
 	if !known {
 		name = terminal.Short(name, 24)
 	}
-	return i.Ends() + " " + name
+	return wording.Ends(i) + " " + name
 }
 
 // Warnings prints the warnings about retrieval metrics.
@@ -107,6 +108,6 @@ func Escaped(t *terminal.Terminal, processes []string) {
 		t.Field("left", "whether the daemon left processes behind is not known: only Linux shows those that leave its "+
 			"process group and its environment")
 	case len(processes) > 0:
-		t.Field("left", "%s: %s", result.EscapedText, terminal.Line(strings.Join(processes, ", ")))
+		t.Field("left", "%s: %s", wording.Escaped, terminal.Line(strings.Join(processes, ", ")))
 	}
 }
