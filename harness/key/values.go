@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
-	"evalctl/harness/wording"
 	"evalctl/scorer"
 )
 
@@ -218,7 +217,16 @@ func votes(r *result.Result) string {
 	return "1"
 }
 
-func panel(r *result.Result) string { return orNone(wording.Recipes(r.Identity)) }
+func panel(r *result.Result) string { return orNone(recipesOf(r.Identity)) }
+
+// recipesOf lists the recipes with the beginnings of their digests.
+func recipesOf(id result.Identity) string {
+	var out []string
+	for _, r := range id.Panel {
+		out = append(out, fmt.Sprintf("%s %.8s", r.Name, r.SHA256))
+	}
+	return strings.Join(out, ", ")
+}
 
 // reader returns the models that wrote the answers: the reported ones, else the configured one.
 func reader(r *result.Result) string {

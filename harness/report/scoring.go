@@ -80,12 +80,6 @@ func groundedText(r *result.Result) string {
 		r.Grounded, r.Passed, r.GroundedIDsOnly)
 }
 
-// firstTryText describes the pass rate of the first tries.
-func firstTryText(f *result.FirstTryRate) string {
-	return fmt.Sprintf("%d of %d passed at the first try (%.3f); %s tried again after a failure of the daemon or the judge to answer",
-		f.Passed, f.Total, f.PassRate, figure.Count(f.TriedAgain, "question"))
-}
-
 // metricName returns the usual spelling of a metric's name: "nDCG@10".
 func metricName(name string) string {
 	return strings.NewReplacer("mrr", "MRR", "ndcg", "nDCG", "map", "MAP").Replace(name)

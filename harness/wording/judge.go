@@ -44,15 +44,6 @@ func are(n int) string {
 	return "are"
 }
 
-// Recipes lists the recipes with the beginnings of their digests.
-func Recipes(id result.Identity) string {
-	var out []string
-	for _, r := range id.Panel {
-		out = append(out, fmt.Sprintf("%s %.8s", r.Name, r.SHA256))
-	}
-	return strings.Join(out, ", ")
-}
-
 // RecipeVerdicts lists the decisions of the recipes on the answer, empty without a panel.
 func RecipeVerdicts(r *result.Record) string {
 	var out []string
