@@ -167,12 +167,13 @@ func (c SessionConfig) Abilities() target.Abilities {
 	if c.Described != nil && c.Described.Mapping != nil {
 		return c.Described.Mapping
 	}
-	return everything{}
+	return allAbilities{}
 }
 
-type everything struct{}
+// allAbilities lacks none.
+type allAbilities struct{}
 
-func (everything) Lacks(target.Ability) string { return "" }
+func (allAbilities) Lacks(target.Ability) string { return "" }
 
 // Need is what an experiment requires of its target.
 type Need struct {

@@ -40,11 +40,11 @@ func (p *Plan) aloneTurns() []aloneTurn {
 	return turns
 }
 
-// alone asks an arm's daemon while no other arm asks anything.
-type alone struct {
+// aloneAsker asks an arm's daemon while no other arm asks anything.
+type aloneAsker struct {
 	plan  *Plan
 	money *gateway.Gates
-	asks  *actor.Actor
+	actor *actor.Actor
 	pace
 }
 
@@ -53,7 +53,7 @@ type alone struct {
 //
 // If the caller ends ctx, ask returns its cause, and a resumed replay asks again. If the daemon or
 // its models fail, the result says so and the error is nil.
-func (d alone) ask(ctx context.Context, stopped result.Stop) (*result.Alone, error) {
+func (d aloneAsker) ask(ctx context.Context, stopped result.Stop) (*result.Alone, error) {
 	out := &result.Alone{Request: aloneSearch, Planned: d.plan.Alone, Asked: []result.AloneAsked{}}
 	if d.plan.Style == actor.Full {
 		out.Request = aloneAnswer
@@ -67,7 +67,7 @@ func (d alone) ask(ctx context.Context, stopped result.Stop) (*result.Alone, err
 		if d.plan.Arms[turn.arm].Name != d.arm {
 			continue
 		}
-		err := d.steps.turn(ctx, d.arm, first+i)
+		err := d.lockstep.turn(ctx, d.arm, first+i)
 		if err == nil {
 			err = d.once(ctx, turn.question, out)
 		}
@@ -82,15 +82,15 @@ func (d alone) ask(ctx context.Context, stopped result.Stop) (*result.Alone, err
 	}
 	// The daemon must stay until all arms have been asked. If ctx ends before, this arm is
 	// complete.
-	_ = d.steps.turn(ctx, d.arm, first+len(turns))
+	_ = d.lockstep.turn(ctx, d.arm, first+len(turns))
 	return out, nil
 }
 
 // once asks one question and adds it to out. An error means that no further question can be asked.
-func (d alone) once(ctx context.Context, question int, out *result.Alone) error {
+func (d aloneAsker) once(ctx context.Context, question int, out *result.Alone) error {
 	q := d.plan.Questions[question].Dataset()
 	defer d.money.Enter(ledger.Actor)()
-	a, err := d.asks.Request(ctx, q, d.plan.Timeout)
+	a, err := d.actor.Request(ctx, q, d.plan.Timeout)
 	if refused := d.money.Err(); refused != nil {
 		return refused
 	}

@@ -23,15 +23,15 @@ import (
 // aloneRig are arms whose daemons answer searches, and how many requests are under way at once.
 type aloneRig struct {
 	plan           *Plan
-	steps          *lockstep
-	arms           map[string]alone
+	lockstep       *lockstep
+	arms           map[string]aloneAsker
 	underWay, most atomic.Int32
 	status         atomic.Int32
 }
 
 func newAloneRig(t *testing.T, questions int, names ...string) *aloneRig {
 	t.Helper()
-	rig := &aloneRig{arms: map[string]alone{}, steps: newLockstep(names)}
+	rig := &aloneRig{arms: map[string]aloneAsker{}, lockstep: newLockstep(names)}
 	rig.status.Store(http.StatusOK)
 	plan := &Plan{Config: Config{Alone: questions, Timeout: time.Minute, Style: actor.RetrieveOnly, TopK: 5, Mode: "auto", Concurrency: 4}}
 	for i := range 8 {
@@ -60,7 +60,7 @@ func newAloneRig(t *testing.T, questions int, names ...string) *aloneRig {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rig.arms[name] = alone{plan, &gateway.Gates{}, a, pace{rig.steps, name}}
+		rig.arms[name] = aloneAsker{plan, &gateway.Gates{}, a, pace{rig.lockstep, name}}
 	}
 	return rig
 }
@@ -75,7 +75,7 @@ func TestAskAlone(t *testing.T) {
 	release := make(chan struct{})
 	for name, r := range rig.arms {
 		wg.Go(func() {
-			defer rig.steps.leave(name)
+			defer rig.lockstep.leave(name)
 			if name == "py" {
 				<-release
 			}
@@ -152,7 +152,7 @@ func TestAloneEnds(t *testing.T) {
 	if err != nil || len(a.Asked) != 0 || a.Problem != "the arm stopped before its last question: budget_exceeded" {
 		t.Errorf("a stopped arm: %+v, %v", a, err)
 	}
-	rig.steps.leave("py")
+	rig.lockstep.leave("py")
 
 	rig.status.Store(http.StatusBadRequest)
 	a, err = goArm.ask(t.Context(), "")

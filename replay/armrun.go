@@ -14,7 +14,7 @@ import (
 
 // armRun measures one arm in the process that runs the replay.
 type armRun struct {
-	measuredArm
+	measurement
 	run *runState
 
 	resumed bool // an earlier process has begun to measure the arm
@@ -25,14 +25,14 @@ type armRun struct {
 
 // newArm prepares to measure the i-th arm.
 func (r *runState) newArm(i int) *armRun {
-	return &armRun{measuredArm: r.measured(r.plan.Arms[i], r.data[i], r.kept.uses), run: r, tally: aggregate.NewReplay()}
+	return &armRun{measurement: r.newMeasurement(r.plan.Arms[i], r.data[i], r.replay.uses), run: r, tally: aggregate.NewReplay()}
 }
 
 // outcome measures the arm, then leaves the lockstep.
 func (r *armRun) outcome(ctx context.Context) Outcome {
-	defer r.run.steps.leave(r.arm.Name)
+	defer r.run.lockstep.leave(r.arm.Name)
 	out := Outcome{Arm: r.arm}
-	if res, ok := r.run.done[r.arm.Name]; ok {
+	if res, ok := r.run.results[r.arm.Name]; ok {
 		out.Result, out.Path = &res, r.files.result(r.arm)
 		return out
 	}
@@ -42,7 +42,7 @@ func (r *armRun) outcome(ctx context.Context) Outcome {
 		out.Err = asDaemonError(ctx, err)
 		return out
 	}
-	if r.controls, out.Err = r.run.checked(); out.Err == nil {
+	if r.controls, out.Err = r.run.controls(); out.Err == nil {
 		r.measure(opened, &out)
 	}
 	return out
@@ -61,7 +61,7 @@ func (r *armRun) measure(ctx context.Context, out *Outcome) {
 		r.refuse(ctx, j, out)
 		return
 	}
-	filled, err := r.run.kept.prepare(ctx, &r.measuredArm, j, r.run.observer)
+	filled, err := r.run.replay.prepare(ctx, &r.measurement, j, r.run.observer)
 	if err != nil {
 		out.Err = err
 		return
@@ -102,10 +102,10 @@ func (r *armRun) config(filled *ingest.FilledBrains) (harness.Config, error) {
 	if config.Brains, err = r.brains(filled); err != nil {
 		return config, err
 	}
-	if config.Subject, err = r.asked(filled); err != nil {
+	if config.Subject, err = r.harnessSubject(filled); err != nil {
 		return config, err
 	}
-	return config, r.run.kept.stages(&r.measuredArm, &config, filled, r.pace())
+	return config, r.run.replay.stages(&r.measurement, &config, filled, r.pace())
 }
 
 // finish adds a replay's figures to the result, which will be written to own, and lets the subject
@@ -122,7 +122,7 @@ func (r *armRun) finish(ctx context.Context, res *result.Result, own string, fil
 	if len(filled.Brains) > 0 {
 		res.Replay.Ingest = &filled.Report
 	}
-	res.Replay.Together = r.run.kept.together(r.plan, r.run.steps)
+	res.Replay.Together = r.run.replay.together(r.plan, r.run.lockstep)
 	if err := r.subject.report(ctx, res, filled, r.pace()); err != nil {
 		return err
 	}
@@ -141,12 +141,12 @@ func (r *armRun) finish(ctx context.Context, res *result.Result, own string, fil
 // result has the questions finished before, and the journal is kept.
 func (r *armRun) refuse(ctx context.Context, j *journal.Journal, out *Outcome) {
 	ctx, stop := context.WithCancelCause(ctx)
-	stop(&controlsError{*r.controls, r.plan.judging != nil})
+	stop(&controlsError{*r.controls, r.plan.judgePlan != nil})
 	r.ask(ctx, j, &ingest.FilledBrains{}, out)
 }
 
 // pace keeps the arm in step with the others.
-func (r *armRun) pace() pace { return pace{r.run.steps, r.arm.Name} }
+func (r *armRun) pace() pace { return pace{r.run.lockstep, r.arm.Name} }
 
 // Asking implements pipeline.Observer.
 func (r *armRun) Asking(id string, begin bool) { r.run.observer.Asking(r.arm.Name, id, begin) }

@@ -1,11 +1,9 @@
 package replay
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/judging"
@@ -16,34 +14,8 @@ import (
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
 	"evalctl/replay/ingest"
-	"evalctl/replay/sample"
-	"evalctl/replay/source"
 	"evalctl/scorer"
 )
-
-// newPlan checks a replay: first the questions and arms, then the models. It makes no request and
-// starts nothing.
-func newPlan(c Config) (*Plan, error) {
-	p := &Plan{
-		Config: c, byID: map[string]*source.Question{}, actors: map[string]*actor.Actor{},
-		answers: map[string]pricer{},
-	}
-	p.keys = sync.OnceValues(p.keyInMemory)
-	p.Arms = slices.Clone(c.Arms)
-	for i := range p.Arms {
-		a := &p.Arms[i]
-		a.Mode, a.Dialect = cmp.Or(a.Mode, c.Mode), cmp.Or(a.Dialect, c.Dialect)
-	}
-	for _, step := range []func() error{
-		p.checkArms, p.checkTopK, p.draw, p.checkHaystacks, p.checkCluster, p.checkFloors, p.checkAlone, p.checkModels,
-		p.openReader, p.openJudge, p.checkQuestions, p.checkActors, p.checkMoney,
-	} {
-		if err := step(); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
-}
 
 // checkArms checks that arms exist, have distinct names, and fit the settings.
 func (p *Plan) checkArms() error {
@@ -90,39 +62,6 @@ func (p *Plan) CheckQueue() error {
 	return nil
 }
 
-// draw draws the sample.
-func (p *Plan) draw() error {
-	items := make([]sample.Item, len(p.Benchmark.Questions))
-	for i, q := range p.Benchmark.Questions {
-		items[i] = sample.Item{ID: q.ID, Stratum: q.Type}
-	}
-	drawn, ids, err := sample.Draw(items, p.Sample)
-	if err != nil {
-		return err
-	}
-	p.Drawn = drawn
-	chosen := map[string]bool{}
-	for _, id := range ids {
-		chosen[id] = true
-	}
-	needed := map[string]bool{}
-	for _, q := range p.Benchmark.Questions {
-		if chosen[q.ID] {
-			p.Questions = append(p.Questions, q)
-			needed[q.Haystack] = true
-		}
-	}
-	for i := range p.Questions {
-		p.byID[p.Questions[i].ID] = &p.Questions[i]
-	}
-	for _, h := range p.Benchmark.Infos() {
-		if needed[h.ID] {
-			p.Haystacks = append(p.Haystacks, h)
-		}
-	}
-	return nil
-}
-
 // checkHaystacks returns an error if there is nothing to fill the brains with.
 func (p *Plan) checkHaystacks() error {
 	if p.Ingest == ingest.None || !slices.ContainsFunc(p.Arms, Arm.hasDaemon) {
@@ -143,7 +82,7 @@ func (p *Plan) checkHaystacks() error {
 
 // checkTopK checks the number of passages.
 func (p *Plan) checkTopK() error {
-	scenario, err := p.asks()
+	scenario, err := p.daemonScenario()
 	if err == nil && (p.TopK < 1 || p.TopK > scenario.MaxTopK) {
 		err = fmt.Errorf("--top-k %d: must be from 1 to %d, the protocol's limit", p.TopK, scenario.MaxTopK)
 	}
@@ -167,7 +106,7 @@ func (p *Plan) checkFloors() error {
 // checkModels checks that every step that needs a model has one.
 func (p *Plan) checkModels() error {
 	reads := p.Reader == nil && p.Scorer.Needs != scorer.NeedGold && (p.Style != actor.Full || p.baselines())
-	judges := p.Judge == nil && p.judged()
+	judges := p.Judge == nil && p.needsJudge()
 	switch {
 	case reads && judges:
 		return errors.New("the judge needs a model: give --judge MODEL, and --model MODEL for the answers")
@@ -179,24 +118,13 @@ func (p *Plan) checkModels() error {
 	return nil
 }
 
-func (p *Plan) openReader() (err error) {
-	if p.Reader == nil {
-		return nil
-	}
-	if p.reader, err = llm.Open(*p.Reader); err != nil {
-		return fmt.Errorf("--model: %w", err)
-	}
-	p.models = append(p.models, llm.Config{Provider: p.reader.Name(), Model: p.Reader.Model})
-	return nil
-}
-
 // checkQuestions checks that every question can be asked and scored.
 func (p *Plan) checkQuestions() error {
-	scenario, err := p.asks()
+	scenario, err := p.daemonScenario()
 	if err != nil {
 		return err
 	}
-	sc, err := p.scoredBy(judging.Client{Account: llm.NewAccount(p.Cap)})
+	sc, err := p.openScorer(judging.Client{Account: llm.NewAccount(p.Cap)})
 	if err != nil {
 		return err
 	}
@@ -226,11 +154,11 @@ func (p *Plan) checkActors() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.Name, err)
 		}
-		p.actors[a.Name], p.answers[a.Name] = act, act
+		p.actors[a.Name], p.pricers[a.Name] = act, act
 		if !p.answersItself(a) {
 			continue
 		}
-		if p.answers[a.Name], err = p.daemonAnswers(a); err != nil {
+		if p.pricers[a.Name], err = p.daemonAnswers(a); err != nil {
 			return fmt.Errorf("%s: %w", a.Name, err)
 		}
 	}
@@ -266,7 +194,7 @@ func (p *Plan) checkMoney() error {
 	return nil
 }
 
-// checkDaemonMoney returns an error if an arm's daemon could pay for what the cap does not limit.
+// checkDaemonMoney returns an error if an arm's daemon could spend money beyond the cap.
 func (p *Plan) checkDaemonMoney(a Arm) error {
 	if a.started() {
 		if err := a.Check(a.Name, p.Prices, p.Unmetered); err != nil {

@@ -69,10 +69,10 @@ func (e *controlsError) Unwrap() error {
 }
 
 // checkScorer checks the scorer with answers known to be right or wrong and passes the outcome to
-// found. It returns nil if the scorer needs no check. A resumed replay checks again, because the
+// report. It returns nil if the scorer needs no check. A resumed replay checks again, because the
 // judge may have changed.
-func (m *instruments) checkScorer(ctx context.Context, found func(result.Controls)) (*result.Controls, error) {
-	if !m.plan.checked() {
+func (m *instruments) checkScorer(ctx context.Context, report func(result.Controls)) (*result.Controls, error) {
+	if !m.plan.checksScorer() {
 		return nil, nil
 	}
 	c, err := m.judgeControls(ctx, m.cache.Wrap)
@@ -86,7 +86,7 @@ func (m *instruments) checkScorer(ctx context.Context, found func(result.Control
 		}
 		return nil, err
 	}
-	found(c)
+	report(c)
 	return &c, nil
 }
 

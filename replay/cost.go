@@ -58,7 +58,7 @@ func (p *Plan) accounting(l ledger.Books, a Arm, list result.ListCost, questions
 		c = l.Accounting("")
 	}
 	c.SharedUSD = shared.TotalUSD
-	c.Prices = p.priced(c.Tokens)
+	c.Prices = p.usedPrices(c.Tokens)
 	c.Unmetered = p.uncounted(a) != ""
 	list.SavedUSD, list.SavedEstimated = l.Saved(a.Name, controlArm)
 	if len(p.Arms) > 1 {
@@ -83,8 +83,8 @@ func (p *Plan) setCost(ctx context.Context, l ledger.Books, a Arm, res *result.R
 	return err
 }
 
-// priced returns the prices of the used models that are not free.
-func (p *Plan) priced(used map[string]result.ModelTokens) result.PriceTable {
+// usedPrices returns the prices of the used models that are not free.
+func (p *Plan) usedPrices(used map[string]result.ModelTokens) result.PriceTable {
 	t := result.PriceTable{Date: p.PricesDate, Models: map[string]result.ModelPrice{}}
 	for model := range used {
 		if price, ok := p.Prices.Of(llm.ProviderOpenAI, model); ok {

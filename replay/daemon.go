@@ -72,7 +72,7 @@ func (d *daemon) open(ctx context.Context, healthy func(*harness.Session)) (_ co
 	return watched, nil
 }
 
-// checkAbilities returns an error if the service cannot do what the replay needs.
+// checkAbilities returns an error if the service lacks an ability that the replay needs.
 func (d *daemon) checkAbilities() error {
 	n := harness.Need{Scenario: result.SearchOnly, Brains: len(d.plan.Haystacks), Mode: d.arm.Mode}
 	if d.plan.Shared {
@@ -111,7 +111,7 @@ func (d *daemon) startConfig() (harness.SessionConfig, error) {
 	d.closers = append(d.closers, d.money.Close)
 	err = d.money.Open(gateway.Config{
 		Ledger: d.books, Prices: d.plan.Prices, Cache: d.cache, Arm: d.arm.Name, Fresh: failed,
-		Log: slog.New(slog.DiscardHandler), // what it rejects is the error of the arm
+		Log: slog.New(slog.DiscardHandler), // its rejections are errors of the arm
 	}, d.arm.Calls.Models)
 	config.Profile.Env = slices.Concat(config.Profile.Env, d.money.Environment())
 	return config, err
@@ -136,8 +136,8 @@ func (d *daemon) ingestConfig() (config ingest.Config, err error) {
 	case !d.session.Started():
 		config.Record = ingest.EndpointRecord(d.plan.Cache.Dir, d.session.Service().URL())
 	case d.home != nil && d.plan.Ingest != ingest.None:
-		if config.Opened, err = ingest.OpenRecord(d.home.Record()); err == nil {
-			d.closers = append(d.closers, config.Opened.Close)
+		if config.SharedRecord, err = ingest.OpenRecord(d.home.Record()); err == nil {
+			d.closers = append(d.closers, config.SharedRecord.Close)
 		}
 	}
 	return config, err
@@ -156,7 +156,7 @@ func (d *daemon) fill(
 	limited, stop := d.money.Watch(ctx)
 	defer stop()
 	filled, err := ingest.Fill(limited, config, d.plan.Benchmark, haystacks)
-	if err = errors.Join(err, d.filled(limited, err)); err == nil {
+	if err = errors.Join(err, d.recordFill(limited, err)); err == nil {
 		return filled, nil
 	}
 	d.awaitDeath(ctx)
@@ -180,9 +180,9 @@ func (d *daemon) admit(ctx context.Context, filled *ingest.FilledBrains) *result
 	return d.canary.Seen(nil)
 }
 
-// filled records whether filling failed because the daemon could not use its models' replies. It
-// records nothing if the end of the run, the cap or the cache stopped filling.
-func (d *daemon) filled(ctx context.Context, err error) error {
+// recordFill records whether filling failed because the daemon could not use its models' replies.
+// It records nothing if the end of the run, the cap or the cache stopped filling.
+func (d *daemon) recordFill(ctx context.Context, err error) error {
 	if d.home == nil || d.plan.Ingest != ingest.Replay || ctx.Err() != nil ||
 		errors.Is(err, llm.ErrBudgetExceeded) || errors.Is(err, llm.ErrNotCached) {
 		return nil
@@ -205,7 +205,7 @@ func (d *daemon) awaitDeath(ctx context.Context) {
 	}
 }
 
-func (d *daemon) asked(reader llm.Provider, filled *ingest.FilledBrains) (s harness.Subject, err error) {
+func (d *daemon) harnessSubject(reader llm.Provider, filled *ingest.FilledBrains) (s harness.Subject, err error) {
 	a, t, err := d.actor(reader, filled)
 	if err != nil {
 		return s, err
@@ -230,7 +230,7 @@ func (d *daemon) report(ctx context.Context, res *result.Result, filled *ingest.
 	if d.plan.Alone > 0 {
 		a, _, err := d.actor(nil, filled)
 		if err == nil {
-			res.Replay.Alone, err = alone{d.plan, &d.money, a, p}.ask(ctx, res.Stopped)
+			res.Replay.Alone, err = aloneAsker{d.plan, &d.money, a, p}.ask(ctx, res.Stopped)
 		}
 		if err != nil {
 			return err
@@ -285,7 +285,7 @@ func (d *daemon) requests(filled *ingest.FilledBrains) *result.ModelRequests {
 	return &m
 }
 
-// silent returns what the daemon did without calling its model. Filling counts only with a new
+// silent lists the work of the daemon that called no model. Filling counts only with a new
 // home, because facts and vectors may otherwise have been kept.
 func (d *daemon) silent(m result.ModelRequests, filled *ingest.FilledBrains) []result.GeneratedKind {
 	silent := []result.GeneratedKind{}

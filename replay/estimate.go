@@ -80,8 +80,8 @@ func (p *Plan) duration(calls int, provider string) (out [3]time.Duration) {
 	return out
 }
 
-// written returns the number of sessions in all haystacks, and their size in bytes.
-func (p *Plan) written() (sessions int, text int64) {
+// haystackSize returns the number of sessions in all haystacks, and their size in bytes.
+func (p *Plan) haystackSize() (sessions int, text int64) {
 	for _, h := range p.Haystacks {
 		sessions += h.Sessions
 		text += h.TextBytes

@@ -90,7 +90,7 @@ func (p *Plan) readingProvider() string {
 
 // addExtraction adds the daemons' cost of extracting facts from all sessions.
 func (p *Plan) addExtraction(e *PhaseEstimate) {
-	sessions, text := p.written()
+	sessions, text := p.haystackSize()
 	windows := max(int64(sessions), (text+extractWindow-1)/extractWindow)
 	most := int64(sessions) + 2*text/extractWindow
 	provider := ""
@@ -117,7 +117,7 @@ func (p *Plan) addExtraction(e *PhaseEstimate) {
 // embedEstimate estimates the embedding of texts and questions by daemons, each text once.
 func (p *Plan) embedEstimate() PhaseEstimate {
 	e := PhaseEstimate{Phase: ledger.Embed}
-	sessions, text := p.written()
+	sessions, text := p.haystackSize()
 	asked := int64(0)
 	for _, q := range p.Questions {
 		asked += int64(len(q.Text))

@@ -24,7 +24,7 @@ func (p *Plan) Estimate() Estimate {
 	if actors := p.actorEstimate(); p.reader != nil || actors.Calls > 0 {
 		e.Phases = append(e.Phases, actors)
 	}
-	if p.judging != nil {
+	if p.judgePlan != nil {
 		e.Phases = append(e.Phases, p.judgeEstimate())
 	}
 	if embed := p.embedEstimate(); embed.Calls > 0 {
@@ -76,7 +76,7 @@ func (p *Plan) ingestEstimate() PhaseEstimate {
 	if p.Ingest == ingest.None || p.daemons() == 0 {
 		return e
 	}
-	sessions, _ := p.written()
+	sessions, _ := p.haystackSize()
 	for i := range e.Time {
 		// Arms write concurrently.
 		e.Time[i] = time.Duration(sessions) * perSession[i]
@@ -106,7 +106,7 @@ func (p *Plan) actorEstimate() PhaseEstimate {
 	e := PhaseEstimate{Phase: ledger.Actor}
 	infos := p.infos()
 	add := func(a Arm, q source.Question) {
-		f := p.answers[a.Name].Estimate(q, infos[q.Haystack])
+		f := p.pricers[a.Name].Estimate(q, infos[q.Haystack])
 		calls := min(f.Tokens.InputTokens, 1) // none without a reader
 		e.add(calls, f.Likely, f.Worst)
 	}
@@ -132,7 +132,7 @@ const controlRounds = 6
 func (p *Plan) judgeEstimate() PhaseEstimate {
 	e := PhaseEstimate{Phase: ledger.Judge}
 	add := func(item scorer.Item, times, worst int) {
-		e.add(times*p.Scorer.Asks(item), p.judging.Estimate(item).Times(times), p.judging.Worst(item).Times(worst))
+		e.add(times*p.Scorer.Asks(item), p.judgePlan.Estimate(item).Times(times), p.judgePlan.Worst(item).Times(worst))
 	}
 	for _, q := range p.Questions {
 		times := len(p.Arms)
@@ -141,7 +141,7 @@ func (p *Plan) judgeEstimate() PhaseEstimate {
 		}
 		add(judging.Longest(q.Dataset().Item()), times, times)
 	}
-	if p.checked() {
+	if p.checksScorer() {
 		for _, c := range control.Items(p.Questions, p.Drawn.Seed) {
 			add(c.Item, 1, controlRounds)
 		}
@@ -155,14 +155,14 @@ func (p *Plan) largestCall() (most llm.USD, whose string) {
 	infos := p.infos()
 	for _, q := range p.Questions {
 		for _, a := range p.Arms {
-			if call := p.answers[a.Name].Estimate(q, infos[q.Haystack]).Call; call > most {
+			if call := p.pricers[a.Name].Estimate(q, infos[q.Haystack]).Call; call > most {
 				most, whose = call, "reader"
 			}
 		}
-		if p.judging == nil {
+		if p.judgePlan == nil {
 			continue
 		}
-		if call := p.judging.WorstCall(judging.Longest(q.Dataset().Item())); call > most {
+		if call := p.judgePlan.WorstCall(judging.Longest(q.Dataset().Item())); call > most {
 			most, whose = call, "judge"
 		}
 	}

@@ -11,13 +11,13 @@ import (
 	"evalctl/scorer"
 )
 
-// judged reports whether a model judges any answer.
-func (p *Plan) judged() bool {
+// needsJudge reports whether a model judges any answer.
+func (p *Plan) needsJudge() bool {
 	return slices.ContainsFunc(p.Questions, func(q source.Question) bool { return p.Scorer.Asks(q.Dataset().Item()) > 0 })
 }
 
 func (p *Plan) openJudge() (err error) {
-	if !p.judged() {
+	if !p.needsJudge() {
 		p.Judge = nil
 		return nil
 	}
@@ -35,15 +35,15 @@ func (p *Plan) openJudge() (err error) {
 	if p.Prompts == nil {
 		c.Prompts, c.Judged = p.Scorer.Prompts(), p.Scorer.Judged
 	}
-	if p.judging, err = p.plannedJudge(c); err != nil {
+	if p.judgePlan, err = p.newJudgePlan(c); err != nil {
 		return fmt.Errorf("--judge: %w", err)
 	}
 	return nil
 }
 
-// scoredBy returns the scorer. If a model judges, c makes its calls.
-func (p *Plan) scoredBy(c judging.Client) (scorer.Scorer, error) {
-	return judging.OpenScorer(p.Scorer, scorer.Options{TopK: p.TopK, Evidence: p.evidence(), ExactCase: p.ExactCase != nil && *p.ExactCase}, p.judging, c)
+// openScorer returns the scorer. If a model judges, c makes its calls.
+func (p *Plan) openScorer(c judging.Client) (scorer.Scorer, error) {
+	return judging.OpenScorer(p.Scorer, scorer.Options{TopK: p.TopK, Evidence: p.evidence(), ExactCase: p.ExactCase != nil && *p.ExactCase}, p.judgePlan, c)
 }
 
 // evidence reports whether retrieval is scored by evidence. All arms with a daemon share one
@@ -53,9 +53,9 @@ func (p *Plan) evidence() bool {
 	return !slices.ContainsFunc(p.Arms, func(a Arm) bool { return !whole(a) }) && slices.ContainsFunc(p.Questions, func(q source.Question) bool { return len(q.Dataset().ExpectedEvidence) > 0 })
 }
 
-// checked reports whether the scorer is checked with answers known to be right or wrong. Scorers
-// that compare paths or run checks, among others, are not.
-func (p *Plan) checked() bool {
+// checksScorer reports whether the scorer is checked with answers known to be right or wrong.
+// Scorers that compare paths or run checks, among others, are not.
+func (p *Plan) checksScorer() bool {
 	switch p.Scorer.Needs {
 	case scorer.NeedGold, scorer.NeedChecks:
 		return false
@@ -82,8 +82,8 @@ func (p *Plan) openPanel() (err error) {
 	return nil
 }
 
-// plannedJudge returns the judge or the panel. first has the settings that all recipes share.
-func (p *Plan) plannedJudge(first judging.Config) (*judging.Plan, error) {
+// newJudgePlan returns the judge or the panel. first has the settings that all recipes share.
+func (p *Plan) newJudgePlan(first judging.Config) (*judging.Plan, error) {
 	if len(p.Panel) == 0 {
 		return judging.New(first)
 	}
@@ -103,24 +103,24 @@ func (p *Plan) plannedJudge(first judging.Config) (*judging.Plan, error) {
 
 // unpricedJudge returns the first judging model without a known price, "" for none.
 func (p *Plan) unpricedJudge() string {
-	if p.judging == nil {
+	if p.judgePlan == nil {
 		return ""
 	}
-	return p.judging.UnpricedModel()
+	return p.judgePlan.UnpricedModel()
 }
 
 // Recipes returns the recipes of a panel of judges, the headline first, or nil for a single judge.
 func (p *Plan) Recipes() []result.Recipe {
-	if p.judging == nil {
+	if p.judgePlan == nil {
 		return nil
 	}
-	return p.judging.Panel()
+	return p.judgePlan.Panel()
 }
 
 // JudgeID identifies the judging model and its prompts, nil for none.
 func (p *Plan) JudgeID() *result.JudgeModel {
-	if p.judging == nil {
+	if p.judgePlan == nil {
 		return nil
 	}
-	return new(p.judging.Identity())
+	return new(p.judgePlan.Identity())
 }

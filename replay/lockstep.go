@@ -79,11 +79,11 @@ func (l *lockstep) behind(i int) bool {
 
 // pace is the pipeline.Pace of an arm in a lockstep.
 type pace struct {
-	steps *lockstep
-	arm   string
+	lockstep *lockstep
+	arm      string
 }
 
 // Turn implements pipeline.Pace.
 func (p pace) Turn(ctx context.Context, j pipeline.Job) error {
-	return p.steps.turn(ctx, p.arm, j.Index)
+	return p.lockstep.turn(ctx, p.arm, j.Index)
 }

@@ -1,8 +1,11 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"slices"
+	"sync"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
@@ -10,6 +13,7 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
+	"evalctl/replay/sample"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )
@@ -27,17 +31,86 @@ type Plan struct {
 	reader llm.Provider // nil without one
 	judge  llm.Provider // nil without one
 	models []llm.Config // that read and judge: provider and name
-	// judging prices verdicts. It sends no request.
-	judging *judging.Plan
-	// actors answer and answers price the answers, by arm. They send no request.
-	actors  map[string]*actor.Actor
-	answers map[string]pricer
-	keys    func() (result.Warning, error) // keyInMemory, once
+	// judgePlan prices verdicts. It sends no request.
+	judgePlan *judging.Plan
+	// actors answer and pricers price the answers, by arm. They send no request.
+	actors     map[string]*actor.Actor
+	pricers    map[string]pricer
+	keyWarning func() (result.Warning, error) // keyInMemory, once
 }
 
 // pricer forecasts the cost of answering a question about a haystack.
 type pricer interface {
 	Estimate(q source.Question, about source.HaystackInfo) actor.Forecast
+}
+
+// newPlan checks a replay: first the questions and arms, then the models. It makes no request and
+// starts nothing.
+func newPlan(c Config) (*Plan, error) {
+	p := &Plan{
+		Config: c, byID: map[string]*source.Question{}, actors: map[string]*actor.Actor{},
+		pricers: map[string]pricer{},
+	}
+	p.keyWarning = sync.OnceValues(p.keyInMemory)
+	p.Arms = slices.Clone(c.Arms)
+	for i := range p.Arms {
+		a := &p.Arms[i]
+		a.Mode, a.Dialect = cmp.Or(a.Mode, c.Mode), cmp.Or(a.Dialect, c.Dialect)
+	}
+	for _, step := range []func() error{
+		p.checkArms, p.checkTopK, p.draw, p.checkHaystacks, p.checkCluster, p.checkFloors, p.checkAlone, p.checkModels,
+		p.openReader, p.openJudge, p.checkQuestions, p.checkActors, p.checkMoney,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// draw draws the sample.
+func (p *Plan) draw() error {
+	items := make([]sample.Item, len(p.Benchmark.Questions))
+	for i, q := range p.Benchmark.Questions {
+		items[i] = sample.Item{ID: q.ID, Stratum: q.Type}
+	}
+	drawn, ids, err := sample.Draw(items, p.Sample)
+	if err != nil {
+		return err
+	}
+	p.Drawn = drawn
+	chosen := map[string]bool{}
+	for _, id := range ids {
+		chosen[id] = true
+	}
+	needed := map[string]bool{}
+	for _, q := range p.Benchmark.Questions {
+		if chosen[q.ID] {
+			p.Questions = append(p.Questions, q)
+			needed[q.Haystack] = true
+		}
+	}
+	for i := range p.Questions {
+		p.byID[p.Questions[i].ID] = &p.Questions[i]
+	}
+	for _, h := range p.Benchmark.Infos() {
+		if needed[h.ID] {
+			p.Haystacks = append(p.Haystacks, h)
+		}
+	}
+	return nil
+}
+
+// openReader opens the model that answers.
+func (p *Plan) openReader() (err error) {
+	if p.Reader == nil {
+		return nil
+	}
+	if p.reader, err = llm.Open(*p.Reader); err != nil {
+		return fmt.Errorf("--model: %w", err)
+	}
+	p.models = append(p.models, llm.Config{Provider: p.reader.Name(), Model: p.Reader.Model})
+	return nil
 }
 
 // Close closes the benchmark and External.
@@ -49,8 +122,8 @@ func (p *Plan) Close() error {
 	return err
 }
 
-// asks returns how questions are asked.
-func (p *Plan) asks() (target.Scenario, error) {
+// daemonScenario returns how questions are asked.
+func (p *Plan) daemonScenario() (target.Scenario, error) {
 	if p.Style == actor.Full {
 		return target.ScenarioOf(result.AskBasic)
 	}

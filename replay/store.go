@@ -52,11 +52,11 @@ type storedReplay interface {
 	// uses returns the subject for the daemon of an arm in this process.
 	uses(d *daemon) subject
 	// prepare fills the brains that this process must fill and makes the questions ready to ask.
-	prepare(ctx context.Context, m *measuredArm, j *journal.Journal, o Observer) (*ingest.FilledBrains, error)
+	prepare(ctx context.Context, m *measurement, j *journal.Journal, o Observer) (*ingest.FilledBrains, error)
 	// stages sets the stages of an arm's run that its subject does not set.
-	stages(m *measuredArm, c *harness.Config, filled *ingest.FilledBrains, p pace) error
+	stages(m *measurement, c *harness.Config, filled *ingest.FilledBrains, p pace) error
 	// together says which arms were asked at the same time, nil for none.
-	together(p *Plan, steps *lockstep) *result.Together
+	together(p *Plan, l *lockstep) *result.Together
 	// settle closes the accounts of a finished replay.
 	settle(ctx context.Context) error
 }
@@ -83,12 +83,12 @@ func (Ledgers) Close() error { return nil }
 
 func (Ledgers) create(_ context.Context, f Files, options json.RawMessage, limit *llm.USD) (storedReplay, error) {
 	l, err := ledger.Create(f.ledger(), options, time.Now().UTC(), limit)
-	return inLedger{l}, err
+	return ledgerReplay{l}, err
 }
 
 func (Ledgers) resume(_ context.Context, id string) (storedReplay, error) {
 	l, err := ledger.Open(id)
-	return inLedger{l}, err
+	return ledgerReplay{l}, err
 }
 
 func (Ledgers) files(_ context.Context, id, _ string, arms []Arm) (Files, error) {
@@ -102,20 +102,20 @@ func (Ledgers) files(_ context.Context, id, _ string, arms []Arm) (Files, error)
 	return Files{filepath.Dir(id), name}, nil
 }
 
-// inLedger is a replay in a ledger, which only this process works on.
-type inLedger struct{ *ledger.Ledger }
+// ledgerReplay is a replay in a ledger, which only this process works on.
+type ledgerReplay struct{ *ledger.Ledger }
 
-func (l inLedger) ID() string { return l.Path() }
+func (l ledgerReplay) ID() string { return l.Path() }
 
-func (l inLedger) SetCap(_ context.Context, limit llm.USD) error { return l.Ledger.SetCap(limit) }
+func (l ledgerReplay) SetCap(_ context.Context, limit llm.USD) error { return l.Ledger.SetCap(limit) }
 
-func (l inLedger) Status() (spent llm.USD, workers []string) { return l.Spent(), nil }
+func (l ledgerReplay) Status() (spent llm.USD, workers []string) { return l.Spent(), nil }
 
-func (inLedger) Resumed() (n int, counted bool) { return 0, false }
+func (ledgerReplay) Resumed() (n int, counted bool) { return 0, false }
 
-func (inLedger) uses(d *daemon) subject { return d }
+func (ledgerReplay) uses(d *daemon) subject { return d }
 
-func (l inLedger) prepare(ctx context.Context, m *measuredArm, j *journal.Journal, o Observer) (*ingest.FilledBrains, error) {
+func (l ledgerReplay) prepare(ctx context.Context, m *measurement, j *journal.Journal, o Observer) (*ingest.FilledBrains, error) {
 	return m.fill(ctx, o, func(c *ingest.Config) {
 		c.Seeded, c.MarkSeeded = j.Seeded, j.MarkSeeded
 		if m.plan.paid(m.arm) {
@@ -124,20 +124,20 @@ func (l inLedger) prepare(ctx context.Context, m *measuredArm, j *journal.Journa
 	})
 }
 
-func (inLedger) stages(m *measuredArm, c *harness.Config, filled *ingest.FilledBrains, p pace) error {
+func (ledgerReplay) stages(m *measurement, c *harness.Config, filled *ingest.FilledBrains, p pace) error {
 	c.Pace = p
-	sc, err := m.scoring()
+	sc, err := m.dualScorer()
 	if err == nil {
-		c.Scorer = m.grading(sc, filled)
+		c.Scorer = m.scoringStage(sc, filled)
 	}
 	return err
 }
 
 // together leaves out arms whose daemons were unusable and those that an earlier process finished.
-func (inLedger) together(p *Plan, steps *lockstep) *result.Together {
+func (ledgerReplay) together(p *Plan, l *lockstep) *result.Together {
 	t := &result.Together{Started: []string{}, Concurrency: p.Concurrency}
 	for _, a := range p.Arms {
-		if !steps.hasAsked(a.Name) {
+		if !l.hasAsked(a.Name) {
 			continue
 		}
 		t.Arms = append(t.Arms, a.Name)
@@ -151,4 +151,4 @@ func (inLedger) together(p *Plan, steps *lockstep) *result.Together {
 	return t
 }
 
-func (inLedger) settle(context.Context) error { return nil }
+func (ledgerReplay) settle(context.Context) error { return nil }

@@ -26,9 +26,9 @@ type subject interface {
 	// admit checks whether a canary is found beside the filled documents, nil if no canary is used.
 	// The process that fills brains calls it at most once, before the first question about them.
 	admit(ctx context.Context, filled *ingest.FilledBrains) *result.Admission
-	// asked returns a harness.Subject that answers from filled brains with a reader. Safe for
-	// concurrent use.
-	asked(reader llm.Provider, filled *ingest.FilledBrains) (harness.Subject, error)
+	// harnessSubject returns a harness.Subject that answers from filled brains with a reader. Safe
+	// for concurrent use.
+	harnessSubject(reader llm.Provider, filled *ingest.FilledBrains) (harness.Subject, error)
 	// report adds the subject's own data to the result after the questions. Its remaining requests
 	// follow p, and nothing is asked afterwards.
 	report(ctx context.Context, res *result.Result, filled *ingest.FilledBrains, p pace) error
@@ -51,7 +51,7 @@ func (baseline) fill(context.Context, func(*ingest.Config), []string) (*ingest.F
 	return &ingest.FilledBrains{}, nil
 }
 
-func (b baseline) asked(reader llm.Provider, _ *ingest.FilledBrains) (s harness.Subject, err error) {
+func (b baseline) harnessSubject(reader llm.Provider, _ *ingest.FilledBrains) (s harness.Subject, err error) {
 	s.Answerer, err = actor.New(b.plan.actorConfig(b.arm, reader, nil, nil))
 	return s, err
 }
@@ -66,7 +66,7 @@ func (baseline) close() error { return nil }
 // identify it.
 type describedDaemon struct {
 	*daemon
-	run *queue.Run // with what the workers have seen
+	run *queue.Run // has the observations of the workers
 }
 
 func (d describedDaemon) open(ctx context.Context, healthy func(*harness.Session)) (context.Context, error) {
@@ -83,7 +83,7 @@ func (d describedDaemon) fill(
 	return filled, asDaemonError(ctx, err)
 }
 
-func (describedDaemon) asked(llm.Provider, *ingest.FilledBrains) (harness.Subject, error) {
+func (describedDaemon) harnessSubject(llm.Provider, *ingest.FilledBrains) (harness.Subject, error) {
 	return harness.Subject{}, nil
 }
 

@@ -13,7 +13,7 @@ import (
 // retrieval: top-k covers the haystack, all of the haystack is gold, or the gold answer occurs in
 // the haystack.
 func (p *Plan) Trivial(a Arm) ([]result.Warning, error) {
-	keys, err := p.keys()
+	keys, err := p.keyWarning()
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (p *Plan) documents(h source.HaystackInfo) int {
 	if !p.Shared {
 		return h.Sessions
 	}
-	sessions, _ := p.written()
+	sessions, _ := p.haystackSize()
 	return sessions
 }
 

@@ -93,17 +93,17 @@ func (w *worker) Ready(ctx context.Context, arm string, identity json.RawMessage
 	if a == nil {
 		return fmt.Errorf("this worker has no daemon or baseline %q; install the same evalctl", arm)
 	}
-	if err := json.Unmarshal(identity, &a.want); err != nil {
+	if err := json.Unmarshal(identity, &a.runIdentity); err != nil {
 		return fmt.Errorf("the run was begun by another version of evalctl; install the same one: %w", err)
 	}
 	for {
-		o := a.acquire()
-		err := o.opened(ctx)
-		o.active.Done()
+		s := a.acquire()
+		err := s.open(ctx)
+		s.active.Done()
 		if err == nil {
 			return nil
 		}
-		if out := a.failed(ctx, o, err); out.Refused != nil || out.Stop != nil || ctx.Err() != nil {
+		if out := a.outcome(ctx, s, err); out.Refused != nil || out.Stop != nil || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -116,17 +116,17 @@ func (w *worker) Work(ctx context.Context, t queue.Task) queue.Outcome {
 		return queue.Outcome{Refused: fmt.Errorf("question %q of %s is not the one that this worker has as number %d; "+
 			"does it have the same dataset?", t.Question, t.Arm, t.Index+1)}
 	}
-	o := a.acquire()
-	defer o.active.Done()
-	rec, err := o.answer(ctx, w.plan.Questions[t.Index], t.Earlier)
+	s := a.acquire()
+	defer s.active.Done()
+	rec, err := s.answer(ctx, w.plan.Questions[t.Index], t.Earlier)
 	if err == nil {
 		var data []byte
 		if data, err = json.Marshal(rec); err == nil {
-			a.succeeded()
+			a.resetFailures()
 			return queue.Outcome{Record: data}
 		}
 	}
-	return a.failed(ctx, o, err)
+	return a.outcome(ctx, s, err)
 }
 
 // Close stops the daemons, removes their logs, and closes the plan. No Work call may be in
@@ -135,61 +135,62 @@ func (w *worker) Close() error {
 	var errs []error
 	for _, a := range w.arms {
 		a.mu.Lock()
-		if a.current != nil {
-			a.drop(a.current)
+		if a.session != nil {
+			a.drop(a.session)
 		}
 		a.mu.Unlock()
 		a.closing.Wait()
-		errs = append(errs, a.closed)
+		errs = append(errs, a.closeErr)
 	}
 	return errors.Join(append(errs, os.RemoveAll(w.files.Dir), w.plan.Close())...)
 }
 
 // workerArm is an arm on a worker.
 type workerArm struct {
-	worker *worker
-	arm    Arm
-	data   dataset.Dataset
-	want   armIdentity // of Ready
+	worker      *worker
+	arm         Arm
+	data        dataset.Dataset
+	runIdentity armIdentity // of Ready
 
 	mu       sync.Mutex
-	current  *openedArm // nil until it is needed
-	failures int        // of daemons, in a row
+	session  *armSession // nil until it is needed
+	failures int         // of daemons, in a row
 	closing  sync.WaitGroup
-	closed   error // guarded by mu until closing has ended
+	closeErr error // guarded by mu until closing has ended
 }
 
-// acquire returns the opened arm. The caller must call active.Done.
-func (a *workerArm) acquire() *openedArm {
+// acquire returns the session of the arm, a new one if there is none. The caller must call
+// active.Done.
+func (a *workerArm) acquire() *armSession {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.current == nil {
-		a.current = &openedArm{
-			measuredArm: a.worker.measured(a.arm, a.data, func(d *daemon) subject { return d }), queue: a.worker.queue, want: a.want, kept: map[string]*workerBrain{},
+	if a.session == nil {
+		a.session = &armSession{
+			measurement: a.worker.newMeasurement(a.arm, a.data, func(d *daemon) subject { return d }), queue: a.worker.queue, runIdentity: a.runIdentity, brainsByHaystack: map[string]*workerBrain{},
 		}
 	}
-	a.current.active.Add(1)
-	return a.current
+	a.session.active.Add(1)
+	return a.session
 }
 
-// drop closes an opened arm once it is unused; the next question opens the arm again. a.mu must be
+// drop closes a session once it is unused; the next question opens another one. a.mu must be
 // held.
-func (a *workerArm) drop(o *openedArm) {
-	if a.current != o {
+func (a *workerArm) drop(s *armSession) {
+	if a.session != s {
 		return
 	}
-	a.current = nil
+	a.session = nil
 	a.closing.Go(func() {
-		o.active.Wait()
-		if err := o.subject.close(); err != nil {
+		s.active.Wait()
+		if err := s.subject.close(); err != nil {
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			a.closed = errors.Join(a.closed, err)
+			a.closeErr = errors.Join(a.closeErr, err)
 		}
 	})
 }
 
-func (a *workerArm) succeeded() {
+func (a *workerArm) resetFailures() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.failures = 0
@@ -198,8 +199,8 @@ func (a *workerArm) succeeded() {
 // maxRestarts is how many times in a row a worker reopens an arm whose daemon failed.
 const maxRestarts = 3
 
-// failed translates the error of a question into its consequence for the arm and this worker.
-func (a *workerArm) failed(ctx context.Context, o *openedArm, err error) queue.Outcome {
+// outcome translates the error of a question into its consequence for the arm and this worker.
+func (a *workerArm) outcome(ctx context.Context, s *armSession, err error) queue.Outcome {
 	if ctx.Err() != nil {
 		return queue.Outcome{}
 	}
@@ -212,15 +213,15 @@ func (a *workerArm) failed(ctx context.Context, o *openedArm, err error) queue.O
 	case different, local:
 		return queue.Outcome{Refused: err}
 	case daemon, errors.Is(err, harness.ErrDaemonDied), errors.Is(err, harness.ErrHome):
-		if a.current == o {
+		if a.session == s {
 			a.failures++
 		}
-		a.drop(o)
+		a.drop(s)
 		if a.failures < maxRestarts {
 			return queue.Outcome{}
 		}
 		return queue.Outcome{Refused: fmt.Errorf("%s: %w", a.arm.Name, err)}
 	}
-	a.drop(o) // it may be resumed with more money, or another judge
+	a.drop(s) // it may be resumed with more money, or another judge
 	return queue.Outcome{Stop: stopOf(err)}
 }

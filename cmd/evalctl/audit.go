@@ -28,7 +28,7 @@ type auditCmd struct {
 	Dataset  string   `placeholder:"FILE" help:"${about_dataset}"`
 	Errata   string   `placeholder:"FILE" help:"${about_errata}"`
 	Public   string   `placeholder:"FILE" help:"Ids of the questions that the authors could see when they tuned, one on a line."`
-	Claim    []string `enum:"${claims}" placeholder:"NAME" help:"Answer only this claim: ${enum}. May be repeated."`
+	Claim    []string `enum:"${claims}" placeholder:"NAME" help:"Answer only this claim: ${enum}."`
 	HTML     string   `name:"html" placeholder:"FILE" help:"${about_html}"`
 	Markdown string   `placeholder:"FILE" help:"${about_markdown}"`
 	JSON     bool     `name:"json" help:"${about_json}"`

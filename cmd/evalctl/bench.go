@@ -42,15 +42,15 @@ type benchCmd struct {
 	Corpus    string `placeholder:"PATH" help:"${about_corpus}" group:"questions"`
 	Dataset   string `placeholder:"FILE" help:"${about_dataset}" group:"questions"`
 	Brain     string `name:"use-brain" aliases:"brain" placeholder:"NAME" help:"Use this brain as it is. Default: create and remove one." group:"advanced"`
-	Brains    int    `default:"1" placeholder:"N" help:"Number of brains, which are used with the frequencies of Zipf (${default})." group:"advanced"`
+	Brains    int    `default:"1" placeholder:"N" help:"Number of brains, used with the frequencies of Zipf (${default})." group:"advanced"`
 
 	Concurrency *int          `placeholder:"N" help:"${about_concurrency} (8)." group:"questions"`
 	Rate        string        `placeholder:"N/s" help:"Open model: requests a second. Steps: 100/s,200/s. A ramp: 100/s..500/s." group:"questions"`
 	Poisson     bool          `help:"Let requests arrive at random times with the mean rate --rate." group:"questions"`
-	MaxInFlight int           `name:"max-in-flight" default:"1024" placeholder:"N" help:"Drop and count requests that should begin while so many are in flight (${default})." group:"advanced"`
+	MaxInFlight int           `name:"max-in-flight" default:"1024" placeholder:"N" help:"Drop and count requests while so many are in flight (${default})." group:"advanced"`
 	Duration    time.Duration `default:"30s" help:"Time that is measured for each target, size and rate (${default})." group:"questions"`
 	Rounds      int           `default:"20" placeholder:"N" help:"Number of blocks of that time, in which targets take turns (${default})." group:"advanced"`
-	Restart     bool          `help:"Start the daemons again before each round, so that intervals include how much processes of one program differ." group:"advanced"`
+	Restart     bool          `help:"Start the daemons again before each round, so that intervals include process-to-process variation." group:"advanced"`
 	WarmUp      time.Duration `name:"warm-up" default:"20s" help:"Maximum time to wait until the latency is steady. 0: do not wait (${default})." group:"advanced"`
 	Timeout     time.Duration `name:"request-timeout" aliases:"timeout" default:"30s" placeholder:"DURATION" help:"${about_request_timeout} (${default})." group:"advanced"`
 	Seed        uint64        `default:"1" placeholder:"N" help:"${about_seed} (${default})." group:"advanced"`
@@ -61,7 +61,7 @@ type benchCmd struct {
 	FindLimit string        `name:"find-limit" placeholder:"OBJECTIVES" help:"Find the highest rate at which these hold." group:"gate"`
 	Step      time.Duration `default:"5s" help:"Least time for each rate of --find-limit (${default})." group:"advanced"`
 	Baseline  string        `placeholder:"FILE" help:"${about_baseline}" group:"gate"`
-	FailOver  string        `name:"fail-over" placeholder:"N%" help:"Fail if a figure is shown to be slower than that of --baseline, or of the first target, by more than this." group:"gate"`
+	FailOver  string        `name:"fail-over" placeholder:"N%" help:"Fail if a figure is shown to be slower than in --baseline, or than the first target's, by more than this." group:"gate"`
 	Chaos     string        `placeholder:"FAULT" help:"Under load, kill the daemon, stop it for a second, or hold streams open: kill, stop or slow-client." group:"gate"`
 
 	daemonEnvFlag

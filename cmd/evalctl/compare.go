@@ -22,7 +22,7 @@ type compareCmd struct {
 	Tag       string   `help:"Compare only the questions with this tag."`
 	Primary   []string `placeholder:"MEASURE" help:"${about_primary}"`
 	Cluster   string   `placeholder:"TAG" help:"${about_cluster}"`
-	Question  string   `placeholder:"ID" help:"Show only this question: the answers, verdicts, passages, times and cost of each result, also of results that are not comparable."`
+	Question  string   `placeholder:"ID" help:"Show only this question: answers, verdicts, passages, times and cost, also of results that are not comparable."`
 	Intersect bool     `help:"Compare only the questions that all results have, also of runs that stopped."`
 	Accept    []string `placeholder:"KEY" help:"${about_accept}"`
 	Format    string   `enum:"text,markdown,json,csv" default:"text" help:"${about_format}: ${enum} (${default})."`

@@ -32,7 +32,7 @@ type conformanceCmd struct {
 	TokenOtherTenant string `name:"token-other-tenant" env:"SVC_TOKEN_OTHER_TENANT" placeholder:"TOKEN" help:"Token of another tenant."`
 
 	Profile     string        `enum:"full,evaluable,documents" default:"full" help:"What the daemon is checked for: full, evaluable (what run and replay need to measure it), or documents (the documents protocol and its events) (${default})."`
-	Only        []string      `placeholder:"ID|GROUP" help:"Run only these checks of the profile: an id, a group, or a glob over ids. May be repeated."`
+	Only        []string      `placeholder:"ID|GROUP" help:"Run only these checks of the profile: an id, a group, or a glob over ids."`
 	List        bool          `help:"List the checks and do not run them."`
 	Slow        bool          `help:"Also run the checks that take half a minute."`
 	Concurrency int           `aliases:"parallel" default:"4" placeholder:"N" help:"${about_concurrency} (${default})."`

@@ -109,6 +109,11 @@ func flagUses() map[string][]use {
 // but for exceptions, and that none of these has become none.
 func TestFlags(t *testing.T) {
 	uses := flagUses()
+	for _, e := range exceptions {
+		if e.reason == "" {
+			t.Errorf("--%s: the exception about its %s has no reason", e.flag, e.what)
+		}
+	}
 	for name, of := range uses {
 		for _, what := range []string{meaningOf, unitOf, defaultOf, valuesOf} {
 			in := map[string]string{}
@@ -191,16 +196,16 @@ func TestFlagPage(t *testing.T) {
 		for _, u := range uses[name] {
 			in = append(in, u.command)
 		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, valueCell(cmp.Or(rule.has[unitOf], rule.has[valuesOf], "TEXT")), valueCell(rule.has[defaultOf]),
-			strings.Join(in, ", "), prose.Replace(withoutDefault.ReplaceAllString(rule.flag.Help, "")))
-	}
-	b.WriteString("\n## Exceptions\n\n| flag | what | in | why |\n|---|---|---|---|\n")
-	for _, e := range exceptions {
-		var in []string
-		for _, command := range slices.Sorted(maps.Keys(e.in)) {
-			in = append(in, command+" "+valueCell(e.in[command]))
+		shown := unitOf
+		if rule.has[unitOf] == "" {
+			shown = valuesOf
 		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s |\n", e.flag, e.what, strings.Join(in, ", "), prose.Replace(e.reason))
+		meaning := prose.Replace(withoutDefault.ReplaceAllString(rule.flag.Help, ""))
+		if rule.has[valuesOf] != "" && shown == valuesOf {
+			meaning = strings.Replace(meaning, ": "+rule.has[valuesOf], "", 1)
+		}
+		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, ruleAnd(valueCell(cmp.Or(rule.has[shown], "TEXT")), exceptional(name, shown, rule)),
+			ruleAnd(valueCell(rule.has[defaultOf]), exceptional(name, defaultOf, rule)), strings.Join(in, ", "), meaning+otherMeaning(name))
 	}
 	goldentest.Compare(t, path, b.String())
 }
@@ -254,10 +259,45 @@ func exceptionsOf(u use) (n int) {
 	return n
 }
 
-// valueCell returns a value for a cell.
+// valueCell returns a value for a cell, which is empty for a switch and for no default.
 func valueCell(value string) string {
-	if value == "" {
-		return "none"
+	if value == "" || value == "switch" {
+		return ""
 	}
 	return "`" + strings.ReplaceAll(strings.ReplaceAll(value, ",", ", "), "|", "\\|") + "`"
+}
+
+// exceptional returns what commands have instead of the rule.
+func exceptional(flag, what string, rule use) string {
+	commands := map[string][]string{} // by what they have
+	for _, e := range exceptions {
+		for command, has := range e.in {
+			if e.flag == flag && e.what == what && has != rule.has[what] {
+				commands[has] = append(commands[has], command)
+			}
+		}
+	}
+	var parts []string
+	for _, has := range slices.Sorted(maps.Keys(commands)) {
+		parts = append(parts, strings.Join(slices.Sorted(slices.Values(commands[has])), ", ")+" "+cmp.Or(valueCell(has), "none"))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// otherMeaning returns what a flag means in the commands in which it means something else.
+func otherMeaning(flag string) string {
+	var b strings.Builder
+	for _, e := range exceptions {
+		for _, command := range slices.Sorted(maps.Keys(e.in)) {
+			if e.flag == flag && e.what == meaningOf {
+				fmt.Fprintf(&b, " In %s: %s", command, prose.Replace(e.in[command]))
+			}
+		}
+	}
+	return b.String()
+}
+
+// ruleAnd returns the rule and its exceptions, without those that are empty.
+func ruleAnd(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }

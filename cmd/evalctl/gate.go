@@ -16,8 +16,8 @@ import (
 
 // allowanceFlags says how many questions may end without a score. run, sweep and replay have them.
 type allowanceFlags struct {
-	MaxErrors   string `name:"max-errors" default:"10%" placeholder:"N|P%" help:"Number or share of questions on which the daemon may fail. Above it the exit code is 5 (${default})." group:"advanced"`
-	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Number or share of answers that the scorer may leave without a verdict. Above it the exit code is 5 (${default})." group:"advanced"`
+	MaxErrors   string `name:"max-errors" default:"10%" placeholder:"N|P%" help:"Questions on which the daemon may fail. Above it the exit code is 5 (${default})." group:"advanced"`
+	MaxUnscored string `name:"max-unscored" default:"10%" placeholder:"N|P%" help:"Answers that the scorer may leave without a verdict. Above it the exit code is 5 (${default})." group:"advanced"`
 
 	errors   result.Allowance
 	unscored result.Allowance
@@ -42,7 +42,7 @@ type floorFlags struct {
 // gateFlags says when a run passes. run, rescore and replay have them.
 type gateFlags struct {
 	floorFlags
-	FloorTag []string `name:"floor-tag" placeholder:"TAG=RATE" sep:"none" help:"Minimum pass rate of the questions with a tag. May be repeated." group:"advanced"`
+	FloorTag []string `name:"floor-tag" placeholder:"TAG=RATE" sep:"none" help:"Minimum pass rate of the questions with a tag. Repeatable." group:"advanced"`
 	allowanceFlags
 
 	tagFloors map[string]float64 // nil without --floor-tag
@@ -50,7 +50,7 @@ type gateFlags struct {
 
 // familyFlags is the floor of families. Only run asks questions that have some.
 type familyFlags struct {
-	FloorFamily string `name:"floor-family" placeholder:"RATE" help:"Minimum pass rate of each family of questions over time, or none. With it, no text of something deleted, or of another brain, may come back. Default: 0.90, or that of --floor if it is lower or none." group:"advanced"`
+	FloorFamily string `name:"floor-family" placeholder:"RATE" help:"Minimum pass rate of each family of questions over time, or none. With it, no deleted or foreign text may come back. Default: 0.90, or --floor if it is lower or none." group:"advanced"`
 }
 
 // defaultFamilyFloor is the floor of families unless the run's floor is lower.

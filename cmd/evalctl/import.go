@@ -27,8 +27,8 @@ type importCmd struct {
 	Errata  string   `placeholder:"FILE" help:"${about_errata}"`
 	Format  string   `name:"layout" aliases:"format" enum:"auto,${import_formats}" default:"auto" help:"Layout of the files: ${enum}."`
 	Mapping string   `placeholder:"FILE" help:"File that says where the answers of another layout are, with JSON paths."`
-	System  string   `placeholder:"NAME" help:"Of files that have the answers of several systems: whose."`
-	Judge   string   `name:"judge-id" placeholder:"TEXT" help:"The judge of the verdicts, if the files do not name it: its model, its prompt and what else decides, such as 'gpt-4o-mini, prompt of Mem0 2025-04'. Results are compared if it is the same."`
+	System  string   `placeholder:"NAME" help:"Which system's answers to import, if the files have several."`
+	Judge   string   `name:"judge-id" placeholder:"TEXT" help:"The judge of the verdicts, if the files do not name it, such as 'gpt-4o-mini, prompt of Mem0 2025-04'. Only results with the same one are compared."`
 	Reader  string   `name:"reader-id" placeholder:"TEXT" help:"The model that wrote the answers, if the files do not name it."`
 	Output  string   `placeholder:"DIR" help:"${about_output}"`
 	JSON    bool     `name:"json" help:"${about_json}"`

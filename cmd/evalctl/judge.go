@@ -34,7 +34,7 @@ type judgeCheckCmd struct {
 	Result         string   `placeholder:"FILE" help:"Result file whose pass rate is corrected. It must be by the same judge with the same prompts."`
 	JSON           bool     `name:"json" help:"${about_json}"`
 	MinKappa       *float64 `name:"min-kappa" placeholder:"K" help:"Least kappa, 0 to 1. Below it the exit code is 1."`
-	MinSpecificity *float64 `name:"min-specificity" placeholder:"RATE" help:"Least share of the wrong answers that the judge fails, 0 to 1. Below it the exit code is 1."`
+	MinSpecificity *float64 `name:"min-specificity" placeholder:"RATE" help:"Least share of wrong answers that the judge fails, 0 to 1. Below it the exit code is 1."`
 	moneyFlags     `set:"default_cap=20"`
 	judgingFlags
 }
@@ -124,7 +124,7 @@ func (c *judgeCheckCmd) given(p *process) error {
 
 // drawFlags say how answers are drawn for labelling.
 type drawFlags struct {
-	Sample string `default:"random" enum:"random,stratified,disagreement" help:"How answers are drawn: ${enum}. Stratified is by type of question, else by first tag; disagreement needs a result of --judge-panel. Default: random."`
+	Sample string `default:"random" enum:"random,stratified,disagreement" help:"How answers are drawn: ${enum}. Stratified is by type of question, else by first tag; disagreement needs a result of --judge-panel (${default})."`
 	Seed   uint64 `default:"1" placeholder:"N" help:"${about_seed} (${default})."`
 }
 
@@ -136,7 +136,7 @@ func (f drawFlags) design() labels.Design {
 type judgeLabelCmd struct {
 	File     string `arg:"" name:"result" help:"Result file."`
 	Labels   string `required:"" placeholder:"FILE" help:"${about_labels}"`
-	Size     int    `default:"100" placeholder:"N" help:"Number of answers to label. Default: 100."`
+	Size     int    `default:"100" placeholder:"N" help:"Number of answers to label (${default})."`
 	Labeller string `placeholder:"NAME" help:"Name that the labels are kept under. Default: the name of the user."`
 	drawFlags
 }
@@ -188,7 +188,7 @@ type judgeEstimateCmd struct {
 	Other       string   `arg:"" optional:"" name:"other" help:"Second result file, whose difference from the first is estimated."`
 	Labels      []string `sep:"none" placeholder:"FILE" help:"${about_labels}"`
 	OtherLabels []string `name:"other-labels" sep:"none" placeholder:"FILE" help:"Labels of the second result. Repeatable."`
-	Width       *float64 `placeholder:"WIDTH" help:"Say how many labels a 95 % interval of this width needs, such as 0.05, and estimate nothing. With --labels, the quality of the judge is what they show."`
+	Width       *float64 `placeholder:"WIDTH" help:"Only say how many labels a 95 % interval of this width needs, such as 0.05. With --labels, the quality of the judge is what they show."`
 	JSON        bool     `name:"json" help:"${about_json}"`
 }
 

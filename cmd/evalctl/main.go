@@ -289,7 +289,7 @@ func (c *cli) field(command string) int { return slices.Index(c.names(), cmp.Or(
 // tagVars returns the variables in the tags of flags: the names of all scenarios, modes, scorers
 // and formats, and phrases that describe them.
 func tagVars() kong.Vars {
-	var scenarios, help, formats, titles []string
+	var scenarios, help, formats []string
 	for _, s := range target.Scenarios() {
 		scenarios = append(scenarios, string(s.Name))
 	}
@@ -297,13 +297,13 @@ func tagVars() kong.Vars {
 		help = append(help, fmt.Sprintf("%s (%s)", k.Name, k.Help))
 	}
 	for _, b := range dataset.Benchmarks() {
-		formats, titles = append(formats, string(b.Format)), append(titles, b.Title)
+		formats = append(formats, string(b.Format))
 	}
 	list := func(names []string) string { return strings.Join(names, ",") }
 	return aboutFlags(kong.Vars{
 		"scenarios": list(scenarios), "default_scenario": scenarios[0], "modes": list(protocol.Modes),
 		"scorers": list(scorer.Names()), "scorer_help": strings.Join(help, ", "), "import_formats": list(imports.Formats()), "claims": list(audit.Claims()),
-		"benchmarks": list(formats), "benchmark_titles": strings.Join(titles, ", "),
+		"benchmarks": list(formats),
 	})
 }
 

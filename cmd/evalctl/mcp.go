@@ -38,8 +38,8 @@ type mcpCmd struct {
 	Endpoint string   `placeholder:"URL" help:"${about_endpoint}"`
 	Home     string   `env:"SVC_HOME" placeholder:"DIR" help:"${about_home}"`
 	Default  string   `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"${about_default_brain}"`
-	Files    []string `name:"ingest-files" aliases:"files" placeholder:"DIR" sep:"none" help:"Let memory_ingest_file read the files below this folder. Repeatable. Without it, the tool reads no file."`
-	Install  string   `placeholder:"CLIENT" help:"Print the entry of this command for the configuration of a desktop client, and serve nothing. list: list the clients."`
+	Files    []string `name:"ingest-files" aliases:"files" placeholder:"DIR" sep:"none" help:"Let memory_ingest_file read files below this folder, instead of none. Repeatable."`
+	Install  string   `placeholder:"CLIENT" help:"Print the entry of this command for a client's configuration, and serve nothing. list: list the clients."`
 	Entry    string   `aliases:"name" default:"evalctl" placeholder:"NAME" help:"Name of the entry (${default})."`
 	daemonFlags
 }

@@ -14,7 +14,7 @@ import (
 // moneyFlags say what all models together may cost. All commands that call models have them.
 type moneyFlags struct {
 	MaxCostUSD string   `name:"max-cost-usd" aliases:"budget-usd" empty:"" env:"SVC_EVAL_BUDGET_USD" default:"${default_cap}" placeholder:"USD" help:"Maximum cost of all models together, or off (${default})." group:"gate"`
-	Price      []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. May be repeated." group:"advanced"`
+	Price      []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. Repeatable." group:"advanced"`
 	Prices     string   `placeholder:"FILE" help:"File of prices, instead of those in this program." group:"advanced"`
 
 	money plan.Money
@@ -28,7 +28,7 @@ type daemonMoneyFlags struct {
 
 // judgingFlags say how a judge is asked, and when to give up.
 type judgingFlags struct {
-	JudgeOption   []string      `name:"judge-option" sep:"," placeholder:"NAME=VALUE" help:"How the judge is asked, such as max_tokens=4000,temperature=none,response_format=none,system=none. What is not said is found out from what the endpoint refuses." group:"advanced"`
+	JudgeOption   []string      `name:"judge-option" sep:"," placeholder:"NAME=VALUE" help:"How the judge is asked, such as max_tokens=4000,temperature=none,response_format=none,system=none. The rest is found out from what the endpoint refuses." group:"advanced"`
 	JudgePatience time.Duration `name:"judge-patience" default:"5m" placeholder:"DURATION" help:"How long a request to the judge is repeated while its endpoint is busy or down. 0: up to 4 requests (${default})." group:"advanced"`
 	MaxUnusable   int           `name:"max-unusable" default:"20" placeholder:"N" help:"Stop when N answers in a row get no usable verdict of the judge. 0: no limit (${default})." group:"advanced"`
 
@@ -120,7 +120,7 @@ type judgeFlags struct {
 	Model       string   `aliases:"llm-model" empty:"" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_model}" group:"scoring"`
 	Judge       string   `aliases:"judge-model" empty:"" env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_judge}" group:"scoring"`
 	JudgePanel  []string `name:"judge-panel" sep:"," placeholder:"RECIPE" help:"Judge each answer by several recipes: strict, benchmark, generous, or files. The first is the headline." group:"advanced"`
-	JudgeCache  string   `name:"judge-cache" placeholder:"DIR" help:"Keep the replies of judges in a folder, and use them again for the same requests." group:"advanced"`
+	JudgeCache  string   `name:"judge-cache" placeholder:"DIR" help:"Folder in which replies of judges are kept for the same requests." group:"advanced"`
 	JudgeRPS    float64  `name:"judge-rps" default:"20" placeholder:"N" help:"Maximum number of judge requests per second. 0: no limit (${default})." group:"advanced"`
 	judgingFlags
 

@@ -36,15 +36,15 @@ type replayCmd struct {
 	Errata         string `placeholder:"FILE" help:"${about_errata}" group:"advanced"`
 
 	Target    []string `aliases:"sdk" sep:"none" placeholder:"TARGET" help:"${about_target}" group:"target"`
-	Baseline  []string `name:"without-memory" aliases:"baseline" sep:"none" placeholder:"NAME" help:"Baseline without a memory: the reader gets nothing (no-memory), as many sessions as are gold, drawn at random (random-session), all sessions (full-context), or the gold ones (oracle). May be repeated." group:"target"`
-	Context   int      `name:"context-tokens" placeholder:"N" help:"Most tokens that full-context gives to --model: those of its window, less the answer. Older sessions are left out, and counted. Default: 128000." group:"advanced"`
+	Baseline  []string `name:"without-memory" aliases:"baseline" sep:"none" placeholder:"NAME" help:"Baseline without a memory: the reader gets nothing (no-memory), random sessions (random-session), all (full-context) or the gold ones (oracle). Repeatable." group:"target"`
+	Context   int      `name:"context-tokens" placeholder:"N" help:"Most tokens of sessions that full-context gives to --model. Older sessions are left out. Default: 128000." group:"advanced"`
 	Endpoint  string   `placeholder:"URL" help:"${about_endpoint}" group:"target"`
 	Token     string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}" group:"advanced"`
 	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"${about_daemon_cmd}" group:"target"`
 	Port      int      `default:"0" help:"${about_port}" group:"advanced"`
 	Dialect   string   `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}." group:"advanced"`
 
-	IngestMode string `name:"ingest-mode" enum:"bulk,replay,none" default:"bulk" help:"How brains are filled: bulk writes a document for each session, replay sends the messages to the session endpoints, none uses filled brains (${default})." group:"advanced"`
+	IngestMode string `name:"ingest-mode" enum:"bulk,replay,none" default:"bulk" help:"How brains are filled: with a document a session (bulk), with the messages of sessions (replay), or not at all (none) (${default})." group:"advanced"`
 	Shared     bool   `name:"shared-brain" help:"Put all haystacks into one brain." group:"advanced"`
 
 	Limit         int    `name:"sample-size" aliases:"limit" default:"0" placeholder:"N" help:"${about_sample_size}" group:"questions"`
@@ -53,7 +53,7 @@ type replayCmd struct {
 	IDs           string `name:"ids" aliases:"sample-ids" placeholder:"@FILE" help:"${about_ids}" group:"questions"`
 	ExcludeIDs    string `name:"exclude-ids" placeholder:"FILE" help:"Leave out the questions with these ids, one on a line." group:"advanced"`
 
-	ActorStyle   string `name:"actor-style" enum:"retrieve-only,full" default:"retrieve-only" help:"Who answers: retrieve-only searches with the daemon and has --model answer, full has the daemon answer (${default})." group:"scoring"`
+	ActorStyle   string `name:"actor-style" enum:"retrieve-only,full" default:"retrieve-only" help:"Who answers: --model from the daemon's passages (retrieve-only), or the daemon (full) (${default})." group:"scoring"`
 	Model        string `aliases:"actor" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_model}" group:"scoring"`
 	TopK         int    `name:"top-k" default:"10" placeholder:"N" help:"${about_top_k} (${default})." group:"scoring"`
 	Mode         string `enum:"${modes}" default:"auto" placeholder:"MODE" help:"${about_mode}" group:"scoring"`
@@ -69,25 +69,25 @@ type replayCmd struct {
 	daemonMoneyFlags `set:"default_cap=20"`
 	judgingFlags
 	daemonEnvFlag
-	Estimate bool   `help:"Print what the replay is likely to cost, and how long it takes, and exit." group:"output"`
-	Cache    string `enum:"off,read,write,only" default:"write" help:"Use of cached replies of models: off, read, write (read and store), or only (a missing reply is an error; nothing is paid) (${default})." group:"advanced"`
+	Estimate bool   `help:"Print the likely cost and time of the replay, and exit." group:"output"`
+	Cache    string `enum:"off,read,write,only" default:"write" help:"Use of cached replies of models: off, read, write (read and store), or only (a missing one is an error) (${default})." group:"advanced"`
 	CacheDir string `name:"cache-dir" env:"SVC_CACHE_DIR" placeholder:"DIR" help:"Folder for cached replies and filled brains. Default: evalctl in the user's cache folder." group:"advanced"`
 
 	Concurrency int           `default:"16" placeholder:"N" help:"${about_concurrency} (${default})." group:"advanced"`
 	Timeout     time.Duration `default:"120s" placeholder:"DURATION" help:"${about_timeout} (${default})." group:"advanced"`
-	Alone       *int          `name:"latency-alone" placeholder:"N" help:"Afterwards ask N of the questions of each daemon once more, one at a time while the others are idle, and report these latencies too. Only the search, unless the daemon answers." group:"advanced"`
+	Alone       *int          `name:"latency-alone" placeholder:"N" help:"Afterwards ask each daemon N questions again while the others are idle, and report these latencies too. Only the search, unless the daemon answers." group:"advanced"`
 	gateFlags   `set:"default_floor=none"`
 	Accept      []string `placeholder:"KEY" help:"${about_accept}" group:"advanced"`
 	Primary     []string `placeholder:"MEASURE" help:"${about_primary}" group:"advanced"`
 	Cluster     string   `placeholder:"TAG" help:"${about_cluster}" group:"advanced"`
 	Output      string   `placeholder:"PATH" help:"${about_output}" group:"output"`
-	Report      string   `placeholder:"FILE" help:"Also write a report of quality and cost in Markdown, with the trend of the last 14 nights." group:"output"`
-	History     string   `placeholder:"DIR" help:"Folder with the results of the nights before, one folder for each date, for the report. Default: results." group:"advanced"`
+	Report      string   `placeholder:"FILE" help:"Also write a Markdown report of quality and cost, with the trend of the last 14 nights." group:"output"`
+	History     string   `placeholder:"DIR" help:"Folder with the results of earlier nights, for --report. Default: results." group:"advanced"`
 	resultFlags
 	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"${about_queue}" group:"advanced"`
-	QueueWait   time.Duration `name:"queue-wait" default:"10m" help:"How long a replay with --queue waits for a worker before it ends. It can be resumed (${default})." group:"advanced"`
+	QueueWait   time.Duration `name:"queue-wait" default:"10m" help:"How long a replay with --queue waits for a worker before it ends (${default})." group:"advanced"`
 	Resume      string        `placeholder:"JOURNAL|LEDGER" help:"${about_resume}" group:"output"`
-	RetryErrors bool          `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge." group:"advanced"`
+	RetryErrors bool          `name:"retry-errors" help:"With --resume: also retry questions that failed because the daemon or judge did not answer." group:"advanced"`
 	Quiet       bool          `help:"${about_quiet}" group:"output"`
 	JSON        bool          `name:"json" help:"${about_json}" group:"output"`
 

@@ -24,7 +24,7 @@ type reportFlags struct {
 	JUnit    string `name:"junit" empty:"" placeholder:"FILE" help:"${about_junit}" group:"output"`
 	Markdown string `name:"markdown" empty:"" placeholder:"FILE" help:"${about_markdown}" group:"output"`
 	HTML     string `name:"html" empty:"" placeholder:"FILE" help:"${about_html}" group:"output"`
-	CI       bool   `name:"ci" help:"In a workflow of GitHub: add the summary to that of the job, and annotate what did not pass." group:"advanced"`
+	CI       bool   `name:"ci" help:"In a GitHub workflow: add the summary to the job's, and annotate what did not pass." group:"advanced"`
 
 	results  report.Files  // further reports, of resultFlags
 	hook     *webhook.Hook // the webhook of resultFlags, nil for none

@@ -89,7 +89,8 @@ func (c *runCmd) runOne(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeDaemon(t, session, c.reported)) }()
-	text.PassedOn(t, r.Calls.DaemonEnv)
+	passed := text.PassedOn(r.Calls.DaemonEnv)
+	passed.Text(t)
 	text.Hint(t, r.Hint)
 	return c.evaluate(ctx, p, t, r, session, account, resumed)
 }

@@ -35,7 +35,7 @@ type runCmd struct {
 
 	CandidateK  int    `name:"candidate-k" default:"0" placeholder:"N" help:"${about_candidate_k}" group:"advanced"`
 	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default." group:"advanced"`
-	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer that was retrieved in another mode than this one. same: the value of --mode." group:"advanced"`
+	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer retrieved in another mode. same: the value of --mode." group:"advanced"`
 
 	Isolated bool `help:"Ask each question in a brain of its own, with the documents of its brain." group:"advanced"`
 
@@ -45,7 +45,7 @@ type runCmd struct {
 
 	resultFlags
 	Resume      string `placeholder:"JOURNAL|LEDGER" help:"${about_resume}" group:"output"`
-	RetryErrors bool   `name:"retry-errors" help:"With --resume: also try the questions again that failed without an answer of the daemon or the judge." group:"advanced"`
+	RetryErrors bool   `name:"retry-errors" help:"With --resume: also retry questions that failed because the daemon or judge did not answer." group:"advanced"`
 
 	project.KeptFlags
 	scenario target.Scenario

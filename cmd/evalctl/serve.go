@@ -19,11 +19,11 @@ type serveCmd struct {
 	Home     string        `env:"SVC_HOME" placeholder:"DIR" help:"${about_home}"`
 	Keys     string        `placeholder:"FILE" help:"Keys file, see evalctl serve keys; changes apply within seconds. Without it, requests need no token and may do everything."`
 	Default  string        `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"${about_default_brain}"`
-	Origins  []string      `name:"allow-origin" placeholder:"ORIGIN" sep:"none" help:"Let web pages of this origin use the API, such as https://app.example.com. Repeatable. Without it, none may."`
+	Origins  []string      `name:"allow-origin" placeholder:"ORIGIN" sep:"none" help:"Let web pages of this origin use the API, such as https://app.example.com. Repeatable."`
 	Insecure bool          `help:"Allow listening beyond loopback without --keys."`
 	Ping     time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
-	Drain    time.Duration `name:"drain-delay" default:"0s" help:"How long to go on after SIGTERM, reported as not ready by /healthz, so that load balancers notice (${default})."`
-	Salvage  string        `placeholder:"NEW-DIR" help:"Copy what can be read of a damaged --home with documents in files to a new home, say what is lost, and exit."`
+	Drain    time.Duration `name:"drain-delay" default:"0s" help:"How long to go on after SIGTERM, not ready by /healthz, so that load balancers notice (${default})."`
+	Salvage  string        `placeholder:"NEW-DIR" help:"Copy what can be read of a damaged --home in files to a new home, say what is lost, and exit."`
 	Migrate  bool          `help:"Bring the tables of --store postgres://… to this version, and exit."`
 	Pprof    bool          `hidden:"" help:"Serve profiles of the process below /debug/pprof, on loopback only."`
 	gitFlags
@@ -98,12 +98,12 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 type daemonFlags struct {
 	Store       string `env:"SVC_STORE" default:"" placeholder:"STORE" help:"${about_store}"`
 	ChunkSize   int    `default:"1600" placeholder:"BYTES" help:"Maximum size of the passages that search ranks, 64 to 8000 letters of one byte, or as many letters of another script (${default}). After a change, indexes are rebuilt."`
-	Language    string `placeholder:"CODE" help:"Language of the documents, such as de. Default: that of their front matter, else it is detected for each. After a change, indexes are rebuilt."`
+	Language    string `placeholder:"CODE" help:"Language of the documents, such as de. Default: from their front matter, else detected. After a change, indexes are rebuilt."`
 	IndexMemory int64  `default:"1024" placeholder:"MIB" help:"Total memory for the search indexes of idle brains, in MiB (${default}). Evicted indexes are loaded again by the next search."`
 	LogFormat   string `enum:"text,json" default:"text" help:"Log format on stderr: ${enum} (${default})."`
 	LLMProvider string `name:"llm-provider" hidden:"" env:"SVC_LLM_PROVIDER" placeholder:"NAME" help:"${about_llm_provider}"`
 	Model       string `aliases:"llm-model" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_model}"`
-	Private     bool   `name:"allow-private-fetch" help:"Let clients ingest pages of every address that the daemon reaches, this machine and its network included. Without it, only of the public internet."`
+	Private     bool   `name:"allow-private-fetch" help:"Let clients ingest pages of private addresses too, of this machine and its network."`
 
 	EmbedProvider  string   `name:"embed-provider" env:"SVC_EMBED_PROVIDER" placeholder:"NAME" help:"Embedding provider: openai, ollama or fake. With one, auto mode is hybrid; without, bm25."`
 	EmbedModel     string   `name:"embed-model" env:"SVC_EMBED_MODEL" placeholder:"MODEL" help:"Embedding model."`
@@ -113,7 +113,7 @@ type daemonFlags struct {
 	RerankModel    string   `name:"rerank-model" env:"SVC_RERANK_MODEL" placeholder:"MODEL" help:"Reranking model."`
 	Fusion         string   `env:"SVC_FUSION" placeholder:"METHOD" help:"How hybrid mode combines bm25 and semantic: score (by scores, the default) or rrf (by ranks)."`
 	FusionWeight   *float64 `env:"SVC_FUSION_WEIGHT" placeholder:"N" help:"Weight of the semantic ranking in hybrid mode, relative to 1 for bm25: above 0, at most 100. Default: 0.3 (0.2 with rrf), or 0.00001 with the fake embedder."`
-	Degrade        bool     `help:"If the embedder or reranker fails, search in a simpler mode and report it in the response. Without it, the search fails."`
+	Degrade        bool     `help:"If the embedder or reranker fails, search in a simpler mode and say so, instead of failing."`
 }
 
 // settings returns the values of the flags.

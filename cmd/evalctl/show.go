@@ -28,7 +28,7 @@ type showCmd struct {
 	JSONL    string `name:"jsonl" placeholder:"FILE" help:"Write a row for each question as JSON Lines. -: to stdout." group:"output"`
 	Metrics  string `name:"metrics" placeholder:"FILE" help:"${about_metrics}" group:"output"`
 	Traces   string `name:"traces" placeholder:"FILE" help:"${about_traces}" group:"output"`
-	Badge    string `name:"badge" placeholder:"FILE" help:"Write a picture (SVG) with the pass rate and the number of questions, for the page of a project. -: to stdout." group:"output"`
+	Badge    string `name:"badge" placeholder:"FILE" help:"Write an SVG badge with the pass rate and the number of questions. -: to stdout." group:"output"`
 
 	Serve bool   `help:"Serve the results in a folder as web pages, on this machine." group:"pages"`
 	Addr  string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"${about_addr} (${default})." group:"pages"`

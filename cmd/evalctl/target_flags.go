@@ -120,9 +120,9 @@ var errTargetMissing = errors.New("--target is missing: give go, ts, py, a targe
 // daemonEnvFlag has the flags for how a daemon is started: what it gets of the environment, and how
 // long it may take.
 type daemonEnvFlag struct {
-	DaemonEnv    []string      `name:"daemon-env" placeholder:"NAME" help:"Pass variables on to the daemon or MCP server that is started, such as OPENAI_API_KEY: it gets no key that is not named. No cap limits what it pays with a key." group:"advanced"`
-	HomeOfUser   bool          `name:"home-of-user" help:"Let the daemon or MCP server that is started use your home and temporary folder, and an MCP server the present folder. Without it, each gets empty ones of its own." group:"advanced"`
-	StartTimeout time.Duration `name:"start-timeout" placeholder:"DURATION" help:"Time limit for the start of a daemon until it is healthy, or of an MCP server until it answers. Default: 30s, for an MCP server 2m." group:"advanced"`
+	DaemonEnv    []string      `name:"daemon-env" placeholder:"NAME" help:"Pass variables such as OPENAI_API_KEY on to the started daemon or MCP server, which gets no other key. No cap limits what it pays with a key." group:"advanced"`
+	HomeOfUser   bool          `name:"home-of-user" help:"Let the started daemon or MCP server use your home and temporary folder, and an MCP server the current folder. Default: empty ones." group:"advanced"`
+	StartTimeout time.Duration `name:"start-timeout" placeholder:"DURATION" help:"Time until a started daemon must be healthy, or an MCP server must answer. Default: 30s, for an MCP server 2m." group:"advanced"`
 }
 
 // targets returns the targets that have a name, and the variables that started ones get.

@@ -22,9 +22,9 @@ import (
 type workerCmd struct {
 	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"${about_queue}"`
 	Concurrency int           `default:"16" placeholder:"N" help:"${about_concurrency} (${default})."`
-	Files       string        `placeholder:"DIR" help:"Folder with the dataset and the other files of replays, if they have other paths than on the machine that began the replay."`
+	Files       string        `placeholder:"DIR" help:"Folder with the files of replays, if their paths differ from those on the machine that began the replay."`
 	CacheDir    string        `name:"cache-dir" env:"SVC_CACHE_DIR" placeholder:"DIR" help:"Folder for cached replies and filled brains. Default: evalctl in the user's cache folder."`
-	Lease       time.Duration `default:"15s" help:"How long the worker counts as alive without a sign of life. Its questions are then given to others (${default})."`
+	Lease       time.Duration `default:"15s" help:"How long a silent worker is considered alive. Then others get its questions (${default})."`
 	Quiet       bool          `help:"${about_quiet}"`
 }
 

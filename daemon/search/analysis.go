@@ -52,7 +52,7 @@ func (ix *Index) analyse(docs []document.Document) []analysis {
 func (a *analysis) add(doc document.Document, chunkSize int, given language.Language) {
 	d := analysedDocument{entry: &entry{Document: doc}}
 	if d.Language == language.None {
-		d.Language = cmp.Or(given, language.Detect(doc.Title+"\n"+doc.Text))
+		d.Language = cmp.Or(given, language.Detect(doc.Title+"\n"+document.Prose(doc.Text)))
 	}
 	for _, c := range document.Split(&d.Document, chunkSize) {
 		d.chunks = append(d.chunks, a.counter.count(newChunk(d.entry, c)))

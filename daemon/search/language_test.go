@@ -146,6 +146,25 @@ func TestGivenLanguage(t *testing.T) {
 	}
 }
 
+// The language of prose with code in it is the language of the prose.
+func TestLanguageBesideCode(t *testing.T) {
+	code := "```go\nif x[i] != y[j] { return nil, err }\n```\n"
+	ix := New(nil)
+	for path, text := range map[string]string{
+		"prose.md": "The harvest of the two orchards is compared before it is sold, as follows.\n" + code,
+		"code.md":  code + code,
+	} {
+		doc, _ := document.Parse(path, text)
+		ix.Put(doc)
+	}
+	if got := ix.docs["prose.md"].Language; got != language.English {
+		t.Errorf("the prose is in %q", got)
+	}
+	if got := ix.docs["code.md"].Language; got != language.Code {
+		t.Errorf("the code is in %q", got)
+	}
+}
+
 // A snapshot keeps the languages of documents, and is not used with another option.
 func TestLanguageSnapshot(t *testing.T) {
 	ix := New(nil)

@@ -50,7 +50,7 @@ type Sum struct {
 	// cost is the cost of judging the records.
 	cost result.Cost
 
-	versus *versus // nil without a baseline
+	baselineSum *baselineSum // nil without a baseline
 
 	topK      int
 	retrieval *retrievalSum
@@ -81,7 +81,7 @@ func (s *Sum) Finished() int { return s.counts.Finished() }
 // Add adds one finished record.
 func (s *Sum) Add(r result.Record) {
 	s.counts.Add(r)
-	s.versus.add(r)
+	s.baselineSum.add(r)
 	clusters := clusterTags(r)
 	s.addBoth("", clusters, r.Passed)
 	for _, tag := range r.Tags {
@@ -336,7 +336,7 @@ func PassInterval(n result.Counts) *result.Interval {
 // Judge sets the gate of res to the verdict on the run. Call Fill first, and set Stopped, Planned,
 // Clustered, Settings and the identity's scenario, on which the verdict depends.
 func (s *Sum) Judge(res *result.Result) {
-	res.Gate = newGate(res, s.loss, s.tagGates(res), s.versus.gate(clusterTag(res)))
+	res.Gate = newGate(res, s.loss, s.tagGates(res), s.baselineSum.gate(clusterTag(res)))
 }
 
 // JudgeGiven is Judge with an earlier comparison whose baseline file is not available. The lists of

@@ -66,8 +66,8 @@ type discordance struct {
 	id   string
 }
 
-// versus compares the records of a run with a baseline, in any order.
-type versus struct {
+// baselineSum compares the records of a run with a baseline, in any order.
+type baselineSum struct {
 	base  *Baseline
 	pairs stats.Pairs // the first is the run
 	// run counts the counted records, and unscored those without a verdict in either result.
@@ -84,9 +84,9 @@ type pair struct {
 }
 
 // Compare compares the records added from now on with b. Their ids must be distinct.
-func (s *Sum) Compare(b *Baseline) { s.versus = &versus{base: b} }
+func (s *Sum) Compare(b *Baseline) { s.baselineSum = &baselineSum{base: b} }
 
-func (v *versus) add(r result.Record) {
+func (v *baselineSum) add(r result.Record) {
 	if v == nil || !r.Outcome.Counts() {
 		return
 	}
@@ -125,7 +125,7 @@ func (v *versus) add(r result.Record) {
 // B.11). The lower end of the interval of the difference, by method 10 of Newcombe 1998, must be
 // above -margin. If tag names clusters, cluster sign flips must show it too, as in a comparison. It
 // is nil without a baseline.
-func (v *versus) gate(tag string) *result.BaselineGate {
+func (v *baselineSum) gate(tag string) *result.BaselineGate {
 	if v == nil {
 		return nil
 	}
@@ -161,7 +161,7 @@ const (
 // clustered returns the differences of the pairs, their clusters by tag, and the settings of the
 // sign flips. A pair without a cluster forms its own. Clusters are sorted by name, so that random
 // signs do not depend on the order of records.
-func (v *versus) clustered(tag string) (differences []float64, labels []int, resamples int, seed uint64) {
+func (v *baselineSum) clustered(tag string) (differences []float64, labels []int, resamples int, seed uint64) {
 	names := make([]string, len(v.all))
 	for i, p := range v.all {
 		name, ok := result.ClusterOf(tag, p.tags, "")

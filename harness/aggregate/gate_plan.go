@@ -8,8 +8,8 @@ import (
 	"evalctl/internal/stats"
 )
 
-// Operating describes how a floor judges runs of N independent questions, before any is asked.
-type Operating struct {
+// FloorDesign describes how a floor judges runs of N independent questions, before any is asked.
+type FloorDesign struct {
 	N     int              `json:"n"`
 	Floor float64          `json:"floor"`
 	Mode  result.FloorMode `json:"floor_mode"`
@@ -29,12 +29,12 @@ type RatePasses struct {
 	Passes float64 `json:"passes"`
 }
 
-// around are the true rates of an Operating, relative to the floor.
+// around are the true rates of a FloorDesign, relative to the floor.
 var around = []float64{-0.15, -0.10, -0.05, -0.02, 0, 0.02, 0.05, 0.10}
 
-// Operate returns how a floor judges runs of n questions, at least 1.
-func Operate(n int, floor float64, mode result.FloorMode) Operating {
-	o := Operating{N: n, Floor: floor, Mode: mode, Required: required(mode, n, floor, nil)}
+// PlanFloor returns how a floor judges runs of n questions, at least 1.
+func PlanFloor(n int, floor float64, mode result.FloorMode) FloorDesign {
+	o := FloorDesign{N: n, Floor: floor, Mode: mode, Required: required(mode, n, floor, nil)}
 	if k := stats.RequiredProven(n, floor, proofConfidence); k <= n {
 		o.Proves = &k
 	}

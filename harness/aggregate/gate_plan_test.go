@@ -12,7 +12,7 @@ import (
 )
 
 func TestOperate(t *testing.T) {
-	o := aggregate.Operate(50, 0.9, result.FloorPoint)
+	o := aggregate.PlanFloor(50, 0.9, result.FloorPoint)
 	if o.Required != 45 || *o.Proves != 49 || *o.Refutes != 40 {
 		t.Errorf("got %+v", o)
 	}
@@ -29,10 +29,10 @@ func TestOperate(t *testing.T) {
 	if len(want) > 0 || o.Passes[len(o.Passes)-1].Rate != 1 {
 		t.Errorf("got %+v, without %v", o.Passes, want)
 	}
-	if o := aggregate.Operate(3, 0.9, result.FloorProven); o.Required != 4 || o.Proves != nil || o.Passes[0].Passes != 0 {
+	if o := aggregate.PlanFloor(3, 0.9, result.FloorProven); o.Required != 4 || o.Proves != nil || o.Passes[0].Passes != 0 {
 		t.Errorf("got %+v", o)
 	}
-	if o := aggregate.Operate(3, 0, result.FloorPoint); o.Refutes != nil || len(o.Passes) != 4 {
+	if o := aggregate.PlanFloor(3, 0, result.FloorPoint); o.Refutes != nil || len(o.Passes) != 4 {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -47,7 +47,7 @@ func TestOperateEnumerates(t *testing.T) {
 		for k := range passes {
 			passes[k] = judgedBy(k, n, result.Settings{Floor: floor, FloorMode: mode}, nil).Verdict == result.Pass
 		}
-		for _, p := range aggregate.Operate(n, floor, mode).Passes {
+		for _, p := range aggregate.PlanFloor(n, floor, mode).Passes {
 			sum, ways := 0.0, 1.0
 			for k := range n + 1 {
 				if passes[k] {
@@ -68,7 +68,7 @@ func TestSeparates(t *testing.T) {
 		if !ok || !(worse.Passes < 0.05 && better.Passes > 0.8) || worse.Rate >= floor || better.Rate < floor {
 			t.Fatalf("%v: got %d, %+v, %+v, %v", floor, n, worse, better, ok)
 		}
-		if smaller := aggregate.Operate(max(1, n-1), floor, result.FloorPoint); n > 1 {
+		if smaller := aggregate.PlanFloor(max(1, n-1), floor, result.FloorPoint); n > 1 {
 			low, high := stats.AtLeast(smaller.Required, n-1, worse.Rate), stats.AtLeast(smaller.Required, n-1, better.Rate)
 			if low < 0.05 && high > 0.8 {
 				t.Errorf("%v: %d questions separate as well", floor, n-1)

@@ -10,25 +10,25 @@ import (
 
 // GatePlan describes how a gate judges, before anything is asked.
 type GatePlan struct {
-	Operating
+	FloorDesign
 	// Separating is nil if no size separates the rates.
-	Separating *Separating  `json:"separating"`
-	Paired     PairedDesign `json:"paired"`
-	Margin     MarginDesign `json:"margin"`
+	Separating *SeparatingSize `json:"separating"`
+	Paired     PairedDesign    `json:"paired"`
+	Margin     MarginDesign    `json:"margin"`
 }
 
 // MarginDesign describes how often an unchanged daemon passes a baseline gate with a margin.
 type MarginDesign struct {
 	Margin float64 `json:"margin"`
 	// Rate is the pass rate of both runs, and Power the desired probability of passing.
-	Rate  float64         `json:"rate"`
-	Power float64         `json:"power"`
-	Rows  []MarginPassing `json:"rows"`
+	Rate  float64     `json:"rate"`
+	Power float64     `json:"power"`
+	Rows  []MarginRow `json:"rows"`
 }
 
-// MarginPassing is the outcome for one share of questions that change between two runs of the same
+// MarginRow is the outcome for one share of questions that change between two runs of the same
 // daemon.
-type MarginPassing struct {
+type MarginRow struct {
 	Discordant float64 `json:"discordant"`
 	// Passes is the probability of passing with N questions. Questions is the smallest number that
 	// passes with the desired power, nil if none up to 100,000 does.
@@ -50,7 +50,7 @@ var unchanged = []float64{0, 0.02, 0.05, 0.10}
 // discordant is the share of questions that change between its runs, nil for several typical
 // shares.
 func PlanMargin(n int, margin, rate float64, discordant *float64) MarginDesign {
-	d := MarginDesign{Margin: margin, Rate: rate, Power: unchangedPower, Rows: []MarginPassing{}}
+	d := MarginDesign{Margin: margin, Rate: rate, Power: unchangedPower, Rows: []MarginRow{}}
 	shares := unchanged
 	if discordant != nil {
 		shares = []float64{*discordant}
@@ -60,7 +60,7 @@ func PlanMargin(n int, margin, rate float64, discordant *float64) MarginDesign {
 		if math.IsNaN(passes) {
 			continue // the rate leaves no room for so many changes
 		}
-		row := MarginPassing{Discordant: share, Passes: passes}
+		row := MarginRow{Discordant: share, Passes: passes}
 		if least, ok := stats.NotWorseQuestions(rate, share, margin, baselineConfidence, unchangedPower, marginMost); ok {
 			row.Questions = &least
 		}
@@ -69,9 +69,9 @@ func PlanMargin(n int, margin, rate float64, discordant *float64) MarginDesign {
 	return d
 }
 
-// Separating is the smallest size at which a rate below the floor seldom passes and one above it
-// nearly always does.
-type Separating struct {
+// SeparatingSize is the smallest size at which a rate below the floor seldom passes and one above
+// it nearly always does.
+type SeparatingSize struct {
 	N      int        `json:"n"`
 	Worse  RatePasses `json:"worse"`
 	Better RatePasses `json:"better"`
@@ -130,12 +130,12 @@ func ParseDiscordant(given, baseline string, difference float64) (share float64,
 // PlanGate returns how a gate with n questions judges, and which differences a paired comparison
 // shows. discordant is the share of questions that only one side passes.
 func PlanGate(n int, floor float64, mode result.FloorMode, difference, discordant, power float64) GatePlan {
-	plan := GatePlan{Operating: Operate(n, floor, mode), Paired: PairedDesign{
+	plan := GatePlan{FloorDesign: PlanFloor(n, floor, mode), Paired: PairedDesign{
 		Difference: difference, Discordant: math.Round(discordant*1e9) / 1e9, Alpha: planAlpha, Power: power,
 		Questions: int(stats.McNemarSize(discordant, min(difference, discordant), planAlpha, power)),
 	}}
 	if size, worse, better, ok := Separates(floor, mode); ok {
-		plan.Separating = &Separating{size, worse, better}
+		plan.Separating = &SeparatingSize{size, worse, better}
 	}
 	if least := stats.MinDetectable(n, discordant, planAlpha, power); !math.IsNaN(least) {
 		plan.Paired.Detectable = &least

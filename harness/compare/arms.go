@@ -87,9 +87,6 @@ func (a Arm) open() (*Run, error) {
 // baselines, which arms differ and by how much, and which recorded facts differ.
 func (c *Arms) Sentences() []string { return append(c.Lead(), c.Others()...) }
 
-// Findings are the Sentences without those about differences of the arms besides their results.
-func (c *Arms) Findings() []string { return append(c.Lead(), c.findings()...) }
-
 // Lead has the first of Sentences, what memory adds over baselines, with the differences that were
 // accepted. It is empty without a baseline.
 func (c *Arms) Lead() []string {

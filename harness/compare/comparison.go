@@ -101,6 +101,15 @@ type RunFigures struct {
 	FirstDelta result.Quantiles  `json:"first_delta"`
 }
 
+// Believed returns the interval of PassRate that allows for similar questions and for different
+// runs, as result.Result.Believed does.
+func (r *RunFigures) Believed() *result.Interval {
+	if r.Clustered != nil {
+		return r.Clustered.Interval
+	}
+	return r.Interval
+}
+
 // File is one of several runs of a side.
 type File struct {
 	Path   string `json:"path"`

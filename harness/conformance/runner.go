@@ -155,8 +155,8 @@ func (r *runner) restart(ctx context.Context) bool {
 	return true
 }
 
-// first is a check's outcome while others ran, after which it must run again alone.
-type first struct {
+// firstResult is a check's outcome while others ran, after which it must run again alone.
+type firstResult struct {
 	index int
 	Result
 }
@@ -165,12 +165,12 @@ type first struct {
 // alone.
 func (r *runner) runRest(l *life) {
 	again := r.runParallel(l)
-	slices.SortFunc(again, func(a, b first) int { return cmp.Compare(a.index, b.index) })
+	slices.SortFunc(again, func(a, b firstResult) int { return cmp.Compare(a.index, b.index) })
 	r.runAlone(l, again)
 }
 
 // runParallel returns the checks that must run again alone.
-func (r *runner) runParallel(l *life) (again []first) {
+func (r *runner) runParallel(l *life) (again []firstResult) {
 	next := make(chan int)
 	var mu sync.Mutex
 	var workers sync.WaitGroup
@@ -182,7 +182,7 @@ func (r *runner) runParallel(l *life) (again []first) {
 				}
 				if o := r.run(l, i); (o.found.Again || r.strays.isFailing(o)) && l.ctx.Err() == nil {
 					mu.Lock()
-					again = append(again, first{i, o})
+					again = append(again, firstResult{i, o})
 					mu.Unlock()
 				} else {
 					r.settle(l, i, o)
@@ -207,7 +207,7 @@ feed:
 }
 
 // runAlone runs checks again, one after another. Only now do timeouts count.
-func (r *runner) runAlone(l *life, again []first) {
+func (r *runner) runAlone(l *life, again []firstResult) {
 	late := 0
 	for _, f := range again {
 		i, o := f.index, f.Result

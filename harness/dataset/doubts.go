@@ -41,7 +41,7 @@ var doubts = []doubt{
 // not score what their author meant: texts that match too much, and texts, expressions and paths
 // that will never match. need is the scorer's need, empty for any scorer.
 func Doubts(d Dataset, brains []Brain, need scorer.Need) ([]result.Warning, error) {
-	found := newDoubtful()
+	found := newDoubtList()
 	known := map[string]*Paths{}
 	for _, b := range brains {
 		known[b.Name] = PathsOf(d.Versions(b.Name, b.Docs))
@@ -93,22 +93,22 @@ func wantedTexts(q Question, need scorer.Need) (texts []string) {
 	return texts
 }
 
-// doubtful collects warnings in order of first occurrence.
-type doubtful struct {
+// doubtList collects warnings in order of first occurrence.
+type doubtList struct {
 	list     []*result.Warning
 	formats  map[*result.Warning]string
 	examples map[*result.Warning]string
 	seen     map[string]map[string]bool // ids by kind
 }
 
-func newDoubtful() *doubtful {
-	return &doubtful{
+func newDoubtList() *doubtList {
+	return &doubtList{
 		formats: map[*result.Warning]string{}, examples: map[*result.Warning]string{}, seen: map[string]map[string]bool{},
 	}
 }
 
 // add counts a question once for a warning.
-func (d *doubtful) add(kind, format, id, example string) {
+func (d *doubtList) add(kind, format, id, example string) {
 	i := slices.IndexFunc(d.list, func(w *result.Warning) bool { return w.Kind == kind })
 	if i < 0 {
 		i = len(d.list)
@@ -123,14 +123,14 @@ func (d *doubtful) add(kind, format, id, example string) {
 }
 
 // addPath warns about an unknown path.
-func (d *doubtful) addPath(known *Paths, id, path string) {
+func (d *doubtList) addPath(known *Paths, id, path string) {
 	if path == "" || known == nil || known.Has(known.Gold(path)) {
 		return
 	}
 	d.add("unknown_document", "in %s a document must be cited that the brain does not have, such as %q"+known.meant(path), id, path)
 }
 
-func (d *doubtful) warnings() (out []result.Warning) {
+func (d *doubtList) warnings() (out []result.Warning) {
 	for _, w := range d.list {
 		w.Message = fmt.Sprintf(d.formats[w], figure.Count(w.Count, "question"), shortened(d.examples[w]))
 		out = append(out, *w)

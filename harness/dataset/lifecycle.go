@@ -26,13 +26,13 @@ type lifecycle struct {
 	steps  []Step
 	// contents is the state of shared brains after all steps.
 	contents *Contents
-	wants    []want
+	missing  []missingDoc
 	// forbids is set if any question has forbidden texts.
 	forbids bool
 }
 
-// want is a document that an operation requires and no other operation has written.
-type want struct {
+// missingDoc is a document that an operation requires and no other operation has written.
+type missingDoc struct {
 	brain, path, id string
 	line            int
 }
@@ -61,7 +61,7 @@ func (l *lifecycle) add(q Question, brain string) error {
 	if l.isolated {
 		contents = NewContents()
 	}
-	contents.assume = func(b, path string) { l.wants = append(l.wants, want{b, path, q.ID, q.Line}) }
+	contents.assume = func(b, path string) { l.missing = append(l.missing, missingDoc{b, path, q.ID, q.Line}) }
 	for i, o := range q.Before {
 		in := o.In(brain)
 		l.join(brain, in)
@@ -218,7 +218,7 @@ func (d Dataset) checkWants(docs map[string][]Doc) error {
 		return nil
 	}
 	has := map[string]map[string]bool{} // paths by brain
-	for _, w := range d.lifecycle.wants {
+	for _, w := range d.lifecycle.missing {
 		if has[w.brain] == nil {
 			has[w.brain] = map[string]bool{}
 			for _, doc := range docs[w.brain] {
@@ -227,7 +227,7 @@ func (d Dataset) checkWants(docs map[string][]Doc) error {
 		}
 	}
 	var bad []error
-	for _, w := range d.lifecycle.wants {
+	for _, w := range d.lifecycle.missing {
 		if !has[w.brain][w.path] {
 			bad = append(bad, &LineError{File: d.Path, Line: w.line,
 				Err: fmt.Errorf("question %q: brain %s: %s: %w", w.id, w.brain, w.path, errNeverPut)})

@@ -45,11 +45,12 @@ type selector struct {
 	Selection
 	tags        map[string]int // of all questions, with how many have it
 	ids, failed map[string]bool
-	// found has the places and ids of the matching questions and, if shuffled, their sort keys.
-	found []found
+	// matches has the places and ids of the matching questions and, if shuffled, their sort keys.
+	matches []match
 }
 
-type found struct {
+// match is a question that meets the conditions.
+type match struct {
 	place
 	id  string
 	key uint64
@@ -83,11 +84,11 @@ func (s *selector) add(q Question) (met bool) {
 	if !s.meets(q) {
 		return false
 	}
-	f := found{place: q.place, id: q.ID}
+	f := match{place: q.place, id: q.ID}
 	if s.Shuffle {
 		f.key = shuffleKey(s.Seed, q.ID)
 	}
-	s.found = append(s.found, f)
+	s.matches = append(s.matches, f)
 	return true
 }
 
@@ -103,17 +104,17 @@ func (s *selector) choose(d *Dataset, lines map[string]int) error {
 		return err
 	}
 	if s.Shuffle {
-		slices.SortStableFunc(s.found, func(a, b found) int { return cmp.Compare(a.key, b.key) })
+		slices.SortStableFunc(s.matches, func(a, b match) int { return cmp.Compare(a.key, b.key) })
 	}
-	if s.Limit > 0 && len(s.found) > s.Limit {
-		s.found = s.found[:s.Limit]
+	if s.Limit > 0 && len(s.matches) > s.Limit {
+		s.matches = s.matches[:s.Limit]
 	}
-	if len(s.found) == 0 {
+	if len(s.matches) == 0 {
 		return fmt.Errorf("%s: no question is selected; the conditions are: %s", d.Path, s.described())
 	}
-	d.places = make([]place, len(s.found))
-	ids := make([]string, len(s.found))
-	for i, f := range s.found {
+	d.places = make([]place, len(s.matches))
+	ids := make([]string, len(s.matches))
+	for i, f := range s.matches {
 		d.places[i], ids[i] = f.place, f.id
 	}
 	d.Selected, d.shuffled = len(ids), s.Shuffle

@@ -77,7 +77,7 @@ type unscoredError struct{ error }
 
 // Scorer is an external scorer that has completed its handshake. It is safe for concurrent use.
 type Scorer struct {
-	about     about
+	info      scorerInfo
 	id        result.ExternalScorer
 	options   Options
 	secrets   *redact.Redactor
@@ -103,13 +103,13 @@ func Open(ctx context.Context, text string, o Options) (*Scorer, error) {
 	}
 	reply, err := s.transport.hello(ctx)
 	if err == nil {
-		s.about, err = parseHello(reply)
+		s.info, err = parseHello(reply)
 	}
-	s.about.name, s.about.version = s.secrets.Text(s.about.name), s.secrets.Text(s.about.version)
+	s.info.name, s.info.version = s.secrets.Text(s.info.name), s.secrets.Text(s.info.version)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("scorer %s: handshake: %w", short(text), s.secrets.Error(err)), s.transport.close())
 	}
-	s.id.Name, s.id.Version = s.about.name, s.about.version
+	s.id.Name, s.id.Version = s.info.name, s.info.version
 	return s, nil
 }
 
@@ -149,7 +149,7 @@ func (s *Scorer) Close() error { return s.transport.close() }
 // Judges reports whether the scorer needs a reference or expected texts, and therefore judges
 // whether an answer is right.
 func (s *Scorer) Judges() bool {
-	return slices.Contains(s.about.needs, scorer.NeedReference) || slices.Contains(s.about.needs, scorer.NeedExpected)
+	return slices.Contains(s.info.needs, scorer.NeedReference) || slices.Contains(s.info.needs, scorer.NeedExpected)
 }
 
 // Identity identifies the scorer in results.
@@ -165,9 +165,9 @@ func (s *Scorer) Name() string { return scorer.External }
 
 // Check returns an error for an item that lacks something the scorer needs.
 func (s *Scorer) Check(item scorer.Item) error {
-	for _, need := range s.about.needs {
+	for _, need := range s.info.needs {
 		if !needed[need](item) {
-			return fmt.Errorf("question %q has no %s, which the scorer %s needs", item.ID, need, short(s.about.name))
+			return fmt.Errorf("question %q has no %s, which the scorer %s needs", item.ID, need, short(s.info.name))
 		}
 	}
 	return nil
@@ -207,7 +207,7 @@ func (s *Scorer) countUnusable(item scorer.Item, v scorer.Verdict) error {
 		return nil
 	}
 	return &unusableError{fmt.Sprintf("the scorer %s gave no usable verdict %d times in a row, the last for question %q: %s; "+
-		"correct it, or allow more with --max-unusable (0: any number)", short(s.about.name), n, item.ID, v.Reason)}
+		"correct it, or allow more with --max-unusable (0: any number)", short(s.info.name), n, item.ID, v.Reason)}
 }
 
 // unusableError is a scorer.ErrUnusable with another text.

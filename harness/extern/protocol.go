@@ -28,8 +28,8 @@ const (
 // helloRequest is the handshake request.
 const helloRequest = `{"protocol": 1, "type": "hello"}`
 
-// about is a scorer's description of itself.
-type about struct {
+// scorerInfo is a scorer's description of itself.
+type scorerInfo struct {
 	name, version string
 	needs         []scorer.Need
 }
@@ -42,18 +42,18 @@ var needed = map[scorer.Need]func(scorer.Item) bool{
 }
 
 // parseHello parses {"protocol": 1, "name": "...", "version": "...", "needs": ["reference_answer"]}.
-func parseHello(reply []byte) (about, error) {
+func parseHello(reply []byte) (scorerInfo, error) {
 	o, err := object(reply)
 	if err != nil {
-		return about{}, err
+		return scorerInfo{}, err
 	}
 	if v := string(o.Get("protocol")); v != strconv.Itoa(protocolVersion) {
 		if v == "" {
 			v = "missing"
 		}
-		return about{}, fmt.Errorf(`"protocol" is %.40s, and this evalctl speaks %d`, v, protocolVersion)
+		return scorerInfo{}, fmt.Errorf(`"protocol" is %.40s, and this evalctl speaks %d`, v, protocolVersion)
 	}
-	var a about
+	var a scorerInfo
 	for _, f := range []struct {
 		key  string
 		into *string
@@ -61,18 +61,18 @@ func parseHello(reply []byte) (about, error) {
 		text, ok := jsonobj.String(o.Get(f.key))
 		unprintable := strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) })
 		if !ok || strings.TrimSpace(text) == "" || unprintable || utf8.RuneCountInString(text) > maxName {
-			return about{}, fmt.Errorf("%q must be a text of 1 to %d printable characters", f.key, maxName)
+			return scorerInfo{}, fmt.Errorf("%q must be a text of 1 to %d printable characters", f.key, maxName)
 		}
 		*f.into = text
 	}
 	raw := o.Get("needs")
 	if len(raw) == 0 || raw[0] != '[' {
-		return about{}, fmt.Errorf(`"needs" must be a list of what a question must have, of %s; it may be empty`, needNames())
+		return scorerInfo{}, fmt.Errorf(`"needs" must be a list of what a question must have, of %s; it may be empty`, needNames())
 	}
 	for element := range jsonobj.Elements(raw) {
 		need, _ := jsonobj.String(element)
 		if needed[scorer.Need(need)] == nil {
-			return about{}, fmt.Errorf(`"needs" has %.60s, which is not one of %s`, element, needNames())
+			return scorerInfo{}, fmt.Errorf(`"needs" has %.60s, which is not one of %s`, element, needNames())
 		}
 		a.needs = append(a.needs, scorer.Need(need))
 	}

@@ -136,15 +136,15 @@ func (r *Run) free(t turn) bool {
 }
 
 // Around returns an asker that calls a and then frees the brains of the question.
-func (r *Run) Around(a pipeline.Asker) pipeline.Asker { return around{a, r} }
+func (r *Run) Around(a pipeline.Asker) pipeline.Asker { return operationAsker{a, r} }
 
-type around struct {
+type operationAsker struct {
 	pipeline.Asker
 	run *Run
 }
 
 // Ask implements pipeline.Asker.
-func (a around) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
+func (a operationAsker) Ask(ctx context.Context, j pipeline.Job) (result.Record, error) {
 	defer a.run.end(place{j.Question.Line, j.Question.Repeat})
 	return a.Asker.Ask(ctx, j)
 }

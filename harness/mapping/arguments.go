@@ -10,16 +10,16 @@ import (
 	"sync"
 )
 
-// filling says how arguments are filled. roles are used wherever a name fits, required only for
+// filler fills the arguments of a call. roles are used wherever a name fits, required only for
 // required arguments.
-type filling struct {
+type filler struct {
 	roles, required []role
 	must            string // the placeholder that must be somewhere
 }
 
 // arguments returns the arguments of an offer, or nil if no argument can take the placeholder
 // f.must.
-func (f filling) arguments(s schema) map[string]any {
+func (f filler) arguments(s schema) map[string]any {
 	taken := map[string]bool{}
 	out := f.object(s, taken)
 	if !taken[f.must] {
@@ -32,7 +32,7 @@ func (f filling) arguments(s schema) map[string]any {
 }
 
 // object fills the properties of an object that a role matches, and all required ones.
-func (f filling) object(s schema, taken map[string]bool) map[string]any {
+func (f filler) object(s schema, taken map[string]bool) map[string]any {
 	out := map[string]any{}
 	for _, name := range propertiesOf(s) {
 		property, required := s.Properties[name], slices.Contains(s.Required, name)
@@ -91,7 +91,7 @@ func fitting(roles []role, name string, s schema, taken map[string]bool) (any, b
 var aboutOthers = slices.Concat(idArguments, spaceArguments, dateArguments, titleArguments)
 
 // force assigns the placeholder f.must to the first required text argument, or to the only one.
-func (f filling) force(s schema, out map[string]any, taken map[string]bool) {
+func (f filler) force(s schema, out map[string]any, taken map[string]bool) {
 	names := propertiesOf(s)
 	for _, name := range names {
 		if !slices.Contains(s.Required, name) && (len(names) > 1 || f.must == idRole.placeholder) || f.must != idRole.placeholder && slices.Contains(aboutOthers, folded(name)) {
@@ -108,7 +108,7 @@ func (f filling) force(s schema, out map[string]any, taken map[string]bool) {
 }
 
 // anything returns some value that the schema allows.
-func (f filling) anything(name string, s schema) any {
+func (f filler) anything(name string, s schema) any {
 	switch {
 	case s.Default != nil:
 		return s.Default
@@ -160,7 +160,7 @@ func (c *Call) amended(message string) *Call {
 	for _, word := range wordsAsNames(message) {
 		property, ok := c.schema.Properties[word]
 		if _, sent := c.Arguments[word]; ok && !sent {
-			return c.with(map[string]any{word: filling{}.anything(word, property)})
+			return c.with(map[string]any{word: filler{}.anything(word, property)})
 		}
 	}
 	return nil
@@ -200,9 +200,9 @@ func uses(v any, placeholder string) bool {
 	return false
 }
 
-// forms returns the distinct calls of an offer, one for each filling and each choice of options
+// forms returns the distinct calls of an offer, one for each filler and each choice of options
 // that may change the content of the reply.
-func (o *offer) forms(fillings []filling, options func(schema) []map[string]any) (calls []*Call) {
+func (o *offer) forms(fillers []filler, options func(schema) []map[string]any) (calls []*Call) {
 	seen := map[string]bool{}
 	add := func(c *Call) {
 		key, err := json.Marshal(c.Arguments)
@@ -211,7 +211,7 @@ func (o *offer) forms(fillings []filling, options func(schema) []map[string]any)
 			calls = append(calls, c)
 		}
 	}
-	for _, f := range fillings {
+	for _, f := range fillers {
 		if args := f.arguments(o.schema); args != nil {
 			if option := inJSON(o.schema); option != nil {
 				add((&Call{o, args}).with(option))

@@ -8,7 +8,7 @@ import (
 
 // byID returns the calls that may act on a text by its id.
 func (t *trial) byID(words []string, methods string, roles ...role) (calls []*Call) {
-	f := filling{roles: t.within(append(roles, idRole)...), required: []role{spaceRole}, must: "{id}"}
+	f := filler{roles: t.within(append(roles, idRole)...), required: []role{spaceRole}, must: "{id}"}
 	for _, o := range ranked(t.offers, words) {
 		if o.method != "" && !strings.Contains(methods, o.method) || o == t.p.Remember.offer || t.p.Search != nil && o == t.p.Search.offer || len(calls) > 2*mostTried {
 			continue
@@ -16,7 +16,7 @@ func (t *trial) byID(words []string, methods string, roles ...role) (calls []*Ca
 		if len(roles) == 0 && !o.whole && slices.ContainsFunc(o.schema.Required, func(name string) bool { return slices.Contains(textArguments, folded(name)) }) {
 			continue // it writes
 		}
-		forms := o.forms([]filling{f}, fullerOptions)
+		forms := o.forms([]filler{f}, fullerOptions)
 		calls = append(calls, forms[:min(len(forms), 4)]...)
 	}
 	return calls

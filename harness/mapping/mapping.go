@@ -77,7 +77,7 @@ type Mapping struct {
 	remember, search, ask, get, update, remove, create, reset *operation
 	// finish is called after writing texts, and ready until they can be searched.
 	finish *operation
-	ready  *ready
+	ready  *readiness
 	// turns remembers a conversation; if nil, remember is used for each turn.
 	turns *operation
 	per   Grouping
@@ -111,8 +111,8 @@ type operation struct {
 	reply  *reply
 }
 
-// ready is the call that tells whether written texts can be searched.
-type ready struct {
+// readiness is the call that tells whether written texts can be searched.
+type readiness struct {
 	*operation
 	// The condition: the value at a path of the reply, or a pattern in its text.
 	at      *jsonpath.Path
@@ -123,7 +123,7 @@ type ready struct {
 }
 
 // call returns the operation, nil if r is nil.
-func (r *ready) call() *operation {
+func (r *readiness) call() *operation {
 	if r == nil {
 		return nil
 	}

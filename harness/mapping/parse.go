@@ -95,8 +95,8 @@ func (f *file) turns(m *Mapping, n *yaml.Node) (*operation, error) {
 }
 
 // ready reads the call that tells whether written texts can be searched.
-func (f *file) ready(n *yaml.Node, key string) (*ready, error) {
-	r := &ready{}
+func (f *file) ready(n *yaml.Node, key string) (*readiness, error) {
+	r := &readiness{}
 	var err error
 	r.operation, err = f.operation(key, n, brainNames,
 		field{"until", func(n *yaml.Node, key string) error {

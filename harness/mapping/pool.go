@@ -17,14 +17,14 @@ type pool struct {
 	most int
 
 	mu sync.Mutex
-	of map[string]*pooled // by brain
+	of map[string]*brainProcess // by brain
 }
 
-type pooled struct {
-	starting sync.Mutex
-	server   *server // nil while it does not run
-	users    int     // guarded by the pool, and so is used
-	used     time.Time
+type brainProcess struct {
+	startMu sync.Mutex
+	server  *server // nil while it does not run
+	users   int     // guarded by the pool, and so is lastUse
+	lastUse time.Time
 }
 
 // acquire returns the process of a brain. The caller must call release.
@@ -32,7 +32,7 @@ func (p *pool) acquire(ctx context.Context, brain string) (s *server, release fu
 	p.mu.Lock()
 	one := p.of[brain]
 	if one == nil {
-		one = &pooled{}
+		one = &brainProcess{}
 		p.of[brain] = one
 	}
 	one.users++
@@ -41,10 +41,10 @@ func (p *pool) acquire(ctx context.Context, brain string) (s *server, release fu
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		one.users--
-		one.used = time.Now()
+		one.lastUse = time.Now()
 	}
-	one.starting.Lock()
-	defer one.starting.Unlock()
+	one.startMu.Lock()
+	defer one.startMu.Unlock()
 	if one.server != nil {
 		return one.server, release, nil
 	}
@@ -64,14 +64,14 @@ func (p *pool) acquire(ctx context.Context, brain string) (s *server, release fu
 // makeRoom ends the least recently used process if there are too many.
 func (p *pool) makeRoom() error {
 	p.mu.Lock()
-	var oldest *pooled
+	var oldest *brainProcess
 	running := 0
 	for _, one := range p.of {
 		if one.server == nil {
 			continue
 		}
 		running++
-		if one.users == 0 && (oldest == nil || one.used.Before(oldest.used)) {
+		if one.users == 0 && (oldest == nil || one.lastUse.Before(oldest.lastUse)) {
 			oldest = one
 		}
 	}
@@ -95,8 +95,8 @@ func (p *pool) drop(brain string) error {
 	if one == nil {
 		return nil
 	}
-	one.starting.Lock()
-	defer one.starting.Unlock()
+	one.startMu.Lock()
+	defer one.startMu.Unlock()
 	if one.server == nil {
 		return nil
 	}

@@ -166,7 +166,7 @@ const memoDescription = `{"openapi": "3.1.0", "info": {"title": "Memo Service"},
 
 // TestArguments checks how arguments are filled by their names and schemas.
 func TestArguments(t *testing.T) {
-	fill := filling{
+	fill := filler{
 		roles: []role{textRole, nameRole}, required: []role{anyTitleRole, nameRole, dateRole, spaceRole}, must: "{text}",
 	}
 	for schema, want := range map[string]string{

@@ -92,7 +92,7 @@ func Open(ctx context.Context, c Config) (*Service, error) {
 		s.main = first
 		return s, nil
 	}
-	s.pool = &pool{open: s.connect, most: max(mostProcesses, c.Concurrency), of: map[string]*pooled{}}
+	s.pool = &pool{open: s.connect, most: max(mostProcesses, c.Concurrency), of: map[string]*brainProcess{}}
 	return s, first.close()
 }
 

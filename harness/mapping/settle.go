@@ -43,7 +43,7 @@ func (s *Service) settle(ctx context.Context, b *brain) error {
 
 // awaitReady polls until the condition holds, or until there has been no progress within the
 // operation's time limit.
-func (s *Service) awaitReady(ctx context.Context, b *brain, r *ready, values map[string]any) error {
+func (s *Service) awaitReady(ctx context.Context, b *brain, r *readiness, values map[string]any) error {
 	since, before := time.Now(), ""
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		a, err := s.call(ctx, b, r.operation, values)
@@ -72,7 +72,7 @@ func (s *Service) awaitReady(ctx context.Context, b *brain, r *ready, values map
 }
 
 // holds reports whether a reply says that written texts can be searched, and its progress.
-func (r *ready) holds(a callReply) (ready bool, progress string, err error) {
+func (r *readiness) holds(a callReply) (ready bool, progress string, err error) {
 	if r.matches != nil && r.progress == nil {
 		return r.matches.MatchString(a.text()), "", nil
 	}

@@ -66,7 +66,7 @@ func (t *trial) run(ctx context.Context) error {
 // remembers returns the calls that may remember a text.
 func (t *trial) remembers() (calls []*Call) {
 	must := []role{anyTitleRole, nameRole, dateRole, spaceRole}
-	fillings := []filling{
+	fillers := []filler{
 		{roles: t.within(textRole, nameRole), required: must, must: "{text}"},
 		{roles: t.within(textRole, titleRole, nameRole, dateRole), required: must, must: "{text}"},
 		{roles: []role{textRole}, required: must, must: "{text}"},
@@ -76,7 +76,7 @@ func (t *trial) remembers() (calls []*Call) {
 		if o.method != "" && o.method != "POST" && o.method != "PUT" {
 			continue
 		}
-		calls = append(calls, o.forms(fillings, flippedOptions)...)
+		calls = append(calls, o.forms(fillers, flippedOptions)...)
 	}
 	// Try the first form of every offer before other forms.
 	seen := map[*offer]int{}
@@ -173,7 +173,7 @@ func (t *trial) create(ctx context.Context) {
 			continue
 		}
 		names := role{slices.Concat(spaceArguments, []string{"name", "id", "slug"}), "{brain}"}
-		for _, c := range o.forms([]filling{{roles: []role{names}, must: "{brain}"}}, func(schema) []map[string]any { return nil }) {
+		for _, c := range o.forms([]filler{{roles: []role{names}, must: "{brain}"}}, func(schema) []map[string]any { return nil }) {
 			if _, err := t.call(ctx, t.one, "create", c, map[string]any{"brain": t.brainOf()}); err == nil {
 				t.p.Create = c
 				t.p.note("what create made is still there: %s", t.brainOf())
@@ -185,7 +185,7 @@ func (t *trial) create(ctx context.Context) {
 
 // searches returns the calls that may search.
 func (t *trial) searches() (calls []*Call) {
-	fillings := []filling{
+	fillers := []filler{
 		{roles: t.within(queryRole, topKRole), required: []role{spaceRole}, must: "{query}"},
 		{roles: t.within(queryRole), required: []role{spaceRole}, must: "{query}"},
 	}
@@ -194,7 +194,7 @@ func (t *trial) searches() (calls []*Call) {
 		if o.method != "" && o.method != "POST" && o.method != "GET" || t.p.Remember != nil && o == t.p.Remember.offer || tried == mostTried {
 			continue
 		}
-		if forms := o.forms(fillings, fullerOptions); len(forms) > 0 {
+		if forms := o.forms(fillers, fullerOptions); len(forms) > 0 {
 			tried++
 			calls = append(calls, forms[:min(len(forms), 2*mostTried)]...)
 		}

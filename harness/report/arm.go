@@ -36,11 +36,10 @@ func (a *Arm) verdict() form.Verdict {
 		return v
 	}
 	res, g := &a.Run.Result, a.Run.Result.Gate
-	dataset := res.Identity.Dataset.Path
-	v.Title = form.F("%s on %s: %d of %d passed", form.Name(res.SDK), form.Name(dataset[strings.LastIndexAny(dataset, `/\`)+1:]), res.Passed, res.Total)
+	v.Title = form.F("%s on %s: %d of %d passed", form.Name(res.SDK), form.Name(DatasetName(&res.Identity)), res.Passed, res.Total)
 	v.About, v.Rate, v.Figure = a.Run.about(), figure.Rate(res.PassRate), "pass rate"
 	if i := res.Believed(); i != nil {
-		v.Figure += ", " + levelOf(i)
+		v.Figure += ", " + wording.Interval(i)
 	}
 	if g == nil {
 		v.Word, v.Sentences = "No verdict", []form.Text{form.F("this result has no floor")}
@@ -94,9 +93,9 @@ func (a *Arm) headline(word any) form.Text {
 // about describes the measurement in one line.
 func (run *Run) about() form.Text {
 	id := run.Result.Identity
-	parts := []form.Text{form.F("dataset %s", short(id.Dataset.SHA256)), form.F("scenario %s", form.Name(id.Scenario)), form.F("scorer %s", form.Name(wording.ScoredBy(id)))}
+	parts := []form.Text{form.F("dataset %s", form.Digest(id.Dataset.SHA256)), form.F("scenario %s", form.Name(id.Scenario)), form.F("scorer %s", form.Name(wording.ScoredBy(id)))}
 	if id.Judge != nil {
-		parts = append(parts, form.F("judge %s, prompt %s", form.Name(id.Judge.Model), short(id.Judge.PromptSHA256)))
+		parts = append(parts, form.F("judge %s, prompt %s", form.Name(id.Judge.Model), form.Digest(id.Judge.PromptSHA256)))
 	}
 	return form.Join("  ", append(parts, form.F("%s", moment(run.Result.StartedAt)))...)
 }
@@ -160,10 +159,7 @@ func (a *Arm) ran() form.Section {
 	page("result", "%s", form.Path(a.Run.Path))
 	page("daemon", "%s", words(id.Daemon.Program, id.Daemon.Endpoint, id.Daemon.Version))
 	page("asked", "%s, mode %s, top-k %d", form.Name(id.Scenario), form.Name(id.Mode), id.TopK)
-	page("dataset", "%s  %s  sha256 %s", form.Path(id.Dataset.Path), asked(id.Dataset), form.Name(id.Dataset.SHA256))
-	if k := id.Corpus; k != nil {
-		page("corpus", "%s  %s  sha256 %s", form.Path(k.Path), figure.Count(k.Documents, "document"), form.Name(k.SHA256))
-	}
+	inputs(&s, id)
 	if im := res.Imported; im != nil {
 		page("imported", "%s", form.Data(importSummary(im)))
 	}
@@ -192,6 +188,14 @@ func (a *Arm) ran() form.Section {
 	}
 	page("evalctl", "%s", words(id.Tool.Version, id.Tool.Commit))
 	return s
+}
+
+// inputs adds the dataset and the corpus.
+func inputs(s *form.Section, id *result.Identity) {
+	s.FactIn(form.Pages, "dataset", "%s  %s  sha256 %s", form.Path(id.Dataset.Path), asked(id.Dataset), form.Name(id.Dataset.SHA256))
+	if k := id.Corpus; k != nil {
+		s.FactIn(form.Pages, "corpus", "%s  %s  sha256 %s", form.Path(k.Path), figure.Count(k.Documents, "document"), form.Name(k.SHA256))
+	}
 }
 
 // benchmark adds the benchmark, its sample, and the daemon or reader.

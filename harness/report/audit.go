@@ -61,7 +61,7 @@ func sourcesOf(s audit.Subject) form.Text {
 	}
 	var parts []form.Text
 	for _, f := range s.Result.Imported.Files {
-		parts = append(parts, form.F("%s sha256 %s", form.Path(f.Path), short(f.SHA256)))
+		parts = append(parts, form.F("%s sha256 %s", form.Path(f.Path), form.Digest(f.SHA256)))
 	}
 	return form.Join(", ", parts...)
 }

@@ -11,12 +11,13 @@ import (
 
 // Conclusion is a document whose closing a command prints after everything else: *Run or Replay.
 type Conclusion interface {
-	// closing returns the verdict, its reason and the next command. next is empty for the usual one.
+	// closing returns the verdict, its reason and the next command. next is empty for the usual
+	// one.
 	closing(next string) form.Section
 }
 
-// Closing prints the verdict on a document, its reason and the next command. next is that command, empty
-// for the one that shows more of the document.
+// Closing prints the verdict on a document, its reason and the next command. If next is empty, that
+// is the command that shows more of the document.
 func Closing(t *terminal.Terminal, d Conclusion, next string) {
 	s := d.closing(next)
 	s.Close(t)
@@ -50,7 +51,7 @@ func (a *Arm) closing(next string) form.Section {
 func (a *Arm) reason() form.Text {
 	res, g := &a.Run.Result, a.Run.Result.Gate
 	if i := res.Believed(); i != nil && g.Word() == result.Measured {
-		return form.F("pass rate %.3f, %s", *res.PassRate, levelOf(i))
+		return form.F("pass rate %.3f, %s", *res.PassRate, wording.Interval(i))
 	}
 	text := g.Sentence
 	if proof := wording.Proof(g); proof != "" {
@@ -70,7 +71,7 @@ func (r *Run) next() string {
 	return terminal.CommandLine("evalctl", "show", r.Path, "--html", "report.html")
 }
 
-// closing is that of the arm that ended worst, if one did not pass, or else of the comparison.
+// closing returns the closing of the arm that ended worst, or of the comparison if all passed.
 func (r Replay) closing(next string) form.Section {
 	if worst := r.worst(); worst != nil {
 		if next == "" && worst.Run == nil {
@@ -81,7 +82,7 @@ func (r Replay) closing(next string) form.Section {
 	if next == "" {
 		next = r.next()
 	}
-	compared := ArmComparison{Arms: r.Compared}
+	compared := armComparison{Arms: r.Compared}
 	reason := form.Text{}
 	switch {
 	case r.Compared == nil:
@@ -93,11 +94,11 @@ func (r Replay) closing(next string) form.Section {
 	case len(r.Compared.NotCompared) > 0:
 		reason = form.F("%s", form.Data(r.Compared.NotCompared[0]))
 	}
-	return form.Closing(compared.Headline(), reason, next)
+	return form.Closing(compared.headline(), reason, next)
 }
 
-// worst returns the arm that ended worst: without a result, invalid, stopped, or below a floor. It is nil
-// if all arms passed or were measured.
+// worst returns the arm that ended worst: without a result, invalid, stopped, or below a floor. It
+// is nil if all arms passed or were measured.
 func (r Replay) worst() (worst *Arm) {
 	bad := map[result.Verdict]int{result.Fail: 1, result.Inconclusive: 2, result.Invalid: 3}
 	most := 0

@@ -17,8 +17,8 @@ func closed(d Conclusion, next string) string {
 	return b.String()
 }
 
-// TestClosing checks the last lines of runs: a floor is named if it was given, by the reason alone if it
-// is the default, and not at all if there is none.
+// TestClosing checks the last lines of runs: a floor is named if it was given, by the reason alone
+// if it is the default, and not at all if there is none.
 func TestClosing(t *testing.T) {
 	const page = "  next        evalctl show results/2026-09-21/go.json --html report.html\n"
 	for name, c := range map[string]struct {
@@ -47,8 +47,8 @@ func TestClosing(t *testing.T) {
 	}
 }
 
-// TestClosingOfArms checks that the arm that ended worst gives the verdict, and that arms which cannot be
-// compared have no ranking.
+// TestClosingOfArms checks that the arm that ended worst gives the verdict, and that arms which
+// cannot be compared have no ranking.
 func TestClosingOfArms(t *testing.T) {
 	good := runOf(5)
 	stopped := runOf(12)

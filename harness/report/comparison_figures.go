@@ -55,9 +55,8 @@ func (c Comparison) seen(m compare.MeasureDifference) bool {
 	return m.Interval.Low != 0 || m.Interval.High != 0
 }
 
-// latencies adds the ratios: for a terminal those to the first side, for Markdown those that are shown
-// to differ. A note says why one is not
-// judged.
+// latencies adds the ratios of latencies. A terminal shows the ratios to the first side, Markdown
+// only shown differences.
 func (c Comparison) latencies(s *form.Section) {
 	others := 0
 	defer func() {
@@ -270,7 +269,7 @@ func answered(a compare.QuestionOutcome) form.Cell {
 	return out
 }
 
-// how describes how the figures of a comparison were computed, and from what.
+// how describes how the figures of a comparison were computed, and from which files.
 func (c Comparison) how() form.Section {
 	s := methodFacts{Section: form.Section{ID: "how", Title: "How each number was computed", Folded: true}}
 	test := "Exact McNemar test, two-sided: with b and c questions that only one of the runs passed, " +

@@ -20,7 +20,7 @@ func comparisonOf(next func() string) Comparison {
 	}
 	run := func(passed int) compare.RunFigures {
 		return compare.RunFigures{Name: next(), Path: next(), Selection: next(), PassRate: new(float64(passed) / 50),
-			Counts: result.Counts{Total: 50, Passed: passed, Scored: 50}, Interval: &result.Interval{Low: 0.8, High: 0.97}}
+			Counts: result.Counts{Total: 50, Passed: passed, Scored: 50}, Interval: &result.Interval{Method: result.MethodWilson, Confidence: 0.95, Low: 0.8, High: 0.97}}
 	}
 	clustered := table
 	clustered.Clusters, clustered.Test = 7, "sign_flip_clusters_exact"
@@ -90,7 +90,8 @@ func TestClusterFlips(t *testing.T) {
 	}
 }
 
-// TestComparisonWithoutBaseline checks that a run is called worse than another, and that none fails.
+// TestComparisonWithoutBaseline checks that a run is called worse than another, and that none
+// fails.
 func TestComparisonWithoutBaseline(t *testing.T) {
 	c := comparisonOf(func() string { return "text" })
 	c.Baseline = ""

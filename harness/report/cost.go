@@ -51,12 +51,12 @@ func (run *Run) cost() form.Section {
 		if c.UsageImplausible > 0 {
 			doubt += fmt.Sprintf("  %s counted tokens that cannot be, charged as the worst case", figure.Count(c.UsageImplausible, "request"))
 		}
-		s.Fact("judge", "%s  %s  %d tokens in  %d out%s%s", wording.JudgeAmount(c), figure.Count(c.JudgeRequests, "request"), c.InputTokens, c.OutputTokens, doubt, pricesOf(c.PricesDate))
+		s.Fact("judge", "%s  %s  %d tokens in  %d out%s%s", wording.JudgeAmount(c), figure.Count(c.JudgeRequests, "request"), c.InputTokens, c.OutputTokens, doubt, PricesOf(c.PricesDate))
 		if n := len(c.Unassigned); n > 0 {
 			s.FactIn(form.Pages, "without a verdict", "%s that the run ended before, or asked again", figure.Count(n, "request"))
 		}
 	}
-	if c := res.ReaderCost; c != nil && (c.USD == nil || *c.USD > 0) { // not what costs nothing
+	if c := res.ReaderCost; c != nil && (c.USD == nil || *c.USD > 0) { // free readers are not shown
 		payer := "; the daemon pays"
 		if p := res.Cost.Parts; p != nil && p.ReaderUSD > 0 || res.Identity.Rescored != nil {
 			payer = "" // the cost includes it, or it belongs to the rescored run
@@ -82,7 +82,7 @@ func (run *Run) total(s *form.Section) {
 	if total, unknown := run.Result.Spent(); total == 0 && !unknown && c.CapUSD == nil {
 		return
 	}
-	parts := []form.Text{form.F("%s%s", wording.Amount(&run.Result), ofCap(c.CapUSD))}
+	parts := []form.Text{form.F("%s%s", wording.Amount(&run.Result), OfCap(c.CapUSD))}
 	if run.Result.Unmetered() {
 		parts = append(parts, form.F("the service may call models by itself, at a cost that is not known"))
 	}
@@ -105,16 +105,16 @@ func (run *Run) total(s *form.Section) {
 	s.Fact("cost", "%s", form.Parts(parts...))
 }
 
-// pricesOf names the day of the prices of a cost, "" if unknown.
-func pricesOf(date string) form.Text {
+// PricesOf names the day of the prices of a cost, "" if unknown.
+func PricesOf(date string) form.Text {
 	if date == "" {
 		return form.F("")
 	}
 	return form.F("  prices of %s", form.Name(date))
 }
 
-// ofCap formats the cap to follow an amount.
-func ofCap(limit *llm.USD) string {
+// OfCap formats the cap to follow an amount.
+func OfCap(limit *llm.USD) string {
 	if limit == nil {
 		return " (no cap)"
 	}
@@ -124,7 +124,7 @@ func ofCap(limit *llm.USD) string {
 // accounting adds the cost of an arm: its parts, and the tokens of each model.
 func (run *Run) accounting(s *form.Section) {
 	res, c := &run.Result, run.Result.CostAccounting
-	parts := []form.Text{form.F("%s%s", wording.Amount(res), ofCap(c.CapUSD))}
+	parts := []form.Text{form.F("%s%s", wording.Amount(res), OfCap(c.CapUSD))}
 	add := func(format string, args ...any) { parts = append(parts, form.F(format, args...)) }
 	shares := form.NewTable(form.F("Cost of this arm"), "for", ">USD", "share")
 	var phases []string

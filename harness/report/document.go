@@ -13,15 +13,15 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Document is a document that can be rendered: *Run, Arms, Replay, Compared, Conformance,
-// Comparison, Bench or Sweep.
+// Document is a document that can be rendered: *Run, Arms, Replay or its Verdicts and Figures,
+// Comparison, Conformance, Bench, Sweep, Board or Audit.
 type Document interface {
 	// suites returns the test suites, with a case for everything that passes or fails.
 	suites() []suite
 	// annotations returns everything that did not pass, the most important first.
 	annotations() []annotation
 	// reports returns the reports for people. A terminal and Markdown show all, an HTML page only
-	// the first.
+	// the first, or the page of a Replay.
 	reports() []*form.Report
 }
 
@@ -55,7 +55,7 @@ func Markdown(w io.Writer, d Document, limit int) error {
 // its questions can be sorted and filtered. All text of datasets and daemons is escaped, and
 // invisible characters are shown as their numbers. The page says where it shortens long texts.
 func HTML(w io.Writer, p Page) error {
-	r := p.Document.reports()[0]
+	r := pageOf(p.Document)
 	c := page.Content{Report: r}
 	if run := theRun(p.Document); run != nil {
 		r.Sections = append(r.Sections, trendSection(p.Trend, run.Result.Gate))
@@ -63,6 +63,13 @@ func HTML(w io.Writer, p Page) error {
 	}
 	r.Links = p.Links
 	return page.Write(w, c)
+}
+
+func pageOf(d Document) *form.Report {
+	if r, ok := d.(Replay); ok {
+		return r.page()
+	}
+	return d.reports()[0]
 }
 
 // Page is the content of an HTML page.

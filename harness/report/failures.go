@@ -127,32 +127,13 @@ func factsOf(parts []part) (facts []form.Fact) {
 
 // printFailures prints the first questions that did not pass.
 func (run *Run) printFailures(t *terminal.Terminal) {
-	id, f := run.Result.Identity, run.Failures
+	f := run.Failures
 	t.Blank()
 	for _, r := range f.failed {
-		mark, text := failureLine(t, id, r)
-		if run.Result.Replay != nil {
-			mark, text = lossLine(t, id, r)
-		}
+		mark, text := run.failureLine(t, r)
 		fmt.Fprintln(t, t.Wrap("  "+mark+" ", text))
 	}
 	printOthers(t, f)
-}
-
-// lossLine is like failureLine, for an arm of a replay, where the cause of a loss is known.
-func lossLine(t *terminal.Terminal, id result.Identity, r result.Record) (mark, text string) {
-	name := terminal.Short(r.ID, 40) + " " + terminal.Short(r.Type, 26)
-	switch r.Outcome {
-	case result.Errored:
-		return t.Tint(false, "ERR "), name + "  " + errorText(r)
-	case result.Unscored:
-		return t.Tint(false, "UNSCORED"), name + "  " + terminal.Short(r.Reason, 200)
-	}
-	want := fmt.Sprintf("expected \"%s\"", terminal.Short(r.Reference, 48))
-	if r.Reference == "" { // a scorer that needs none says what it found
-		want = terminal.Short(r.Reason, 200)
-	}
-	return t.Tint(false, "FAIL"), fmt.Sprintf("%s  %s  got \"%s\"  → %s%s", name, want, terminal.Short(r.Answer, 72), terminal.Short(string(r.Cause), 40), instead(id, r))
 }
 
 // printOthers ends a list of failures.
@@ -172,34 +153,54 @@ func printOthers(t *terminal.Terminal, f Failures) {
 }
 
 // failureLine returns a mark for the outcome of a failed question, and its description.
-func failureLine(t *terminal.Terminal, id result.Identity, r result.Record) (mark, text string) {
-	name := terminal.Short(r.ID, 40)
+func (run *Run) failureLine(t *terminal.Terminal, r result.Record) (mark, text string) {
+	name, replay := terminal.Short(r.ID, 40), run.Result.Replay != nil
 	if r.Repeat > 0 {
 		name += fmt.Sprintf(" #%d", r.Repeat)
 	}
-	if len(r.Tags) > 0 {
+	switch {
+	case replay:
+		name += " " + terminal.Short(r.Type, 26)
+	case len(r.Tags) > 0:
 		name += " " + terminal.Short(r.Tags[0], 24)
 	}
-	switch r.Outcome {
-	case result.Errored:
-		text = fmt.Sprintf("%s  %s (%s)", name, errorText(r), figure.Count(r.Attempts, "attempt"))
-		return t.Tint(false, "ERR "), text
-	case result.Unscored:
-		return t.Tint(false, "UNSCORED"), fmt.Sprintf("%s  %s", name, terminal.Short(r.Reason, 200))
+	switch {
+	case r.Outcome == result.Errored && replay:
+		mark, text = "ERR ", errorText(r)
+	case r.Outcome == result.Errored:
+		mark, text = "ERR ", fmt.Sprintf("%s (%s)", errorText(r), figure.Count(r.Attempts, "attempt"))
+	case r.Outcome == result.Unscored:
+		mark, text = "UNSCORED", terminal.Short(r.Reason, 200)
+	case replay:
+		mark, text = "FAIL", lossText(r)+instead(run.Result.Identity, r)
+	default:
+		mark, text = "FAIL", failText(run.Result.Identity, r)
 	}
-	mark = t.Tint(false, "FAIL")
+	return t.Tint(false, mark), name + "  " + text
+}
+
+// lossText describes a failed question of a replay, which knows the cause of each loss.
+func lossText(r result.Record) string {
+	want := fmt.Sprintf("expected \"%s\"", terminal.Short(r.Reference, 48))
+	if r.Reference == "" { // a scorer that needs none says what it found
+		want = terminal.Short(r.Reason, 200)
+	}
+	return fmt.Sprintf("%s  got \"%s\"  → %s", want, terminal.Short(r.Answer, 72), terminal.Short(string(r.Cause), 40))
+}
+
+// failText describes a failed question of a run.
+func failText(id result.Identity, r result.Record) string {
+	got, want := fmt.Sprintf("got \"%s\"", terminal.Short(r.Answer, 72)), wantedText(&r, id.Scorer)
 	if broken := r.Broken(); broken != "" {
-		return mark, fmt.Sprintf("%s  %s  got \"%s\"", name, terminal.Short(broken, 200), terminal.Short(r.Answer, 72))
+		return fmt.Sprintf("%s  %s", terminal.Short(broken, 200), got)
 	}
-	want := wantedText(&r, id.Scorer)
 	switch needs := scorer.NeedOf(id.Scorer); {
 	case needs == scorer.NeedChecks || id.External != nil: // their reasons say what was expected
-		return mark, fmt.Sprintf("%s  %s  got \"%s\"%s", name, terminal.Short(r.Reason, 200), terminal.Short(r.Answer, 72), instead(id, r))
+		return fmt.Sprintf("%s  %s%s", terminal.Short(r.Reason, 200), got, instead(id, r))
 	case needs == scorer.NeedGold:
-		return mark, fmt.Sprintf("%s  %s: expected \"%s\"%s", name, terminal.Short(r.Reason, 200), terminal.Short(want, 72), instead(id, r))
+		return fmt.Sprintf("%s: expected \"%s\"%s", terminal.Short(r.Reason, 200), terminal.Short(want, 72), instead(id, r))
 	}
-	text = fmt.Sprintf("%s  expected \"%s\"  got \"%s\"%s%s", name, terminal.Short(want, 48), terminal.Short(r.Answer, 72), blame(id, r), instead(id, r))
-	return mark, text
+	return fmt.Sprintf("expected \"%s\"  %s%s%s", terminal.Short(want, 48), got, blame(id, r), instead(id, r))
 }
 
 // instead lists the documents retrieved instead of missing gold for a failed question.

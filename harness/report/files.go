@@ -191,8 +191,8 @@ func (f File) writable() error {
 // starts are the first bytes of the forms of JSON Lines.
 var starts = map[string]string{"jsonl": rows.Start(), "traces": `{"resourceSpans":`}
 
-// replaceable reports whether a form of JSON Lines may be written to a file: it does not exist, is empty,
-// or begins like the form. Other files that end in .jsonl may be datasets.
+// replaceable reports whether a form of JSON Lines may be written to a file: it does not exist, is
+// empty, or begins like the form. Other files that end in .jsonl may be datasets.
 func replaceable(path, start string) bool {
 	f, err := inputfile.Open(path, inputfile.Streamed)
 	if err != nil {
@@ -204,7 +204,7 @@ func replaceable(path, start string) bool {
 	return n == 0 && errors.Is(err, io.EOF) || string(found) == start
 }
 
-// sameFile reports whether two paths are those of one file, which need not exist.
+// sameFile reports whether two paths name one file, which need not exist.
 func sameFile(path, other string) bool {
 	a, errA := os.Stat(path)
 	b, errB := os.Stat(other)

@@ -205,10 +205,10 @@ func (t *pairRows) add(v compare.Verdict, difference float64, cells ...any) {
 	t.rows = append(t.rows, pairRow{v, difference, cells})
 }
 
-// rowsListed is up to how many rows without a shown difference Markdown lists.
+// rowsListed is the number of rows without a shown difference that Markdown still lists.
 const rowsListed = 2
 
-// in adds the table to pages. HTML folds what is not shown, Markdown counts it.
+// in adds the table to pages. HTML folds the rows without a shown difference, Markdown counts them.
 func (t *pairRows) in(s *form.Section, in form.Forms, caption form.Text, what string) {
 	slices.SortStableFunc(t.rows, func(x, y pairRow) int {
 		if order := cmp.Compare(rank(x.verdict), rank(y.verdict)); order != 0 || !isShown(x.verdict) {

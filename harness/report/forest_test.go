@@ -51,7 +51,8 @@ func TestPairRows(t *testing.T) {
 	}
 }
 
-// TestBenchCharts: requests that failed are part of the distribution, and objectives are lines of it.
+// TestBenchCharts: requests that failed are part of the distribution, and objectives are lines of
+// it.
 func TestBenchCharts(t *testing.T) {
 	fast, slow := record.NewHistogram(), record.NewHistogram()
 	for range 90 {

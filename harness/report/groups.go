@@ -28,7 +28,7 @@ func (run *Run) groups() form.Section {
 	run.strata(&s)
 	run.table(&s, "tag", tagRows(res), run.Verbose, run.unlessReplay()&run.ifScored())
 	run.table(&s, "check", checkRows(res), true, run.unlessReplay())
-	run.replayed(&s)
+	run.replayFigures(&s)
 	if res.Grounded+res.GroundedIDsOnly > 0 { // else the daemon cites nothing
 		s.FactIn(run.unlessReplay(), "grounded", "%s", groundedText(res))
 	}
@@ -56,7 +56,7 @@ func (run *Run) table(s *form.Section, of string, rows []tagRow, all bool, in fo
 	t := form.NewTable(form.F("Pass rates by %s. Bar: the rate. Whisker: its interval. Dashed line: the floor", of),
 		of, ">n", ">pass", ">rate", "#0 to 1", ">"+wording.IntervalName(&interval), ">errors", ">unscored")
 	row := func(in form.Forms, what any, n result.Counts, r *float64, i *result.Interval, floor float64) {
-		t.RowIn(in, what, n.Total, n.Passed, figure.Rate(r), rateBar(r, i, floor), withMethod(i, interval.Method), n.Errors, n.Unscored)
+		t.RowIn(in, what, n.Total, n.Passed, figure.Rate(r), rateBar(r, i, floor), EndsBy(i, interval.Method), n.Errors, n.Unscored)
 	}
 	if of == "tag" {
 		all := form.Pages
@@ -87,9 +87,9 @@ func (run *Run) isStratum(tag string) bool {
 	return ok && run.Result.Replay != nil && slices.ContainsFunc(run.Result.Replay.Strata, func(s result.Stratum) bool { return s.Name == name })
 }
 
-// withMethod formats an interval for a column whose title names a method. It names any other
+// EndsBy formats an interval for a column whose title names a method. It names any other
 // method.
-func withMethod(i *result.Interval, titled string) form.Text {
+func EndsBy(i *result.Interval, titled string) form.Text {
 	if i == nil || i.Method == titled {
 		return form.F("%s", wording.Ends(i))
 	}
@@ -120,7 +120,7 @@ func (run *Run) clustered(s *form.Section) {
 	case c.Interval == nil:
 		s.FactIn(in, "clustered", "no interval: every cluster of %s has the same pass rate  (%s)", by, clusters)
 	default:
-		s.FactIn(in, "clustered", "%s %s, clusters: %s  (%s)   believe this one: Wilson's takes them as independent", wording.IntervalName(c.Interval), wording.Ends(c.Interval), by, clusters)
+		s.FactIn(in, "clustered", "%s %s, clusters: %s  (%s)   as if all were independent: %s", wording.IntervalName(c.Interval), wording.Ends(c.Interval), by, clusters, wording.Ends(run.Result.Interval))
 	}
 	if c.SE != nil {
 		s.FactIn(in&form.Pages, "", "standard error %.4f, %.4f if all were independent", *c.SE, c.NaiveSE)
@@ -166,7 +166,7 @@ func (run *Run) strata(s *form.Section) {
 	if res.Replay == nil || len(res.Replay.Strata) == 0 {
 		return
 	}
-	columns := []any{"stratum", ">n", ">pass", ">rate", ">95% Wilson", "|>p50", "|>p95"}
+	columns := []any{"stratum", ">n", ">pass", ">rate", ">95% CI", "|>p50", "|>p95"}
 	var metrics []string
 	if res.Retrieval != nil {
 		k := res.Identity.TopK
@@ -174,7 +174,7 @@ func (run *Run) strata(s *form.Section) {
 		columns = append(columns, ">"+metrics[0], ">all", ">recall", ">nDCG")
 	}
 	t := form.NewTable(form.Text{}, columns...)
-	all := result.Stratum{Name: "overall", Counts: res.Counts, PassRate: res.PassRate, Interval: res.Interval, Latency: res.Latency}
+	all := result.Stratum{Name: "overall", Counts: res.Counts, PassRate: res.PassRate, Interval: res.Believed(), Latency: res.Latency}
 	if res.Retrieval != nil {
 		all.WithGold, all.Retrieval = res.Retrieval.Questions, res.Retrieval.Macro
 	}

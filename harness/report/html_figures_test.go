@@ -143,11 +143,11 @@ func TestRepeatsAndClusters(t *testing.T) {
 	if text := write(t, c); !strings.Contains(text, "pass rate, 95% CI 0.400–0.900 (clustered t)") {
 		t.Error("the band has another interval than the one to believe")
 	}
-	if got, want := facts(t, c, "rate")["Pass rate"], "95% CI 0.600–0.730 (Wilson)"; !strings.Contains(got, want) {
-		t.Errorf("without clusters: %q, want %q", got, want)
+	if got, want := facts(t, c, "rate")["Pass rate"], "95% CI 0.400–0.900 (clustered t)"; !strings.Contains(got, want) {
+		t.Errorf("with clusters: %q, want %q", got, want)
 	}
 	for name, want := range map[string]string{
-		"Clustered": "0.400–0.900, clusters: conv · (4 clusters; fewer than 20 is few) · believe this one: Wilson's takes them as independent · standard error 0.1000, 0.0500 if all were independent",
+		"Clustered": "0.400–0.900, clusters: conv · (4 clusters; fewer than 20 is few) · as if all were independent: 0.600–0.730 · standard error 0.1000, 0.0500 if all were independent",
 		"Repeats":   "2 · pass@1 0.750 · pass@2 0.750 · pass^2 0.250 · stable 1 · flaky 1 (q-001 1/2) · never 1",
 	} {
 		if got := facts(t, c, "groups")[name]; !strings.Contains(got, want) {

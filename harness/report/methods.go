@@ -64,12 +64,7 @@ func methodName(method string) form.Text {
 	return form.F("%s", form.Name(method))
 }
 
-// levelOf formats an interval with its level and method, such as "95% CI 0.812–0.968 (Wilson)".
-func levelOf(i *result.Interval) string {
-	return fmt.Sprintf("%.0f%% CI %s (%s)", 100*i.Confidence, wording.Ends(i), methodName(i.Method))
-}
-
-// methods describes how the figures of a result were computed, and from what.
+// methods describes how the figures of a result were computed, and from which files.
 func (run *Run) methods() form.Section {
 	res := &run.Result
 	m := methodFacts{Section: form.Section{ID: "how", Title: "How each number was computed", Folded: true}}
@@ -231,12 +226,4 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC
 
 func toolOf(t result.ToolID) string {
 	return fmt.Sprintf("evalctl %s (%s, %s, %s/%s, %d CPUs)", t.Version, t.Commit, t.Go, t.OS, t.Arch, t.CPUs)
-}
-
-// short abbreviates a hash.
-func short(sum string) form.Name {
-	if len(sum) > 8 {
-		return form.Name(sum[:8] + "…")
-	}
-	return form.Name(sum)
 }

@@ -66,7 +66,8 @@ func (run *Run) scoredOnly(rate *float64) []sample {
 	return one(*rate)
 }
 
-// boundSample returns the sample of an end of the interval of the pass rate, none without an interval.
+// boundSample returns the sample of an end of the interval of the pass rate, none without an
+// interval.
 func (run *Run) boundSample(end func(*result.Interval) *float64) []sample {
 	if i := run.Result.Believed(); i != nil {
 		return run.scoredOnly(end(i))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,15 +12,15 @@ import (
 	"evalctl/harness/result"
 )
 
-// family is a metric with what it says of an arm.
+// family is a metric and its samples for an arm.
 type family struct {
 	// name ends in the unit, which is empty for a number without one.
 	name, unit, kind, help string
 	samples                func(*Run) []sample
 }
 
-// The kinds of families. All but latencies are gauges, because a file describes one result: a reader
-// of Prometheus' older text format also knows gauges and summaries.
+// The kinds of families. All but latencies are gauges, because a file describes one result: a
+// reader of Prometheus' older text format also knows gauges and summaries.
 const (
 	gauge   = "gauge"
 	summary = "summary"
@@ -34,8 +33,9 @@ type sample struct {
 	value  float64
 }
 
-// Metrics writes the figures of a result in the text format of OpenMetrics 1.0. Samples have no times,
-// which not every reader accepts. A document without results, and a failure of w, are errors.
+// Metrics writes the figures of a result in the text format of OpenMetrics 1.0. Samples have no
+// times, which not every reader accepts. A document without results, and a failure of w, are
+// errors.
 func Metrics(w io.Writer, d Document) error {
 	arms := armsOf(d)
 	if arms == nil {
@@ -88,16 +88,16 @@ func (a *Arm) labels() []string {
 		return []string{"target", a.Name}
 	}
 	id := &a.Run.Result.Identity
-	return []string{"target", a.Name, "dataset", datasetName(id), "scenario", string(id.Scenario)}
+	return []string{"target", a.Name, "dataset", DatasetName(id), "scenario", string(id.Scenario)}
 }
 
-// datasetName returns the name of the file of questions without its folder, which differs from machine
-// to machine.
-func datasetName(id *result.Identity) string {
-	return path.Base(strings.ReplaceAll(id.Dataset.Path, `\`, "/"))
+// DatasetName returns the name of the file of questions without its folder, which differs from
+// machine to machine.
+func DatasetName(id *result.Identity) string {
+	return id.Dataset.Path[strings.LastIndexAny(id.Dataset.Path, `/\`)+1:]
 }
 
-// escapeLabel escapes what ends a value or a line. Other characters are data.
+// escapeLabel escapes the characters that end a value or a line. Other characters are data.
 var escapeLabel = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 // labelText returns names and values in turn as between braces.

@@ -16,7 +16,8 @@ import (
 	"evalctl/internal/goldentest"
 )
 
-// openMetrics returns the samples of a document by their names and labels, as Prometheus reads them.
+// openMetrics returns the samples of a document by their names and labels, as Prometheus reads
+// them.
 func openMetrics(t *testing.T, d Document) map[string]float64 {
 	t.Helper()
 	var b strings.Builder

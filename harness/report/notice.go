@@ -19,7 +19,8 @@ import (
 // noticeVersion is the version of docs/notice.schema.json. A key may be added without a new one.
 const noticeVersion = 1
 
-// notice says to a chat or a service how a command ended. It has no text of a question or an answer.
+// notice says to a chat or a service how a command ended. It has no text of a question or an
+// answer.
 type notice struct {
 	Version int    `json:"version"`
 	Text    string `json:"text"`
@@ -30,7 +31,8 @@ type notice struct {
 	Next string `json:"next"`
 }
 
-// noticedArm is a target with its result. Without a result, or a value in it, a key is null or empty.
+// noticedArm is a target with its result. Without a result, or a value in it, a key is null or
+// empty.
 type noticedArm struct {
 	Target     string           `json:"target"`
 	Verdict    string           `json:"verdict"`
@@ -49,8 +51,8 @@ type noticedArm struct {
 	Result     string           `json:"result"`
 }
 
-// Notice returns the message about a result for a webhook, nil for a document without results. failed
-// is the error with which the command ends.
+// Notice returns the message about a result for a webhook, nil for a document without results.
+// failed is the error with which the command ends.
 func Notice(d Document, failed error) []byte {
 	arms := armsOf(d)
 	if arms == nil {
@@ -91,7 +93,7 @@ func (a *Arm) noticed() noticedArm {
 		return out
 	}
 	res := &a.Run.Result
-	out.Dataset, out.Scenario, out.Counts, out.Planned, out.Result = datasetName(&res.Identity), res.Identity.Scenario, res.Counts, res.Planned, a.Run.Path
+	out.Dataset, out.Scenario, out.Counts, out.Planned, out.Result = DatasetName(&res.Identity), res.Identity.Scenario, res.Counts, res.Planned, a.Run.Path
 	out.StartedAt, out.FinishedAt = &res.StartedAt, &res.FinishedAt
 	if g := res.Gate; g != nil {
 		out.Verdict, out.Reason, out.Sentence = string(g.Word()), g.Reason, printable.Line(g.Sentence, messageLength)
@@ -130,8 +132,8 @@ func (a *Arm) noticeText(n *noticedArm) string {
 	return text
 }
 
-// asCode returns text of others as code, in which a chat finds no mention and no link. Slack reads the
-// three characters of its own mark-up as entities everywhere.
+// asCode returns text of others as code, in which a chat finds no mention and no link. Slack reads
+// the three characters of its own mark-up as entities everywhere.
 func asCode(text string, most int) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(markdown.Span(strings.ReplaceAll(text, "`", "'"), most))
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// What follows is the part of the JSON form of OTLP 1 that Traces writes. It differs from other JSON of
-// Protocol Buffers: ids are hexadecimal, kinds and codes are numbers. As there, 64-bit integers are
-// strings. One export is a line of the file.
+// What follows is the part of the JSON form of OTLP 1 that Traces writes. It differs from other
+// JSON of Protocol Buffers: ids are hexadecimal, kinds and codes are numbers. As there, 64-bit
+// integers are strings. One export is a line of the file.
 type (
 	otlpExport struct {
 		ResourceSpans []otlpResourceSpans `json:"resourceSpans"`
@@ -104,8 +104,7 @@ func (a *otlpAttributes) texts(key string, values []string) {
 	*a = append(*a, otlpAttribute{key, otlpValue{Array: list}})
 }
 
-// otlpID returns n bytes of a hash of what an id stands for, so that a result has the same ids each
-// time.
+// otlpID returns an id of n bytes, a hash of its arguments: a result always has the same ids.
 func otlpID(n int, of ...any) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", of))
 	return hex.EncodeToString(sum[:n])

@@ -91,7 +91,7 @@ func (a Arms) pareto(s *form.Section) {
 func (c Comparison) pareto(s *form.Section) {
 	var all []quality
 	for i, r := range c.Runs {
-		all = append(all, quality{name: c.name(i), rate: r.PassRate, interval: r.Interval, p50: r.Latency.P50})
+		all = append(all, quality{name: c.name(i), rate: r.PassRate, interval: r.Believed(), p50: r.Latency.P50})
 	}
 	pareto(s, all)
 }

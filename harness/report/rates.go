@@ -33,7 +33,7 @@ func (run *Run) rate() form.Section {
 	if res.MeanScore != nil {
 		mean := figure.Rate(res.MeanScore) + " over the scored questions"
 		if res.MeanScoreInterval != nil {
-			mean += ", " + levelOf(res.MeanScoreInterval)
+			mean += ", " + wording.Interval(res.MeanScoreInterval)
 		}
 		s.FactIn(form.Pages&run.ifScored(), "mean score", "%s", mean)
 	}
@@ -74,7 +74,7 @@ func (run *Run) passRate(s *form.Section) {
 	if n.Scored > 0 && n.Scored < n.Total {
 		counted += fmt.Sprintf("; %.3f excluding %s", float64(n.Passed)/float64(n.Scored), strings.Join(lost, " and "))
 	}
-	s.FactIn(run.ifScored(), "pass rate", "%.3f  %d/%d   95%% CI %s (Wilson)   counted: %s", *res.PassRate, res.Passed, res.Total, wording.Ends(res.Interval), counted)
+	s.FactIn(run.ifScored(), "pass rate", "%.3f  %d/%d   %s   counted: %s", *res.PassRate, res.Passed, res.Total, wording.Interval(res.Believed()), counted)
 	s.Fact("passed", "%s", passedText(res))
 }
 
@@ -89,7 +89,7 @@ func leftOut(res *result.Result) string {
 	return "without " + lacking(res) + " excluded"
 }
 
-// lacking names the field because of whose lack questions are left out.
+// lacking names the missing field because of which questions are left out.
 func lacking(res *result.Result) string {
 	if res.Identity.Scorer == (scorer.Order{}).Name() {
 		return "checks called " + scorer.EventName
@@ -141,7 +141,7 @@ func floors(s *form.Section, g *result.Gate) {
 		return
 	}
 	s.Fact("baseline", "%s  %s", passWord(b.Verdict == result.NotWorse), form.Data(wording.Baseline(b)))
-	text := form.F("%s  sha256 %s", form.Path(b.Path), short(b.SHA256))
+	text := form.F("%s  sha256 %s", form.Path(b.Path), form.Digest(b.SHA256))
 	if b.Unpaired > 0 {
 		text = form.F("%s  %s left out", text, figure.Count(b.Unpaired, "unpaired question"))
 		if b.Unscored > 0 {

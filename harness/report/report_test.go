@@ -63,7 +63,7 @@ func TestRepeats(t *testing.T) {
 	run.Result.Identity.Dataset.Repeats = 3
 	run.Result.Repeats = &result.Repeats{K: 3, Questions: 1, Flaky: []result.FlakyQuestion{{ID: "q-000", Passed: 2, Asked: 3}},
 		At: []result.RepeatsAt{{K: 1, PassAt: 0.667, PassHat: 0.667}, {K: 2, PassAt: 1, PassHat: 0.333}, {K: 3, PassAt: 1}}}
-	run.Result.Clustered = &result.ClusteredRate{Clusters: 20, Interval: &result.Interval{Method: "clustered_t", Low: 0.1, High: 0.9}}
+	run.Result.Clustered = &result.ClusteredRate{Clusters: 20, Interval: &result.Interval{Method: "clustered_t", Confidence: 0.95, Low: 0.1, High: 0.9}}
 	goldens(t, "repeats", run)
 }
 

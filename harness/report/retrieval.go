@@ -15,8 +15,8 @@ import (
 func (run *Run) retrieval() form.Section {
 	s := form.Section{ID: "retrieval", Title: "Retrieval"}
 	e, r := run.Result.Evidence, run.Result.Retrieval
-	run.measured(&s, e, ofEvidence)
-	run.measured(&s, r, ofDocuments)
+	run.retrievalFigures(&s, e, ofEvidence)
+	run.retrievalFigures(&s, r, ofDocuments)
 	run.byTag(&s, e, ofEvidence)
 	run.byTag(&s, r, ofDocuments)
 	run.doubts(&s, e, ofEvidence)
@@ -75,8 +75,8 @@ func metricAt(m result.Metrics, name string) string {
 	return figure.Rate(&v)
 }
 
-// measured adds the primary metrics by one kind of gold, and the amount of returned text.
-func (run *Run) measured(s *form.Section, r *result.Retrieval, by goldName) {
+// retrievalFigures adds the primary metrics by one kind of gold, and the amount of returned text.
+func (run *Run) retrievalFigures(s *form.Section, r *result.Retrieval, by goldName) {
 	if r == nil || len(r.Ks) == 0 {
 		return
 	}

@@ -40,7 +40,7 @@ func (Sweep) annotations() []annotation { return nil }
 func (w Sweep) suites() []suite {
 	s := suite{name: "sweep." + w.File.SDK, started: w.File.StartedAt, ms: float64(w.File.FinishedAt.Sub(w.File.StartedAt).Milliseconds())}
 	for _, c := range w.File.Cells {
-		one := testCase{class: s.name, name: cellName(c)}
+		one := testCase{class: s.name, name: CellName(c)}
 		if c.Unanswered() {
 			one.status, one.kind, one.message = errored, "unanswered", "no question has an answer"
 		}
@@ -49,8 +49,8 @@ func (w Sweep) suites() []suite {
 	return []suite{s}
 }
 
-// cellName names a combination.
-func cellName(c result.Cell) string {
+// CellName names a combination.
+func CellName(c result.Cell) string {
 	name := fmt.Sprintf("%s top-k %d", c.Mode, c.TopK)
 	if c.CandidateK > 0 {
 		name += fmt.Sprintf(" candidate-k %d", c.CandidateK)
@@ -58,8 +58,9 @@ func cellName(c result.Cell) string {
 	return name
 }
 
-// atTopK returns a metric of a combination at its top-k, nil if it has none.
-func atTopK(c result.Cell, metric string) *float64 {
+// AtTopK returns a retrieval metric of a combination at its top-k, nil if it has none. A combination
+// without answers has none: its mode does not work, which says nothing about a ranking.
+func AtTopK(c result.Cell, metric string) *float64 {
 	name := metric
 	if metric != "mrr" {
 		name = fmt.Sprintf("%s@%d", metric, c.TopK)
@@ -81,7 +82,7 @@ func (w Sweep) reports() []*form.Report {
 		res := &c.Result
 		row := []any{form.Name(c.Mode), form.Name(strings.Join(slices.Sorted(maps.Keys(res.EffectiveModes)), ", ")), c.TopK, c.CandidateK, res.Counts.Total}
 		for _, metric := range []string{"recall", "ndcg", "mrr", "any"} {
-			row = append(row, figure.Rate(atTopK(c, metric)))
+			row = append(row, figure.Rate(AtTopK(c, metric)))
 		}
 		t.Row(append(row, percentile(res.Latency.P50, nil, result.NeededForP50), percentile(res.Latency.P95, nil, result.NeededForP95))...)
 	}
@@ -97,7 +98,7 @@ func (w Sweep) chart(s *form.Section) {
 		X: svg.Dimension{Name: "p50", Log: true, Format: figure.Duration},
 		Y: svg.Dimension{Name: "recall at top-k", Zero: true, Format: func(v float64) string { return fmt.Sprintf("%.2f", v) }}}
 	for _, cell := range w.File.Cells {
-		recall, p50 := atTopK(cell, "recall"), cell.Result.Latency.P50
+		recall, p50 := AtTopK(cell, "recall"), cell.Result.Latency.P50
 		if recall == nil || p50 == nil {
 			continue
 		}
@@ -125,8 +126,8 @@ func (w Sweep) verdict() form.Verdict {
 	}
 	best, of := math.Inf(-1), ""
 	for _, c := range f.Cells {
-		if recall := atTopK(c, "recall"); recall != nil && *recall > best {
-			best, of = *recall, cellName(c)
+		if recall := AtTopK(c, "recall"); recall != nil && *recall > best {
+			best, of = *recall, CellName(c)
 		}
 	}
 	if of != "" {
@@ -143,10 +144,7 @@ func (w Sweep) ran() form.Section {
 	}
 	id := &w.File.Cells[0].Result.Identity
 	s.FactIn(form.Pages, "daemon", "%s", words(id.Daemon.Program, id.Daemon.Endpoint, id.Daemon.Version))
-	s.FactIn(form.Pages, "dataset", "%s  %s  sha256 %s", form.Path(id.Dataset.Path), asked(id.Dataset), form.Name(id.Dataset.SHA256))
-	if k := id.Corpus; k != nil {
-		s.FactIn(form.Pages, "corpus", "%s  %s  sha256 %s", form.Path(k.Path), figure.Count(k.Documents, "document"), form.Name(k.SHA256))
-	}
+	inputs(&s, id)
 	s.FactIn(form.Pages, "warm-up", "%s not measured", figure.Count(w.File.WarmUp, "question"))
 	s.FactIn(form.Pages, "time", "%s to %s", stamp(w.File.StartedAt), stamp(w.File.FinishedAt))
 	return s

@@ -18,9 +18,9 @@ import (
 const retrieveEvent = "retrieve"
 
 // Traces writes a trace for each question of a result, an export of OTLP as JSON on each line. A
-// question without the time at which it was asked has none, and a child span is left out if the record
-// does not have its start and its end. A document without results, one in which no question has a time,
-// and a failure of w are errors.
+// question without the time at which it was asked has none, and a child span is left out if the
+// record does not have its start and its end. A document without results, one in which no question
+// has a time, and a failure of w are errors.
 func Traces(w io.Writer, d Document) error {
 	arms := armsOf(d)
 	if arms == nil {
@@ -62,7 +62,7 @@ func (a *Arm) export(r *result.Record) otlpExport {
 	of.text("service.version", id.Tool.Version)
 	of.text("evalctl.target", a.Name)
 	of.text("evalctl.daemon.version", id.Daemon.Version)
-	of.text("evalctl.dataset", datasetName(id))
+	of.text("evalctl.dataset", DatasetName(id))
 	of.text("evalctl.dataset.sha256", id.Dataset.SHA256)
 	of.text("evalctl.scenario", string(id.Scenario))
 	of.text("evalctl.run.started_at", a.Run.Result.StartedAt.UTC().Format(time.RFC3339Nano))
@@ -120,8 +120,8 @@ func partsOf(r *result.Record, id *result.Identity, answered time.Time) (p answe
 	failed := r.Outcome == result.Errored
 	switch at := slices.IndexFunc(r.Timeline, func(e result.StreamEvents) bool { return e.Event == retrieveEvent }); {
 	case r.SearchMS != nil && r.FeltMS == nil:
-		// The daemon searched, and a reader of evalctl answered. The case below has waits, before the
-		// search or the answer. A look below top-k delays the reader.
+		// The daemon searched, and a reader of evalctl answered. The case below has waits, before
+		// the search or the answer. A look below top-k delays the reader.
 		p.sent, p.retrieved = sent, sent.Add(milliseconds(*r.SearchMS))
 		if r.DeepRank == nil && !failed {
 			p.read = p.retrieved

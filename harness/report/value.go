@@ -16,8 +16,11 @@ import (
 const none = "–"
 
 func rateWithin(rate *float64, within *result.Interval) string {
-	if rate == nil || within == nil {
+	switch {
+	case rate == nil:
 		return "n/a"
+	case within == nil:
+		return figure.Rate(rate)
 	}
 	return fmt.Sprintf("%.3f [%.3f %.3f]", *rate, within.Low, within.High)
 }

@@ -60,6 +60,19 @@ func Ends(i *result.Interval) string {
 	return fmt.Sprintf("%.3f–%.3f", i.Low, i.High)
 }
 
+// Interval formats an interval with its level and method, such as "95% CI 0.812–0.968 (Wilson)". It
+// is "no interval" for nil.
+func Interval(i *result.Interval) string {
+	if i == nil {
+		return "no interval"
+	}
+	name, ok := Method(i.Method)
+	if !ok {
+		return Level(i) + " CI " + Ends(i)
+	}
+	return fmt.Sprintf("%s CI %s (%s)", Level(i), Ends(i), name)
+}
+
 // RetrievalInterval returns the level and the method of the intervals of r, such as "95% cluster
 // bootstrap". It is empty if there are none.
 func RetrievalInterval(r *result.Retrieval) string {

@@ -3,8 +3,6 @@ package stats
 import (
 	"math/rand/v2"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // ChangePoint is a place in a series at which its rate changed.
@@ -174,7 +172,7 @@ func clearEnds(series []outcomes, from, to int, alpha float64) []int {
 	}
 	before, within, after := pooled(series[:from]), pooled(series[from:to]), pooled(series[to:])
 	begins, ends := within.chi2(within.plus(before)), within.chi2(within.plus(after))
-	z := distuv.UnitNormal.Quantile(1 - alpha/2)
+	z := NormalQuantile(1 - alpha/2)
 	switch {
 	case min(begins, ends) >= z*z:
 		return []int{from, to}

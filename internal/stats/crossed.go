@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // CrossedMean is a mean, or a difference of means, over units such as questions, each measured by
 // all of several runs. Both another choice of units and another run would change it.
@@ -77,8 +73,7 @@ func (c CrossedMean) P(m float64) float64 {
 	if !(c.SE > 0) {
 		return math.NaN()
 	}
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: c.DF}
-	return min(1, 2*t.CDF(-math.Abs(c.Mean-m)/c.SE))
+	return min(1, 2*StudentCDF(-math.Abs(c.Mean-m)/c.SE, c.DF))
 }
 
 // Interval returns the means with a P above 1-conf. Both ends are NaN without P.
@@ -86,7 +81,7 @@ func (c CrossedMean) Interval(conf float64) (lo, hi float64) {
 	if !(c.SE > 0) || !(conf > 0 && conf < 1) {
 		return math.NaN(), math.NaN()
 	}
-	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: c.DF}.Quantile((1+conf)/2) * c.SE
+	half := StudentQuantile((1+conf)/2, c.DF) * c.SE
 	return c.Mean - half, c.Mean + half
 }
 

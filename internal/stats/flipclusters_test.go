@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"gonum.org/v1/gonum/stat/distuv"
 	"pgregory.net/rapid"
 )
 
@@ -200,7 +199,7 @@ func simulateFlips(rounds, clusters int, sizes string) (f flipped) {
 		if lo, hi := flips.Interval(.95); !(lo > 0 || hi < 0) {
 			f.Covers += 1 / float64(rounds)
 		}
-		tail := distuv.StudentsT{Sigma: 1, Nu: float64(clusters - 1)}.CDF(-math.Abs(m.Mean) / m.SE)
+		tail := StudentCDF(-math.Abs(m.Mean)/m.SE, float64(clusters-1))
 		if 2*tail <= .05 {
 			f.T += 1 / float64(rounds)
 		}

@@ -5,7 +5,6 @@ import (
 	"sort"
 
 	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // RequiredProven returns the fewest passes among n that prove floor: their one-sided lower exact
@@ -65,8 +64,8 @@ func ProportionSize(p, floor, alpha, power float64) float64 {
 	if p == floor {
 		return math.Inf(1)
 	}
-	root := distuv.UnitNormal.Quantile(1-alpha)*math.Sqrt(floor*(1-floor)) +
-		distuv.UnitNormal.Quantile(power)*math.Sqrt(p*(1-p))
+	root := NormalQuantile(1-alpha)*math.Sqrt(floor*(1-floor)) +
+		NormalQuantile(power)*math.Sqrt(p*(1-p))
 	d := math.Abs(p - floor)
 	m := root * root / (d * d)
 	if m == 0 { // for a floor of 0 or 1 and a p of 1 or 0

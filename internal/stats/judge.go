@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // JudgeAccuracy is how often a judge was right about answers with labels.
 type JudgeAccuracy struct {
@@ -45,7 +41,7 @@ func JudgeCorrected(p float64, n int, judge JudgeAccuracy, conf float64) (c Corr
 		!(conf > 0 && conf < 1) || q0+q1 <= 1 {
 		return none, false
 	}
-	z := distuv.UnitNormal.Quantile((1 + conf) / 2)
+	z := NormalQuantile((1 + conf) / 2)
 	size, m0, m1 := float64(n)+z*z, float64(judge.Wrong)+2, float64(judge.Right)+2
 	pa := (float64(n)*p + z*z/2) / size
 	q0a, q1a := (float64(judge.Wrong)*q0+1)/m0, (float64(judge.Right)*q1+1)/m1

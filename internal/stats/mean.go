@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // Mean returns the mean of values, NaN for none.
 func Mean(values []float64) float64 {
@@ -24,7 +20,7 @@ func MeanCI(n int, mean, variance, conf float64) (lo, hi float64) {
 	if n < 2 || !(variance >= 0) || !(conf > 0 && conf < 1) {
 		return math.NaN(), math.NaN()
 	}
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile((1 + conf) / 2)
+	t := StudentQuantile((1+conf)/2, float64(n-1))
 	half := t * math.Sqrt(variance/float64(n))
 	return mean - half, mean + half
 }
@@ -68,7 +64,7 @@ func PairedMeans(a, b []float64, conf float64) PairedMean {
 	}
 	r.Lo, r.Hi = MeanCI(len(d), mean, variance, conf)
 	r.T = mean / r.SE
-	r.P = min(1, 2*distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(d) - 1)}.CDF(-math.Abs(r.T)))
+	r.P = min(1, 2*StudentCDF(-math.Abs(r.T), float64(len(d)-1)))
 	return r
 }
 

@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // McNemarExact returns the two-sided p-value of the exact test that two raters of the same items
 // pass equally many, where b items passed only with the first and c only with the second (McNemar
@@ -20,6 +16,5 @@ func McNemarExact(b, c int) float64 {
 	if b == c {
 		return 1
 	}
-	half := distuv.Binomial{N: float64(b + c), P: 0.5}
-	return min(1, 2*half.CDF(float64(min(b, c))))
+	return min(1, 2*binomialCDF(min(b, c), b+c, 0.5))
 }

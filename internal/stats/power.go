@@ -3,8 +3,6 @@ package stats
 import (
 	"math"
 	"sort"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // NonInferiority returns the one-sided p-value of a difference, new minus old, of -margin or less,
@@ -256,5 +254,5 @@ func powerQuantiles(alpha, power float64) (za, zb float64) {
 	if !(alpha > 0 && alpha < 1 && power > 0 && power < 1) {
 		return math.NaN(), math.NaN()
 	}
-	return distuv.UnitNormal.Quantile(1 - alpha/2), distuv.UnitNormal.Quantile(power)
+	return NormalQuantile(1 - alpha/2), NormalQuantile(power)
 }

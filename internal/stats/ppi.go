@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // JudgedItem is an item with a judge's verdict, and a person's label if it was drawn for labelling.
 type JudgedItem struct {
@@ -89,7 +85,7 @@ func (p *ppiPopulation) estimate(withJudge bool, effect, conf float64) PPIEstima
 	itemVar := max(effect*p.itemVariance(), p.clusterVariance(lambda)-labelVar)
 	total := itemVar + labelVar
 	df := total * total / (itemVar*itemVar/float64(p.clusters-1) + labelVar*labelVar/labelDF)
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile((1 + conf) / 2)
+	t := StudentQuantile((1+conf)/2, df)
 	// The range is mapped to 0..1 and back, so that a difference has limits as a rate has.
 	const tiny = 1e-9
 	centre = min(1-tiny, max(tiny, centre))

@@ -5,7 +5,7 @@ package stats
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Wilson returns the two-sided score interval of k successes in n trials at confidence conf, such
@@ -22,7 +22,7 @@ func Wilson(k, n int, conf float64) (lo, hi float64) {
 	if n == 0 {
 		return 0, 1
 	}
-	return score(float64(k)/float64(n), float64(n), distuv.UnitNormal.Quantile((1+conf)/2))
+	return score(float64(k)/float64(n), float64(n), NormalQuantile((1+conf)/2))
 }
 
 // score returns the score interval of the rate p in a sample of this size, which need not be whole.
@@ -52,10 +52,10 @@ func ClopperPearson(k, n int, conf float64) (lo, hi float64) {
 	passed, failed := float64(k), float64(n-k)
 	lo, hi = 0, 1
 	if k > 0 {
-		lo = distuv.Beta{Alpha: passed, Beta: failed + 1}.Quantile((1 - conf) / 2)
+		lo = mathext.InvRegIncBeta(passed, failed+1, (1-conf)/2)
 	}
 	if k < n {
-		hi = distuv.Beta{Alpha: passed + 1, Beta: failed}.Quantile((1 + conf) / 2)
+		hi = mathext.InvRegIncBeta(passed+1, failed, (1+conf)/2)
 	}
 	return lo, hi
 }

@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // Coefficient is a measure of agreement with its standard error and interval. All are NaN if the
 // measure is not defined. SE, Lo and Hi are also NaN if all items are alike, because the variance
@@ -134,7 +130,7 @@ func corrected(agree, slopes []float64, pe float64, cluster []int, conf float64)
 	}
 	if m := Clustered(linear, cluster, conf); m.SE > 1e-9 {
 		c.SE = m.SE
-		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(m.Clusters - 1)}.Quantile((1+conf)/2) * m.SE
+		half := StudentQuantile((1+conf)/2, float64(m.Clusters-1)) * m.SE
 		c.Lo, c.Hi = max(-1, c.Value-half), min(1, c.Value+half)
 	}
 	return c

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // ResampledMean is a mean with the uncertainty that resampling shows.
@@ -74,15 +72,15 @@ func BCa(values []float64, resamples int, seed uint64, conf float64) (lo, hi flo
 	}
 	// Half a resample from the ends, where the quantile is infinite.
 	b := float64(resamples)
-	bias := distuv.UnitNormal.Quantile(min(max(below, 0.5), b-0.5) / b)
+	bias := NormalQuantile(min(max(below, 0.5), b-0.5) / b)
 	end := func(level float64) float64 {
-		z := bias + distuv.UnitNormal.Quantile(level)
+		z := bias + NormalQuantile(level)
 		if scale := 1 - acceleration*z; scale > 0 {
 			z /= scale
 		} else {
 			z = math.Copysign(math.Inf(1), z)
 		}
-		return mean + NearestRank(shifts, distuv.UnitNormal.CDF(bias+z))
+		return mean + NearestRank(shifts, NormalCDF(bias+z))
 	}
 	return end((1 - conf) / 2), end((1 + conf) / 2)
 }
@@ -113,8 +111,8 @@ func ClusterBootstrap(
 	}
 	shifts := u.resample(resamples, seed)
 	c := float64(len(sums))
-	t := distuv.StudentsT{Sigma: 1, Nu: c - 1}.Quantile((1 + conf) / 2)
-	tail := distuv.UnitNormal.CDF(-t * math.Sqrt(c/(c-1)))
+	t := StudentQuantile((1+conf)/2, c-1)
+	tail := NormalCDF(-t * math.Sqrt(c/(c-1)))
 	return mean + NearestRank(shifts, tail), mean + NearestRank(shifts, 1-tail)
 }
 
@@ -218,7 +216,7 @@ func drawCounts(few []occurrence, n int, random *rand.PCG) float64 {
 	for _, o := range few {
 		k := left
 		if o.count < rest && left > 0 {
-			k = int(distuv.Binomial{N: float64(left), P: float64(o.count) / float64(rest), Src: random}.Rand())
+			k = drawBinomial(left, float64(o.count)/float64(rest), random)
 		}
 		sum += o.value * float64(k)
 		left, rest = left-k, rest-o.count

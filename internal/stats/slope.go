@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // Slope returns the slope of ys over xs by least squares, with its t interval at confidence conf.
 // It assumes independent errors of about equal size. The ends are NaN for fewer than three values.
@@ -26,6 +22,6 @@ func Slope(xs, ys []float64, conf float64) (slope, low, high float64) {
 		r := ys[i] - my - slope*(xs[i]-mx)
 		rest += r * r
 	}
-	reach := math.Sqrt(rest/(n-2)/sxx) * distuv.StudentsT{Sigma: 1, Nu: n - 2}.Quantile((1+conf)/2)
+	reach := math.Sqrt(rest/(n-2)/sxx) * StudentQuantile((1+conf)/2, n-2)
 	return slope, slope - reach, slope + reach
 }

@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // Cell is one stratum of a population: its size, and how many items were sampled and passed.
 type Cell struct{ Population, Sampled, Passed int }
@@ -55,7 +51,7 @@ func Stratified(cells []Cell, conf float64) StratifiedRate {
 		return r
 	}
 	rate, variance, spread := sums(cells, float64(total))
-	z := distuv.UnitNormal.Quantile((1 + conf) / 2)
+	z := NormalQuantile((1 + conf) / 2)
 	r.Rate = clamp(rate)
 	r.Lo, r.Hi = score(r.Rate, 1/spread, z)
 	if len(r.Single) == 0 {
@@ -99,11 +95,11 @@ func StratifiedClusters(cells []Cell, parts []ClusteredCell, conf float64) Strat
 	case c < 2:
 		return r
 	case squares < 1e-24:
-		r.Lo, r.Hi = score(r.Rate, c, distuv.UnitNormal.Quantile((1+conf)/2))
+		r.Lo, r.Hi = score(r.Rate, c, NormalQuantile((1+conf)/2))
 		return r
 	}
 	r.SE = math.Sqrt(squares * c / (c - 1))
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: c - 1}.Quantile((1 + conf) / 2)
+	t := StudentQuantile((1+conf)/2, c-1)
 	r.Lo, r.Hi = max(0, r.Rate-t*r.SE), min(1, r.Rate+t*r.SE)
 	return r
 }

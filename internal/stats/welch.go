@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // MeanDifference is the difference of the means of two independent samples.
 type MeanDifference struct {
@@ -43,11 +39,10 @@ func Welch(a, b []float64, conf float64) MeanDifference {
 		return m
 	}
 	m.DF = (va + vb) * (va + vb) / (va*va/float64(len(a)-1) + vb*vb/float64(len(b)-1))
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: m.DF}
 	m.T = m.Difference / m.SE
-	m.P = min(1, 2*t.CDF(-math.Abs(m.T)))
+	m.P = min(1, 2*StudentCDF(-math.Abs(m.T), m.DF))
 	if conf > 0 && conf < 1 {
-		half := t.Quantile((1+conf)/2) * m.SE
+		half := StudentQuantile((1+conf)/2, m.DF) * m.SE
 		m.Lo, m.Hi = m.Difference-half, m.Difference+half
 	}
 	return m

@@ -82,12 +82,12 @@ type Config struct {
 
 // Actor answers questions. It is safe for concurrent use.
 type Actor struct {
-	cfg       Config
-	asks      *target.Target // nil for a baseline
-	probes    *target.Target // nil for a baseline
-	meter     *llm.Meter     // prices requests and sends none; nil without a reader
-	questions map[string]source.Question
-	sessions  sessions
+	cfg        Config
+	target     *target.Target // nil for a baseline
+	deepTarget *target.Target // nil for a baseline
+	meter      *llm.Meter     // prices requests and sends none; nil without a reader
+	questions  map[string]source.Question
+	sessions   sessions
 }
 
 // New returns an actor, or an error for an unusable configuration.
@@ -137,7 +137,7 @@ func (a *Actor) setTarget() error {
 	asked, probed := *a.cfg.Target, *a.cfg.Target
 	asked.Scenario, asked.TopK = name, a.cfg.TopK
 	probed.Scenario, probed.TopK = result.SearchOnly, deepTopK
-	a.asks, a.probes = &asked, &probed
+	a.target, a.deepTarget = &asked, &probed
 	return nil
 }
 
@@ -205,10 +205,10 @@ func (a *Actor) Ask(
 
 // Health returns an error unless the daemon is healthy. It returns nil for a baseline.
 func (a *Actor) Health(ctx context.Context) error {
-	if a.asks == nil {
+	if a.target == nil {
 		return nil
 	}
-	return a.asks.Health(ctx)
+	return a.target.Health(ctx)
 }
 
 // Identity describes the reader. A daemon's own reader is unknown.

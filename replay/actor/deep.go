@@ -30,11 +30,11 @@ func (a *Actor) probe(ctx context.Context, q dataset.Question, ans *target.Answe
 	if len(missing) == 0 {
 		return nil
 	}
-	if a.asks.Scenario == a.probes.Scenario && a.cfg.TopK == deepTopK {
+	if a.target.Scenario == a.deepTarget.Scenario && a.cfg.TopK == deepTopK {
 		ans.DeepRank = new(0) // this search was as deep
 		return nil
 	}
-	deep, err := a.probes.Ask(ctx, q, target.CallTimeout)
+	deep, err := a.deepTarget.Ask(ctx, q, target.CallTimeout)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

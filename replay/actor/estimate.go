@@ -10,7 +10,7 @@ import (
 // Sizes in an ordinary haystack, in bytes.
 const (
 	ordinaryPassage = 1_200 // of JSON
-	aroundNote      = 200   // what JSON, dates and titles add to a text
+	aroundNote      = 200   // added to a text by JSON, dates and titles
 )
 
 // Forecast is the expected use of the reader for one question.

@@ -17,9 +17,9 @@ func (a *Actor) retrieve(
 	ctx context.Context, q dataset.Question, timeout time.Duration,
 ) (target.Answer, error) {
 	start := time.Now()
-	ans, err := a.asks.Ask(ctx, q, timeout)
+	ans, err := a.target.Ask(ctx, q, timeout)
 	spent := time.Since(start)
-	ans.Answer = "" // an answer is what the reader writes
+	ans.Answer = "" // only the reader writes answers
 	if err != nil {
 		return ans, err
 	}
@@ -45,14 +45,14 @@ func (a *Actor) Request(ctx context.Context, q dataset.Question, timeout time.Du
 	if !a.cfg.QuestionDate {
 		q.QuestionDate = ""
 	}
-	return a.asks.Ask(ctx, q, timeout)
+	return a.target.Ask(ctx, q, timeout)
 }
 
 // full asks the daemon for an answer.
 func (a *Actor) full(
 	ctx context.Context, q dataset.Question, timeout time.Duration,
 ) (target.Answer, error) {
-	ans, err := a.asks.Ask(ctx, q, timeout)
+	ans, err := a.target.Ask(ctx, q, timeout)
 	if err != nil {
 		return ans, err
 	}
@@ -85,15 +85,15 @@ func (a *Actor) passages(q dataset.Question, chunks []result.Chunk) ([]note, err
 type sessions struct {
 	read func(haystack string) (source.Haystack, error)
 
-	mu    sync.Mutex
-	known map[string]map[string]heading
+	mu       sync.Mutex
+	headings map[string]map[string]heading
 }
 
 type heading struct{ date, title string }
 
 func (s *sessions) of(haystack string) (map[string]heading, error) {
 	s.mu.Lock()
-	known, ok := s.known[haystack]
+	known, ok := s.headings[haystack]
 	s.mu.Unlock()
 	if ok {
 		return known, nil
@@ -108,9 +108,9 @@ func (s *sessions) of(haystack string) (map[string]heading, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.known == nil {
-		s.known = map[string]map[string]heading{}
+	if s.headings == nil {
+		s.headings = map[string]map[string]heading{}
 	}
-	s.known[haystack] = known
+	s.headings[haystack] = known
 	return known, nil
 }

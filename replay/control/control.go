@@ -64,7 +64,7 @@ func score(
 			open, scored = append(open, i), append(scored, item.Item)
 		}
 	}
-	fresh, err := scorer.ScoreAll(ctx, &patient{Scorer: s}, scored, concurrency)
+	fresh, err := scorer.ScoreAll(ctx, &patientScorer{Scorer: s}, scored, concurrency)
 	if err != nil {
 		return err
 	}
@@ -74,8 +74,9 @@ func score(
 	return nil
 }
 
-// patient is a scorer that is not called again after maxUnjudged items in a row without a verdict.
-type patient struct {
+// patientScorer is a scorer that is not called again after maxUnjudged items in a row without a
+// verdict.
+type patientScorer struct {
 	scorer.Scorer
 
 	mu    sync.Mutex
@@ -83,7 +84,7 @@ type patient struct {
 	last  scorer.Verdict // of inRow
 }
 
-func (p *patient) Score(ctx context.Context, item scorer.Item) (scorer.Verdict, error) {
+func (p *patientScorer) Score(ctx context.Context, item scorer.Item) (scorer.Verdict, error) {
 	if v, given := p.givenUp(); given {
 		return v, nil
 	}
@@ -99,7 +100,7 @@ func (p *patient) Score(ctx context.Context, item scorer.Item) (scorer.Verdict, 
 }
 
 // givenUp returns the verdict for an item that is not scored, if the scorer has been given up.
-func (p *patient) givenUp() (v scorer.Verdict, ok bool) {
+func (p *patientScorer) givenUp() (v scorer.Verdict, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	reason := fmt.Sprintf("not asked after %d in a row without a verdict: %s", p.inRow, p.last.Reason)

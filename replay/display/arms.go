@@ -7,7 +7,7 @@ import (
 	"evalctl/replay"
 )
 
-// Arms prints what became of the arms, and how several compare. It returns them for their closing.
+// Arms prints the outcomes of the arms, and their comparison. It returns them for their closing.
 func Arms(t *terminal.Terminal, outcomes []replay.Outcome, compared *compare.Arms) report.Replay {
 	var arms report.Arms
 	for _, o := range outcomes {

@@ -102,9 +102,9 @@ func Read(s Spec) (*Import, error) {
 	}
 	im.ID.VoteRule = voteRule(files, files[0].layout.votes)
 	for _, f := range files {
-		im.Report.Stated = append(im.Report.Stated, count(f.stated, f.answers, im.ID.VoteRule)...)
+		im.Report.Stated = append(im.Report.Stated, count(f.totals, f.answers, im.ID.VoteRule)...)
 		f.report.Judged, f.report.Passed = verdictsOf(f.answers, im.ID.VoteRule)
-		for _, s := range f.stated {
+		for _, s := range f.totals {
 			delete(f.report.LeftOut, s.Place) // it was read
 		}
 		im.Report.Files = append(im.Report.Files, f.report)
@@ -136,7 +136,7 @@ func readAll(s Spec, mapped layout) ([]fileAnswers, error) {
 		if slices.ContainsFunc(files, func(f fileAnswers) bool { return f.sha256 == c.sha256 }) {
 			return nil, fmt.Errorf("%s has the same content as another of the files: name it once", path)
 		}
-		f := fileAnswers{content: c, layout: mapped, stated: statedIn(c)}
+		f := fileAnswers{content: c, layout: mapped, totals: statedIn(c)}
 		if s.Mapping == "" {
 			if f.layout, err = layoutOf(c, s.Format, s.System); err != nil {
 				return nil, err
@@ -250,8 +250,8 @@ func (a *answer) complete(other answer) error {
 		a.input, a.output, a.tokens = other.input, other.output, other.tokens
 	}
 	a.cost = cmp.Or(a.cost, other.cost)
-	a.by.model, a.by.prompt = cmp.Or(a.by.model, other.by.model), cmp.Or(a.by.prompt, other.by.prompt)
-	a.by.benchmark = cmp.Or(a.by.benchmark, other.by.benchmark)
+	a.judge.model, a.judge.prompt = cmp.Or(a.judge.model, other.judge.model), cmp.Or(a.judge.prompt, other.judge.prompt)
+	a.judge.benchmark = cmp.Or(a.judge.benchmark, other.judge.benchmark)
 	a.reason, a.kind, a.model = cmp.Or(a.reason, other.reason), cmp.Or(a.kind, other.kind), cmp.Or(a.model, other.model)
 	return nil
 }

@@ -20,15 +20,15 @@ const zipZstandard = 93
 func zstandard(r io.Reader) io.ReadCloser {
 	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxFile))
 	if err != nil {
-		return io.NopCloser(failing{err})
+		return io.NopCloser(errorReader{err})
 	}
 	return d.IOReadCloser()
 }
 
-// failing is a reader that always fails.
-type failing struct{ err error }
+// errorReader always fails with err.
+type errorReader struct{ err error }
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
+func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
 
 // readInspect reads an .eval log of inspect_ai: a zip file with a header and one JSON file per
 // sample. It returns the parts of the log that imports need as JSON.

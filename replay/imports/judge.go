@@ -15,13 +15,13 @@ import (
 func (im *Import) judges() {
 	models, prompts, votes, benchmarks := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, a := range im.answers {
-		benchmarks[a.by.benchmark] = true
+		benchmarks[a.judge.benchmark] = true
 		if len(a.votes) == 0 {
 			continue
 		}
-		models[a.by.model], prompts[""] = true, prompts[""] || a.by.prompt == ""
-		if a.by.prompt != "" {
-			prompts[fmt.Sprintf("%x", sha256.Sum256([]byte(a.by.prompt)))] = true
+		models[a.judge.model], prompts[""] = true, prompts[""] || a.judge.prompt == ""
+		if a.judge.prompt != "" {
+			prompts[fmt.Sprintf("%x", sha256.Sum256([]byte(a.judge.prompt)))] = true
 		}
 		votes[votesText(im.ID.VoteRule, len(a.votes))] = true
 	}

@@ -15,7 +15,7 @@ type fileAnswers struct {
 	*content
 	layout  layout
 	answers []answer
-	stated  []result.StatedTotal
+	totals  []result.StatedTotal
 	report  result.ImportedFile
 }
 

@@ -46,7 +46,7 @@ type answer struct {
 	// numbered is set if id is not from the file.
 	numbered            bool
 	reason, kind, model string
-	by                  judge
+	judge               judge
 	latencyMS           float64 // 0 if it is not recorded
 	input, output       int
 	tokens              bool     // whether they are recorded
@@ -102,18 +102,18 @@ func lastKey(path spec.NormalizedPath) (key string) {
 // reader reads the answers of one file.
 type reader struct {
 	layout
-	path  string
-	paths map[string][]*jsonpath.Path
-	used  map[string]string // see usedKeys
-	root  any
-	above map[string]bool // the keys of the file and of conversations that fields were read from
-	file  *result.ImportedFile
+	path      string
+	paths     map[string][]*jsonpath.Path
+	usedKey   map[string]string // see usedKeys
+	root      any
+	outerKeys map[string]bool // the keys of the file and of conversations that fields were read from
+	file      *result.ImportedFile
 }
 
 // answersOf returns a file's answers, and which keys were read and which were not. Errors name the
 // place of an unreadable answer.
 func answersOf(c *content, l layout) ([]answer, result.ImportedFile, error) {
-	r := reader{layout: l, path: c.path, paths: map[string][]*jsonpath.Path{}, root: c.value, above: map[string]bool{}}
+	r := reader{layout: l, path: c.path, paths: map[string][]*jsonpath.Path{}, root: c.value, outerKeys: map[string]bool{}}
 	r.file = &result.ImportedFile{
 		Path: c.path, SHA256: c.sha256, Bytes: c.bytes, Format: string(l.name),
 		Mapped: map[string]string{}, LeftOut: map[string]int{},
@@ -127,7 +127,7 @@ func answersOf(c *content, l layout) ([]answer, result.ImportedFile, error) {
 			r.paths[name] = append(r.paths[name], p)
 		}
 	}
-	r.used = r.usedKeys()
+	r.usedKey = r.usedKeys()
 	rows, err := l.rows(c.value)
 	if err != nil {
 		return nil, *r.file, err
@@ -196,7 +196,7 @@ func (r *reader) about(field string, in row) string {
 			}
 			for _, s := range segments[0].Selectors() {
 				if name, ok := s.(spec.Name); ok {
-					r.above[string(name)] = true
+					r.outerKeys[string(name)] = true
 				}
 			}
 		}
@@ -238,7 +238,7 @@ func (r *reader) answer(in row) (answer, error) {
 		}
 	}
 	a.text, a.position = r.text(fieldAnswer, v), r.text(fieldPosition, v)
-	a.by = judge{r.about(fieldJudge, in), r.about(fieldPrompt, in), r.about(fieldBenchmark, in)}
+	a.judge = judge{r.about(fieldJudge, in), r.about(fieldPrompt, in), r.about(fieldBenchmark, in)}
 	var err error
 	for _, id := range r.values(fieldRetrieved, v) {
 		a.retrieved = append(a.retrieved, textOf(id))
@@ -311,7 +311,7 @@ func (r *reader) leftOut(object map[string]any) {
 	walk = func(object map[string]any, prefix string) {
 		for key, v := range object {
 			inner, isObject := v.(map[string]any)
-			switch used := r.used[prefix+key]; {
+			switch used := r.usedKey[prefix+key]; {
 			case used == "":
 				r.file.LeftOut[prefix+key]++
 			case used == partly && isObject:
@@ -361,7 +361,7 @@ func (r *reader) outside(v any, rows []row) {
 	}
 	if object, ok := v.(map[string]any); ok {
 		for key := range object {
-			if !within[topKey(pathOf(key))] && !r.above[key] {
+			if !within[topKey(pathOf(key))] && !r.outerKeys[key] {
 				r.file.LeftOut["$."+key]++
 			}
 		}
@@ -376,7 +376,7 @@ func (r *reader) outside(v any, rows []row) {
 		}
 		seen[part] = true
 		for key := range object {
-			if r.used[key] == "" && !r.above[key] && holds != key && holds != "" {
+			if r.usedKey[key] == "" && !r.outerKeys[key] && holds != key && holds != "" {
 				r.file.LeftOut["$."+key]++
 			}
 		}

@@ -40,7 +40,7 @@ func (f *filler) ready(ctx context.Context, b brain) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, id := range b.haystacks {
-		f.filled.Brains[f.brains[id]] = remote.ID()
+		f.result.Brains[f.brains[id]] = remote.ID()
 	}
 	return nil
 }
@@ -75,13 +75,13 @@ func (f *filler) reuse(b brain) {
 	usd := f.record.cost(b)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.filled.Report.Reused++
+	f.result.Report.Reused++
 	switch {
 	case f.Cost == nil:
 	case usd == nil:
-		f.filled.Unrecorded++
+		f.result.Unrecorded++
 	default:
-		f.filled.ReusedUSD = f.filled.ReusedUSD.Plus(*usd)
+		f.result.ReusedUSD = f.result.ReusedUSD.Plus(*usd)
 	}
 }
 
@@ -95,10 +95,10 @@ func (f *filler) cost() *llm.USD {
 
 // price records the cost of filling the brains.
 func (f *filler) price(before, after *llm.USD) error {
-	if before == nil || after == nil || len(f.fresh) == 0 {
+	if before == nil || after == nil || len(f.newBrains) == 0 {
 		return nil
 	}
-	return f.record.price(f.fresh, *after-*before)
+	return f.record.price(f.newBrains, *after-*before)
 }
 
 // fill creates the brain, writes its haystacks, and records it as filled.
@@ -115,7 +115,7 @@ func (f *filler) fill(ctx context.Context, remote *seed.Brain, b brain) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.fresh = append(f.fresh, b)
+	f.newBrains = append(f.newBrains, b)
 	if f.record != nil {
 		delete(f.created, remote)
 	}
@@ -207,7 +207,7 @@ func (f *filler) await(
 	documents := func(c result.Chunk) []string {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		return f.filled.names(h.Brain, c)
+		return f.result.names(h.Brain, c)
 	}
 	return remote.Await(ctx, h.Documents(), b.sessions, documents, hint)
 }

@@ -51,9 +51,9 @@ func (f *filler) keep(h source.Haystack) error {
 		}
 	}
 	for _, s := range h.Sessions {
-		f.filled.sessions[strings.ToLower(s.ID)] = s.Path
+		f.result.sessions[strings.ToLower(s.ID)] = s.Path
 	}
-	f.filled.haystacks[h.Brain] = k
+	f.result.haystacks[h.Brain] = k
 	return nil
 }
 
@@ -133,7 +133,7 @@ func (f *FilledBrains) containing(k *contents, gold scorer.Ranking, text string)
 		}
 	}
 	if len(paths) > 0 {
-		f.found.Add(1)
+		f.textMatches.Add(1)
 	}
 	return paths
 }
@@ -143,7 +143,7 @@ const fewestWords = 3
 
 // ByText returns the number of chunks that were matched by their text, because the service does not
 // name their documents.
-func (f *FilledBrains) ByText() int { return int(f.found.Load()) }
+func (f *FilledBrains) ByText() int { return int(f.textMatches.Load()) }
 
 func isGold(paths *dataset.Paths, gold scorer.Ranking, names []string) bool {
 	return slices.ContainsFunc(gold, func(g scorer.Gold) bool {

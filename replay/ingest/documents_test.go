@@ -16,7 +16,7 @@ import (
 func filledWith(tb testing.TB, text string) *FilledBrains {
 	tb.Helper()
 	b := bench(tb, text)
-	f := &filler{Config: Config{Mode: Replay}, filled: &FilledBrains{
+	f := &filler{Config: Config{Mode: Replay}, result: &FilledBrains{
 		bench: b, haystacks: map[string]*contents{}, sessions: map[string]string{},
 	}}
 	for _, id := range all(b) {
@@ -28,7 +28,7 @@ func filledWith(tb testing.TB, text string) *FilledBrains {
 			tb.Fatal(err)
 		}
 	}
-	return f.filled
+	return f.result
 }
 
 // TestDocuments checks to which session a chunk belongs, whatever a daemon calls it.

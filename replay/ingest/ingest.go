@@ -55,8 +55,8 @@ type Config struct {
 	// endpoint. It is locked until Fill returns, so that two replays do not fill the same brain. If
 	// it is empty, no brain is reused.
 	Record string
-	// Opened replaces Record for concurrent calls of Fill.
-	Opened *Record
+	// SharedRecord replaces Record for concurrent calls of Fill.
+	SharedRecord *Record
 	// Find is set if another process of this replay has filled the brains. A missing or empty brain
 	// is then an error, and nothing is written.
 	Find bool
@@ -77,9 +77,9 @@ type FilledBrains struct {
 	// Brains are the daemon's ids, by the name that questions use for the brain of their haystack.
 	Brains map[string]string
 	Report result.Ingest
-	// ReusedUSD is what it cost earlier replays to fill the reused brains. Unrecorded is the number
-	// of reused brains whose cost is unknown. Both are 0 without Config.Cost. The cost of a replay
-	// is divided among the brains that it filled by their sessions.
+	// ReusedUSD is the cost to earlier replays of filling the reused brains. Unrecorded is the
+	// number of reused brains whose cost is unknown. Both are 0 without Config.Cost. The cost of a
+	// replay is divided among the brains that it filled by their sessions.
 	ReusedUSD  llm.USD
 	Unrecorded int
 
@@ -87,10 +87,10 @@ type FilledBrains struct {
 	// haystacks has the contents of the brains by name.
 	haystacks map[string]*contents
 	sessions  map[string]string // paths of sessions by their folded id
-	// byText is set if the service may not name the documents of chunks. found counts chunks that
-	// were matched by their text.
-	byText bool
-	found  atomic.Int64
+	// byText is set if the service may not name the documents of chunks. textMatches counts chunks
+	// that were matched by their text.
+	byText      bool
+	textMatches atomic.Int64
 
 	mu  sync.Mutex
 	err error // of reading a haystack again
@@ -122,10 +122,10 @@ func Fill(
 			return nil, err
 		}
 	}
-	f.filled.byText = c.Service.Lacks(target.Protocol) != ""
+	f.result.byText = c.Service.Lacks(target.Protocol) != ""
 	switch {
-	case c.Opened != nil:
-		f.record = c.Opened
+	case c.SharedRecord != nil:
+		f.record = c.SharedRecord
 	case c.Record != "" && c.Mode != None && !c.Find && c.Daemon.Build != "":
 		if f.record, err = OpenRecord(c.Record); err != nil {
 			return nil, err
@@ -140,8 +140,8 @@ func Fill(
 		return nil, err
 	}
 	f.report(brains)
-	f.filled.Report.Seconds = time.Since(start).Seconds()
-	return f.filled, nil
+	f.result.Report.Seconds = time.Since(start).Seconds()
+	return f.result, nil
 }
 
 func newFiller(c Config, b *source.Benchmark, haystacks []string) *filler {
@@ -149,7 +149,7 @@ func newFiller(c Config, b *source.Benchmark, haystacks []string) *filler {
 		stall:  stall{last: time.Now()},
 		Config: c, bench: b, writers: writersFor(c, len(haystacks)),
 		brains: map[string]string{}, owners: map[string]string{}, created: map[*seed.Brain]bool{},
-		filled: &FilledBrains{
+		result: &FilledBrains{
 			Brains: map[string]string{}, bench: b,
 			haystacks: map[string]*contents{}, sessions: map[string]string{},
 		},
@@ -172,19 +172,19 @@ func Describe(ctx context.Context, c Config, b *source.Benchmark, haystacks []st
 			return nil, err
 		}
 		for _, id := range b.haystacks {
-			f.filled.Brains[f.brains[id]] = b.name
+			f.result.Brains[f.brains[id]] = b.name
 		}
 	}
 	f.report(brains)
-	return f.filled, nil
+	return f.result, nil
 }
 
 // report describes the contents of the brains, including reused ones.
 func (f *filler) report(brains []brain) {
-	r := &f.filled.Report
+	r := &f.result.Report
 	r.Mode, r.Shared, r.Brains = string(f.Mode), f.Shared != "", len(brains)
 	r.Signature = together(brains)
-	for _, k := range f.filled.haystacks {
+	for _, k := range f.result.haystacks {
 		r.Sessions += k.sessions
 		switch f.Mode {
 		case Replay:
@@ -238,11 +238,11 @@ type filler struct {
 	stall   stall
 
 	mu     sync.Mutex // guards the fields below and the calls of Seeded and MarkSeeded
-	filled *FilledBrains
+	result *FilledBrains
 	owners map[string]string // the haystacks of the documents in a shared brain
 	// created are the brains that would be orphaned if Fill failed.
-	created map[*seed.Brain]bool
-	fresh   []brain // those that were filled
+	created   map[*seed.Brain]bool
+	newBrains []brain // those that were filled
 }
 
 // plan returns the brains for haystacks.

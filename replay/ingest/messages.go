@@ -168,7 +168,7 @@ func (s *session) post(ctx context.Context, path string, n int, body []byte) err
 	})
 	if err != nil && ctx.Err() == nil && ambiguous(err) {
 		st, stErr := s.state(ctx)
-		if stErr != nil || !st.counted || st.messages != s.sent+n {
+		if stErr != nil || !st.countsMessages || st.messages != s.sent+n {
 			return fmt.Errorf("session %q, messages %d to %d: %w: %w",
 				s.id, s.sent+1, s.sent+n, errAmbiguous, err)
 		}

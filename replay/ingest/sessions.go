@@ -71,7 +71,7 @@ func (f *filler) awaitFacts(ctx context.Context, s *session) error {
 	extracted := -1
 	for wait := pollFrom; ; wait = min(2*wait, longestPoll) {
 		st, err := s.state(ctx)
-		if err != nil || !st.counted || !st.extracts {
+		if err != nil || !st.countsMessages || !st.countsExtracted {
 			return err // the daemon does not say how far it is
 		}
 		if st.messages != s.sent {
@@ -131,7 +131,7 @@ func (f *filler) jobEnded(ctx context.Context, s *session, id string) (bool, err
 	case protocol.JobQueued, protocol.JobRunning:
 		return false, nil
 	}
-	return true, nil // completed, or what that is called elsewhere
+	return true, nil // completed, or another word for it
 }
 
 // pollFrom is the first wait between two polls of a session.
@@ -140,8 +140,8 @@ const pollFrom = 5 * time.Millisecond
 // state is a session's state as reported by the daemon.
 type state struct {
 	messages, extracted int
-	counted             bool   // messages is known
-	extracts            bool   // extracted is known
+	countsMessages      bool   // messages is known
+	countsExtracted     bool   // extracted is known
 	job                 string // that extracts, if the daemon says so
 }
 
@@ -159,12 +159,12 @@ func (s *session) state(ctx context.Context) (state, error) {
 	var list []json.RawMessage
 	switch {
 	case json.Unmarshal(o.Get("messages"), &list) == nil && list != nil:
-		st.messages, st.counted = len(list), true
+		st.messages, st.countsMessages = len(list), true
 	default:
-		st.messages, st.counted = number(o, "messages", "message_count", "messageCount")
+		st.messages, st.countsMessages = number(o, "messages", "message_count", "messageCount")
 	}
 	st.job = o.Text("extract_job", "extractJob")
-	st.extracted, st.extracts = number(o, "extracted", "extracted_count", "extractedCount")
+	st.extracted, st.countsExtracted = number(o, "extracted", "extracted_count", "extractedCount")
 	return st, nil
 }
 

@@ -1,8 +1,5 @@
-// Package nightly writes the report of a replay: quality and cost of each arm, a comparison of the
-// arms, and the trend of previous nights.
-//
-// The report is Markdown for GitHub. Text of datasets, daemons and models is shown verbatim, and
-// cannot become a link, a heading, a mention or HTML.
+// Package nightly writes the Markdown report of a replay: the verdicts, the trend of previous
+// nights, and the figures. Package report describes all but the trend.
 package nightly
 
 import (
@@ -11,16 +8,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/report"
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/harness/wording"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/figure"
-	"evalctl/internal/markdown"
 )
 
 // Write replaces the file at path with the report, and creates its folder. See Report.
@@ -35,48 +31,23 @@ func Write(path string, arms report.Arms, compared *compare.Arms, history string
 // none. It returns the error of w.
 func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history string) error {
 	var page bytes.Buffer
-	var all []*armResult
-	var reported report.Arms
+	var measured []*armResult
 	for _, a := range arms {
-		m := &armResult{Arm: a}
-		if all = append(all, m); a.Run != nil {
-			m.res, reported = &a.Run.Result, append(reported, a)
+		if a.Run != nil {
+			measured = append(measured, &armResult{a, &a.Run.Result})
 		}
 	}
-	title(&page, all)
-	sentences(&page, compared)
-	verdicts(&page, all)
-	if compared != nil && len(reported) > 1 {
-		fmt.Fprint(&page, "## Comparison\n\n")
-		if err := report.Markdown(&page, report.ArmComparison{Arms: compared, Of: reported}, comparisonSize); err != nil {
-			return err
-		}
+	title(&page, measured)
+	replay := report.Replay{Arms: arms, Compared: compared}
+	if err := report.Markdown(&page, report.Verdicts{Replay: replay}, report.MaxSummary); err != nil {
+		return err
 	}
-	trends(&page, all, history)
-	var figures report.Document = report.ArmFigures{Arms: reported}
-	if len(reported) < 2 {
-		figures = reported
-	}
-	if err := report.Markdown(&page, figures, report.MaxSummary-page.Len()); err != nil {
+	trends(&page, measured, history)
+	if err := report.Markdown(&page, report.Figures{Replay: replay}, report.MaxSummary-page.Len()); err != nil {
 		return err
 	}
 	_, err := w.Write(page.Bytes())
 	return err
-}
-
-// comparisonSize limits the comparison, in bytes.
-const comparisonSize = 1 << 18
-
-// sentences writes how the arms compare: the verdict, and then why.
-func sentences(w io.Writer, compared *compare.Arms) {
-	if compared == nil {
-		return
-	}
-	fmt.Fprintf(w, "**%s.**\n\n", report.ArmComparison{Arms: compared}.Headline().Markdown())
-	for _, s := range compared.Findings() {
-		fmt.Fprintf(w, "- %s\n", markdown.Span(s, 2*textLength))
-	}
-	fmt.Fprintln(w)
 }
 
 // textLength limits shown texts, in characters.
@@ -85,30 +56,34 @@ const textLength = 300
 // armResult is an arm with its result.
 type armResult struct {
 	report.Arm
-	res *result.Result // nil without one
+	res *result.Result
 }
 
 // title writes the heading, which names the dataset and the questions.
-func title(w io.Writer, arms []*armResult) {
-	i := slices.IndexFunc(arms, func(m *armResult) bool { return m.res != nil })
-	if i < 0 {
+func title(w io.Writer, measured []*armResult) {
+	if len(measured) == 0 {
 		fmt.Fprint(w, "# Replay without a result\n\n")
 		return
 	}
-	res := arms[i].res
-	fmt.Fprintf(w, "# Replay of %s\n\n", markdown.Code(filepath.Base(res.Identity.Dataset.Path)))
-	fmt.Fprintf(w, "%s UTC", res.StartedAt.UTC().Format("2006-01-02 15:04"))
+	res := measured[0].res
+	about := form.F("%s UTC", res.StartedAt.UTC().Format("2006-01-02 15:04"))
 	if r := res.Replay; r != nil {
-		s := r.Sample
-		fmt.Fprintf(w, ", %d of %s", s.Size, figure.Count(s.Population, "question"))
-		if !s.Listed && s.Size < s.Population {
-			fmt.Fprintf(w, " drawn with seed %d", s.Seed)
+		about = form.F("%s, %d of %s", about, r.Sample.Size, figure.Count(r.Sample.Population, "question"))
+		if !r.Sample.Listed && r.Sample.Size < r.Sample.Population {
+			about = form.F("%s drawn with seed %d", about, r.Sample.Seed)
 		}
 	}
-	fmt.Fprintf(w, ", scorer %s\n\n", markdown.Code(wording.ScoredBy(res.Identity)))
+	about = form.F("%s, scorer %s", about, form.Name(wording.ScoredBy(res.Identity)))
+	heading := form.F("Replay of %s", form.Name(report.DatasetName(&res.Identity)))
+	fmt.Fprintf(w, "# %s\n\n%s\n\n", heading.Markdown(), about.Markdown())
 }
 
 // dayOf returns the day of a result, in UTC.
 func dayOf(res *result.Result) time.Time {
 	return res.StartedAt.UTC().Truncate(24 * time.Hour)
+}
+
+// scored reports whether the pass rate of a result says something about the memory.
+func scored(res *result.Result) bool {
+	return res.PassRate != nil && res.Gate.Verdict.Scores()
 }

@@ -50,7 +50,7 @@ func TestReportOfThreeArms(t *testing.T) {
 
 func TestReportWithoutAResult(t *testing.T) {
 	got := reportOf(t, "", Arm{Name: "go", Problem: "port 18850 is taken"}, Arm{Name: "ts"})
-	for _, want := range []string{"# Replay without a result", "**`go`: no result.** `port 18850 is taken`", "**`ts`: no result.**"} {
+	for _, want := range []string{"# Replay without a result", "## No result: `go`\n\n- `port 18850 is taken`\n", "## No result: `ts`\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing:\n%s", want, got)
 		}
@@ -88,11 +88,11 @@ func TestNoScore(t *testing.T) {
 		made *made
 		want string
 	}{
-		"stopped":   {stopped, "**`go`: inconclusive.** Stopped (`budget_exceeded`) after 40 of 83 questions, of which 33 passed: this is not a score."},
-		"misjudged": {misjudged, "**`go`: invalid.** This is not a score: `the scorer misjudged 4 of 25 control items"},
+		"stopped":   {stopped, "## Inconclusive: `go` was stopped after 40 of 83 questions\n"},
+		"misjudged": {misjudged, "## Invalid: the result of `go` is not a score\n\n- `the scorer misjudged 4 of 25 control items"},
 	} {
 		got := reportOf(t, dir, Arm{Name: "go", Path: c.made.Save(t, dir, name+".json")})
-		if !strings.Contains(got, c.want) || strings.Contains(got, "Pass rate") {
+		if !strings.Contains(got, c.want) || strings.Contains(got, "| pass rate |") {
 			t.Errorf("%s: %q is missing, or there is a pass rate:\n%s", name, c.want, got)
 		}
 	}

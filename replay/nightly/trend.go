@@ -58,7 +58,7 @@ func trends(w io.Writer, arms []*armResult, root string) {
 // write writes the nights of an arm, the last one last.
 func (t trend) write(w io.Writer, arm string) {
 	fmt.Fprintf(w, "%s %s\n\n<details><summary>%s</summary>\n\n", markdown.Code(arm), t.sparkline(), figure.Count(len(t.nights), "night"))
-	table := markdown.NewTable("lrrrrl", "night", "pass rate", "95% Wilson", "passed", "USD", "changed since the night before")
+	table := markdown.NewTable("lrrrrl", "night", "pass rate", "95% CI", "passed", "USD", "changed since the night before")
 	var before *result.Result
 	for _, n := range t.nights {
 		table.Row(n.row(before)...)
@@ -101,7 +101,7 @@ func (n night) row(before *result.Result) []string {
 		}
 		return []string{date, word, markdown.None, passed, usd, strings.Join(changes, " ")}
 	}
-	return []string{date, figure.Rate(n.res.PassRate), wording.Ends(n.res.Interval), passed, usd, strings.Join(changes, " ")}
+	return []string{date, figure.Rate(n.res.PassRate), wording.Ends(n.res.Believed()), passed, usd, strings.Join(changes, " ")}
 }
 
 // sparkline returns one character for each night, with a legend.

@@ -20,7 +20,7 @@ const (
 	// settled is how long a run may be without a worker before this is reported. After a failure of
 	// the database nobody has a lease for a moment.
 	settled = 3 * time.Second
-	// remind is the interval of reminders of what blocks a run.
+	// remind is the interval of reminders why a run is blocked.
 	remind = time.Minute
 	// named limits the number of workers named in a notice.
 	named = 5
@@ -36,8 +36,8 @@ type Status struct {
 
 // Status returns the state of the run.
 func (r *Run) Status() Status {
-	r.wait.Lock()
-	defer r.wait.Unlock()
+	r.waitMu.Lock()
+	defer r.waitMu.Unlock()
 	return r.status
 }
 
@@ -55,13 +55,13 @@ func (m member) refusal() string {
 
 // crew has the reported state of a run's workers.
 type crew struct {
-	members  []member
-	alone    time.Time // since when no worker takes questions, zero if one does
-	waiting  time.Time // since when questions have waited for one
-	reminded time.Time
+	members      []member
+	aloneSince   time.Time // since when no worker takes questions, zero if one does
+	waitingSince time.Time // since when questions have waited for one
+	remindedAt   time.Time
 }
 
-// workers checks whether anybody takes the questions, and reports what prevents it.
+// workers checks whether anybody takes the questions, and reports the obstacles.
 func (w *watcher) workers(ctx context.Context) error {
 	rows, err := w.q.pool.Query(ctx, in(`
 		SELECT m.id, coalesce(f.problem, ''),
@@ -87,9 +87,9 @@ func (w *watcher) workers(ctx context.Context) error {
 		}
 	}
 	s.Refused = len(members) - s.Workers
-	w.wait.Lock()
+	w.waitMu.Lock()
 	w.status = s
-	w.wait.Unlock()
+	w.waitMu.Unlock()
 	w.reportChanges(members)
 	return w.checkAlone(s)
 }
@@ -147,30 +147,30 @@ func list(ids []string) string {
 func (w *watcher) checkAlone(s Status) error {
 	now := time.Now()
 	if s.Workers > 0 {
-		w.crew.alone, w.crew.waiting, w.crew.reminded = time.Time{}, time.Time{}, time.Time{}
+		w.crew.aloneSince, w.crew.waitingSince, w.crew.remindedAt = time.Time{}, time.Time{}, time.Time{}
 		return nil
 	}
-	if w.crew.alone.IsZero() {
-		w.crew.alone = now
+	if w.crew.aloneSince.IsZero() {
+		w.crew.aloneSince = now
 	}
-	if w.crew.waiting.IsZero() && len(w.awaited()) > 0 {
-		w.crew.waiting = now
+	if w.crew.waitingSince.IsZero() && len(w.awaited()) > 0 {
+		w.crew.waitingSince = now
 	}
-	if !w.crew.waiting.IsZero() && now.Sub(w.crew.waiting) > w.q.wait {
+	if !w.crew.waitingSince.IsZero() && now.Sub(w.crew.waitingSince) > w.q.wait {
 		return fmt.Errorf("%w within %v: %s", ErrNoWorkers, w.q.wait, w.why())
 	}
-	if now.Sub(w.crew.alone) < min(settled, w.q.wait/2) || now.Sub(w.crew.reminded) < remind {
+	if now.Sub(w.crew.aloneSince) < min(settled, w.q.wait/2) || now.Sub(w.crew.remindedAt) < remind {
 		return nil
 	}
-	w.crew.reminded = now
+	w.crew.remindedAt = now
 	missing := "no worker is there; start one on any machine with: evalctl serve worker"
 	if s.Refused > 0 {
 		missing = fmt.Sprintf("no worker takes the questions, %d refused; fix the problem that a worker reports and start the worker again, or start another one",
 			s.Refused)
 	}
 	ends := w.q.wait
-	if !w.crew.waiting.IsZero() {
-		ends -= now.Sub(w.crew.waiting)
+	if !w.crew.waitingSince.IsZero() {
+		ends -= now.Sub(w.crew.waitingSince)
 	}
 	w.notice(fmt.Sprintf("%s; in %v the run ends and can be resumed", missing, ends.Round(time.Second)))
 	return nil

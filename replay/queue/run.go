@@ -23,12 +23,12 @@ type Run struct {
 	notice  func(string)
 	resumed int
 
-	cancel  context.CancelFunc
-	watched chan struct{}
+	cancel   context.CancelFunc
+	watchEnd chan struct{}
 
-	wait    sync.Mutex
-	waiting map[task]chan answer
-	failed  error // why no record can be waited for any more
+	waitMu  sync.Mutex
+	waiters map[task]chan answer
+	waitErr error // why no record can be waited for any more
 	status  Status
 }
 
@@ -178,7 +178,7 @@ func (r *Run) Retry(ctx context.Context, arm string, indexes []int) error {
 }
 
 // Dispatch puts the questions of an arm that have no record on the queue. ids has all questions in
-// the order of the dataset. identity tells workers what they must measure.
+// the order of the dataset. identity identifies the measurement for workers.
 func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string) error {
 	err := retrying(ctx, func(ctx context.Context) error { return r.dispatch(ctx, arm, identity, ids) })
 	if err != nil {
@@ -228,20 +228,20 @@ func scanTask(row pgx.CollectableRow) (t task, err error) { return t, row.Scan(&
 // It returns a StopError if the arm is stopped first.
 func (r *Run) Await(ctx context.Context, arm string, i int) ([]byte, error) {
 	got := make(chan answer, 1)
-	r.wait.Lock()
-	if r.failed != nil {
-		defer r.wait.Unlock()
-		return nil, r.failed
+	r.waitMu.Lock()
+	if r.waitErr != nil {
+		defer r.waitMu.Unlock()
+		return nil, r.waitErr
 	}
-	r.waiting[task{arm, i}] = got
-	r.wait.Unlock()
+	r.waiters[task{arm, i}] = got
+	r.waitMu.Unlock()
 	select {
 	case a := <-got:
 		return a.record, a.err
 	case <-ctx.Done():
-		r.wait.Lock()
-		defer r.wait.Unlock()
-		delete(r.waiting, task{arm, i})
+		r.waitMu.Lock()
+		defer r.waitMu.Unlock()
+		delete(r.waiters, task{arm, i})
 		return nil, context.Cause(ctx)
 	}
 }
@@ -261,7 +261,7 @@ func (q *Queue) stopArm(ctx context.Context, run, arm string, why StopError) err
 // its questions.
 func (r *Run) Close() error {
 	r.cancel()
-	<-r.watched
+	<-r.watchEnd
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	_, err := r.q.exec(ctx, `UPDATE @runs SET owner = NULL WHERE id = $1 AND owner = $2`, r.run, r.q.id)
@@ -271,7 +271,7 @@ func (r *Run) Close() error {
 // Remove deletes a finished run with its jobs.
 func (r *Run) Remove() error {
 	r.cancel()
-	<-r.watched
+	<-r.watchEnd
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {

@@ -65,7 +65,7 @@ func (b *Benchmark) loadJSONL(corpus string, traps *traps) error {
 	return b.checkGold(brains, traps)
 }
 
-// checkLine checks that a line has what a replay needs.
+// checkLine checks that a line has the fields that a replay needs.
 func checkLine(q dataset.Question) error {
 	if q.ReferenceAnswer == "" && len(q.ExpectedSubstrings) == 0 && len(q.ExpectedPaths) == 0 && len(q.ExpectedEvidence) == 0 && len(q.Checks) == 0 {
 		return fmt.Errorf(`question %q has neither "reference_answer" nor "expected_substrings" `+

@@ -59,7 +59,7 @@ var (
 const maxExamples = 5
 
 // traps counts irregularities in a file. A nil *traps counts nothing.
-type traps struct{ found map[trap]*result.Trap }
+type traps struct{ counts map[trap]*result.Trap }
 
 func newTraps() *traps { return &traps{map[trap]*result.Trap{}} }
 
@@ -68,10 +68,10 @@ func (t *traps) add(k trap, example string) {
 	if t == nil {
 		return
 	}
-	f := t.found[k]
+	f := t.counts[k]
 	if f == nil {
 		f = &result.Trap{Kind: k.kind, Handling: k.handling}
-		t.found[k] = f
+		t.counts[k] = f
 	}
 	f.Count++
 	if len(f.Examples) < maxExamples {
@@ -82,7 +82,7 @@ func (t *traps) add(k trap, example string) {
 // list returns the traps sorted by kind.
 func (t *traps) list() []result.Trap {
 	list := []result.Trap{}
-	for _, f := range t.found {
+	for _, f := range t.counts {
 		list = append(list, *f)
 	}
 	slices.SortFunc(list, func(a, b result.Trap) int { return cmp.Compare(a.Kind, b.Kind) })

@@ -16,9 +16,13 @@ package=$dist/evalctl_${version}_linux_$arch
 
 # files lists what a package must install: files SITE_FUNCTIONS LICENSE
 files() {
-  printf '%s\n' /usr/bin/evalctl /usr/share/bash-completion/completions/evalctl \
-    /usr/share/fish/vendor_completions.d/evalctl.fish /usr/share/man/man1/evalctl.1.gz "$@" | sort
+  { printf '%s\n' /usr/bin/evalctl /usr/share/bash-completion/completions/evalctl \
+      /usr/share/fish/vendor_completions.d/evalctl.fish /usr/share/man/man1/evalctl.1.gz "$@"
+    git ls-files 'datasets/*.jsonl' 'datasets/*.corpus/*' ':!datasets/audit' |
+      sed "s,^datasets,$examples,"
+  } | sort
 }
+examples=/usr/share/doc/evalctl/examples
 
 begin "the .deb"
 system=$temp/system
@@ -30,7 +34,7 @@ diff <(files /usr/share/zsh/vendor-completions/_evalctl /usr/share/doc/evalctl/c
   fail "the .deb installs other files"
 program=$system/usr/bin/evalctl
 "$program" --version | grep -F "evalctl $version (" || fail "the installed program is not version $version"
-"$program" run --sdk go --dataset datasets/smoke.jsonl --scorer exact --floor 0.5 --output "$temp/results" >"$temp/run.txt" 2>&1 ||
+"$program" run --sdk go --dataset "$system$examples/smoke.jsonl" --scorer exact --floor 0.5 --output "$temp/results" >"$temp/run.txt" 2>&1 ||
   fail "the installed program did not run the smoke dataset: $(tail -5 "$temp/run.txt")"
 tail -1 "$temp/run.txt"
 bash -c 'source "$1"; COMP_WORDS=(evalctl comp); COMP_CWORD=1; _evalctl; [ "${COMPREPLY[*]}" = "compare completion" ]' \

@@ -97,6 +97,27 @@ func heading(line string) (level int, title string) {
 	return level, oneLine(title)
 }
 
+// fencedMost is the share of a text that is code in fences if the text is code and not prose with
+// code in it.
+const fencedMost = 0.9
+
+// Prose returns the part of a text that shows its language: what is outside fenced code, or all of
+// it if that is little.
+func Prose(text string) string {
+	var prose strings.Builder
+	var fence fence
+	for start, end := 0, 0; start < len(text); start = end {
+		end = lineEnd(text, start)
+		if !fence.inside(text[start:end]) {
+			prose.WriteString(text[start:end])
+		}
+	}
+	if float64(prose.Len()) <= (1-fencedMost)*float64(len(text)) {
+		return text
+	}
+	return prose.String()
+}
+
 // fence tracks code fences line by line.
 type fence struct {
 	mark byte

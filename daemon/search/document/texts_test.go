@@ -29,3 +29,19 @@ func TestFields(t *testing.T) {
 		}
 	}
 }
+
+func TestProse(t *testing.T) {
+	code := "```go\nif x[i] != y[j] { return nil }\n```\n"
+	for _, tt := range []struct{ text, want string }{
+		{"", ""},
+		{"Plain.\n", "Plain.\n"},
+		{"Before, which explains it.\n" + code + "After.", "Before, which explains it.\nAfter."},
+		{"See.\n" + code + code, "See.\n" + code + code},
+		{code, code},
+		{"Open, with some words of prose.\n```\nx := 1", "Open, with some words of prose.\n"},
+	} {
+		if got := Prose(tt.text); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.text, got, tt.want)
+		}
+	}
+}

@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"evalctl/harness/key"
 	"evalctl/internal/stats"
 )
@@ -66,9 +64,9 @@ func (d *Difference) inOrder(s Series, times float64) {
 	n := float64(len(logs))
 	low, high, p := math.Inf(-1), math.Inf(1), 1.0
 	if effective := n / times; effective > 2 {
-		t := distuv.StudentsT{Sigma: math.Sqrt(variance / n * times), Nu: effective - 1}
-		reach := t.Quantile((1 + confidence) / 2)
-		low, high, p = mean-reach, mean+reach, 2*t.CDF(-math.Abs(mean))
+		se := math.Sqrt(variance / n * times)
+		reach := se * stats.StudentQuantile((1+confidence)/2, effective-1)
+		low, high, p = mean-reach, mean+reach, 2*stats.StudentCDF(-math.Abs(mean)/se, effective-1)
 	}
 	if variance == 0 {
 		return // all are the same, which a test of signs judges alone

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"evalctl/internal/stats"
 )
 
@@ -77,7 +75,7 @@ func (b bars) interval(p float64, q int64, lost []int64) (low, high float64, ok 
 	}
 	_, variance := stats.Moments(above.rest)
 	se := math.Sqrt(variance*blocks*each) / (blocks * above.requests)
-	reach := se * distuv.StudentsT{Sigma: 1, Nu: effective - 1}.Quantile((1+confidence)/2)
+	reach := se * stats.StudentQuantile((1+confidence)/2, effective-1)
 	low, high = 0, math.Inf(1)
 	if p-reach > 0 {
 		low = inMilliseconds(b.quantile(p-reach, lost))

@@ -10,8 +10,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// heard has the events caused by steps, and the expected ones.
-type heard struct {
+// eventReport has the events caused by steps, and the expected ones.
+type eventReport struct {
 	want, got  []string
 	stragglers int   // the last of got, which came after the event of a later change
 	silence    error // errSilence if the event of a later change did not come at all
@@ -19,15 +19,15 @@ type heard struct {
 	request    string
 }
 
-// hearing runs steps while listening to the change stream, and judges the events they cause. Events
-// of an unknown kind are left to another check.
-func hearing(during []step, want []string, judge func(heard) error) step {
+// reportEvents runs steps while listening to the change stream, and judges the events they cause.
+// Events of an unknown kind are left to another check.
+func reportEvents(during []step, want []string, judge func(eventReport) error) step {
 	return withReadyStream(eventsRequest, func(ctx context.Context, c *client, s *stream) error {
 		frames, err := s.collect(ctx, c, during...)
 		if err != nil && !errors.Is(err, errSilence) {
 			return err
 		}
-		h := heard{want: want, silence: err, request: s.request}
+		h := eventReport{want: want, silence: err, request: s.request}
 		if err == nil {
 			frames, h.stragglers = s.stragglers(ctx, frames, want)
 		}
@@ -67,17 +67,17 @@ func isPart(part, all []string) bool {
 	return true
 }
 
-func (h heard) isEqual() bool {
+func (h eventReport) isEqual() bool {
 	return h.silence == nil && h.stragglers == 0 && slices.Equal(h.want, h.got)
 }
 
 // isReordered reports whether the events are the wanted ones, and only their order is wrong.
-func (h heard) isReordered() bool {
+func (h eventReport) isReordered() bool {
 	return h.silence == nil && len(h.got) == len(h.want) && isPart(h.got, h.want) && !h.isEqual()
 }
 
 // differs returns the error for unexpected events.
-func (h heard) differs() error {
+func (h eventReport) differs() error {
 	text := fmt.Sprintf("%s: want the events %q, got %q", h.request, h.want, h.got)
 	if h.stragglers > 0 {
 		text += fmt.Sprintf(", the last %d of them after the event of a later change", h.stragglers)
@@ -102,7 +102,7 @@ func isKnownKind(o object) error {
 	return nil
 }
 
-func (h heard) unknownKind(frames []frame) error {
+func (h eventReport) unknownKind(frames []frame) error {
 	for _, f := range frames {
 		o, err := f.object()
 		if f.name != protocol.EventChange || err != nil {
@@ -118,7 +118,7 @@ func (h heard) unknownKind(frames []frame) error {
 // expectEvents requires the steps to cause exactly these events. Their order is left to another
 // check.
 func expectEvents(during []step, want ...string) step {
-	return hearing(during, want, func(h heard) error {
+	return reportEvents(during, want, func(h eventReport) error {
 		if h.isReordered() {
 			return elsewhere("events-commit-order", h.differs())
 		}
@@ -128,10 +128,10 @@ func expectEvents(during []step, want ...string) step {
 
 // expectEventsInOrder is expectEvents for a check that is about the order too.
 func expectEventsInOrder(during []step, want ...string) step {
-	return hearing(during, want, heard.verdict)
+	return reportEvents(during, want, eventReport.verdict)
 }
 
-func (h heard) verdict() error {
+func (h eventReport) verdict() error {
 	switch {
 	case h.isEqual():
 		return nil
@@ -143,8 +143,8 @@ func (h heard) verdict() error {
 
 // expectEventsBut is for a check of one particular way in which events can be wrong. Other
 // differences leave the check not judged.
-func expectEventsBut(during []step, isWrong func(heard) bool, want ...string) step {
-	return hearing(during, want, func(h heard) error {
+func expectEventsBut(during []step, isWrong func(eventReport) bool, want ...string) step {
+	return reportEvents(during, want, func(h eventReport) error {
 		switch {
 		case h.isEqual():
 			return nil

@@ -95,7 +95,7 @@ func (s *stream) collect(ctx context.Context, c *client, steps ...step) (frames 
 		},
 		func() error { frames, err = s.untilSentinel(ctx); return err })
 	(<-acted).Stop()
-	if err != nil && late.Load() && !errors.As(err, new(belongs)) {
+	if err != nil && late.Load() && !errors.As(err, new(misplacedError)) {
 		return frames, fmt.Errorf("%s: the event of the last write did not come in %v, after %q: %w",
 			s.request, s.patience(s.silence), summaries(frames), errSilence)
 	}

@@ -207,7 +207,7 @@ func deliveryChecks() []check {
 	reads := []step{setup(expectContent("a.md", "one"), expect(statOf("a.md"), 200), expectListing(flat, "a.md"))}
 	failedBatch := expect(batchOf(writeOp("a.md", "x"), deleteOp("none.md")), 0, givenError)
 	return []check{
-		must("events-commit-order", "6.2", "Events are sent in commit order.", expectEventsBut(writes, heard.isReordered, want...)),
+		must("events-commit-order", "6.2", "Events are sent in commit order.", expectEventsBut(writes, eventReport.isReordered, want...)),
 		must("events-two-streams", "6.2", "All streams of a brain send the same events in the same order.",
 			sameOrderOnBothStreams),
 		must("events-failed-silent", "6.1", "A batch that is rolled back emits no event.",
@@ -217,7 +217,7 @@ func deliveryChecks() []check {
 			seed, expectEvents(reads)),
 		must("events-other-brain", "6.1", "A change stream does not report changes of another brain.",
 			expectEventsBut([]step{inOtherBrain(written("other.md", "x")), written("a.md", "one")},
-				func(h heard) bool {
+				func(h eventReport) bool {
 					return slices.ContainsFunc(h.got, func(e string) bool { return strings.HasSuffix(e, " other.md") })
 				}, "created a.md")),
 		must("events-committed", "6.1", "When an event is sent, its change can be read.", readableWhenReported()),

@@ -109,7 +109,7 @@ func (d *Target) outcome(id string, err error, last *exchange) Outcome {
 	}
 	out := Outcome{Detail: d.Redact(err.Error()), Again: countsAlone(err), Late: TimedOut(err)}
 	out.Broken, out.Reason = verdict(err)
-	if b, ok := errors.AsType[belongs](err); ok && !out.Broken {
+	if b, ok := errors.AsType[misplacedError](err); ok && !out.Broken {
 		if out.Blames = b.check; b.check == id {
 			out.Broken, out.Reason = true, ""
 		}

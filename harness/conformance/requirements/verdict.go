@@ -58,19 +58,19 @@ type unjudgedError struct {
 func (e unjudgedError) Error() string { return e.err.Error() }
 func (e unjudgedError) Unwrap() error { return e.err }
 
-// belongs marks a contradiction of one check's requirement, whichever check saw it. It breaks that
-// check, and leaves the others not judged.
-type belongs struct {
+// misplacedError marks a contradiction of one check's requirement, whichever check saw it. It
+// breaks that check, and leaves the others not judged.
+type misplacedError struct {
 	check string
 	err   error
 }
 
-func (e belongs) Error() string { return e.err.Error() }
-func (e belongs) Unwrap() error { return e.err }
+func (e misplacedError) Error() string { return e.err.Error() }
+func (e misplacedError) Unwrap() error { return e.err }
 
 // elsewhere returns the error for a contradiction of another check's requirement.
 func elsewhere(check string, err error) error {
-	return unjudgedError{ReasonObserve, belongs{check, err}}
+	return unjudgedError{ReasonObserve, misplacedError{check, err}}
 }
 
 // optional returns the error for optional behaviour that the daemon does not show.

@@ -2,8 +2,8 @@ package form
 
 import "evalctl/internal/terminal"
 
-// Closing returns the last lines of a terminal: the verdict, its reason, which may be empty, and the
-// command to run next.
+// Closing returns the last lines of a terminal: the verdict, its reason, which may be empty, and
+// the command to run next.
 func Closing(verdict, reason Text, next string) Section {
 	s := Section{Place: Last}
 	s.FactIn(Terminal, "verdict", "%s", verdict)

@@ -6,9 +6,7 @@
 package form
 
 import (
-	"fmt"
 	"html/template"
-	"strings"
 
 	"evalctl/internal/terminal"
 )
@@ -100,8 +98,8 @@ func (s *Section) Warn(in Forms, format string, args ...any) {
 // Show adds a content for some forms.
 func (s *Section) Show(in Forms, c any) { s.Add(Block{in, c}) }
 
-// For returns the blocks of a form that are not empty, with what it shows of them. Facts without
-// anything between them are one block.
+// For returns the blocks that a form shows, without empty ones and without the facts, columns and
+// rows of other forms. Adjacent facts are one block.
 func (s *Section) For(in Forms) (out []Block) {
 	for _, b := range s.Blocks {
 		empty := b.In&in == 0
@@ -183,7 +181,7 @@ type (
 		// Folded is how many items Markdown lists, 0 for as many as fit.
 		Folded int
 	}
-	// Chart is a drawing with a caption that says what it shows.
+	// Chart is a drawing with a caption.
 	Chart struct {
 		SVG     func() template.HTML
 		Caption string
@@ -242,114 +240,6 @@ type Item struct {
 // dead link.
 type Link struct{ Text, URL string }
 
-// Table is a table whose first column names the rows.
-type Table struct {
-	Caption Text
-	Columns []Column
-	Rows    []Row
-	// Most limits the rows on a terminal, 0 for all.
-	Most int
-}
-
-// Column is the head of a column.
-type Column struct {
-	Name Text
-	// Number aligns the cells to the right.
-	Number bool
-	In     Forms
-}
-
-// NewTable returns a table with columns, which are Columns, data, Texts or strings. A string may
-// have a prefix: ">" for numbers, "#" for a column only in HTML, "|" for a column that terminals
-// omit.
-func NewTable(caption Text, columns ...any) *Table {
-	t := &Table{Caption: caption}
-	for _, v := range columns {
-		c, ok := v.(Column)
-		if !ok {
-			c = columnOf(v)
-		}
-		t.Columns = append(t.Columns, c)
-	}
-	return t
-}
-
-func columnOf(v any) Column {
-	c := Column{Name: textOf(v), In: Everywhere}
-	name, ok := v.(string)
-	if !ok {
-		return c
-	}
-	c.Number = strings.Contains(prefix(name), ">")
-	switch {
-	case strings.Contains(prefix(name), "#"):
-		c.In = HTML
-	case strings.Contains(prefix(name), "|"):
-		c.In = Pages
-	}
-	c.Name = textOf(name[len(prefix(name)):])
-	return c
-}
-
-// prefix returns the prefix of a column name.
-func prefix(name string) string { return name[:len(name)-len(strings.TrimLeft(name, ">#|"))] }
-
-// Row is a row for some forms.
-type Row struct {
-	In    Forms
-	Cells []Cell
-}
-
-// Row adds a row of Cells, Texts, data, or anything that fmt.Sprint formats.
-func (t *Table) Row(cells ...any) { t.RowIn(Everywhere, cells...) }
-
-// RowIn is like Row, for some forms only.
-func (t *Table) RowIn(in Forms, cells ...any) {
-	row := Row{in, make([]Cell, len(cells))}
-	for i, c := range cells {
-		if known, ok := c.(Cell); ok {
-			row.Cells[i] = known
-		} else {
-			row.Cells[i].Text = textOf(c)
-		}
-	}
-	t.Rows = append(t.Rows, row)
-}
-
-// For returns the table with the columns and the rows of a form.
-func (t *Table) For(in Forms) *Table {
-	out := &Table{Caption: t.Caption, Most: t.Most}
-	for _, c := range t.Columns {
-		if c.In&in != 0 {
-			out.Columns = append(out.Columns, c)
-		}
-	}
-	for _, r := range t.Rows {
-		if r.In&in == 0 {
-			continue
-		}
-		row := Row{In: in}
-		for i, c := range r.Cells {
-			if t.Columns[i].In&in != 0 {
-				row.Cells = append(row.Cells, c)
-			}
-		}
-		out.Rows = append(out.Rows, row)
-	}
-	return out
-}
-
-// Cell is a text, with a mark, a bar, or a link.
-type Cell struct {
-	Text Text
-	Tone Tone
-	// Mark is a sign for something that Text says in words, for HTML.
-	Mark string
-	// Bar draws the value, for HTML.
-	Bar func() template.HTML
-	URL string
-}
-
 // Tone says whether something is good or bad.
 type Tone string
 
@@ -361,98 +251,3 @@ const (
 	Bad   Tone = "fail"
 	Doubt Tone = "warn"
 )
-
-// Text is the program's words with data. The zero value is empty.
-type Text struct {
-	format string
-	args   []any
-}
-
-// Foreign texts, which each form shortens and escapes.
-type (
-	// Name is short, such as an id.
-	Name string
-	// Data may be long.
-	Data string
-	// Path is not shortened on a terminal.
-	Path string
-	// Message has several lines.
-	Message string
-)
-
-// F formats a text like fmt.Sprintf. Use %s for foreign texts and Texts.
-func F(format string, args ...any) Text { return Text{format, args} }
-
-func textOf(v any) Text {
-	if t, ok := v.(Text); ok {
-		return t
-	}
-	return Text{"%v", []any{v}}
-}
-
-// Empty reports whether the text is empty.
-func (t Text) Empty() bool { return t.format == "" }
-
-// Join joins texts, which may be strings and data, with a separator.
-func Join[T any](separator string, texts ...T) Text {
-	var out Text
-	for i, text := range texts {
-		if i > 0 {
-			out.format += separator
-		}
-		out.format += "%v"
-		out.args = append(out.args, text)
-	}
-	return out
-}
-
-// Names converts a list to Names.
-func Names(list []string) []Name {
-	out := make([]Name, len(list))
-	for i, n := range list {
-		out[i] = Name(n)
-	}
-	return out
-}
-
-// Toned returns a word with a tone.
-func Toned(tone Tone, word string) Text { return F("%s", toned{tone, word}) }
-
-type toned struct {
-	tone Tone
-	word string
-}
-
-// Escape says how a form shows the parts of a text.
-type Escape struct {
-	Own, Name, Data, Path, Message func(string) string
-	Tone                           func(Tone, string) string
-}
-
-// With returns the text as a form shows it.
-func (t Text) With(e Escape) string {
-	args := make([]any, len(t.args))
-	for i, a := range t.args {
-		switch a := a.(type) {
-		case Name:
-			args[i] = e.Name(string(a))
-		case Data:
-			args[i] = e.Data(string(a))
-		case Path:
-			args[i] = e.Path(string(a))
-		case Message:
-			args[i] = e.Message(string(a))
-		case Text:
-			args[i] = a.With(e)
-		case toned:
-			args[i] = e.Tone(a.tone, e.Own(a.word))
-		case string:
-			args[i] = e.Own(a)
-		case fmt.Stringer:
-			args[i] = e.Own(a.String())
-		default:
-			args[i] = a
-		}
-	}
-	return fmt.Sprintf(e.Own(t.format), args...)
-}

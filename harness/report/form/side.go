@@ -4,9 +4,9 @@ import (
 	"slices"
 )
 
-// SideBySide returns what Markdown shows of several reports as two sections: what differs, and the
-// facts that all of them have. Facts that differ have a column for each report, the rows of tables
-// begin with the report's name, and a sentence is there once.
+// SideBySide merges the Markdown of several reports into two sections: the differences, and the
+// common facts. Facts that differ have a column for each report. The rows of tables begin with the
+// name of their report. Each sentence appears once.
 func SideBySide(names []Name, reports []*Report) (differing, common Section) {
 	m := merger{names: names}
 	for i, r := range reports {

@@ -295,7 +295,7 @@ func (d *detail) addFacts(q *result.Record) {
 	}
 }
 
-// addRan adds what produced the answer.
+// addRan adds the mode, the fusion and the model that produced the answer.
 func (d *detail) addRan(q *result.Record) {
 	ran := name(q.EffectiveMode)
 	if q.Fusion != "" {
@@ -305,10 +305,8 @@ func (d *detail) addRan(q *result.Record) {
 	if u := q.Usage; u != nil {
 		ran += fmt.Sprintf(", %d tokens in, %d out", u.InputTokens, u.OutputTokens)
 	}
-	if sum := q.PromptSHA256; len(sum) > 8 {
-		ran += ", prompt " + name(sum[:8]) + "…"
-	} else if sum != "" {
-		ran += ", prompt " + name(sum)
+	if sum := q.PromptSHA256; sum != "" {
+		ran += ", prompt " + name(string(form.Digest(sum)))
 	}
 	if ran = strings.TrimPrefix(ran, ", "); ran != "" {
 		d.fact("Ran", "%s", form.Data(ran))

@@ -11,7 +11,7 @@ import (
 // A table fits if each column has room for its longest unbreakable part. A table that does not fit
 // shows each row as a block, with the column name at each cell.
 const (
-	letterPixels = 9.6 // about what a letter or a digit takes
+	letterPixels = 9.6 // the approximate width of a letter or a digit
 	gapPixels    = 22  // between two columns
 	barPixels    = 128
 	longestWord  = 24 // a longer one, such as a path, may be broken

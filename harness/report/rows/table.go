@@ -15,8 +15,8 @@ type Table struct {
 // NewTable returns a table whose rows end with end. Flush writes it to w.
 func NewTable(w io.Writer, end string) *Table { return &Table{bufio.NewWriter(w), end} }
 
-// quoted are the characters that require quotes: those of RFC 4180, and the separators used where
-// the comma is a decimal separator.
+// quoted are the characters that require quotes: the special characters of RFC 4180, and the
+// separators used where the comma is a decimal separator.
 const quoted = ",;\t\"\r\n"
 
 // Row writes a row. Line ends within cells are kept.

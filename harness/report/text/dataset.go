@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 
-// Checked prints what a check found of the dataset at path. d is nil for one that cannot be used.
+// Checked prints the check of the dataset at path. d is nil for an unusable dataset.
 func Checked(t *terminal.Terminal, path string, in dataset.Input, d *dataset.Description) {
 	Inputs(t, path, in)
 	if d != nil {
@@ -28,21 +29,19 @@ func Checked(t *terminal.Terminal, path string, in dataset.Input, d *dataset.Des
 	if d == nil {
 		return
 	}
-	t.Blank()
-	t.Table(spreads(*d))
-	if len(d.Tags) > 0 {
-		t.Table(tagRows(d.Tags, d.Questions))
-	}
+	s := form.Section{}
+	s.Show(form.Terminal, form.Gap{})
+	s.Show(form.Terminal, spreads(d))
+	s.Show(form.Terminal, tagTable(d.Tags, d.Questions))
+	s.Text(t)
 }
 
-// spreads returns the rows of the table of lengths and counts.
-func spreads(s dataset.Description) [][]string {
-	rows := [][]string{{"", "min", "median", "p95", "max", "mean"}}
+// spreads returns the table of lengths and counts.
+func spreads(s *dataset.Description) *form.Table {
+	t := form.NewTable(form.Text{}, "", ">min", ">median", ">p95", ">max", ">mean")
 	add := func(name string, v *dataset.Spread) {
 		if v != nil {
-			rows = append(rows, []string{
-				name, number(v.Min), number(v.Median), number(v.P95), number(v.Max), fmt.Sprintf("%.1f", v.Mean),
-			})
+			t.Row(name, number(v.Min), number(v.Median), number(v.P95), number(v.Max), fmt.Sprintf("%.1f", v.Mean))
 		}
 	}
 	add("question, characters", s.Length)
@@ -54,7 +53,7 @@ func spreads(s dataset.Description) [][]string {
 			add("documents of a brain", c.PerBrain)
 		}
 	}
-	return rows
+	return t
 }
 
 // number formats a number without needless decimals.
@@ -65,33 +64,31 @@ func number(v float64) string {
 // listedTags limits the tags in a table.
 const listedTags = 40
 
-// tagRows returns the table of tags, the most frequent first.
-func tagRows(tags map[string]int, questions int) [][]string {
+// tagTable returns the table of tags, the most frequent first.
+func tagTable(tags map[string]int, questions int) *form.Table {
 	names := slices.SortedFunc(maps.Keys(tags), func(a, b string) int {
 		return cmp.Or(tags[b]-tags[a], strings.Compare(a, b))
 	})
-	rows := [][]string{{"tag", "questions", "share"}}
+	t := form.NewTable(form.Text{}, "tag", ">questions", ">share")
 	for i, name := range names {
 		if i == listedTags {
-			rows = append(rows, []string{fmt.Sprintf("… and %d more", len(names)-i), "", ""})
+			t.Row(fmt.Sprintf("… and %d more", len(names)-i), "", "")
 			break
 		}
-		rows = append(rows, []string{
-			terminal.Short(name, 40), fmt.Sprint(tags[name]), fmt.Sprintf("%.1f%%", 100*float64(tags[name])/float64(questions)),
-		})
+		t.Row(form.Name(name), tags[name], fmt.Sprintf("%.1f%%", 100*float64(tags[name])/float64(questions)))
 	}
-	return rows
+	return t
 }
 
 // Sample lists the strata of a sample.
-func Sample(t *terminal.Terminal, s result.Sample) {
-	rows := [][]string{{"stratum", "drawn", "of"}}
-	for _, stratum := range s.Strata {
-		rows = append(rows, []string{
-			terminal.Short(stratum.Name, 50), fmt.Sprint(stratum.Sampled), fmt.Sprint(stratum.Population),
-		})
+func Sample(t *terminal.Terminal, sample result.Sample) {
+	strata := form.NewTable(form.Text{}, "stratum", ">drawn", ">of")
+	for _, stratum := range sample.Strata {
+		strata.Row(form.Data(stratum.Name), stratum.Sampled, stratum.Population)
 	}
-	t.Table(rows)
-	t.Field("sample", "%d of %s  seed %d  signature %s", s.Size, figure.Count(s.Population, "question"), s.Seed,
-		terminal.Short(s.Signature, 9))
+	s := form.Section{}
+	s.Show(form.Terminal, strata)
+	s.Fact("sample", "%d of %s  seed %d  signature %s", sample.Size, figure.Count(sample.Population, "question"), sample.Seed,
+		form.Digest(sample.Signature))
+	s.Text(t)
 }

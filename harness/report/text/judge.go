@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/judging"
+	"evalctl/harness/report"
 	"evalctl/harness/result"
 	"evalctl/harness/wording"
 	"evalctl/internal/figure"
@@ -20,53 +21,54 @@ func judgeName(j result.JudgeModel) string {
 		terminal.Short(j.PromptVersion, 40), terminal.Short(j.PromptSHA256, 9), wording.Temperature(&j))
 }
 
+// judgeText is the text of a report on a judge.
+type judgeText struct{ strings.Builder }
+
+func (b *judgeText) fact(name, format string, args ...any) {
+	fmt.Fprintf(b, "%-13s"+format+"\n", append([]any{name}, args...)...)
+}
+
 // Judge formats the report on a judge.
 func Judge(c *judging.Check) string {
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-13s"+format+"\n", append([]any{name}, args...)...)
-	}
+	var b judgeText
 	b.WriteString(terminal.Table([][]string{
 		{"", "judged right", "judged wrong"},
 		{"label right", fmt.Sprint(c.RightPassed), fmt.Sprint(c.RightFailed)},
 		{"label wrong", fmt.Sprint(c.WrongPassed), fmt.Sprint(c.WrongFailed)},
 	}, 1))
 	b.WriteString("\n")
-	line("sensitivity", "%s  right answers that were judged right", c.Sensitivity)
-	line("specificity", "%s  wrong answers that were judged wrong", c.Specificity)
+	b.fact("sensitivity", "%s  right answers that were judged right", c.Sensitivity)
+	b.fact("specificity", "%s  wrong answers that were judged wrong", c.Specificity)
 	kappa := "kappa " + figure.Coefficient(c.Kappa)
 	if c.Skewed() {
 		kappa += fmt.Sprintf("  PABAK %s  AC1 %s  (most verdicts are alike, which makes kappa low)",
 			figure.Coefficient(c.PABAK), figure.Coefficient(c.AC1))
 	}
-	line("agreement", "%s  %s", figure.Coefficient(c.Agreement), kappa)
+	b.fact("agreement", "%s  %s", figure.Coefficient(c.Agreement), kappa)
 	if c.Unscored > 0 {
-		line("unscored", "%d of %s, which are in no rate", c.Unscored, figure.Count(c.Labels, "label"))
+		b.fact("unscored", "%d of %s, which are in no rate", c.Unscored, figure.Count(c.Labels, "label"))
 	}
 	cost := "unknown: set --price " + terminal.Line(c.Unpriced) + "=IN/OUT"
 	if c.Spent != nil {
 		cost = c.Spent.String()
 	}
-	line("cost", "%s", cost)
-	writeCorrection(c, line)
-	writeMisjudged(&b, c)
+	b.fact("cost", "%s", cost)
+	b.correction(c)
+	b.misjudged(c)
 	return b.String()
 }
 
 // GivenJudge formats the report on the judge of another harness.
 func GivenJudge(c *judging.Check) string {
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-13s"+format+"\n", append([]any{name}, args...)...)
-	}
-	line("judge", "%s", cmp.Or(terminal.Line(c.Judge.Model), "not named by the files"))
-	line("specificity", "%s  %d of %s that are wrong on purpose were judged wrong", c.Specificity, c.WrongFailed,
+	var b judgeText
+	b.fact("judge", "%s", cmp.Or(terminal.Line(c.Judge.Model), "not named by the files"))
+	b.fact("specificity", "%s  %d of %s that are wrong on purpose were judged wrong", c.Specificity, c.WrongFailed,
 		figure.Count(c.Labels, "answer"))
-	writeCorrection(c, line)
+	b.correction(c)
 	return b.String()
 }
 
-func writeCorrection(c *judging.Check, line func(name, format string, args ...any)) {
+func (b *judgeText) correction(c *judging.Check) {
 	if c.Correction == nil {
 		return
 	}
@@ -74,18 +76,18 @@ func writeCorrection(c *judging.Check, line func(name, format string, args ...an
 	if c.Correction.Judged == 0 {
 		raw = "none"
 	}
-	line("pass rate", "%s  of %s in %s", raw, figure.Count(c.Correction.Judged, "judged answer"), terminal.Line(c.Result))
+	b.fact("pass rate", "%s  of %s in %s", raw, figure.Count(c.Correction.Judged, "judged answer"), terminal.Line(c.Result))
 	if c.Correction.Corrected == nil {
-		line("corrected", "not possible: %s", c.Correction.Impossible)
+		b.fact("corrected", "not possible: %s", c.Correction.Impossible)
 		return
 	}
 	if c.Correction.Least {
-		line("at least", "%s  if the judge passes every right answer; above it if not", c.Correction.Corrected)
+		b.fact("at least", "%s  if the judge passes every right answer; above it if not", c.Correction.Corrected)
 		return
 	}
-	line("corrected", "%s  without the errors of the judge", c.Correction.Corrected)
+	b.fact("corrected", "%s  without the errors of the judge", c.Correction.Corrected)
 	if c.Correction.Clamped {
-		line("warning", "%s", misfit(c))
+		b.fact("warning", "%s", misfit(c))
 	}
 }
 
@@ -101,7 +103,7 @@ func misfit(c *judging.Check) string {
 // maxMisjudged limits the listed misjudged answers.
 const maxMisjudged = 20
 
-func writeMisjudged(b *strings.Builder, c *judging.Check) {
+func (b *judgeText) misjudged(c *judging.Check) {
 	if len(c.Wrong) == 0 {
 		return
 	}
@@ -145,7 +147,7 @@ func forecast(f judging.Forecast, p *judging.Plan, limit *llm.USD, spent llm.USD
 		}
 		line += ")"
 	}
-	return line + PricesOf(p.PricesDate())
+	return line + report.PricesOf(p.PricesDate()).String()
 }
 
 // roughly formats an amount, rounded up to two significant digits.
@@ -161,7 +163,8 @@ func roughly(u llm.USD) string {
 // rest of the cap is too small, it prints a warning; fewer says how else to stay below the cap.
 func Judging(t *terminal.Terminal, f judging.Forecast, p *judging.Plan, limit *llm.USD, spent llm.USD, fewer string) {
 	t.Field("judge", "%s  %s", judgeName(p.Identity()), forecast(f, p, limit, spent))
-	Recipes(t, p.Panel())
+	panel := Recipes(p.Panel())
+	panel.Text(t)
 	if limit != nil && f.Likely > *limit-spent {
 		t.Field("warning", "the estimated cost exceeds the cap: raise --max-cost-usd, or %s", fewer)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/history"
+	"evalctl/harness/report"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/harness/wording"
@@ -40,7 +41,7 @@ func Entries(t *terminal.Terminal, f *history.Folder) string {
 			row[5], row[9] = fmt.Sprintf("%d/%d", e.Passed, e.Total), wording.Amount(e.Result)
 		}
 		if e.Scored() {
-			row[6], row[7] = fmt.Sprintf("%.3f", *e.PassRate), withMethod(e.Interval, result.MethodWilson)
+			row[6], row[7] = fmt.Sprintf("%.3f", *e.PassRate), report.EndsBy(e.Interval, result.MethodWilson).String()
 		}
 		if selections {
 			row = append(row, terminal.Short(e.Selection, 60))
@@ -53,7 +54,7 @@ func Entries(t *terminal.Terminal, f *history.Folder) string {
 // maxUnreadable limits the named unreadable files.
 const maxUnreadable = 5
 
-// NotListed prints what else a folder contains besides the listed results: older results, and files
+// NotListed prints the rest of a folder besides the listed results: older results, and files
 // that are not results. target and kind are the filters of the list, empty for none.
 func NotListed(t *terminal.Terminal, f *history.Folder, older int, target, kind string) {
 	switch {
@@ -110,8 +111,8 @@ func unreadable(t *terminal.Terminal, files []history.Unreadable) {
 	}
 }
 
-// noResults says what to do if a folder has no results of a target and of a kind; either is empty
-// for all.
+// noResults advises how to get results that a folder lacks, of a target and of a kind; either is
+// empty for all.
 func noResults(f *history.Folder, target, kind string) string {
 	root := terminal.Line(f.Root)
 	switch {

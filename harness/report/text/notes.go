@@ -15,7 +15,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// BenchNotes prints notes to the tables: what was left out, and what their marks mean.
+// BenchNotes prints notes to the tables: omissions, errors, and the meaning of marks.
 func BenchNotes(t *terminal.Terminal, f *record.File) {
 	if f.Client == record.Ordinary {
 		t.Field("note", "requests are sent by net/http, which is slower: a target is reached by TLS or a proxy, or the system is Windows")

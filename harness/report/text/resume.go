@@ -14,7 +14,7 @@ import (
 // Resumption is a run that stopped, or that finished with failures which another try may repair.
 type Resumption struct {
 	Command string // that resumes the run
-	Judge   string // what gives the verdicts
+	Judge   string // the model or program that gives the verdicts
 	Stopped result.Stop
 	Storage bool // a file could not be written
 	// Unasked are the questions without an answer. Unjudged are the questions with an answer but
@@ -30,7 +30,7 @@ type Resumption struct {
 // retryErrors is the flag that repeats questions that failed for an external reason.
 const retryErrors = " --retry-errors"
 
-// Resume prints how to resume a run, and what a resume does and does not do. It returns the command,
+// Resume prints how to resume a run, and which questions a resume asks. It returns the command,
 // empty if there is nothing left to do.
 func Resume(t *terminal.Terminal, r Resumption) string {
 	if r.Stopped == "" {
@@ -55,7 +55,7 @@ func Resume(t *terminal.Terminal, r Resumption) string {
 }
 
 // Continuing returns how to continue a stopped run: a phrase before the command, and additional
-// flags. judge names what gives the verdicts.
+// flags. judge names the model or program that gives the verdicts.
 func Continuing(stopped result.Stop, storage bool, judge string) (how, more string) {
 	if storage {
 		return "once the files can be written, continue with", ""
@@ -77,7 +77,7 @@ func Continuing(stopped result.Stop, storage bool, judge string) (how, more stri
 	return "continue with", ""
 }
 
-// rest says what resuming the run does, and what it does not do.
+// rest says which questions a resume asks, and which it leaves.
 func (r Resumption) rest(retried bool) string {
 	again := "the " + figure.Count(r.Failed, "question") + " again that failed without an answer of the daemon or the judge"
 	var does []string

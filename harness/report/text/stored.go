@@ -9,7 +9,7 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Stored prints a result's path and what it measured.
+// Stored prints a result's path and the setup of its measurement.
 func Stored(t *terminal.Terminal, path string, res result.Result) {
 	id := res.Identity
 	took := figure.Duration(float64(res.FinishedAt.Sub(res.StartedAt).Microseconds()) / 1000)
@@ -29,7 +29,8 @@ func Stored(t *terminal.Terminal, path string, res result.Result) {
 	if j := id.Judge; j != nil {
 		t.Field("judge", "%s", judgeName(*j))
 	}
-	Recipes(t, id.Panel)
+	panel := Recipes(id.Panel)
+	panel.Text(t)
 	Imported(t, &res)
 	daemon := id.Daemon.Program
 	if daemon == "" {

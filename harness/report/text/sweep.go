@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/report"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
@@ -16,10 +17,7 @@ import (
 // Cell prints the details of a finished cell that its row in the table lacks.
 func Cell(t *terminal.Terminal, cell result.Cell, failed *result.Record, shown ShownWarnings) {
 	res := cell.Result
-	name := fmt.Sprintf("%s top-k %d", cell.Mode, cell.TopK)
-	if cell.CandidateK > 0 {
-		name += fmt.Sprintf(" candidate-k %d", cell.CandidateK)
-	}
+	name := report.CellName(cell)
 	took := figure.Duration(float64(res.FinishedAt.Sub(res.StartedAt).Milliseconds()))
 	t.Field("cell", "%s  %s in %s", name, figure.Count(res.Counts.Total, "question"), took)
 	if ran := ranOtherwise(cell, res); ran != "" {
@@ -94,41 +92,28 @@ type column struct {
 	unranked bool
 	// inflated is set if a top-k that covers the brain makes the metric meaningless.
 	inflated bool
-	value    func(result.Cell) float64 // NaN if the cell has none
-	format   func(float64) string
+	value    func(result.Cell) *float64 // nil if the cell has none
+	format   func(*float64) string
 }
 
 // rate formats a value from 0 to 1.
-func rate(v float64) string {
-	if math.IsNaN(v) {
+func rate(v *float64) string {
+	if v == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.3f", v)
+	return fmt.Sprintf("%.3f", *v)
 }
 
-// metric returns the value function of a retrieval metric at the top-k of a cell. A cell without
-// answers has no value: its mode does not work, which says nothing about a ranking.
-func metric(name string) func(result.Cell) float64 {
-	return func(c result.Cell) float64 {
-		key := name
-		if name != "mrr" {
-			key = fmt.Sprintf("%s@%d", name, c.TopK)
-		}
-		if c.Result.Retrieval == nil || c.Unanswered() {
-			return math.NaN()
-		}
-		if v, ok := c.Result.Retrieval.Macro[key]; ok {
-			return v
-		}
-		return math.NaN()
-	}
+// metric returns the value function of a retrieval metric.
+func metric(name string) func(result.Cell) *float64 {
+	return func(c result.Cell) *float64 { return report.AtTopK(c, name) }
 }
 
-func passRate(c result.Cell) float64 {
-	if c.Result.PassRate == nil || c.Unanswered() {
-		return math.NaN()
+func passRate(c result.Cell) *float64 {
+	if c.Unanswered() {
+		return nil
 	}
-	return *c.Result.PassRate
+	return c.Result.PassRate
 }
 
 // latency returns the column of a percentile. A cell has a value if it has enough answers for a
@@ -136,17 +121,12 @@ func passRate(c result.Cell) float64 {
 func latency(quantile func(result.Quantiles) *float64, p float64, need int) column {
 	return column{
 		name: fmt.Sprintf("p%.0f ms", p*100), unranked: true,
-		value: func(c result.Cell) float64 {
-			if v := quantile(c.Result.Latency); v != nil {
-				return *v
-			}
-			return math.NaN()
-		},
-		format: func(v float64) string {
-			if math.IsNaN(v) {
+		value: func(c result.Cell) *float64 { return quantile(c.Result.Latency) },
+		format: func(v *float64) string {
+			if v == nil {
 				return fmt.Sprintf("n<%d", need)
 			}
-			return fmt.Sprintf("%.1f", v)
+			return fmt.Sprintf("%.1f", *v)
 		},
 	}
 }
@@ -169,8 +149,8 @@ func (c column) comparable(cell result.Cell) bool {
 func (c column) best(cells []result.Cell) float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, cell := range cells {
-		if v := c.value(cell); !math.IsNaN(v) && c.comparable(cell) {
-			lo, hi = min(lo, v), max(hi, v)
+		if v := c.value(cell); v != nil && c.comparable(cell) {
+			lo, hi = min(lo, *v), max(hi, *v)
 		}
 	}
 	if !(lo < hi) {
@@ -216,7 +196,7 @@ func sweepRows(cells []result.Cell) [][]string {
 		for i, cell := range cells {
 			v := c.value(cell)
 			text := c.format(v)
-			if v == best && c.comparable(cell) {
+			if v != nil && *v == best && c.comparable(cell) {
 				text = "*" + text
 			}
 			add(i+1, true, text)

@@ -7,28 +7,13 @@ import (
 	"fmt"
 	"strings"
 
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/harness/wording"
-	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
 
-// PricesOf names the day of the prices of a cost, "" if unknown.
-func PricesOf(date string) string {
-	if date == "" {
-		return ""
-	}
-	return "  prices of " + terminal.Line(date)
-}
-
-// printDaemonEnv prints the variables that a started daemon got.
-func printDaemonEnv(t *terminal.Terminal, e *result.DaemonEnv) {
-	if text := wording.DaemonEnv(e); text != "" {
-		t.Field("daemon env", "%s", terminal.Line(text))
-	}
-}
-
-// Hint prints what a daemon probably lacks, unless hint is empty.
+// Hint prints a hint about a missing part of a daemon's setup, unless it is empty.
 func Hint(t *terminal.Terminal, hint string) {
 	if hint != "" {
 		t.Field("note", "%s", terminal.Line(hint))
@@ -42,33 +27,17 @@ func Unchained(t *terminal.Terminal, path string, unchained bool) {
 	}
 }
 
-// PassedOn warns of variables with which a started daemon may spend money, before anything is
+// PassedOn names the variables with which a started daemon may spend money, before anything is
 // asked.
-func PassedOn(t *terminal.Terminal, e *result.DaemonEnv) {
-	if e != nil {
-		printDaemonEnv(t, &result.DaemonEnv{Passed: e.Passed, HomeOfUser: e.HomeOfUser})
+func PassedOn(e *result.DaemonEnv) (s form.Section) {
+	if e == nil {
+		return s
 	}
-}
-
-// OfCap formats the cap to follow an amount.
-func OfCap(limit *llm.USD) string {
-	if limit == nil {
-		return " (no cap)"
+	passed := &result.DaemonEnv{Passed: e.Passed, HomeOfUser: e.HomeOfUser}
+	if text := wording.DaemonEnv(passed); text != "" {
+		s.Fact("daemon env", "%s", form.Path(text))
 	}
-	return " of " + limit.String()
-}
-
-// withMethod formats the ends of an interval for a column whose title names a method. It names any
-// other method.
-func withMethod(i *result.Interval, titled string) string {
-	if i == nil || i.Method == titled {
-		return wording.Ends(i)
-	}
-	name, known := wording.Method(i.Method)
-	if !known {
-		name = terminal.Short(name, 24)
-	}
-	return wording.Ends(i) + " " + name
+	return s
 }
 
 // Warnings prints the warnings about retrieval metrics.
@@ -89,15 +58,16 @@ func Warnings(t *terminal.Terminal, warnings []result.Warning) {
 	}
 }
 
-// Recipes prints the recipes of a panel, nothing for one judge.
-func Recipes(t *terminal.Terminal, recipes []result.Recipe) {
+// Recipes lists the recipes of a panel.
+func Recipes(recipes []result.Recipe) (s form.Section) {
 	for i, r := range recipes {
 		role := ""
 		if i == 0 {
 			role = "  the headline"
 		}
-		t.Field("recipe", "%s %s  %s%s", terminal.Line(r.Name), terminal.Short(r.SHA256, 9), judgeName(r.Judge), role)
+		s.Fact("recipe", "%s %s  %s%s", form.Path(r.Name), form.Digest(r.SHA256), judgeName(r.Judge), role)
 	}
+	return s
 }
 
 // Escaped prints the processes that a daemon had left behind, which were ended with it. If they are

@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"evalctl/harness/history"
+	"evalctl/harness/report"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 
-// NotInTrend prints what the trend of a folder leaves out. target is the filter of the trend, empty
-// for none.
+// NotInTrend prints the files that the trend of a folder omits. target is the filter of the trend,
+// empty for none.
 func NotInTrend(t *terminal.Terminal, f *history.Folder, trend history.Trend, target string) {
 	if len(trend.Lines)+len(trend.Benches) == 0 {
 		t.Field("empty", "%s", noResults(f, target, ""))
@@ -101,7 +102,7 @@ func nightRows(l *history.Line) [][]string {
 		e := n.Entry
 		row := []string{n.Date, "–", "–", fmt.Sprintf("%d/%d", e.Passed, e.Total), terminal.Short(e.VerdictText(), 16), "", ""}
 		if e.Scored() {
-			row[1], row[2] = fmt.Sprintf("%.3f", *e.PassRate), withMethod(e.Interval, result.MethodWilson)
+			row[1], row[2] = fmt.Sprintf("%.3f", *e.PassRate), report.EndsBy(e.Interval, result.MethodWilson).String()
 			if e.Interval != nil {
 				row[5] = band(lo, hi, e.Interval.Low, *e.PassRate, e.Interval.High)
 			}

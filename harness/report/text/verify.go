@@ -66,7 +66,7 @@ func Verified(v signing.Verification) string {
 	return b.String()
 }
 
-// NotVerified lists what cannot be recomputed from questions, and what signatures do not show.
+// NotVerified lists the figures that cannot be recomputed, and the limits of signatures.
 func NotVerified(left []string, signed bool) string {
 	var lines string
 	if len(left) > 0 {

@@ -83,8 +83,8 @@ type Worker interface {
 // concurrency limits the number of questions at a time, of all runs together.
 func (q *Queue) Work(ctx context.Context, concurrency int, h Handler) error {
 	w := &worker{
-		q: q, h: h, stopping: ctx.Done(), places: make(chan struct{}, concurrency), runs: map[string]*attendance{},
-		held: map[place]bool{},
+		q: q, h: h, stop: ctx.Done(), places: make(chan struct{}, concurrency), runs: map[string]*attendance{},
+		claims: map[taskID]bool{},
 	}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &riverWorker{worker: w})
@@ -103,30 +103,30 @@ func (q *Queue) Work(ctx context.Context, concurrency int, h Handler) error {
 	w.queues = client.Queues()
 	w.lookForRuns(ctx)
 	<-client.Stopped()
-	w.attending.Wait()
-	return w.closed
+	w.attendances.Wait()
+	return w.closeErr
 }
 
 // worker is the state of Work.
 type worker struct {
-	q        *Queue
-	h        Handler
-	queues   *river.QueueBundle
-	stopping <-chan struct{}
-	places   chan struct{} // has an element for each question that is worked on
+	q      *Queue
+	h      Handler
+	queues *river.QueueBundle
+	stop   <-chan struct{}
+	places chan struct{} // has an element for each question that is worked on
 
-	attending sync.WaitGroup
-	mu        sync.Mutex
-	runs      map[string]*attendance // by id
-	closed    error
+	attendances sync.WaitGroup
+	mu          sync.Mutex
+	runs        map[string]*attendance // by id
+	closeErr    error
 
-	claiming sync.Mutex
-	held     map[place]bool // the tasks that are worked on
-	inDoubt  bool           // the database may have other tasks as this worker's too
+	claimMu sync.Mutex
+	claims  map[taskID]bool // the tasks that are worked on
+	inDoubt bool            // the database may have other tasks as this worker's too
 }
 
-// place identifies a task.
-type place struct {
+// taskID identifies a task.
+type taskID struct {
 	run, arm string
 	index    int
 }
@@ -136,7 +136,7 @@ func (w *worker) work(ctx context.Context, run string) error {
 	select {
 	case w.places <- struct{}{}:
 		defer func() { <-w.places }()
-	case <-w.stopping:
+	case <-w.stop:
 		return toOthers
 	}
 	r := w.enter(run)
@@ -172,7 +172,7 @@ func (w *worker) work(ctx context.Context, run string) error {
 // it.
 func (w *worker) enter(run string) *attendance {
 	select {
-	case <-w.stopping:
+	case <-w.stop:
 		return nil
 	default:
 	}
@@ -198,8 +198,8 @@ const openTasks = ` FROM @tasks t JOIN @arms a ON a.run = t.run AND a.arm = t.ar
 // claim claims the first open task of some arms for this worker, until leave. It returns
 // pgx.ErrNoRows if there is none. The run's owner reopens the tasks of dead workers.
 func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, err error) {
-	w.claiming.Lock()
-	defer w.claiming.Unlock()
+	w.claimMu.Lock()
+	defer w.claimMu.Unlock()
 	if w.inDoubt {
 		if err := w.reopen(ctx); err != nil {
 			return 0, err
@@ -216,7 +216,7 @@ func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, 
 		RETURNING t.arm, t.idx, t.question, t.earlier, t.tries`,
 		t.Run, w.q.id, arms).Scan(&t.Arm, &t.Index, &t.Question, &t.Earlier, &tries)
 	if err == nil {
-		w.held[place{t.Run, t.Arm, t.Index}] = true
+		w.claims[taskID{t.Run, t.Arm, t.Index}] = true
 	}
 	w.inDoubt = err != nil && !errors.Is(err, pgx.ErrNoRows) // it may have taken effect
 	return tries, err
@@ -226,7 +226,7 @@ func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, 
 func (w *worker) reopen(ctx context.Context) error {
 	var runs, arms []string
 	var indexes []int
-	for p := range w.held {
+	for p := range w.claims {
 		runs, arms, indexes = append(runs, p.run), append(arms, p.arm), append(indexes, p.index)
 	}
 	_, err := w.q.exec(ctx, `
@@ -240,9 +240,9 @@ func (w *worker) reopen(ctx context.Context) error {
 // leave ends the work on a claimed task. If the outcome could not be written, the task is reopened
 // before the next claim.
 func (w *worker) leave(t Task, err error) {
-	w.claiming.Lock()
-	defer w.claiming.Unlock()
-	delete(w.held, place{t.Run, t.Arm, t.Index})
+	w.claimMu.Lock()
+	defer w.claimMu.Unlock()
+	delete(w.claims, taskID{t.Run, t.Arm, t.Index})
 	w.inDoubt = w.inDoubt || err != nil
 }
 

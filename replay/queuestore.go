@@ -15,39 +15,39 @@ import (
 	"evalctl/replay/queue"
 )
 
-// onQueue is a Store on a queue of questions for workers.
-type onQueue struct {
+// queueStore is a Store on a queue of questions for workers.
+type queueStore struct {
 	*queue.Queue
 	notice func(string)
 }
 
-var _ Store = onQueue{}
+var _ Store = queueStore{}
 
 // OnQueue returns a Store that keeps replays on a queue, whose workers ask and score; see Handler.
 // The process that begins or resumes a replay checks the scorer, fills the brains of daemons that
 // are already running, and collects the records. A replay may be resumed on another machine without
 // its other files. Arms are only roughly in step. notice is passed to queue.Queue.Create.
-func OnQueue(q *queue.Queue, notice func(string)) Store { return onQueue{q, notice} }
+func OnQueue(q *queue.Queue, notice func(string)) Store { return queueStore{q, notice} }
 
-func (q onQueue) create(ctx context.Context, _ Files, options json.RawMessage, limit *llm.USD) (storedReplay, error) {
+func (q queueStore) create(ctx context.Context, _ Files, options json.RawMessage, limit *llm.USD) (storedReplay, error) {
 	run, err := q.Create(ctx, options, time.Now().UTC(), limit, q.notice)
-	return queuedRun{run}, err
+	return queueReplay{run}, err
 }
 
-func (q onQueue) resume(ctx context.Context, id string) (storedReplay, error) {
+func (q queueStore) resume(ctx context.Context, id string) (storedReplay, error) {
 	run, err := q.Resume(ctx, id, q.notice)
-	return queuedRun{run}, err
+	return queueReplay{run}, err
 }
 
-func (q onQueue) files(ctx context.Context, id, root string, arms []Arm) (Files, error) {
+func (q queueStore) files(ctx context.Context, id, root string, arms []Arm) (Files, error) {
 	_, begun, err := q.Find(ctx, id)
 	return defaultFiles(root, arms, begun), err
 }
 
-// queuedRun is a replay on a queue, whose workers ask and score.
-type queuedRun struct{ *queue.Run }
+// queueReplay is a replay on a queue, whose workers ask and score.
+type queueReplay struct{ *queue.Run }
 
-func (r queuedRun) Status() (spent llm.USD, workers []string) {
+func (r queueReplay) Status() (spent llm.USD, workers []string) {
 	s := r.Run.Status()
 	workers = []string{figure.Count(s.Workers, "worker"), fmt.Sprintf("%d in progress", s.Asking)}
 	if s.Refused > 0 {
@@ -56,9 +56,9 @@ func (r queuedRun) Status() (spent llm.USD, workers []string) {
 	return s.Spent, workers
 }
 
-func (r queuedRun) Resumed() (n int, counted bool) { return r.Run.Resumed(), true }
+func (r queueReplay) Resumed() (n int, counted bool) { return r.Run.Resumed(), true }
 
-func (r queuedRun) uses(d *daemon) subject {
+func (r queueReplay) uses(d *daemon) subject {
 	if d.arm.started() {
 		return describedDaemon{d, r.Run}
 	}
@@ -67,7 +67,7 @@ func (r queuedRun) uses(d *daemon) subject {
 
 // prepare fills the brains of a daemon that is already running, which all workers share, and puts
 // the arm's questions on the queue.
-func (r queuedRun) prepare(ctx context.Context, m *measuredArm, j *journal.Journal, o Observer) (*ingest.FilledBrains, error) {
+func (r queueReplay) prepare(ctx context.Context, m *measurement, j *journal.Journal, o Observer) (*ingest.FilledBrains, error) {
 	filled, err := m.fill(ctx, o, func(c *ingest.Config) {
 		c.Seeded = func(brain string) bool { return r.Seeded(m.arm.Name, brain) }
 		c.MarkSeeded = func(brain string) error { return r.MarkSeeded(m.arm.Name, brain) }
@@ -95,18 +95,18 @@ func (r queuedRun) prepare(ctx context.Context, m *measuredArm, j *journal.Journ
 }
 
 // stages needs no lockstep: the queue keeps the order of the questions.
-func (r queuedRun) stages(m *measuredArm, c *harness.Config, _ *ingest.FilledBrains, _ pace) error {
+func (r queueReplay) stages(m *measurement, c *harness.Config, _ *ingest.FilledBrains, _ pace) error {
 	c.Subject.Records, c.Concurrency = queuedAsker{r.Run, m.arm.Name}, len(m.plan.Questions)
 	return nil
 }
 
-func (queuedRun) together(*Plan, *lockstep) *result.Together { return nil }
+func (queueReplay) together(*Plan, *lockstep) *result.Together { return nil }
 
-func (r queuedRun) settle(ctx context.Context) error { return r.Settle(ctx) }
+func (r queueReplay) settle(ctx context.Context) error { return r.Settle(ctx) }
 
 // retryErrors puts failed questions back on the queue. The journal decides which, or their records
 // if the run began on another machine.
-func (r queuedRun) retryErrors(ctx context.Context, arm string, j *journal.Journal) error {
+func (r queueReplay) retryErrors(ctx context.Context, arm string, j *journal.Journal) error {
 	found, err := r.Records(ctx, arm)
 	if err != nil {
 		return fmt.Errorf("find the errors of %s: %w", arm, err)

@@ -15,9 +15,9 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// replayed adds the parts specific to a replay: estimates for the whole benchmark, errata, the
+// replayFigures adds the parts specific to a replay: estimates for the whole benchmark, errata, the
 // check of the judge, and the causes of losses.
-func (run *Run) replayed(s *form.Section) {
+func (run *Run) replayFigures(s *form.Section) {
 	r, n := run.Result.Replay, run.Result.Counts.Total
 	if r == nil {
 		return

@@ -17,31 +17,31 @@ import (
 	"evalctl/scorer"
 )
 
-// measuredArm is an arm with its questions and its subject.
-type measuredArm struct {
+// measurement is an arm with its questions and its subject.
+type measurement struct {
 	*instruments
 	arm     Arm
 	data    dataset.Dataset
 	subject subject
 }
 
-// measured returns an arm with nothing opened. uses turns a daemon into the subject of this
+// newMeasurement returns an arm with nothing opened. uses turns a daemon into the subject of this
 // process.
-func (m *instruments) measured(a Arm, d dataset.Dataset, uses func(*daemon) subject) measuredArm {
+func (m *instruments) newMeasurement(a Arm, d dataset.Dataset, uses func(*daemon) subject) measurement {
 	if !a.hasDaemon() {
-		return measuredArm{m, a, d, baseline{m.plan, a}}
+		return measurement{m, a, d, baseline{m.plan, a}}
 	}
-	return measuredArm{m, a, d, uses(&daemon{instruments: m, arm: a})}
+	return measurement{m, a, d, uses(&daemon{instruments: m, arm: a})}
 }
 
 // identity identifies the measurement. The subject must be open.
-func (m *measuredArm) identity() armIdentity {
+func (m *measurement) identity() armIdentity {
 	id, build := m.subject.program()
 	return armIdentity{m.plan.identity(m.arm, id, m.data), build, m.arm.Models}
 }
 
 // fill makes all brains ready. with sets where filled brains are recorded.
-func (m *measuredArm) fill(ctx context.Context, o Observer, with func(*ingest.Config)) (*ingest.FilledBrains, error) {
+func (m *measurement) fill(ctx context.Context, o Observer, with func(*ingest.Config)) (*ingest.FilledBrains, error) {
 	filled, err := m.subject.fill(ctx, func(c *ingest.Config) {
 		c.Progress = func(n int) { o.Ingested(m.arm.Name, n) }
 		with(c)
@@ -53,7 +53,7 @@ func (m *measuredArm) fill(ctx context.Context, o Observer, with func(*ingest.Co
 }
 
 // haystacks returns the ids of all haystacks.
-func (m *measuredArm) haystacks() []string {
+func (m *measurement) haystacks() []string {
 	ids := make([]string, len(m.plan.Haystacks))
 	for i, h := range m.plan.Haystacks {
 		ids[i] = h.ID
@@ -62,27 +62,27 @@ func (m *measuredArm) haystacks() []string {
 }
 
 // brains returns the brains of the arm's questions, nil if none are filled.
-func (m *measuredArm) brains(filled *ingest.FilledBrains) ([]dataset.Brain, error) {
+func (m *measurement) brains(filled *ingest.FilledBrains) ([]dataset.Brain, error) {
 	if len(filled.Brains) == 0 {
 		return nil, nil
 	}
 	return m.data.Brains(nil)
 }
 
-// asked returns the subject that answers the arm's questions.
-func (m *measuredArm) asked(filled *ingest.FilledBrains) (harness.Subject, error) {
-	reader, err := m.counted(m.plan.reader, m.plan.Reader, ledger.Actor, m.arm.Name, m.cache.Wrap)
+// harnessSubject returns the subject that answers the arm's questions.
+func (m *measurement) harnessSubject(filled *ingest.FilledBrains) (harness.Subject, error) {
+	reader, err := m.meteredModel(m.plan.reader, m.plan.Reader, ledger.Actor, m.arm.Name, m.cache.Wrap)
 	if err != nil {
 		return harness.Subject{}, err
 	}
-	s, err := m.subject.asked(reader, filled)
+	s, err := m.subject.harnessSubject(reader, filled)
 	s.Timeout = m.plan.Timeout
 	return s, err
 }
 
-// scoring returns the scorer of the arm's answers, which also scores by the references before
+// dualScorer returns the scorer of the arm's answers, which also scores by the references before
 // errata.
-func (m *measuredArm) scoring() (scorer.Scorer, error) {
+func (m *measurement) dualScorer() (scorer.Scorer, error) {
 	sc, err := m.scorer(m.arm.Name)
 	if err != nil {
 		return nil, err
@@ -90,18 +90,18 @@ func (m *measuredArm) scoring() (scorer.Scorer, error) {
 	return scorer.NewDual(sc, m.originals()), nil
 }
 
-// grading returns the pipeline stage that scores with sc and adds verdicts and losses.
-func (m *measuredArm) grading(sc scorer.Scorer, filled *ingest.FilledBrains) pipeline.Scorer {
+// scoringStage returns the pipeline stage that scores with sc and adds verdicts and losses.
+func (m *measurement) scoringStage(sc scorer.Scorer, filled *ingest.FilledBrains) pipeline.Scorer {
 	p := m.plan
 	return verdict.Scorer{
 		Scorer: pipeline.Grader{Scorer: sc}, Questions: p.byID, TopK: p.TopK,
-		Reads: p.scenario(m.arm).Reads(), Judged: p.judging != nil && p.Prompts != nil, Retrieves: m.arm.hasDaemon(),
+		Reads: p.scenario(m.arm).Reads(), Judged: p.judgePlan != nil && p.Prompts != nil, Retrieves: m.arm.hasDaemon(),
 		Gold: p.Scorer.Needs == scorer.NeedGold, Evidence: p.evidence(), Documents: filled,
 	}
 }
 
 // originals returns the references before errata.
-func (m *measuredArm) originals() map[string]scorer.Reference {
+func (m *measurement) originals() map[string]scorer.Reference {
 	out := map[string]scorer.Reference{}
 	for _, q := range m.plan.Questions {
 		if e := q.Erratum; e != nil && !e.Exclude && e.OriginalAnswer != q.Answer {
@@ -113,7 +113,8 @@ func (m *measuredArm) originals() map[string]scorer.Reference {
 	return out
 }
 
-// armIdentity is what a worker must measure for its records to belong to the run.
+// armIdentity identifies the measurement of an arm. A worker must measure the same for its records
+// to belong to the run.
 type armIdentity struct {
 	Identity result.Identity `json:"identity"`
 	// Build and Models are as in ingest.Daemon.

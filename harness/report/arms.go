@@ -9,27 +9,18 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// ArmFigures are the figures of several arms side by side, for a page of Markdown that has the
-// verdicts elsewhere.
-type ArmFigures struct{ Arms }
-
-func (f ArmFigures) reports() []*form.Report { return f.sideBySide() }
-
-// sideBySide returns the figures of the arms, what all arms have in common, and the questions that
-// some arm did not pass.
+// sideBySide returns the figures of the arms, which all have a result, their common facts, and the
+// questions that some arm did not pass.
 func (a Arms) sideBySide() []*form.Report {
+	if len(a) == 0 {
+		return nil
+	}
 	var names []form.Name
 	var measured []*form.Report
 	for i := range a {
-		if a[i].Run == nil {
-			continue
-		}
 		arm := a[i].report()
 		arm.Sections = slices.Delete(arm.Sections, failuresAt, failuresAt+1)
 		names, measured = append(names, form.Name(a[i].Name)), append(measured, arm)
-	}
-	if len(measured) == 0 {
-		return nil
 	}
 	differing, common := form.SideBySide(names, measured)
 	common.Show(form.Markdown, a.lostList())
@@ -54,9 +45,7 @@ func (a Arms) lostList() form.List {
 	slices.SortStableFunc(ids, func(x, y string) int { return agree(x) - agree(y) })
 	command := []string{"evalctl", "compare", "--question", "ID"}
 	for _, arm := range a {
-		if arm.Run != nil {
-			command = append(command, arm.Run.Path)
-		}
+		command = append(command, arm.Run.Path)
 	}
 	return form.List{
 		Title: fmt.Sprintf("Questions that an arm did not pass: %d", len(ids)), N: len(ids), Folded: listedLost,
@@ -71,9 +60,6 @@ func (a Arms) lost() (names []string, records map[string][]*result.Record) {
 	records = map[string][]*result.Record{}
 	var all []string
 	for i, arm := range a {
-		if arm.Run == nil {
-			continue
-		}
 		for q := range arm.Run.Questions {
 			rec := &arm.Run.Questions[q]
 			name := caseName(rec)
@@ -92,8 +78,8 @@ func (a Arms) lost() (names []string, records map[string][]*result.Record) {
 	return names, records
 }
 
-// item returns a question that some arm did not pass as an item of a list: what was asked once, and
-// what became of it in each arm.
+// item returns a question that some arm did not pass as an item of a list: the question and its
+// reference once, then the outcome in each arm.
 func (a Arms) item(records []*result.Record) form.Item {
 	first := slices.IndexFunc(records, func(rec *result.Record) bool { return rec != nil && isLost(rec) })
 	asked := slices.DeleteFunc(a[first].Run.parts(records[first]), func(p part) bool {
@@ -101,9 +87,6 @@ func (a Arms) item(records []*result.Record) form.Item {
 	})
 	item := form.Item{Head: form.F("%s %s", form.Name(caseName(records[first])), form.Name(group(records[first]))), Below: factsOf(asked)}
 	for i, rec := range records {
-		if a[i].Run == nil {
-			continue
-		}
 		words := []form.Text{form.F("not asked")}
 		switch {
 		case rec == nil:

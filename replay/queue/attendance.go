@@ -26,34 +26,34 @@ const (
 // attendance is a worker's participation in a run, or its refusal, from when it sees the run until
 // the run's owner ends.
 type attendance struct {
-	job    Job
-	owner  string   // the process that has the run
-	worker Worker   // nil until it has begun
-	seen   []string // arms that are ready or being prepared for
-	joined bool     // takes jobs
-	end    context.CancelFunc
-	absent time.Time // since when the owner shows no sign of life
-	active sync.WaitGroup
+	job       Job
+	owner     string   // the process that has the run
+	worker    Worker   // nil until it has begun
+	knownArms []string // arms that are ready or being prepared for
+	joined    bool     // takes jobs
+	end       context.CancelFunc
+	absent    time.Time // since when the owner shows no sign of life
+	active    sync.WaitGroup
 
-	mu      sync.Mutex
-	ready   []string // arms
-	left    bool     // nothing is begun any more
-	refused chan error
-	more    chan struct{} // another arm is ready
+	mu        sync.Mutex
+	readyArms []string // arms
+	left      bool     // nothing is begun any more
+	refusal   chan error
+	newArm    chan struct{} // another arm is ready
 }
 
 // arms returns the arms that are ready.
 func (r *attendance) arms() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.ready
+	return r.readyArms
 }
 
 // refuse ends this worker's participation in the run.
 func (r *attendance) refuse(problem error) {
 	r.leave()
 	select {
-	case r.refused <- problem:
+	case r.refusal <- problem:
 	default: // for an earlier reason
 	}
 }
@@ -132,9 +132,9 @@ func (w *worker) compare(ctx context.Context, runs []ownedRun) {
 			continue
 		}
 		ctx, end := context.WithCancel(ctx)
-		r := &attendance{job: Job{ID: o.id}, owner: o.owner, end: end, refused: make(chan error, 1), more: make(chan struct{}, 1)}
+		r := &attendance{job: Job{ID: o.id}, owner: o.owner, end: end, refusal: make(chan error, 1), newArm: make(chan struct{}, 1)}
 		w.runs[o.id] = r
-		w.attending.Go(func() { w.attend(ctx, r) })
+		w.attendances.Go(func() { w.attend(ctx, r) })
 	}
 }
 
@@ -163,7 +163,7 @@ func (w *worker) attend(ctx context.Context, r *attendance) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.runs, r.job.ID)
-	w.closed = errors.Join(w.closed, err)
+	w.closeErr = errors.Join(w.closeErr, err)
 }
 
 // takePart prepares for a run, then for each of its arms, and takes jobs until ctx ends. The error
@@ -177,8 +177,8 @@ func (w *worker) takePart(ctx context.Context, r *attendance) error {
 		}
 		select {
 		case <-tick.C:
-		case <-r.more:
-		case problem := <-r.refused:
+		case <-r.newArm:
+		case problem := <-r.refusal:
 			return problem
 		case <-ctx.Done():
 			return nil
@@ -206,7 +206,7 @@ func (w *worker) prepare(ctx context.Context, r *attendance) error {
 		return unlessRetryable(err)
 	}
 	for _, a := range arms {
-		r.seen = append(r.seen, a.Name)
+		r.knownArms = append(r.knownArms, a.Name)
 		r.active.Go(func() { r.makeReady(ctx, a) })
 	}
 	if len(r.arms()) == 0 || r.joined {
@@ -223,10 +223,10 @@ func (r *attendance) makeReady(ctx context.Context, a newArm) {
 		return
 	}
 	r.mu.Lock()
-	r.ready = append(r.ready[:len(r.ready):len(r.ready)], a.Name) // others may have the slice
+	r.readyArms = append(r.readyArms[:len(r.readyArms):len(r.readyArms)], a.Name) // others may have the slice
 	r.mu.Unlock()
 	select {
-	case r.more <- struct{}{}:
+	case r.newArm <- struct{}{}:
 	default:
 	}
 }
@@ -244,7 +244,7 @@ func (w *worker) newArms(ctx context.Context, r *attendance) ([]newArm, error) {
 		SELECT arm, identity FROM @arms mine
 		WHERE run = $1 AND arm <> ALL(coalesce($2::text[], '{}'))
 			AND EXISTS (SELECT`+openTasks+` AND t.arm = mine.arm)
-		ORDER BY arm`), r.job.ID, r.seen)
+		ORDER BY arm`), r.job.ID, r.knownArms)
 	if err != nil {
 		return nil, err
 	}

@@ -20,8 +20,8 @@ type instruments struct {
 // cacheFunc wraps a model's meter in a cache: llm.Cache.Wrap or llm.Cache.Refresh.
 type cacheFunc func(m *llm.Meter, baseURL string) llm.Provider
 
-// counted returns a model whose calls are booked and whose replies are cached, nil for nil.
-func (m *instruments) counted(
+// meteredModel returns a model whose calls are booked and whose replies are cached, nil for nil.
+func (m *instruments) meteredModel(
 	p llm.Provider, config *llm.Config, phase ledger.Phase, arm string, wrap cacheFunc,
 ) (llm.Provider, error) {
 	if p == nil {
@@ -41,15 +41,15 @@ func (m *instruments) client(arm string, wrap cacheFunc, maxUnusable int) judgin
 
 // scorer returns the scorer for an arm's answers.
 func (m *instruments) scorer(arm string) (scorer.Scorer, error) {
-	return m.plan.scoredBy(m.client(arm, m.cache.Wrap, m.plan.MaxUnusable))
+	return m.plan.openScorer(m.client(arm, m.cache.Wrap, m.plan.MaxUnusable))
 }
 
 // controlScorer returns the scorer for the controls. It uses only the headline recipe of a panel
 // and no limit on unusable verdicts, since package control has its own.
 func (m *instruments) controlScorer(wrap cacheFunc) (scorer.Scorer, error) {
 	c := m.client(controlArm, wrap, 0)
-	if m.plan.judging == nil {
-		return m.plan.scoredBy(c)
+	if m.plan.judgePlan == nil {
+		return m.plan.openScorer(c)
 	}
-	return m.plan.judging.Headline(c)
+	return m.plan.judgePlan.Headline(c)
 }

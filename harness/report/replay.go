@@ -14,43 +14,76 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Replay is what the arms of a replay, or the targets of a run, measured, and how several compare with
-// each other.
+// Replay has the results of the arms of a replay, or of the targets of a run, and their comparison.
 type Replay struct {
 	Arms
 	// Compared is nil if the arms were not compared.
 	Compared *compare.Arms
 }
 
-// reports returns how the arms compare, the verdict on each, and their figures side by side.
-func (r Replay) reports() (out []*form.Report) {
+// reports returns how the arms compare, the verdict on each, and their figures.
+func (r Replay) reports() []*form.Report { return append(r.verdicts(), r.figures()...) }
+
+// Verdicts is the first part of a Replay: how the arms compare, and the verdict on each.
+type Verdicts struct{ Replay }
+
+func (v Verdicts) reports() []*form.Report { return v.verdicts() }
+
+// Figures is the second part of a Replay: the figures of the comparison and of each arm.
+type Figures struct{ Replay }
+
+func (f Figures) reports() []*form.Report { return f.figures() }
+
+func (r Replay) verdicts() (out []*form.Report) {
 	if r.Compared != nil {
-		out = append(out, ArmComparison{r.Compared, r.Arms}.report())
+		c := armComparison{r.Compared, r.Arms}
+		out = append(out, &form.Report{Verdict: form.Verdict{Headline: c.headline(), Sentences: dataOf(c.Sentences())}})
 	}
-	arms := r.Arms.reports()
-	if len(arms) < 2 {
-		return append(out, arms...)
+	for i := range r.Arms {
+		out = append(out, &form.Report{Verdict: r.Arms[i].verdict()})
 	}
-	for _, arm := range arms {
-		out = append(out, &form.Report{Verdict: arm.Verdict})
+	return out
+}
+
+// figures returns the figures of the arms with a result, side by side if there are several.
+func (r Replay) figures() []*form.Report {
+	measured := slices.DeleteFunc(slices.Clone(r.Arms), func(a Arm) bool { return a.Run == nil })
+	if len(measured) == 1 {
+		arm := measured[0].report()
+		arm.Verdict = form.Verdict{Headline: form.F("Figures of %s", form.Name(measured[0].Name))}
+		return []*form.Report{arm}
 	}
-	return append(out, r.sideBySide()...)
+	out := measured.sideBySide()
+	if r.Compared != nil && len(measured) > 1 {
+		c := armComparison{r.Compared, r.Arms}
+		out = append([]*form.Report{{Verdict: form.Verdict{Headline: c.title()}, Sections: c.sections()}}, out...)
+	}
+	return out
+}
+
+// page returns the page of the comparison, or of the first arm if there is none.
+func (r Replay) page() *form.Report {
+	if r.Compared == nil {
+		return r.Arms.reports()[0]
+	}
+	return armComparison{r.Compared, r.Arms}.report()
 }
 
 // text prints the gain of memory over baselines, the findings of one arm after the other, and then
 // the comparison.
 func (r Replay) text(t *terminal.Terminal) {
-	if len(r.Arms) > 1 {
+	if t.Quiet() {
+		return
+	}
+	several := len(r.Arms) > 1
+	if several {
 		t.Blank()
 	}
-	if r.Compared != nil && len(r.Compared.Lead()) > 0 && !t.Quiet() {
-		s := form.Section{}
-		s.Show(form.Terminal, form.Sentences(dataOf(r.Compared.Lead())))
-		s.Text(t)
-		t.Blank()
+	if r.Compared != nil && len(r.Compared.Lead()) > 0 {
+		printSentences(t, r.Compared.Lead())
 	}
 	for _, a := range r.Arms {
-		if len(r.Arms) > 1 && !t.Quiet() {
+		if several {
 			fmt.Fprintf(t, "  == %s ==\n", terminal.Line(a.Name))
 		}
 		if a.Run == nil {
@@ -58,24 +91,24 @@ func (r Replay) text(t *terminal.Terminal) {
 			continue
 		}
 		a.report().Text(t)
-		if a.Problem != "" && len(r.Arms) > 1 {
+		if a.Problem != "" && several {
 			t.Field("failed", "%s", terminal.Short(a.Problem, maxFailure))
 		}
 		t.Blank()
 	}
-	if r.Compared == nil || t.Quiet() {
-		return
+	if r.Compared != nil {
+		fmt.Fprintln(t, "  == comparison ==")
+		printSentences(t, r.Compared.Others())
+		(&form.Report{Sections: armComparison{r.Compared, r.Arms}.sections()}).Text(t)
 	}
-	fmt.Fprintln(t, "  == comparison ==")
+}
+
+// printSentences prints sentences and an empty line.
+func printSentences(t *terminal.Terminal, sentences []string) {
 	s := form.Section{}
-	s.Show(form.Terminal, form.Sentences(dataOf(r.Compared.Others())))
+	s.Show(form.Terminal, form.Sentences(dataOf(sentences)))
 	s.Show(form.Terminal, form.Gap{})
-	r.overview(&s)
 	s.Text(t)
-	if r.Compared.Comparison != nil {
-		t.Blank()
-		(&form.Report{Sections: Comparison{r.Compared.Comparison}.sections()}).Text(t)
-	}
 }
 
 // maxFailure limits the printed error of an arm, in characters.
@@ -83,7 +116,7 @@ const maxFailure = 400
 
 // overview adds the arms side by side.
 func (a Arms) overview(s *form.Section) {
-	columns := []any{"arm", ">n", ">pass", ">rate", ">95% Wilson", ">FP/FN", ">recall", ">any", ">p50", ">p50 alone", ">spent", ">list cost", "|>per correct answer"}
+	columns := []any{"arm", ">n", ">pass", ">rate", ">95% CI", ">FP/FN", ">recall", ">any", ">p50", ">p50 alone", ">spent", ">list cost", "|>per correct answer"}
 	const alone = 9 // the column
 	if !slices.ContainsFunc(a, func(a Arm) bool { return a.alone() != nil }) {
 		columns = slices.Delete(columns, alone, alone+1)
@@ -95,7 +128,7 @@ func (a Arms) overview(s *form.Section) {
 		if a.Run != nil && a.Run.Result.PassRate != nil {
 			res := &a.Run.Result
 			recall, anyGold, spent, list, each := none, none, none, none, form.F(none)
-			passRate, interval := figure.Rate(res.PassRate), wording.Ends(res.Interval)
+			passRate, interval := figure.Rate(res.PassRate), wording.Ends(res.Believed())
 			if !a.Run.scored() {
 				passRate, interval = none, none
 			}
@@ -160,26 +193,17 @@ func misjudged(r *result.Replay) string {
 	return fmt.Sprintf("%.2f/%.2f", *r.Controls.FalsePositiveRate, *r.Controls.FalseNegativeRate)
 }
 
-// ArmComparison is the comparison of a replay's arms: the figures for a Markdown page that has the
-// sentences of compare.Arms.Sentences elsewhere.
-type ArmComparison struct {
+// armComparison is the comparison of a replay's arms.
+type armComparison struct {
 	*compare.Arms
-	// Of are the arms side by side, nil for the comparison alone.
-	Of Arms
+	runs Arms
 }
 
-func (ArmComparison) suites() []suite           { return nil }
-func (ArmComparison) annotations() []annotation { return nil }
-
-func (c ArmComparison) reports() []*form.Report { return []*form.Report{{Sections: c.sections()}} }
-
 // sections returns the figures of the comparison.
-func (c ArmComparison) sections() []form.Section {
+func (c armComparison) sections() []form.Section {
 	s := form.Section{ID: "arms", Title: "Arms"}
-	if len(c.Of) > 0 {
-		c.Of.pareto(&s)
-		c.Of.overview(&s)
-	}
+	c.runs.pareto(&s)
+	c.runs.overview(&s)
 	names := []any{"what was seen"}
 	for _, n := range c.Names {
 		names = append(names, form.Name(n))
@@ -202,6 +226,7 @@ func (c ArmComparison) sections() []form.Section {
 	if c.Comparison == nil {
 		return []form.Section{s}
 	}
+	s.Show(form.Terminal, form.Gap{})
 	sections := append([]form.Section{s}, Comparison{c.Comparison}.sections()...)
 	for i := range sections {
 		if sections[i].ID == differingID { // the page lists them with the other questions that were lost
@@ -213,8 +238,8 @@ func (c ArmComparison) sections() []form.Section {
 	return sections
 }
 
-// Headline says in a few words how the arms compare.
-func (c ArmComparison) Headline() form.Text {
+// headline says in a few words how the arms compare.
+func (c armComparison) headline() form.Text {
 	switch {
 	case c.Comparison != nil:
 		return Comparison{c.Comparison}.verdict().Headline
@@ -224,7 +249,7 @@ func (c ArmComparison) Headline() form.Text {
 	return form.F("Not compared")
 }
 
-// refused returns a table of the differences because of which the arms are not compared.
+// refused returns a table of the differences that prevent a comparison.
 func refused(e *key.IncomparableError) *form.Table {
 	names := []any{"differs in"}
 	for _, n := range e.Names {
@@ -244,8 +269,8 @@ func refused(e *key.IncomparableError) *form.Table {
 	return t
 }
 
-// report returns the comparison as a report of its own.
-func (c ArmComparison) report() *form.Report {
+// report returns the page of the comparison.
+func (c armComparison) report() *form.Report {
 	r := &form.Report{Sections: c.sections(), Verdict: form.Verdict{Tone: form.Doubt, Mark: "≠", Word: "Not comparable"}}
 	switch {
 	case c.Comparison != nil:
@@ -253,9 +278,12 @@ func (c ArmComparison) report() *form.Report {
 	case c.Refused == nil:
 		r.Verdict.Tone, r.Verdict.Mark, r.Verdict.Word = form.None, "–", "Not compared"
 	}
-	r.Verdict.Title = form.F("Comparison of %s", form.Join(", ", form.Names(c.Names)...))
-	r.Verdict.Headline, r.Verdict.Sentences = r.Verdict.Title, dataOf(c.Sentences())
+	r.Verdict.Title, r.Verdict.Sentences = c.title(), dataOf(c.Sentences())
 	return r
+}
+
+func (c armComparison) title() form.Text {
+	return form.F("Comparison of %s", form.Join(", ", form.Names(c.Names)...))
 }
 
 // Incomparable prints the differences of results, and how to proceed.

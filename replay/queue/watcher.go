@@ -23,21 +23,21 @@ const (
 // watcher is the state of the background work of a run's owner.
 type watcher struct {
 	*Run
-	ready   map[task]bool // has a record
-	since   time.Time     // records written before were looked at
-	unread  time.Time     // since when the database does not answer
-	starved time.Time     // since when there are open tasks and no jobs
-	crew    crew
+	answered     map[task]bool // has a record
+	since        time.Time     // records written before were looked at
+	silentSince  time.Time     // since when the database does not answer
+	starvedSince time.Time     // since when there are open tasks and no jobs
+	crew         crew
 }
 
 // watchRun begins to collect records, to reassign the questions of dead workers, and to check for
 // stopped arms.
 func (q *Queue) watchRun(r *Run) *Run {
 	ctx, cancel := context.WithCancel(context.Background())
-	r.cancel, r.watched, r.waiting = cancel, make(chan struct{}), map[task]chan answer{}
-	w := &watcher{Run: r, ready: map[task]bool{}, since: time.Unix(0, 0)}
+	r.cancel, r.watchEnd, r.waiters = cancel, make(chan struct{}), map[task]chan answer{}
+	w := &watcher{Run: r, answered: map[task]bool{}, since: time.Unix(0, 0)}
 	go func() {
-		defer close(r.watched)
+		defer close(r.watchEnd)
 		tick := time.NewTicker(lookEvery)
 		defer tick.Stop()
 		for {
@@ -63,14 +63,14 @@ func (q *Queue) watchRun(r *Run) *Run {
 func (w *watcher) check(err error) error {
 	switch {
 	case err == nil:
-		w.unread = time.Time{}
+		w.silentSince = time.Time{}
 		return nil
 	case !postgres.Retryable(err):
 		return err
-	case w.unread.IsZero():
-		w.unread = time.Now()
+	case w.silentSince.IsZero():
+		w.silentSince = time.Now()
 		w.notice(fmt.Sprintf("the queue does not answer: %v", err))
-	case time.Since(w.unread) > patience:
+	case time.Since(w.silentSince) > patience:
 		return fmt.Errorf("the queue does not answer: %w", err)
 	}
 	return nil
@@ -78,12 +78,12 @@ func (w *watcher) check(err error) error {
 
 // failAll ends the wait for all records.
 func (w *watcher) failAll(err error) {
-	w.wait.Lock()
-	defer w.wait.Unlock()
-	w.failed = err
-	for t, c := range w.waiting {
+	w.waitMu.Lock()
+	defer w.waitMu.Unlock()
+	w.waitErr = err
+	for t, c := range w.waiters {
 		c <- answer{err: err}
-		delete(w.waiting, t)
+		delete(w.waiters, t)
 	}
 }
 
@@ -112,11 +112,11 @@ func (w *watcher) collect(ctx context.Context) error {
 		return err
 	}
 	for _, t := range found {
-		w.ready[t] = true
+		w.answered[t] = true
 	}
 	w.since = now
 	for _, t := range w.awaited() {
-		if !w.ready[t] {
+		if !w.answered[t] {
 			continue
 		}
 		var a answer
@@ -125,7 +125,7 @@ func (w *watcher) collect(ctx context.Context) error {
 			return err
 		}
 		if a.record == nil { // it was there, and the question is tried again
-			delete(w.ready, t)
+			delete(w.answered, t)
 			continue
 		}
 		w.deliver(t, a)
@@ -135,17 +135,17 @@ func (w *watcher) collect(ctx context.Context) error {
 
 // awaited returns the tasks that callers wait for.
 func (w *watcher) awaited() []task {
-	w.wait.Lock()
-	defer w.wait.Unlock()
-	return slices.Collect(maps.Keys(w.waiting))
+	w.waitMu.Lock()
+	defer w.waitMu.Unlock()
+	return slices.Collect(maps.Keys(w.waiters))
 }
 
 func (w *watcher) deliver(t task, a answer) {
-	w.wait.Lock()
-	defer w.wait.Unlock()
-	if c := w.waiting[t]; c != nil {
+	w.waitMu.Lock()
+	defer w.waitMu.Unlock()
+	if c := w.waiters[t]; c != nil {
 		c <- a
-		delete(w.waiting, t)
+		delete(w.waiters, t)
 	}
 }
 
@@ -181,15 +181,15 @@ func (w *watcher) refill(ctx context.Context) error {
 	case err != nil:
 		return err
 	case open == 0 || jobs > 0:
-		w.starved = time.Time{}
+		w.starvedSince = time.Time{}
 		return nil
-	case w.starved.IsZero():
-		w.starved = time.Now()
+	case w.starvedSince.IsZero():
+		w.starvedSince = time.Now()
 		return nil
-	case time.Since(w.starved) < starvation:
+	case time.Since(w.starvedSince) < starvation:
 		return nil
 	}
-	w.starved = time.Time{}
+	w.starvedSince = time.Time{}
 	return pgx.BeginFunc(ctx, w.q.pool, func(tx pgx.Tx) error { return w.enqueue(ctx, tx, open) })
 }
 

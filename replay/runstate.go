@@ -3,6 +3,8 @@ package replay
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
@@ -14,20 +16,20 @@ import (
 // runState is shared by the arms of a running replay.
 type runState struct {
 	instruments
-	kept     storedReplay
+	replay   storedReplay
 	observer Observer
 	data     []dataset.Dataset // of each arm
-	steps    *lockstep
-	done     map[string]result.Result
-	// checked checks the scorer on the first call. unchecked is its error, read when all arms have
-	// ended.
-	checked   func() (*result.Controls, error)
-	unchecked error
+	lockstep *lockstep
+	results  map[string]result.Result // of arms that an earlier process finished
+	// controls checks the scorer on the first call. controlsErr is its error, read when all arms
+	// have ended.
+	controls    func() (*result.Controls, error)
+	controlsErr error
 }
 
 // begin returns the state of a replay before anything runs.
 func (p *Plan) begin(f Files, k storedReplay) (*runState, error) {
-	r := &runState{instruments: instruments{plan: p, books: k, files: f}, kept: k, done: map[string]result.Result{}}
+	r := &runState{instruments: instruments{plan: p, books: k, files: f}, replay: k, results: map[string]result.Result{}}
 	for _, a := range p.Arms {
 		d, err := p.dataset(a, p.Questions...)
 		if err != nil {
@@ -62,9 +64,50 @@ func (r *runState) findFinished() error {
 		if err := differences(r.files.result(a), res.Identity, id); err != nil {
 			return err
 		}
-		r.done[a.Name] = res
+		r.results[a.Name] = res
 	}
 	return nil
+}
+
+// run runs the arms.
+func (r *runState) run(ctx context.Context, o Observer) (_ []Outcome, err error) {
+	c := r.plan.Cache
+	if r.cache, err = llm.OpenCache(c.Dir, c.Mode, c.MaxBytes); err != nil {
+		return nil, err
+	}
+	defer func() { o.Cached(r.cache.Stats()) }()
+	r.observer = o
+	r.controls = sync.OnceValues(func() (c *result.Controls, err error) {
+		c, r.controlsErr = r.checkScorer(ctx, o.Controls)
+		return c, r.controlsErr
+	})
+	var names []string
+	for _, a := range r.plan.Arms {
+		names = append(names, a.Name)
+	}
+	r.lockstep = newLockstep(names)
+	out := make([]Outcome, len(names))
+	var wg sync.WaitGroup
+	for i := range out {
+		arm := r.newArm(i)
+		wg.Go(func() { out[i] = arm.outcome(ctx) })
+	}
+	wg.Wait()
+	if r.controlsErr != nil {
+		return nil, errors.Join(r.controlsErr, otherErrors(out, r.controlsErr), r.books.Sync())
+	}
+	return out, errors.Join(r.account(ctx, out), r.books.Sync())
+}
+
+// otherErrors joins the errors of arms that did not end because the scorer could not be checked.
+func otherErrors(outcomes []Outcome, controlsErr error) error {
+	var errs []error
+	for _, o := range outcomes {
+		if o.Err != nil && !errors.Is(o.Err, controlsErr) {
+			errs = append(errs, fmt.Errorf("%s: %w", o.Arm.Name, o.Err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // account updates the costs of finished arms. An arm may have been charged after it finished: a
@@ -72,7 +115,7 @@ func (r *runState) findFinished() error {
 // end is noticed.
 func (r *runState) account(ctx context.Context, outcomes []Outcome) error {
 	if finished(outcomes) {
-		if err := r.kept.settle(ctx); err != nil {
+		if err := r.replay.settle(ctx); err != nil {
 			return err
 		}
 	}

@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"evalctl/harness/ledger"
-	"evalctl/harness/result"
 	"evalctl/internal/llm"
 )
 
@@ -59,7 +56,7 @@ func (p *Plan) Resume(ctx context.Context, s Store, f Files, id string) (*Sessio
 // Unchained reports whether the replay's ledger has lines that are not linked (see
 // ledger.Ledger.Unchained).
 func (r *Session) Unchained() bool {
-	l, ok := r.storedReplay.(inLedger)
+	l, ok := r.storedReplay.(ledgerReplay)
 	return ok && l.Unchained()
 }
 
@@ -115,45 +112,4 @@ func (p *Plan) Files(ctx context.Context, s Store, resume, output, root string) 
 		return s.files(ctx, resume, root, p.Arms)
 	}
 	return defaultFiles(root, p.Arms, time.Now().UTC()), nil
-}
-
-// run runs the arms.
-func (r *runState) run(ctx context.Context, o Observer) (_ []Outcome, err error) {
-	c := r.plan.Cache
-	if r.cache, err = llm.OpenCache(c.Dir, c.Mode, c.MaxBytes); err != nil {
-		return nil, err
-	}
-	defer func() { o.Cached(r.cache.Stats()) }()
-	r.observer = o
-	r.checked = sync.OnceValues(func() (c *result.Controls, err error) {
-		c, r.unchecked = r.checkScorer(ctx, o.Controls)
-		return c, r.unchecked
-	})
-	var names []string
-	for _, a := range r.plan.Arms {
-		names = append(names, a.Name)
-	}
-	r.steps = newLockstep(names)
-	out := make([]Outcome, len(names))
-	var wg sync.WaitGroup
-	for i := range out {
-		arm := r.newArm(i)
-		wg.Go(func() { out[i] = arm.outcome(ctx) })
-	}
-	wg.Wait()
-	if r.unchecked != nil {
-		return nil, errors.Join(r.unchecked, unopened(out, r.unchecked), r.books.Sync())
-	}
-	return out, errors.Join(r.account(ctx, out), r.books.Sync())
-}
-
-// unopened joins the errors of arms that ended for another reason than an unchecked scorer.
-func unopened(outcomes []Outcome, unchecked error) error {
-	var errs []error
-	for _, o := range outcomes {
-		if o.Err != nil && !errors.Is(o.Err, unchecked) {
-			errs = append(errs, fmt.Errorf("%s: %w", o.Arm.Name, o.Err))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -146,7 +146,7 @@ func voteRule(files []fileAnswers, wanted result.VoteRule) result.VoteRule {
 		decided := false
 		agrees := true
 		for _, f := range files {
-			for _, s := range count(f.stated, f.answers, rule) {
+			for _, s := range count(f.totals, f.answers, rule) {
 				if s.Figure == statedRate || s.Figure == statedCorrect {
 					decided, agrees = true, agrees && s.Agrees
 				}
