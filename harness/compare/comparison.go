@@ -103,11 +103,11 @@ type RunFigures struct {
 
 // Believed returns the interval of PassRate that allows for similar questions and for different
 // runs, as result.Result.Believed does.
-func (r *RunFigures) Believed() *result.Interval {
-	if r.Clustered != nil {
-		return r.Clustered.Interval
+func (f *RunFigures) Believed() *result.Interval {
+	if f.Clustered != nil {
+		return f.Clustered.Interval
 	}
-	return r.Interval
+	return f.Interval
 }
 
 // File is one of several runs of a side.
