@@ -103,7 +103,7 @@ func (s *Session) logEmbeddings(j *journal.Journal) *embeddingLog {
 func (l *embeddingLog) now(ctx context.Context) *result.Embeddings {
 	e := l.session.meter.result(ctx, l.session.service)
 	if e != nil && l.earlier != nil {
-		e = l.earlier.Plus(e)
+		e = plusEmbeddings(l.earlier, e)
 	}
 	if e != nil {
 		e.Incomplete = l.lacking
@@ -152,4 +152,20 @@ func (l *embeddingLog) end(ctx context.Context) (*result.Embeddings, error) {
 		return e, nil
 	}
 	return e, l.journal.MarkEmbedded(*e)
+}
+
+// plusEmbeddings adds the embeddings of two parts of a run, without their price. It returns nil if
+// the models differ.
+func plusEmbeddings(e, more *result.Embeddings) *result.Embeddings {
+	if e.Provider != more.Provider || e.Model != more.Model {
+		return nil
+	}
+	sum := &result.Embeddings{
+		Provider: e.Provider, Model: e.Model, Embedded: e.Embedded + more.Embedded, Cached: e.Cached + more.Cached,
+		Incomplete: e.Incomplete || more.Incomplete,
+	}
+	if e.Tokens != nil && more.Tokens != nil {
+		sum.Tokens = new(*e.Tokens + *more.Tokens)
+	}
+	return sum
 }

@@ -217,6 +217,15 @@ func (n Need) Check(can target.Abilities) error {
 	return nil
 }
 
+// The kinds of the warnings about a mapped service: keywords were searched for instead of questions,
+// gold was recognized by its text, something cannot be measured, and a finding about the service.
+const (
+	keywordQueries     = "keyword_queries"
+	matchedByText      = "matched_by_text"
+	ranksNotMeasurable = "not_measurable"
+	memoryFinding      = "memory_finding"
+)
+
 // mappedWarnings returns reasons to doubt the figures of a mapped service. questions is the number
 // of questions.
 func mappedWarnings(m result.MappedService, questions int) []result.Warning {
@@ -225,18 +234,18 @@ func mappedWarnings(m result.MappedService, questions int) []result.Warning {
 		out = append(out, result.Warning{Kind: kind, Count: max(1, questions), IDs: []string{}, Message: message})
 	}
 	if m.Query == string(mapping.Words) {
-		add(result.KeywordQueries, "the target matches words literally, so that each keyword of a question was searched for on its own "+
+		add(keywordQueries, "the target matches words literally, so that each keyword of a question was searched for on its own "+
 			"(query: keywords of the mapping "+m.Mapping+"): the figures depend on that phrasing")
 	}
 	if why, ok := m.NotMeasurable[string(target.IDs)]; ok {
-		add(result.MatchedByText, "gold was found by its text in the replies, because the target does not say which document a passage "+
+		add(matchedByText, "gold was found by its text in the replies, because the target does not say which document a passage "+
 			"is from ("+why+")")
 	}
 	if why, ok := m.NotMeasurable[string(target.Ranks)]; ok {
-		add(result.RanksNotMeasurable, "measures of ranks are not measurable: "+why)
+		add(ranksNotMeasurable, "measures of ranks are not measurable: "+why)
 	}
 	for _, finding := range m.Findings {
-		add(result.MemoryFinding, "about the memory: "+finding)
+		add(memoryFinding, "about the memory: "+finding)
 	}
 	return out
 }

@@ -70,25 +70,7 @@ func TestNeed(t *testing.T) {
 func TestMappedWarnings(t *testing.T) {
 	m := result.MappedService{Query: "question", Findings: []string{"3 of 10 documents that were written were never found by their own words"}}
 	got := mappedWarnings(m, 7)
-	if len(got) != 1 || got[0].Kind != result.MemoryFinding || got[0].Count != 7 || got[0].Message != "about the memory: "+m.Findings[0] {
+	if len(got) != 1 || got[0].Kind != memoryFinding || got[0].Count != 7 || got[0].Message != "about the memory: "+m.Findings[0] {
 		t.Errorf("got %+v", got)
-	}
-}
-
-// TestOmitRanks checks that only measures of sets at top-k are left, and are what is shown.
-func TestOmitRanks(t *testing.T) {
-	all := func() result.Metrics {
-		return result.Metrics{"recall@5": 1, "recall@10": 1, "any@10": 1, "all@10": 1, "precision@10": 1, "success@10": 1, "ndcg@10": 1, "mrr": 1, "map": 1}
-	}
-	r := &result.Retrieval{
-		Ks: []int{1, 3, 5, 10}, Macro: all(), Micro: all(), Intervals: map[string]result.Interval{"mrr": {}, "recall@10": {}},
-		ByTag: map[string]*result.TagMeans{"x": {Macro: all(), Micro: all()}},
-	}
-	r.OmitRanks()
-	if got := r.PrimaryMetrics(); !slices.Equal(got, []string{"recall@10", "any@10", "all@10"}) {
-		t.Errorf("shown are %q", got)
-	}
-	if len(r.Macro) != 5 || len(r.Micro) != 5 || len(r.Intervals) != 1 || len(r.ByTag["x"].Macro) != 5 {
-		t.Errorf("left: %v", r)
 	}
 }

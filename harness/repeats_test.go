@@ -13,6 +13,8 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
+	"evalctl/harness/wording"
 )
 
 // failing returns a daemon that gives a wrong answer if wrong says so, for the n-th time, from 1,
@@ -83,8 +85,8 @@ func TestRepeatedRun(t *testing.T) {
 	if diff := cmp.Diff(want, &got2); diff != "" {
 		t.Error(diff)
 	}
-	if f.Identity.Dataset.SelectionText() != "3 of 5 questions (3 ids)" {
-		t.Error(f.Identity.Dataset.SelectionText())
+	if wording.Selection(f.Identity.Dataset) != "3 of 5 questions (3 ids)" {
+		t.Error(wording.Selection(f.Identity.Dataset))
 	}
 	readRepeats(t, path)
 }
@@ -92,7 +94,7 @@ func TestRepeatedRun(t *testing.T) {
 // readRepeats reads a result file with repeats as programs do.
 func readRepeats(t *testing.T, path string) {
 	t.Helper()
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

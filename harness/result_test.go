@@ -17,6 +17,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
+	"evalctl/harness/wording"
 	"evalctl/internal/goldentest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
@@ -66,7 +67,7 @@ func TestResultFile(t *testing.T) {
 		t.Errorf("finished at %v", f.FinishedAt)
 	}
 	line := "go: 3/6 pass_rate=0.500 mean_score=0.750 -> " + path
-	if got := res.Summary(path); got != line {
+	if got := wording.Summary(&res, path); got != line {
 		t.Errorf("got %s\nwant %s", got, line)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
@@ -259,7 +260,7 @@ func TestResumeAfterKill(t *testing.T) {
 	}
 	f := readResult(t, file)
 	if f.Total != n || f.Passed != n || f.Stopped != "" || res.Planned != n {
-		t.Errorf("got %s", res.Summary(file))
+		t.Errorf("got %s", wording.Summary(&res, file))
 	}
 	for i, q := range f.Questions {
 		if q.ID != fmt.Sprintf("q%d", i+1) {

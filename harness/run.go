@@ -103,7 +103,7 @@ type Notes struct {
 	// PricesDate is the date of the judge's price, "" if unknown.
 	PricesDate string
 	// ReaderPrices, if set, price the reader tokens that the daemon reports.
-	ReaderPrices *result.ReaderPrices
+	ReaderPrices *aggregate.ReaderPrices
 	// Baseline, if set, is the earlier result that a run with a journal is compared with. Each
 	// question must then be asked once.
 	Baseline *aggregate.Baseline

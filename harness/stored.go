@@ -8,6 +8,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 )
 
 // StoredAnswers is a pipeline.Asker that returns the answers in a result file, for scoring them
@@ -30,7 +31,7 @@ type storedID struct {
 // OpenStored reads a result file into memory. It rejects a run that stopped early or left questions
 // unasked, and a replay, whose judging needs more than the records.
 func OpenStored(path string) (*StoredAnswers, error) {
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

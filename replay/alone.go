@@ -14,6 +14,12 @@ import (
 	"evalctl/replay/actor"
 )
 
+// The requests that a daemon is asked alone.
+const (
+	aloneSearch = "search" // the daemon's part of an answer that evalctl's reader writes
+	aloneAnswer = "answer" // the daemon's own answer
+)
+
 // aloneTurn is one question to one arm while the others are idle.
 type aloneTurn struct{ arm, question int }
 
@@ -48,9 +54,9 @@ type aloneAsker struct {
 // If the caller ends ctx, ask returns its cause, and a resumed replay asks again. If the daemon or
 // its models fail, the result says so and the error is nil.
 func (d aloneAsker) ask(ctx context.Context, stopped result.Stop) (*result.Alone, error) {
-	out := &result.Alone{Request: result.AloneSearch, Planned: d.plan.Alone, Asked: []result.AloneAsked{}}
+	out := &result.Alone{Request: aloneSearch, Planned: d.plan.Alone, Asked: []result.AloneAsked{}}
 	if d.plan.Style == actor.Full {
-		out.Request = result.AloneAnswer
+		out.Request = aloneAnswer
 	}
 	if stopped != "" {
 		out.Problem = "the arm stopped before its last question: " + string(stopped)

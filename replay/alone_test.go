@@ -95,7 +95,7 @@ func TestAskAlone(t *testing.T) {
 	awaittest.Wait(t, "the goroutines", wg.Wait)
 	ids := map[string]int{}
 	for name, a := range got {
-		if a.Request != result.AloneSearch || a.Planned != 5 || len(a.Asked) != 5 || a.Failed() != 0 || a.Problem != "" {
+		if a.Request != aloneSearch || a.Planned != 5 || len(a.Asked) != 5 || a.Failed() != 0 || a.Problem != "" {
 			t.Errorf("%s: %+v", name, a)
 		}
 		for _, q := range a.Asked {

@@ -12,6 +12,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/replay"
@@ -88,7 +89,7 @@ func misjudged(t *testing.T, o replay.Outcome, name string) {
 			t.Errorf("%q lacks %q", o.Err, part)
 		}
 	}
-	r, err := result.Open(o.Path)
+	r, err := resultfile.Open(o.Path)
 	if err != nil {
 		t.Fatal(err)
 	}

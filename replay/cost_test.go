@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/verify"
+	"evalctl/harness/wording"
 	"evalctl/internal/llm"
 	"evalctl/replay"
 	"evalctl/replay/actor"
@@ -140,7 +141,7 @@ func TestListCostUnpriced(t *testing.T) {
 		for _, o := range out {
 			got := o.Result.CostAccounting
 			if got.List.USD != nil || got.PerCorrectUSD != nil || !slices.Equal(got.Unpriced, []string{modelName}) ||
-				got.ListText() != "unknown" {
+				wording.ListCost(got) != "unknown" {
 				t.Errorf("%s: %+v, %+v", o.Arm.Name, got, got.List)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/key"
 	"evalctl/harness/ledger"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/inputfile"
 )
 
@@ -125,7 +126,7 @@ func (f Files) finished(a Arm, l ledger.Books) (res result.Result, ok bool, err 
 	if _, err := os.Stat(f.result(a)); errors.Is(err, fs.ErrNotExist) {
 		return res, false, nil
 	}
-	r, err := result.Open(f.result(a))
+	r, err := resultfile.Open(f.result(a))
 	if err != nil {
 		return res, false, err
 	}

@@ -49,7 +49,7 @@ func (p *Plan) actorID(a Arm) result.Actor {
 // manifest returns the replay part of an arm's result, without figures.
 func (p *Plan) manifest(a Arm, controls *result.Controls) *result.Replay {
 	r := &result.Replay{
-		SchemaVersion: result.ReplaySchemaVersion, Arm: a.Name, Load: p.Benchmark.Report,
+		SchemaVersion: replaySchemaVersion, Arm: a.Name, Load: p.Benchmark.Report,
 		Sample: p.Drawn, Actor: p.actorID(a), Controls: controls,
 		Cache: result.CacheSetting{Mode: string(p.Cache.Mode)},
 	}
@@ -70,3 +70,6 @@ func (p *Plan) manifest(a Arm, controls *result.Controls) *result.Replay {
 	}
 	return r
 }
+
+// replaySchemaVersion is the version of Replay.
+const replaySchemaVersion = 1

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/replay"
@@ -169,7 +170,7 @@ func TestOneMisjudgedControl(t *testing.T) {
 		t.Fatalf("%v, %+v", err, out)
 	}
 	k := out[0].Result.Replay.Controls
-	if len(k.Failed) != 1 || k.Unscored != 0 || *k.FalsePositiveRate != 1.0/14 || k.Note() == "" {
-		t.Errorf("controls: %+v, %q", k, k.Note())
+	if len(k.Failed) != 1 || k.Unscored != 0 || *k.FalsePositiveRate != 1.0/14 || wording.Controls(k) == "" {
+		t.Errorf("controls: %+v, %q", k, wording.Controls(k))
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/harness/verify"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
@@ -324,7 +325,7 @@ func TestCostsOfFinishedArm(t *testing.T) {
 	}
 	total := out[0].Result.CostAccounting.SharedUSD
 	for _, o := range out {
-		file, err := result.Open(o.Path)
+		file, err := resultfile.Open(o.Path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 )
@@ -201,7 +202,7 @@ func (a *accountRig) check(t *testing.T, pattern string, billed llm.USD, broken 
 			shared = c.Accounting.Shared // of all arms, and in the total of none
 		}
 		if c.Cost.Bill != nil {
-			parts, err := c.Cost.Bill.Open(file)
+			parts, err := resultfile.SumBill(c.Cost.Bill, file)
 			if err != nil || parts != *c.Cost.Parts {
 				t.Errorf("the bill has %+v, the file %+v: %v", parts, *c.Cost.Parts, err)
 			}

@@ -13,7 +13,7 @@ import (
 	"evalctl/harness/audit"
 	"evalctl/harness/dataset"
 	"evalctl/harness/report"
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/environ"
 	"evalctl/internal/terminal"
@@ -75,7 +75,7 @@ func (c *auditCmd) Run(ctx context.Context, p *process) (err error) {
 
 // opened returns the path of a result. Stored answers are imported into a folder.
 func (c *auditCmd) opened(ctx context.Context, path, dir string) (_ string, err error) {
-	if r, err := result.Open(path); err == nil {
+	if r, err := resultfile.Open(path); err == nil {
 		return path, r.Close()
 	}
 	spec := imports.Spec{Files: []string{path}, Secrets: environ.Secrets(os.Environ())}

@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/judging"
 	"evalctl/harness/key"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/harness/signing"
 	"evalctl/harness/sweep"
 	"evalctl/internal/llm"
@@ -170,4 +171,29 @@ func exitCode(ctx context.Context, err error) int {
 	default:
 		return exitUsage
 	}
+}
+
+// firstFailure returns the first failure in a result file that is invalid because of failures, with
+// the id of its question. It returns nil for another reason, and the error of reading an unreadable
+// file.
+func firstFailure(path string, reason result.Reason) error {
+	if reason != result.ReasonNoAnswers && reason != result.ReasonLost {
+		return nil
+	}
+	r, err := resultfile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for q, err := range r.Questions() {
+		switch {
+		case err != nil:
+			return err
+		case q.Error != nil:
+			return fmt.Errorf("%s: %s", q.ID, q.Error.Message)
+		case q.Outcome == result.Unscored:
+			return fmt.Errorf("%s: %s", q.ID, q.Reason)
+		}
+	}
+	return nil
 }

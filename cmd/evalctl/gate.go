@@ -59,7 +59,7 @@ const defaultFamilyFloor = 0.9
 // familyFloor returns the floor of families, nil for none, in a run with a floor.
 func (f *familyFlags) familyFloor(run result.Settings) (*float64, error) {
 	switch {
-	case f.FloorFamily == "" && run.FloorFrom == result.FloorNone, f.FloorFamily == result.NoFloor:
+	case f.FloorFamily == "" && run.FloorFrom == result.FloorNone, f.FloorFamily == noFloor:
 		return nil, nil
 	case f.FloorFamily == "":
 		return new(min(defaultFamilyFloor, run.Floor)), nil
@@ -73,10 +73,10 @@ func (f *familyFlags) familyFloor(run result.Settings) (*float64, error) {
 
 // validateGate parses the flags.
 func (g *gateFlags) validateGate() (err error) {
-	if _, _, err = result.ParseFloor(g.Floor, false); err != nil {
+	if _, _, err = parseFloor(g.Floor, false); err != nil {
 		return fmt.Errorf("--floor %s: %w", g.Floor, err)
 	}
-	if g.tagFloors, err = result.ParseTagFloors(g.FloorTag); err != nil {
+	if g.tagFloors, err = parseTagFloors(g.FloorTag); err != nil {
 		return fmt.Errorf("--floor-tag %w", err)
 	}
 	return g.validateAllowances()
@@ -92,11 +92,11 @@ func (g *gateFlags) mode() result.FloorMode {
 
 // settings adds the policy of the gate to s. flags are the command's.
 func (g *gateFlags) settings(s result.Settings, flags *project.KeptFlags) (result.Settings, error) {
-	if g.Floor == result.NoFloor && g.tagFloors == nil && flags.Typed("floor-mode") {
+	if g.Floor == noFloor && g.tagFloors == nil && flags.Typed("floor-mode") {
 		return s, errors.New("--floor-mode has no effect without a floor; add --floor RATE or --floor-tag TAG=RATE, or leave --floor-mode out")
 	}
 	var err error
-	s.Floor, s.FloorFrom, err = result.ParseFloor(g.Floor, flags.Given("floor"))
+	s.Floor, s.FloorFrom, err = parseFloor(g.Floor, flags.Given("floor"))
 	s.FloorMode, s.TagFloors = g.mode(), g.tagFloors
 	s.MaxErrors, s.MaxUnscored = g.errors, g.unscored
 	return s, err
@@ -161,7 +161,7 @@ type planCmd struct {
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *planCmd) Validate() (err error) {
 	var from result.FloorFrom
-	if c.floor, from, err = result.ParseFloor(c.Floor, true); err != nil {
+	if c.floor, from, err = parseFloor(c.Floor, true); err != nil {
 		return fmt.Errorf("--floor %s: %w", c.Floor, err)
 	}
 	switch {

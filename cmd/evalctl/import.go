@@ -12,6 +12,7 @@ import (
 
 	"evalctl/harness/report/text"
 	"evalctl/harness/target"
+	"evalctl/harness/wording"
 	"evalctl/internal/environ"
 	"evalctl/internal/printable"
 	"evalctl/replay/imports"
@@ -85,6 +86,6 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 			"path": path, "counts": res.Counts, "pass_rate": res.PassRate, "mean_score": res.MeanScore, "imported": res.Imported,
 		})
 	}
-	_, err = fmt.Fprintln(p.stdout, res.Summary(path))
+	_, err = fmt.Fprintln(p.stdout, wording.Summary(&res, path))
 	return err
 }

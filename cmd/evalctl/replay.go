@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
+	"evalctl/harness/wording"
 	"evalctl/internal/heap"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
@@ -142,7 +143,7 @@ func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []r
 		case o.Result == nil:
 			_, err = fmt.Fprintf(p.stdout, "%s: no result\n", o.Arm.Name)
 		default:
-			_, err = fmt.Fprintln(p.stdout, terminal.Line(o.Result.Summary(o.Path)))
+			_, err = fmt.Fprintln(p.stdout, terminal.Line(wording.Summary(o.Result, o.Path)))
 		}
 		if err != nil {
 			return err

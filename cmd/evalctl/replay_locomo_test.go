@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/goldentest"
 	"evalctl/internal/sharedtest"
 )
@@ -48,7 +49,7 @@ func locomoTable(t *testing.T, path string) string {
 		" --model fake --scorer exact --output locomo --report locomo/report.md")
 	var arms []result.Result
 	for _, name := range []string{"go", "oracle", "no-memory"} {
-		r, err := result.Open(filepath.Join(s.dir, "locomo", name+".json"))
+		r, err := resultfile.Open(filepath.Join(s.dir, "locomo", name+".json"))
 		if err != nil {
 			t.Fatal(err)
 		}

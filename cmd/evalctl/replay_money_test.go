@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 )
@@ -450,7 +451,7 @@ func TestReplayRepeatedForNothing(t *testing.T) {
 	// What the daemon got from the cache, too, costs as much as it did.
 	var costs []*result.CostAccounting
 	for _, name := range []string{"a.json", "b.json"} {
-		r, err := result.Open(filepath.Join(dir, name))
+		r, err := resultfile.Open(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}

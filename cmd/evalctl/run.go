@@ -18,6 +18,7 @@ import (
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/heap"
 	"evalctl/internal/terminal"
 )
@@ -218,7 +219,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	}
 	ended := verdict(*res.Gate, err)
 	if v, ok := errors.AsType[*verdictError](ended); ok && v.cause == nil {
-		v.cause = result.Example(path, v.gate.Reason)
+		v.cause = firstFailure(path, v.gate.Reason)
 	}
 	if c.several == nil {
 		ended = c.writeArm(p, t, r.Found.Name, path, err, ended)
@@ -248,7 +249,7 @@ func verdict(g result.Gate, failed error) error {
 // printSummary writes the only thing that goes to stdout: the summary line, or the same as JSON.
 func printSummary(p *process, asJSON bool, res result.Result, path string, code int) error {
 	if !asJSON {
-		_, err := fmt.Fprintln(p.stdout, terminal.Line(res.Summary(path)))
+		_, err := fmt.Fprintln(p.stdout, terminal.Line(wording.Summary(&res, path)))
 		return err
 	}
 	own, latest := journal.Names(path)

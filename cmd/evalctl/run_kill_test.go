@@ -19,7 +19,9 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/harness/verify"
+	"evalctl/harness/wording"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/longtest"
@@ -220,7 +222,7 @@ func (r *killedRun) checkResult() {
 	if err != nil || !rep.OK {
 		r.t.Errorf("%v, %+v", err, rep)
 	}
-	file, err := result.Open(paths[0])
+	file, err := resultfile.Open(paths[0])
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -240,7 +242,7 @@ func (r *killedRun) checkResult() {
 	if cost.JudgeRequests < calls || cost.JudgeRequests-inFlight > calls {
 		r.t.Errorf("%d requests arrived, the result has %d, of which %d were in flight", calls, cost.JudgeRequests, inFlight)
 	}
-	r.t.Logf("bill %s, %s (%d requests in flight of %d)", bill, cost.Amount(), inFlight, cost.JudgeRequests)
+	r.t.Logf("bill %s, %s (%d requests in flight of %d)", bill, wording.CostAmount(&cost), inFlight, cost.JudgeRequests)
 }
 
 // TestReplayBill: the same for a replay that is killed, whose reader is paid too.
@@ -281,7 +283,7 @@ func TestReplayBill(t *testing.T) {
 		if rep, err := verify.File(path); err != nil || !rep.OK {
 			t.Errorf("%v, %+v", err, rep)
 		}
-		file, err := result.Open(path)
+		file, err := resultfile.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,6 +293,6 @@ func TestReplayBill(t *testing.T) {
 		if bill > cost.TotalUSD || cost.TotalUSD-cost.LostUSD > bill {
 			t.Errorf("the bill is %s, the result has %s, of which %s may have been charged", bill, cost.TotalUSD, cost.LostUSD)
 		}
-		t.Logf("bill %s, %s", bill, cost.Amount())
+		t.Logf("bill %s, %s", bill, wording.ReplayAmount(cost))
 	}
 }

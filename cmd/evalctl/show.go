@@ -10,7 +10,7 @@ import (
 	"evalctl/harness/history"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/harness/view"
 )
 
@@ -75,7 +75,7 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	if forms := c.forms(); len(forms) > 0 {
 		return forms.Render(path, p.stdout)
 	}
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/sweep"
+	"evalctl/harness/wording"
 	"evalctl/internal/heap"
 	"evalctl/internal/terminal"
 )
@@ -166,7 +167,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 		return err
 	}
 	if e := swept.Embeddings; e != nil {
-		t.Field("embedded", "%s", terminal.Line(e.Text()))
+		t.Field("embedded", "%s", terminal.Line(wording.Embeddings(e)))
 	}
 	t.Field("result", "%s", terminal.Line(file.Path()))
 	return verdict

@@ -23,7 +23,7 @@ type Sum struct {
 	// goldAsked is the number of answered questions with gold documents, and goldLost how many of
 	// goldMissed also did not pass.
 	goldAsked, goldLost int
-	grounded            [result.GroundedByQuote + 1]int
+	grounded            [groundedByQuote + 1]int
 	// loss attributes the failed questions as in a scenario with a reader.
 	loss    result.Loss
 	retried int
@@ -46,7 +46,7 @@ type Sum struct {
 	reader       result.TokenSums
 	// readers has the reader tokens by model, priced by prices if set.
 	readers map[string]result.TokenSums
-	prices  *result.ReaderPrices
+	prices  *ReaderPrices
 	// cost is the cost of judging the records.
 	cost result.Cost
 
@@ -73,7 +73,7 @@ func New(topK int) *Sum {
 }
 
 // PriceReaders makes Fill price the reader tokens reported by the daemon.
-func (s *Sum) PriceReaders(p result.ReaderPrices) { s.prices = &p }
+func (s *Sum) PriceReaders(p ReaderPrices) { s.prices = &p }
 
 // Finished returns the number of added records.
 func (s *Sum) Finished() int { return s.counts.Finished() }
@@ -98,7 +98,7 @@ func (s *Sum) Add(r result.Record) {
 		s.score.add(*r.Score)
 	}
 	s.addFirst(r)
-	s.leaks.Add(r)
+	addLeaks(&s.leaks, r)
 	if r.Attempts > 1 {
 		s.retried++
 	}
@@ -112,10 +112,10 @@ func (s *Sum) Add(r result.Record) {
 		}
 	}
 	if r.Passed {
-		s.grounded[r.Grounding()]++
+		s.grounded[groundingOf(&r)]++
 	}
 	addLoss(&s.loss, r.LostAt(result.AskBasic, s.topK)) // Fill knows the scenario
-	s.cost.AddRecord(&r)
+	addRecord(&s.cost, &r)
 	s.retrieval.add(r)
 	s.evidence.add(r)
 	s.repeats.add(r)
@@ -273,13 +273,13 @@ func (s *Sum) Fill(res *result.Result) {
 	}
 	res.Retried, res.GoldMissed = s.retried, s.goldMissed
 	res.Suspect = res.Suspicions(s.goldAsked, s.goldAsked-s.goldLost)
-	res.Grounded, res.GroundedIDsOnly = s.grounded[result.GroundedByQuote], s.grounded[result.GroundedByID]
+	res.Grounded, res.GroundedIDsOnly = s.grounded[groundedByQuote], s.grounded[groundedByID]
 	if res.Leaks = nil; s.leaks.Questions > 0 {
 		res.Leaks = &s.leaks
 	}
 	res.ReaderUsage = s.reader
 	if s.prices != nil {
-		res.ReaderCost = result.NewReaderCost(s.withOwn(res.OwnQuestions), *s.prices)
+		res.ReaderCost = newReaderCost(s.withOwn(res.OwnQuestions), *s.prices)
 	}
 	res.Retrieval, res.Evidence = s.retrieval.figures(res), s.evidence.figures(res)
 	if res.Retrieval != nil && res.Evidence == nil {
@@ -320,7 +320,7 @@ func (s *Sum) costOf(given result.Cost) result.Cost {
 	c := s.cost
 	c.Spending, c.UnpricedModel, c.Unassigned = given.Spending, given.UnpricedModel, given.Unassigned
 	c.PricesDate = given.PricesDate
-	c.AddUnassigned()
+	addUnassigned(&c)
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/stats"
 )
 
@@ -85,8 +86,8 @@ func TestRetrievalIntervals(t *testing.T) {
 		if c.method != "" {
 			want = len(r.PrimaryMetrics())
 		}
-		if len(r.Intervals) != want || r.IntervalName() != c.shown {
-			t.Errorf("%s: %d intervals, %q", c.name, len(r.Intervals), r.IntervalName())
+		if len(r.Intervals) != want || wording.RetrievalInterval(r) != c.shown {
+			t.Errorf("%s: %d intervals, %q", c.name, len(r.Intervals), wording.RetrievalInterval(r))
 		}
 		for name, i := range r.Intervals {
 			if mean := r.Macro[name]; i.Method != c.method || i.Confidence != 0.95 || !(i.Low < mean && mean < i.High) {

@@ -1,6 +1,8 @@
 package aggregate
 
 import (
+	"iter"
+
 	"evalctl/harness/result"
 	"evalctl/scorer"
 )
@@ -16,7 +18,7 @@ type checkSum struct {
 
 // addChecks counts a record for each label of its checks.
 func (s *Sum) addChecks(r result.Record) {
-	for label, of := range r.ByCheck() {
+	for label, of := range byCheck(&r) {
 		sum := s.checks[label]
 		if sum == nil {
 			sum = &checkSum{clusters: map[string]*attempts{}, repeats: map[string]*attempts{}}
@@ -70,4 +72,35 @@ func (c *checkSum) interval(res *result.Result) *result.Interval {
 	}
 	m, _ := meanOf(by)
 	return clusterInterval(m)
+}
+
+// byCheck yields the labels of the question's checks, in order and without repetitions. Each comes
+// with the record as judged by the checks with this label: it passed if all of them hold, and is
+// unscored if none fails and one has no verdict.
+func byCheck(r *result.Record) iter.Seq2[string, result.Record] {
+	return func(yield func(string, result.Record) bool) {
+		var labels []string
+		failed, open := map[string]bool{}, map[string]bool{} // known labels are in failed
+		for _, c := range r.Checks {
+			label := c.Label()
+			if _, known := failed[label]; !known {
+				labels = append(labels, label)
+			}
+			failed[label] = failed[label] || c.Holds != nil && !*c.Holds
+			open[label] = open[label] || c.Holds == nil
+		}
+		graded := r.Outcome != result.Errored && r.Outcome.Counts()
+		for _, label := range labels {
+			of := *r
+			if graded {
+				of.Outcome, of.Passed = result.Scored, !failed[label]
+			}
+			if graded && open[label] && !failed[label] {
+				of.Outcome, of.Passed = result.Unscored, false
+			}
+			if !yield(label, of) {
+				return
+			}
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 )
 
 func Example() {
@@ -20,7 +21,7 @@ func Example() {
 	res := result.Result{SDK: "go", Settings: result.Settings{Floor: 0.5}}
 	sum.Fill(&res)
 	sum.Judge(&res)
-	fmt.Println(res.Summary("results/go.json"))
+	fmt.Println(wording.Summary(&res, "results/go.json"))
 	fmt.Println(res.Latency.N, "answers,", res.Gate.Verdict, res.Gate.Reason)
 	// Output:
 	// go: 1/3 pass_rate=0.333 mean_score=0.750 -> results/go.json

@@ -40,7 +40,7 @@ func newGate(res *result.Result, loss result.Loss, tags []result.TagGate, base *
 		g.Verdict, g.Reason = result.Invalid, result.ReasonLost
 	case n.Errors == n.Total:
 		g.Verdict, g.Reason = result.Invalid, result.ReasonNoAnswers
-	case g.MaxErrors.Exceeded() || g.MaxUnscored.Exceeded():
+	case exceeded(g.MaxErrors) || exceeded(g.MaxUnscored):
 		g.Verdict, g.Reason = result.Invalid, result.ReasonLost
 	default:
 		if set.FloorFrom != result.FloorNone {
@@ -127,3 +127,6 @@ func readerErrors(res *result.Result) int {
 	}
 	return res.Replay.Losses[result.CauseReaderError]
 }
+
+// exceeded reports whether Count is above Allowed.
+func exceeded(u result.AllowanceUse) bool { return u.Count > u.Allowed }

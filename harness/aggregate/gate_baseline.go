@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/stats"
 )
 
@@ -33,7 +34,7 @@ type Baseline struct {
 }
 
 // ReadBaseline reads the questions of a result file, each asked once. The caller sets Differs.
-func ReadBaseline(r *result.Reader, path string, margin float64) (*Baseline, error) {
+func ReadBaseline(r *resultfile.Reader, path string, margin float64) (*Baseline, error) {
 	b := &Baseline{
 		Path: path, SDK: r.Result().SDK, Margin: margin, Passed: map[string]bool{}, Unscored: map[string]bool{},
 	}

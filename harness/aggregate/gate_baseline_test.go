@@ -12,6 +12,7 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/stats"
 )
 
@@ -102,8 +103,8 @@ func TestBaselineClusters(t *testing.T) {
 			t.Errorf("%+v: in the reverse order: %s", c, cmp.Diff(b, reversed))
 		}
 		if clustered := c.tag == "conversation"; b.Verdict != c.want || clustered != (b.Clusters != nil && b.Clusters.Clusters == 12) ||
-			clustered != strings.Contains(b.Text(), "240 pairs in 12 clusters by conversation") || (*b.MarginP <= 0.025) != (b.Verdict == result.NotWorse) {
-			t.Errorf("%+v: %s: %s", c, b.Verdict, b.Text())
+			clustered != strings.Contains(wording.Baseline(b), "240 pairs in 12 clusters by conversation") || (*b.MarginP <= 0.025) != (b.Verdict == result.NotWorse) {
+			t.Errorf("%+v: %s: %s", c, b.Verdict, wording.Baseline(b))
 		}
 	}
 }

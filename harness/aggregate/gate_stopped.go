@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 )
 
 // unreachable reports whether a run stopped by failures could no longer meet its floor even if all
@@ -28,6 +29,6 @@ func unreachableSentence(res *result.Result) string {
 	set := res.Settings
 	return fmt.Sprintf("stopped after %d of %s, of which %d did not pass: even if all others passed, "+
 		"%d/%d would miss the %s (needs %d)", res.Counts.Finished(), questions(res.Planned),
-		res.Counts.Total-res.Counts.Passed, passed, total, set.FloorFrom.Text(set.Floor),
+		res.Counts.Total-res.Counts.Passed, passed, total, wording.FloorName(set.FloorFrom, set.Floor),
 		required(set.FloorMode, total, set.Floor, res.Clustered))
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 )
 
@@ -37,7 +38,7 @@ func sentence(g *result.Gate, res *result.Result) string {
 	case result.ReasonLost:
 		return lostSentence(g, res)
 	}
-	s := g.FloorText()
+	s := wording.Floor(g)
 	if g.FloorFrom == result.FloorNone {
 		s = fmt.Sprintf("%d/%d passed", g.Passed, g.Total)
 	}
@@ -47,11 +48,11 @@ func sentence(g *result.Gate, res *result.Result) string {
 	}
 	for _, t := range g.Tags {
 		if !t.Met {
-			s += fmt.Sprintf("; tag %.100q: %s", t.Tag, t.Text(g.Mode))
+			s += fmt.Sprintf("; tag %.100q: %s", t.Tag, wording.TagFloor(t, g.Mode))
 		}
 	}
 	if g.Baseline != nil {
-		s += "; " + g.Baseline.Text()
+		s += "; " + wording.Baseline(g.Baseline)
 	}
 	return s
 }
@@ -83,14 +84,14 @@ func lostSentence(g *result.Gate, res *result.Result) string {
 		return fmt.Sprintf("%s %s%s; the result file says why for each", reader, questions(g.Total), others)
 	}
 	s := ""
-	if errors.Exceeded() {
+	if exceeded(errors) {
 		s = fmt.Sprintf("%s in %s, --max-errors %s allows %d",
 			figure.Count(errors.Count, "error"), questions(g.Total), errors.Max, errors.Allowed)
 		if unread > 0 {
 			s += fmt.Sprintf("; %s them", reader)
 		}
 	}
-	if unscored.Exceeded() {
+	if exceeded(unscored) {
 		if s != "" {
 			s += "; "
 		}

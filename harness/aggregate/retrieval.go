@@ -2,7 +2,10 @@ package aggregate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"evalctl/harness/result"
 	"evalctl/scorer"
@@ -182,7 +185,7 @@ func (m *retrievalSum) figures(res *result.Result) *result.Retrieval {
 		r.ByTag[tag] = &result.TagMeans{N: f.n, Macro: m.macro(f), Micro: m.micro(f)}
 	}
 	if res.Mapped.Unranked() {
-		r.OmitRanks()
+		omitRanks(r)
 	}
 	return r
 }
@@ -207,7 +210,7 @@ func (m *retrievalSum) evidenceWarnings() []result.Warning {
 		return []result.Warning{}
 	}
 	return []result.Warning{{
-		Kind: result.NoTexts, Count: int(m.returned.questions), IDs: []string{},
+		Kind: noTexts, Count: int(m.returned.questions), IDs: []string{},
 		Message: "no passage that came back has a text, so that no evidence can be found: " +
 			"a memory that returns only ids is measured by documents, without expected_evidence",
 	}}
@@ -223,18 +226,56 @@ func (m *retrievalSum) warnings() []result.Warning {
 	switch {
 	case answered > 0 && deepest.documents == 0:
 		return []result.Warning{{
-			Kind: result.NothingRetrieved, Count: answered, IDs: []string{},
+			Kind: nothingRetrieved, Count: answered, IDs: []string{},
 			Message: "no answer reports what was retrieved, so that every metric is 0: " +
 				"seed the brain, or use --scenario search-retrieve-only if the daemon's ask " +
 				"sends no chunks in its retrieve event",
 		}}
 	case answered > 0 && deepest.found == 0:
 		return []result.Warning{{
-			Kind: result.GoldNeverFound, Count: answered, IDs: []string{},
+			Kind: goldNeverFound, Count: answered, IDs: []string{},
 			Message: "no gold document was retrieved for any question: compare expected_paths " +
 				"with the paths under retrieved in the result file; without a corpus they must be " +
 				"the daemon's own",
 		}}
 	}
 	return []result.Warning{}
+}
+
+// omitRanks removes the measures that depend on the order of the results: it keeps only measures of
+// sets at top-k.
+func omitRanks(r *result.Retrieval) {
+	topK := r.Ks[len(r.Ks)-1]
+	ranked := func(name string, _ float64) bool {
+		measure, depth, _ := strings.Cut(name, "@")
+		return measure == "ndcg" || depth != strconv.Itoa(topK)
+	}
+	maps.DeleteFunc(r.Macro, ranked)
+	maps.DeleteFunc(r.Micro, ranked)
+	maps.DeleteFunc(r.Intervals, func(name string, _ result.Interval) bool { return ranked(name, 0) })
+	for _, t := range r.ByTag {
+		maps.DeleteFunc(t.Macro, ranked)
+		maps.DeleteFunc(t.Micro, ranked)
+	}
+}
+
+// The kinds of the warnings caused only by the answers: no document was retrieved at all, no gold
+// document, or no text.
+const (
+	nothingRetrieved = "nothing_retrieved"
+	goldNeverFound   = "gold_never_found"
+	noTexts          = "no_texts"
+)
+
+// DatasetWarnings returns the warnings caused by the dataset and the corpus, not by the answers.
+func DatasetWarnings(r *result.Retrieval) []result.Warning {
+	out := []result.Warning{}
+	if r != nil {
+		for _, w := range r.Warnings {
+			if w.Kind != nothingRetrieved && w.Kind != goldNeverFound && w.Kind != noTexts {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
 }

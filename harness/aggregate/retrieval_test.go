@@ -11,6 +11,7 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/scorer"
 )
 
@@ -204,13 +205,13 @@ func TestDepth(t *testing.T) {
 		}
 		res := figures(5, records...)
 		res.Identity.TopK = 5
-		if got := res.DepthText(); got != c.want {
+		if got := wording.Depth(&res); got != c.want {
 			t.Errorf("%v: got %q, want %q", c.documents, got, c.want)
 		}
 	}
 	res := figures(5, retrieved(result.Scored, 3, []int{0}))
 	res.Identity.TopK, res.Identity.MaxPerDocument = 5, new(0)
-	if got, want := res.DepthText(), "top-k 5, max_per_document 0: passages 6, documents 3"; got != want {
+	if got, want := wording.Depth(&res), "top-k 5, max_per_document 0: passages 6, documents 3"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -258,10 +259,10 @@ func TestEvidenceFigures(t *testing.T) {
 	}
 	textless := record(result.Scored, 0, 0)
 	textless.Returned = &result.TextSize{}
-	if w := figures(2, textless).Evidence.Warnings; len(w) != 1 || w[0].Kind != result.NoTexts {
+	if w := figures(2, textless).Evidence.Warnings; len(w) != 1 || w[0].Kind != "no_texts" {
 		t.Errorf("without texts: %+v", w)
 	}
-	if res := figures(2, retrieved(result.Scored, 2, []int{1})); res.Evidence != nil || res.Gold != result.ByID {
+	if res := figures(2, retrieved(result.Scored, 2, []int{1})); res.Evidence != nil || res.Gold != "id" {
 		t.Errorf("without evidence: gold %q, %+v", res.Gold, res.Evidence)
 	}
 }

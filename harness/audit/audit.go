@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/figure"
 	"evalctl/internal/stats"
 )
@@ -164,7 +165,7 @@ func Claims() (names []string) {
 
 // Open reads a result file.
 func Open(path string) (*Subject, error) {
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

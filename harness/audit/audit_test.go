@@ -11,13 +11,14 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
+	"evalctl/scorer"
 )
 
 // save saves a result whose questions are + passed and - failed, after a change of it.
 func save(t *testing.T, name, outcomes string, change func(*resulttest.File)) string {
 	t.Helper()
 	f := resulttest.New(name, time.Date(2026, 9, 1, 3, 0, 4, 0, time.UTC), outcomes)
-	f.Identity.Scorer, f.ScorerName, f.Identity.Scenario = result.ScorerImported, result.ScorerImported, result.ImportedAnswers
+	f.Identity.Scorer, f.ScorerName, f.Identity.Scenario = scorer.Imported, scorer.Imported, result.ImportedAnswers
 	f.Identity.Imported = &result.ImportedID{Formats: []string{"zep"}, JudgeID: "j"}
 	f.Imported = &result.ImportSource{Files: []result.ImportedFile{}}
 	for i := range f.Questions {

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/stats"
 	"evalctl/internal/visible"
@@ -92,7 +93,7 @@ func (a *Audit) prompts() Finding {
 		}
 		f.Rows = append(f.Rows, []string{s.Name, stored.String(), contains.String(), f1.String(), fmt.Sprintf("%.3f", sum/float64(f1.n)), panel})
 		if v := s.Result.Votes; v != nil {
-			f.found(Shown, "%s: %s.", s.Name, v.Text())
+			f.found(Shown, "%s: %s.", s.Name, wording.Votes(v))
 		}
 		if d, ok := stored.less(contains); ok && d.shown() {
 			f.found(Shown, "%s: the stored verdicts differ from the rule \"contains the gold\" by %s.", s.Name, d)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/stats"
 	"evalctl/internal/visible"
@@ -23,7 +24,7 @@ func (a *Audit) context() Finding {
 	for _, base := range a.of(result.FullContext) {
 		name := "the whole context"
 		if r := base.Result.Replay; r != nil {
-			name = r.Context.Name()
+			name = wording.ContextName(r.Context)
 		}
 		for _, s := range a.Subjects {
 			if s.Result.Identity.Scenario.Baseline() {

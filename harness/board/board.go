@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/history"
 	"evalctl/harness/key"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 )
 
 // Board ranks the results of a folder. Its strings come from files and must be escaped in every
@@ -218,7 +219,7 @@ func rowOf(e *history.Entry) Row {
 		r.Cost = "unknown"
 	}
 	if c := e.Result.ReaderCost; c != nil {
-		r.Cost += " + reader " + c.Text()
+		r.Cost += " + reader " + wording.ReaderCost(c)
 	}
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 )
 
@@ -92,7 +93,7 @@ func times(v float64) string { return fmt.Sprintf("×%.2f", v) }
 // figures formats a difference with its interval and adjusted p-value.
 func figures(difference string, within *result.Interval, end func(float64) string, adjusted *float64) string {
 	if within != nil {
-		difference += fmt.Sprintf(" (%s interval %s to %s)", within.Level(), end(within.Low), end(within.High))
+		difference += fmt.Sprintf(" (%s interval %s to %s)", wording.Level(within), end(within.Low), end(within.High))
 	}
 	if adjusted != nil {
 		difference += ", p " + figure.Probability(*adjusted) + " adjusted"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/stats"
 )
@@ -57,7 +58,7 @@ type Spread struct {
 func (l *LatencyRatio) Within() string {
 	switch {
 	case l.Interval != nil:
-		return fmt.Sprintf("×%.2f to ×%.2f (%s interval over %d and %d runs)", l.Interval.Low, l.Interval.High, l.Interval.Level(), l.RunRuns, l.ReferenceRuns)
+		return fmt.Sprintf("×%.2f to ×%.2f (%s interval over %d and %d runs)", l.Interval.Low, l.Interval.High, wording.Level(l.Interval), l.RunRuns, l.ReferenceRuns)
 	case l.Runs != nil:
 		return fmt.Sprintf("×%.2f to ×%.2f (all of %d and %d runs)", l.Runs.Low, l.Runs.High, l.RunRuns, l.ReferenceRuns)
 	case l.Questions != nil:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 )
 
@@ -99,7 +100,7 @@ func (e MemoryEffect) given(runs []*Run) MemoryEffect {
 // name describes the difference.
 func (e *MemoryEffect) name() string {
 	if c := e.Context; c != nil && c.LeftOut > 0 {
-		return fmt.Sprintf("What memory adds over %s (%d of %s left out)", c.Name(), c.LeftOut, figure.Count(c.Sessions, "session"))
+		return fmt.Sprintf("What memory adds over %s (%d of %s left out)", wording.ContextName(c), c.LeftOut, figure.Count(c.Sessions, "session"))
 	}
 	return effectNames[e.Baseline]
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonobj"
 )
@@ -130,7 +131,7 @@ func openSource(path string) (*source, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

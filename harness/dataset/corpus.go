@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/inputfile"
 )
 
@@ -133,7 +133,7 @@ func loadFolder(dir string) (docs []Doc, leftOut []string, err error) {
 }
 
 func loadLines(file string) (docs []Doc, unknown map[string]int, err error) {
-	if err := result.Unexpected(file, "a corpus, which is a folder of .md files, or has one document a line in JSON"); err != nil {
+	if err := resultfile.Unexpected(file, "a corpus, which is a folder of .md files, or has one document a line in JSON"); err != nil {
 		return nil, nil, err
 	}
 	f, err := inputfile.OpenStream(file, inputfile.Streamed)

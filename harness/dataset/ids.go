@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/inputfile"
 )
 
@@ -23,7 +23,7 @@ func ReadIDs(path string) (IDs, error) {
 	if path == "" {
 		return l, nil
 	}
-	if err := result.Unexpected(path, "ids, one on a line"); err != nil {
+	if err := resultfile.Unexpected(path, "ids, one on a line"); err != nil {
 		return l, err
 	}
 	data, err := inputfile.ReadText(path, inputfile.Large)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonobj"
 	"evalctl/scorer"
@@ -38,7 +38,7 @@ var labelSynonyms = map[string]string{
 // It returns an error for a bad line, a repeated id, and a label that check rejects. The error
 // lists up to ten lines, each a *LineError.
 func ReadLabels(path string, check func(scorer.Item) error) ([]Label, error) {
-	if err := result.Unexpected(path, "labels, one a line in JSON, as evalctl judge label writes them"); err != nil {
+	if err := resultfile.Unexpected(path, "labels, one a line in JSON, as evalctl judge label writes them"); err != nil {
 		return nil, err
 	}
 	f, err := inputfile.OpenStream(path, inputfile.Streamed)

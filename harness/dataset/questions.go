@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/inputfile"
 	"evalctl/scorer"
 )
@@ -142,7 +143,7 @@ func Open(path string, o Options) (Dataset, error) {
 		return Dataset{}, fmt.Errorf("limit %d, repeats %d: they must not be negative",
 			o.Selection.Limit, o.Repeats)
 	}
-	if err := result.Unexpected(path, "a dataset, which has one question a line in JSON"); err != nil {
+	if err := resultfile.Unexpected(path, "a dataset, which has one question a line in JSON"); err != nil {
 		return Dataset{}, err
 	}
 	f, err := inputfile.OpenStream(path, inputfile.Streamed)

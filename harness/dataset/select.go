@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 )
 
 // Selection says which questions to ask and in which order. The zero value selects all in file
@@ -182,7 +183,7 @@ func listTags(tags map[string]int) string {
 // Failed returns the ids of the questions that did not pass in a result file, in its order: with a
 // failing score, an error, or no score. It is an error if there are none.
 func Failed(path string) ([]string, error) {
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,9 @@ import (
 
 	"evalctl/harness/key"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/llm"
+	"evalctl/scorer"
 )
 
 // Kind is the kind of a file.
@@ -107,7 +109,7 @@ func (e *Entry) VerdictText() string {
 	if e.Stopped != "" {
 		return strings.ReplaceAll(string(e.Stopped), "_", " ")
 	}
-	if e.Scorer == result.ScorerImported && e.Verdict == result.Measured {
+	if e.Scorer == scorer.Imported && e.Verdict == result.Measured {
 		return "imported"
 	}
 	return string(e.Verdict)
@@ -118,13 +120,13 @@ func newEntry(path string, res *result.Result) *Entry {
 	id := &res.Identity
 	e := &Entry{
 		Kind: Run, Name: res.SDK, Path: path, StartedAt: res.StartedAt, FinishedAt: res.FinishedAt,
-		Dataset: id.Dataset.Path, DatasetSHA256: id.Dataset.SHA256, Scorer: id.ScoredBy(),
+		Dataset: id.Dataset.Path, DatasetSHA256: id.Dataset.SHA256, Scorer: wording.ScoredBy(*id),
 		Scenario: id.Scenario, Planned: res.Planned, Total: res.Total, Passed: res.Passed,
 		PassRate: res.PassRate, Interval: res.Believed(), Verdict: res.Gate.Word(),
 		Stopped: res.Stopped, Result: res,
 	}
 	if id.Dataset.Selection.Partial(id.Dataset.Questions()) {
-		e.Selection = id.Dataset.SelectionText()
+		e.Selection = wording.Selection(id.Dataset)
 	}
 	if r := res.Replay; r != nil {
 		e.Kind, e.Name = Replay, r.Arm

@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/bench/record"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonstream"
 )
@@ -22,14 +23,14 @@ type file struct {
 
 // readFile reads a JSON file without its questions.
 func readFile(path string) file {
-	if result.KindOfFile(path) == result.BenchFile {
+	if resultfile.KindOf(path) == resultfile.Bench {
 		f, err := record.Outline(path)
 		if err != nil {
 			return file{err: err}
 		}
 		return file{kind: Bench, entry: benchEntry(path, f)}
 	}
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err == nil {
 		res := r.Result()
 		e := newEntry(path, &res)

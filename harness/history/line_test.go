@@ -13,6 +13,7 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/result"
+	"evalctl/scorer"
 )
 
 // TestLinesSeparateWhatCannotBeCompared has a run for each part of a measure.
@@ -71,7 +72,7 @@ func TestLinesOfUnknownJudges(t *testing.T) {
 		root := t.TempDir()
 		for night := range 2 {
 			m := run("go", night, "++-")
-			m.Identity.Scorer, m.Identity.ExactCase, m.Identity.Scenario = result.ScorerImported, nil, result.ImportedAnswers
+			m.Identity.Scorer, m.Identity.ExactCase, m.Identity.Scenario = scorer.Imported, nil, result.ImportedAnswers
 			m.Identity.Imported = &result.ImportedID{Formats: []string{"zep"}, SHA256: []string{"a"}, JudgeID: judge, Votes: "1"}
 			m.Save(t, root, fmt.Sprintf("%d.json", night))
 		}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 )
 
 // TurnKind says how a question's outcome has changed.
@@ -105,7 +106,7 @@ func (l *Line) ReadQuestions() {
 
 // states returns the state of each judged question in a result file.
 func states(path string) (map[string]rune, error) {
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/atomicfile"
 )
 
@@ -98,7 +99,7 @@ func EncodeWithQuestions(w *bufio.Writer, head []byte, indent string, questions 
 // ReplaceCosts rewrites the result file at path, either of its names, with costs set by change. own
 // is the permanent path. The questions stay unchanged. The caller must have locked the output.
 func ReplaceCosts(path string, change func(r *result.Result, own string) error) (err error) {
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/redact"
@@ -131,7 +132,7 @@ func OpenCheck(s CheckSpec) (plan *Plan, of *result.Result, err error) {
 
 // openJudged reads the result for --result. It rejects a result without a judge.
 func openJudged(path string) (*result.Result, error) {
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("--result: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/stats"
 )
 
@@ -63,7 +64,7 @@ func (a *Accuracy) least(counts result.Counts) Correction {
 
 // openGiven reads the result for a flag, whose verdicts must come from another harness.
 func openGiven(flag, path string) (*result.Result, error) {
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}

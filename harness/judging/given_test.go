@@ -8,13 +8,14 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
+	"evalctl/scorer"
 )
 
 // given saves a result with imported verdicts, + passed and - failed.
 func given(t *testing.T, judge, outcomes string) string {
 	t.Helper()
 	f := resulttest.New("x", time.Date(2026, 9, 1, 3, 0, 4, 0, time.UTC), outcomes)
-	f.Identity.Scorer, f.ScorerName = result.ScorerImported, result.ScorerImported
+	f.Identity.Scorer, f.ScorerName = scorer.Imported, scorer.Imported
 	f.Identity.Imported = &result.ImportedID{Formats: []string{"zep"}, JudgeID: judge}
 	f.Fill()
 	return f.Save(t, t.TempDir(), "x.json")

@@ -3,6 +3,9 @@
 package judging
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,7 +103,7 @@ func (p *Plan) Panel() []result.Recipe {
 	}
 	var out []result.Recipe
 	for _, m := range p.members() {
-		out = append(out, result.NewRecipe(m.config.Recipe, m.Identity()))
+		out = append(out, newRecipe(m.config.Recipe, m.Identity()))
 	}
 	return out
 }
@@ -271,4 +274,15 @@ func (p *Plan) PricesDate() string {
 		return dates[0]
 	}
 	return ""
+}
+
+// newRecipe returns a recipe with its digest.
+func newRecipe(name string, j result.JudgeModel) result.Recipe {
+	j.PromptVersion = strings.TrimSpace(j.PromptVersion)
+	data, err := json.Marshal(j)
+	if err != nil {
+		panic(fmt.Sprintf("encode a judge: %v", err)) // plain fields only
+	}
+	sum := sha256.Sum256(data)
+	return result.Recipe{Name: name, SHA256: hex.EncodeToString(sum[:]), Judge: j}
 }

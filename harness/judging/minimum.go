@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 )
 
@@ -70,5 +71,5 @@ func (r *Rate) String() string {
 	if r == nil {
 		return "n/a"
 	}
-	return fmt.Sprintf("%.3f [%.3f %.3f] (%s)", r.Rate, r.Interval.Low, r.Interval.High, r.Interval.Name())
+	return fmt.Sprintf("%.3f [%.3f %.3f] (%s)", r.Rate, r.Interval.Low, r.Interval.High, wording.IntervalName(&r.Interval))
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/scorer"
 )
 
 // recorded returns a result that records every setting.
@@ -304,7 +305,7 @@ func TestImported(t *testing.T) {
 		var out []*File
 		for _, name := range []string{"a", "b"} {
 			id := result.Identity{
-				Scorer: result.ScorerImported, Scenario: result.ImportedAnswers, Dataset: result.DatasetID{SHA256: "d"},
+				Scorer: scorer.Imported, Scenario: result.ImportedAnswers, Dataset: result.DatasetID{SHA256: "d"},
 				Imported: &result.ImportedID{Formats: []string{"zep"}, SHA256: []string{name}, JudgeID: "j", Votes: "1", Reader: "r"},
 			}
 			if name == "b" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/scorer"
 )
 
 // of reads a setting from a result. JSON lines do not record it.
@@ -75,10 +76,13 @@ func answered(r *result.Result) bool {
 	return r.Counts.Total > r.Counts.Errors || len(r.EffectiveModes) > 0 || r.ModesUnknown > 0
 }
 
+// modes is the key of MappedService.NotMeasurable for the retrieval mode.
+const modes = "modes"
+
 // effectiveModes returns the modes used. A mapped service may have none.
 func effectiveModes(r *result.Result) string {
 	switch {
-	case r.Mapped != nil && r.Mapped.NotMeasurable[result.Modes] != "":
+	case r.Mapped != nil && r.Mapped.NotMeasurable[modes] != "":
 		return itsOwn
 	case !answered(r):
 		return noAnswer
@@ -110,7 +114,7 @@ func depth(r *result.Result) string {
 
 // scoredBy returns the scorer. Verdicts from other harnesses come from their own judges.
 func scoredBy(r *result.Result) string {
-	if id := r.Identity.Imported; id != nil && r.Identity.Scorer == result.ScorerImported {
+	if id := r.Identity.Imported; id != nil && r.Identity.Scorer == scorer.Imported {
 		return r.Identity.Scorer + " with the answers: " + strings.Join(id.Formats, ", ")
 	}
 	return r.Identity.Scorer
@@ -162,7 +166,7 @@ func exactCase(r *result.Result) string {
 
 // importedVerdicts returns the identity of answers with another harness's verdicts, nil for others.
 func importedVerdicts(r *result.Result) *result.ImportedID {
-	if r.Identity.Scorer != result.ScorerImported {
+	if r.Identity.Scorer != scorer.Imported {
 		return nil
 	}
 	return r.Identity.Imported
@@ -213,7 +217,16 @@ func votes(r *result.Result) string {
 	return "1"
 }
 
-func panel(r *result.Result) string { return orNone(r.Identity.RecipesText()) }
+func panel(r *result.Result) string { return orNone(recipesOf(r.Identity)) }
+
+// recipesOf lists the recipes with the beginnings of their digests.
+func recipesOf(id result.Identity) string {
+	var out []string
+	for _, r := range id.Panel {
+		out = append(out, fmt.Sprintf("%s %.8s", r.Name, r.SHA256))
+	}
+	return strings.Join(out, ", ")
+}
 
 // reader returns the models that wrote the answers: the reported ones, else the configured one.
 func reader(r *result.Result) string {

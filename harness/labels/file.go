@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"evalctl/harness/dataset"
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonstream"
 	"evalctl/internal/lockfile"
@@ -53,7 +53,7 @@ var ErrBusy = errors.New("another process is writing to this file of labels")
 // OpenFile opens or creates a file of labels. It returns an error for lines with another labeller
 // or design. An incomplete last line from a crash is removed.
 func OpenFile(path, labeller string, design Design) (*File, error) {
-	if err := result.Unexpected(path, expectedFile); err != nil {
+	if err := resultfile.Unexpected(path, expectedFile); err != nil {
 		return nil, err
 	}
 	file, err := lockfile.Open(path, os.O_RDWR|os.O_CREATE, ErrBusy)
@@ -148,7 +148,7 @@ func (f *File) Close() error { return f.file.Close() }
 func Read(paths ...string) ([]Label, error) {
 	var all []Label
 	for _, path := range paths {
-		if err := result.Unexpected(path, expectedFile); err != nil {
+		if err := resultfile.Unexpected(path, expectedFile); err != nil {
 			return nil, err
 		}
 		data, err := inputfile.Read(path, inputfile.Large)

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 )
 
 // Answer is an answer that can be labelled.
@@ -55,7 +56,7 @@ type Stratum struct {
 
 // Open reads a result's answers and draws their order.
 func Open(path string, design Design) (*Population, error) {
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func Open(path string, design Design) (*Population, error) {
 // maxStrata limits the strata, because each needs a label before there is an estimate.
 const maxStrata = 40
 
-func (p *Population) read(r *result.Reader) error {
+func (p *Population) read(r *resultfile.Reader) error {
 	strata, clusters := map[string]int{}, map[string]int{}
 	for rec, err := range r.Questions() {
 		if err != nil {
@@ -121,7 +122,7 @@ func (p *Population) clusterOf(rec *result.Record) string {
 }
 
 // findCluster sets the cluster tag: the result's, or else the one in its questions.
-func (p *Population) findCluster(r *result.Reader) error {
+func (p *Population) findCluster(r *resultfile.Reader) error {
 	if p.Cluster = p.Result.Settings.ClusterTag; p.Cluster != "" {
 		return nil
 	}

@@ -40,7 +40,7 @@ func WriteBill(ctx context.Context, b Books, own string, arms ...string) (*resul
 	path := strings.TrimSuffix(own, filepath.Ext(own)) + billExt
 	err := atomicfile.Write(path, 0o644, func(to io.Writer) error {
 		buffered := bufio.NewWriter(to)
-		w := result.NewBillWriter(buffered)
+		w := newBillWriter(buffered)
 		for line, err := range b.Requests(ctx) {
 			if err != nil {
 				return err
@@ -48,11 +48,11 @@ func WriteBill(ctx context.Context, b Books, own string, arms ...string) (*resul
 			if len(arms) > 0 && !slices.Contains(arms, line.Arm) {
 				continue
 			}
-			if err := w.Add(line.BillLine); err != nil {
+			if err := w.add(line.BillLine); err != nil {
 				return err
 			}
 		}
-		if bill = w.Bill(filepath.Base(path)); bill.Requests == 0 {
+		if bill = w.bill(filepath.Base(path)); bill.Requests == 0 {
 			return errNoRequests
 		}
 		return buffered.Flush()

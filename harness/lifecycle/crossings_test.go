@@ -254,10 +254,10 @@ func TestCrossings(t *testing.T) {
 				}
 				severe := slices.ContainsFunc(r.Leaks, func(l result.Leak) bool { return l.Origin == result.OfDeleted })
 				if want := !strings.HasPrefix(fault, "overwrite") && fault != "no fault"; severe != want {
-					t.Errorf("%s: something deleted came back: %v, want %v: %s", id, severe, want, r.LeaksText())
+					t.Errorf("%s: something deleted came back: %v, want %v: %s", id, severe, want, r.Leaks)
 				}
 				if fault == "listed" && !slices.ContainsFunc(r.Leaks, func(l result.Leak) bool { return l.Place == result.InList }) {
-					t.Errorf("%s: %s", id, r.LeaksText())
+					t.Errorf("%s: %s", id, r.Leaks)
 				}
 			}
 			t.Log(fmt.Sprint(len(found), " questions"))

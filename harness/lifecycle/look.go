@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/leak"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/jsonobj"
@@ -84,7 +85,7 @@ type watch struct {
 // them, in a recall of each session, in the records, and in the lists of the brain. It also looks
 // there for deleted documents.
 func (r *Run) look(ctx context.Context, w watch, ask func() (target.Answer, error)) (target.Answer, error) {
-	leaks := result.NewLeaks(w.texts)
+	leaks := leak.NewFinder(w.texts)
 	leaks.Origin = w.origin
 	texts := leaks.Texts()
 	if len(texts)+len(w.deleted)+len(w.renamed) == 0 {
@@ -124,7 +125,7 @@ func (r *Run) look(ctx context.Context, w watch, ask func() (target.Answer, erro
 }
 
 // lookListed looks for deleted and renamed documents in a list of documents.
-func (w watch) lookListed(leaks *result.Leaks, list target.Listing) {
+func (w watch) lookListed(leaks *leak.Finder, list target.Listing) {
 	gone := slices.Concat(w.deleted, w.renamed)
 	i := 0
 	for element := range jsonobj.Elements(list.Value) {
@@ -137,7 +138,7 @@ func (w watch) lookListed(leaks *result.Leaks, list target.Listing) {
 }
 
 // lookPath adds a leak if one of the names is the path of a document in gone.
-func (w watch) lookPath(leaks *result.Leaks, place result.Place, at string, gone []string, names ...string) {
+func (w watch) lookPath(leaks *leak.Finder, place result.Place, at string, gone []string, names ...string) {
 	for _, name := range names {
 		if path := w.known.Name(name); name != "" && slices.Contains(gone, path) {
 			leaks.Add(result.Leak{Text: path, Place: place, At: at, Origin: result.OfDeleted})
@@ -148,7 +149,7 @@ func (w watch) lookPath(leaks *result.Leaks, place result.Place, at string, gone
 
 // probe searches for a text that must not come back, also in each session, until it is not found
 // any more or poll ends.
-func (r *Run) probe(ctx context.Context, leaks *result.Leaks, w watch, text string) error {
+func (r *Run) probe(ctx context.Context, leaks *leak.Finder, w watch, text string) error {
 	recaller, lacks := target.Find[target.Recaller](r.Target.Service, target.Sessions)
 	var last []result.Leak
 	err := r.poll(ctx, w.id, text, func(chunks []result.Chunk) bool {

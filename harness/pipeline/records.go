@@ -7,6 +7,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/scorer"
 )
 
 // notAsked returns the record of a question without gold, which a run that scores retrieval leaves
@@ -48,7 +49,7 @@ func Unscored(q dataset.Question, reply result.Reply) result.Record {
 		ID: q.ID, Question: q.Question, Outcome: result.Unscored, Reply: reply,
 		QuestionDate: q.QuestionDate, Expected: q.ExpectedSubstrings, Reference: q.ReferenceAnswer,
 		ExpectedPaths: q.ExpectedPaths, ExpectedGrades: q.ExpectedGrades, ExpectedEvidence: q.ExpectedEvidence,
-		Checks: result.NewChecks(q.Checks), Forbidden: q.Forbidden, MustCite: q.MustCite,
+		Checks: newChecks(q.Checks), Forbidden: q.Forbidden, MustCite: q.MustCite,
 		Tags: q.Tags, Repeat: q.Repeat, Line: q.Line, Type: q.Type, JudgeType: q.JudgeType,
 	}
 	if r.Citations == nil {
@@ -62,4 +63,13 @@ func Unscored(q dataset.Question, reply result.Reply) result.Record {
 
 func millis(d time.Duration) float64 {
 	return float64(d.Microseconds()) / 1000
+}
+
+// newChecks returns checks without outcomes.
+func newChecks(checks []scorer.Check) []result.Check {
+	var out []result.Check
+	for _, c := range checks {
+		out = append(out, result.Check{Check: c})
+	}
+	return out
 }

@@ -35,7 +35,7 @@ func (l *loop) score(ctx context.Context, index int, rec *result.Record) (result
 	if graded.JudgedAt, graded.JudgeMS = (time.Time{}), 0; graded.JudgeAttempts > 0 {
 		graded.JudgedAt, graded.JudgeMS = began.UTC().Truncate(time.Microsecond), millis(time.Since(began))
 	}
-	graded.JudgeCharges = slices.DeleteFunc(j.calls, func(c result.JudgeCall) bool { return c.Plain() })
+	graded.JudgeCharges = slices.DeleteFunc(j.calls, func(c result.JudgeCall) bool { return isPlain(&c) })
 	return graded, err
 }
 
@@ -62,4 +62,10 @@ func (j *judgeRequests) begin(worst llm.Charge) (end func(string, llm.Charge), e
 func (j *judgeRequests) line(kind string, call result.JudgeCall) journal.Entry {
 	call.ID, call.Repeat = j.rec.ID, j.rec.Repeat
 	return journal.Entry{Kind: kind, Index: j.index, Call: &call}
+}
+
+// isPlain reports whether a call needs no comment: it was charged by the provider's count, or not
+// at all.
+func isPlain(c *result.JudgeCall) bool {
+	return c.UsageProblem == "" && (c.USD == 0 || c.Charged == result.ByUsage)
 }

@@ -6,6 +6,7 @@ import (
 	"evalctl/harness/aggregate"
 	"evalctl/harness/key"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/figure"
 )
 
@@ -22,7 +23,7 @@ func OpenBaseline(path string, margin float64, accept []string, id result.Identi
 	if path == "" {
 		return nil, nil
 	}
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("--baseline: %w", err)
 	}

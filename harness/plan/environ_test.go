@@ -8,6 +8,7 @@ import (
 	"evalctl/harness"
 	"evalctl/harness/launch"
 	"evalctl/harness/target"
+	"evalctl/harness/wording"
 )
 
 // targetsOf returns targets of an environment.
@@ -59,7 +60,7 @@ func TestDaemonEnv(t *testing.T) {
 	if want := []string{"MINE_API_KEY", "OPENAI_BASE_URL", "PLAIN"}; !slices.Equal(env.Passed, want) {
 		t.Errorf("passed %q, want %q", env.Passed, want)
 	}
-	if got := env.Text(); !strings.HasPrefix(got, "passed on MINE_API_KEY, OPENAI_BASE_URL (no cap limits") || !strings.Contains(got, "; passed on PLAIN; withheld OPENAI_API_KEY") {
+	if got := wording.DaemonEnv(env); !strings.HasPrefix(got, "passed on MINE_API_KEY, OPENAI_BASE_URL (no cap limits") || !strings.Contains(got, "; passed on PLAIN; withheld OPENAI_API_KEY") {
 		t.Error(got)
 	}
 	if err := CheckPassed(environ, []string{"MINE_API"}, "--daemon-env"); err == nil || !strings.Contains(err.Error(), "MINE_API: the variable is not set") {

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/account"
+	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/key"
@@ -292,7 +293,7 @@ func (e *Evaluation) config() harness.Config {
 
 // readerPrices returns the prices of the models that the daemon reports. A daemon that was already
 // running does not report their provider. The offline reader of the reference daemon is free.
-func (r *Run) readerPrices() *result.ReaderPrices {
+func (r *Run) readerPrices() *aggregate.ReaderPrices {
 	provider := llm.ProviderOpenAI
 	if r.Found.Endpoint == "" {
 		provider = cmp.Or(r.reader.Provider, provider)
@@ -301,7 +302,7 @@ func (r *Run) readerPrices() *result.ReaderPrices {
 	if provider != llm.ProviderOpenAI {
 		date = ""
 	}
-	return &result.ReaderPrices{Date: date, Of: func(model string) (llm.Price, bool) {
+	return &aggregate.ReaderPrices{Date: date, Of: func(model string) (llm.Price, bool) {
 		if model == llm.ProviderFake {
 			return llm.Price{}, true
 		}

@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/judging"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/harness/wording"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -51,7 +52,7 @@ func TestNewRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.RequireMode != "bm25" || r.Dir != "kept/2026-01-31" || r.Judging != nil || r.Calls.DaemonEnv.Text() != "" {
+	if r.RequireMode != "bm25" || r.Dir != "kept/2026-01-31" || r.Judging != nil || wording.DaemonEnv(r.Calls.DaemonEnv) != "" {
 		t.Errorf("mode %q, folder %q, %v, %v", r.RequireMode, r.Dir, r.Judging, r.Calls.DaemonEnv)
 	}
 	id := r.Identity(result.StartedDaemon([]string{"evalctl", "serve"}))

@@ -25,12 +25,12 @@ func Daemon(t *terminal.Terminal, name string, s *harness.Session) {
 
 // mapped prints a mapped service.
 func mapped(t *terminal.Terminal, name string, s *harness.Session, m *result.MappedService) {
-	line := s.Service().URL() + "  " + m.Text()
+	line := s.Service().URL() + "  " + mappedText(m)
 	if log := s.LogPath(); log != "" {
 		line += "  log " + log
 	}
 	t.Field(name, "%s", terminal.Line(line))
-	if text := m.NotMeasurableText(); text != "" {
+	if text := notMeasurable(m); text != "" {
 		t.Field("note", "not measurable of %s: %s", terminal.Line(name), text)
 	}
 }

@@ -114,7 +114,7 @@ func (a *Arm) annotation(r *result.Record) annotation {
 	message := c.message
 	if r.Outcome == result.Scored {
 		const most = messageLength / 3
-		message = fmt.Sprintf("expected %s; got %s; %s", printable.Line(r.Wanted(a.Run.Result.ScorerName), most), printable.Line(r.Answer, most), c.message)
+		message = fmt.Sprintf("expected %s; got %s; %s", printable.Line(wantedText(r, a.Run.Result.ScorerName), most), printable.Line(r.Answer, most), c.message)
 	}
 	return annotation{
 		file: a.Run.Result.Identity.Dataset.Path, line: r.Line, title: caseName(r) + " " + group(r), message: message,

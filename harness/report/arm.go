@@ -6,6 +6,7 @@ import (
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 )
 
@@ -38,7 +39,7 @@ func (a *Arm) verdict() form.Verdict {
 	v.Title = form.F("%s on %s: %d of %d passed", form.Name(res.SDK), form.Name(DatasetName(&res.Identity)), res.Passed, res.Total)
 	v.About, v.Rate, v.Figure = a.Run.about(), figure.Rate(res.PassRate), "pass rate"
 	if i := res.Believed(); i != nil {
-		v.Figure += ", " + i.Text()
+		v.Figure += ", " + wording.Interval(i)
 	}
 	if g == nil {
 		v.Word, v.Sentences = "No verdict", []form.Text{form.F("this result has no floor")}
@@ -61,7 +62,7 @@ func (a *Arm) verdict() form.Verdict {
 	}
 	v.Headline = a.headline(v.Word)
 	sentences := []string{g.Sentence}
-	if proof := g.ProofText(); proof != "" && !strings.Contains(g.Sentence, proof) {
+	if proof := wording.Proof(g); proof != "" && !strings.Contains(g.Sentence, proof) {
 		sentences = append(sentences, proof)
 	}
 	if a.Problem != "" {
@@ -82,17 +83,17 @@ func (a *Arm) headline(word any) form.Text {
 	case g.Verdict == result.Invalid:
 		return form.F("%s: the result of %s is not a score", word, name)
 	case g.Verdict == result.Fail && res.Stopped != "":
-		return form.F("%s: %s, %d of them passed, %s", word, stopped, g.Passed, g.FloorName())
+		return form.F("%s: %s, %d of them passed, %s", word, stopped, g.Passed, floorName(g))
 	case g.Word() == result.Measured, g.FloorFrom == result.FloorDefault: // the reason names the default
 		return form.F("%s: %s", word, passed)
 	}
-	return form.F("%s: %s, %s", word, passed, g.FloorName())
+	return form.F("%s: %s, %s", word, passed, floorName(g))
 }
 
 // about describes the measurement in one line.
 func (run *Run) about() form.Text {
 	id := run.Result.Identity
-	parts := []form.Text{form.F("dataset %s", form.Digest(id.Dataset.SHA256)), form.F("scenario %s", form.Name(id.Scenario)), form.F("scorer %s", form.Name(id.ScoredBy()))}
+	parts := []form.Text{form.F("dataset %s", form.Digest(id.Dataset.SHA256)), form.F("scenario %s", form.Name(id.Scenario)), form.F("scorer %s", form.Name(wording.ScoredBy(id)))}
 	if id.Judge != nil {
 		parts = append(parts, form.F("judge %s, prompt %s", form.Name(id.Judge.Model), form.Digest(id.Judge.PromptSHA256)))
 	}
@@ -106,13 +107,13 @@ func (run *Run) warnings() (out []form.Text) {
 		out = append(out, form.F("suspect: %s", form.Data(s.Message)))
 	}
 	if id := res.Identity.Dataset; id.Selection.Partial(id.Questions()) {
-		out = append(out, form.F("selection: %s: not comparable with a result over all questions", form.Data(id.SelectionText())))
+		out = append(out, form.F("selection: %s: not comparable with a result over all questions", form.Data(wording.Selection(id))))
 	}
 	if res.Stopped != "" {
 		out = append(out, form.F("stopped (%s) after %d of %s: this is not a score", form.Name(res.Stopped), res.Counts.Finished(), figure.Count(res.Planned, "question")))
 	}
 	if r := res.Replay; r != nil && r.Context != nil && r.Context.LeftOut > 0 {
-		out = append(out, form.F("full-context is %s", r.Context.Text()))
+		out = append(out, form.F("full-context is %s", wording.Context(r.Context)))
 	}
 	for _, w := range res.Trivial() {
 		out = append(out, form.F("trivial: %s", form.Data(w.Message)))
@@ -160,9 +161,9 @@ func (a *Arm) ran() form.Section {
 	page("asked", "%s, mode %s, top-k %d", form.Name(id.Scenario), form.Name(id.Mode), id.TopK)
 	inputs(&s, id)
 	if im := res.Imported; im != nil {
-		page("imported", "%s", form.Data(im.Summary()))
+		page("imported", "%s", form.Data(importSummary(im)))
 	}
-	page("scorer", "%s", form.Name(id.ScoredBy()))
+	page("scorer", "%s", form.Name(wording.ScoredBy(*id)))
 	if j := id.Judge; j != nil {
 		page("judge", "%s", judgeOf(j))
 	}
@@ -172,11 +173,11 @@ func (a *Arm) ran() form.Section {
 	if r := res.Replay; r != nil {
 		a.Run.benchmark(&s)
 	}
-	if e := res.Settings.DaemonEnv; e.Text() != "" {
-		s.Fact("daemon env", "%s", form.Data(e.Text()))
+	if e := res.Settings.DaemonEnv; wording.DaemonEnv(e) != "" {
+		s.Fact("daemon env", "%s", form.Data(wording.DaemonEnv(e)))
 	}
 	if left := res.Escaped; len(left) > 0 {
-		s.Fact("left", result.EscapedText+": %s", form.Data(strings.Join(left, ", ")))
+		s.Fact("left", wording.Escaped+": %s", form.Data(strings.Join(left, ", ")))
 	}
 	if ran := a.Run.modes(); len(ran) > 0 {
 		s.FactIn(a.Run.unlessReplay(), "ran", "%s", form.Join("  ", ran...))
@@ -276,13 +277,13 @@ func words(texts ...string) form.Text {
 }
 
 func judgeOf(j *result.JudgeModel) form.Text {
-	return form.F("%s %s  prompt %s %s  temperature %s", form.Name(j.Provider), form.Name(j.Model), form.Name(j.PromptVersion), form.Name(j.PromptSHA256), j.TemperatureText())
+	return form.F("%s %s  prompt %s %s  temperature %s", form.Name(j.Provider), form.Name(j.Model), form.Name(j.PromptVersion), form.Name(j.PromptSHA256), wording.Temperature(j))
 }
 
 func asked(d result.DatasetID) form.Text {
 	text := form.F("%s", figure.Count(d.Questions(), "question"))
 	if d.Selection.Partial(d.Questions()) {
-		text = form.F("selection: %s", form.Data(d.SelectionText()))
+		text = form.F("selection: %s", form.Data(wording.Selection(d)))
 	}
 	if d.Repeats > 1 {
 		text = form.F("%s, %d times each", text, d.Repeats)

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/svg"
 )
@@ -25,7 +26,7 @@ func Badge(w io.Writer, d Document) error {
 // badge returns the parts of a badge.
 func (run *Run) badge() (label, value string, tone svg.Tone) {
 	res := &run.Result
-	label = "memory " + res.Identity.ScoredBy()
+	label = "memory " + wording.ScoredBy(res.Identity)
 	switch g := res.Gate; {
 	case !run.scored() || res.Suspected() || res.PassRate == nil:
 		return label, "no score", svg.Neutral

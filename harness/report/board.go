@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/board"
 	"evalctl/harness/compare"
 	"evalctl/harness/report/form"
+	"evalctl/harness/wording"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/figure"
 	"evalctl/internal/printable"
@@ -123,7 +124,7 @@ func (b Board) group(i int) form.Section {
 			p50 = figure.Duration(*r.Latency.P50)
 		}
 		t.Row(form.Cell{Text: form.F("%s", form.Name(r.Name)), URL: b.URLs[r.Path]}, r.Letters, r.Places(), passed, figure.Rate(r.PassRate),
-			rateBar(r.PassRate, r.Interval, math.NaN()), r.Interval.Ends(), p50, form.Data(r.Cost), r.Entry.Date())
+			rateBar(r.PassRate, r.Interval, math.NaN()), wording.Ends(r.Interval), p50, form.Data(r.Cost), r.Entry.Date())
 	}
 	s.Show(form.Everywhere, t)
 	if len(same) > 0 {

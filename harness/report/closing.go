@@ -5,6 +5,7 @@ import (
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/terminal"
 )
 
@@ -50,10 +51,10 @@ func (a *Arm) closing(next string) form.Section {
 func (a *Arm) reason() form.Text {
 	res, g := &a.Run.Result, a.Run.Result.Gate
 	if i := res.Believed(); i != nil && g.Word() == result.Measured {
-		return form.F("pass rate %.3f, %s", *res.PassRate, i.Text())
+		return form.F("pass rate %.3f, %s", *res.PassRate, wording.Interval(i))
 	}
 	text := g.Sentence
-	if proof := g.ProofText(); proof != "" {
+	if proof := wording.Proof(g); proof != "" {
 		text = strings.ReplaceAll(text, ", "+proof, "")
 	}
 	if a.Problem != "" && g.Stopped != "" {

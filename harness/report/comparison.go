@@ -35,7 +35,7 @@ func (c Comparison) verdictOn(p *compare.Pair) (words string, regression bool) {
 		}
 	}
 	if words = cmp.Or(words, compare.NotSeen.Words()); p.Margin != nil {
-		words += fmt.Sprintf("; by the margin of %v: %s", p.Margin.Margin, p.Margin.Verdict.Words())
+		words += fmt.Sprintf("; by the margin of %v: %s", p.Margin.Margin, verdictWords(p.Margin.Verdict))
 	}
 	return words, c.Baseline != "" && c.Worsens(p)
 }

@@ -8,6 +8,7 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
@@ -28,7 +29,7 @@ func (c Comparison) pairFacts(s *form.Section) {
 		if n := len(r.Files); n > 1 {
 			by = form.F("%s, and %d runs", by, n)
 		}
-		s.Fact("clusters", "%s  %d by %s   as if all were independent: %s", c.run(i), k.Clusters, by, r.Interval.Ends())
+		s.Fact("clusters", "%s  %d by %s   as if all were independent: %s", c.run(i), k.Clusters, by, wording.Ends(r.Interval))
 	}
 	var widest *compare.Pair
 	for i := range c.Pairs {
@@ -70,7 +71,7 @@ func (c Comparison) margin(s *form.Section, p *compare.Pair) {
 		why += fmt.Sprintf("  one-sided p %s of a loss of %.1fpp or more", figure.Probability(*m.P), 100*m.Margin)
 	}
 	tone := map[result.BaselineVerdict]form.Tone{result.NotWorse: form.Good, result.Worse: form.Bad}[m.Verdict]
-	s.Fact("margin", "%s  %s  %s", c.pair(p.Run, p.Reference), form.Toned(tone, strings.ToUpper(m.Verdict.Words())), why)
+	s.Fact("margin", "%s  %s  %s", c.pair(p.Run, p.Reference), form.Toned(tone, strings.ToUpper(verdictWords(m.Verdict))), why)
 }
 
 // idsShown limits the ids of a list on a terminal. The other forms show all.

@@ -11,6 +11,7 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/svg"
 )
@@ -177,7 +178,7 @@ func (c Comparison) levels() string {
 		return "at the level of the test"
 	}
 	byLevel := func(x, y *result.Interval) int { return cmp.Compare(x.Confidence, y.Confidence) }
-	least, most := slices.MinFunc(levels, byLevel).Level(), slices.MaxFunc(levels, byLevel).Level()
+	least, most := wording.Level(slices.MinFunc(levels, byLevel)), wording.Level(slices.MaxFunc(levels, byLevel))
 	if least == most {
 		return least
 	}

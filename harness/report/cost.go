@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 )
@@ -27,9 +28,9 @@ func (run *Run) cost() form.Section {
 		}
 		if m := r.ModelRequests; m != nil {
 			if m.Ingest.Made+m.Answers.Made+m.Embeddings.Made > 0 {
-				s.Fact("requests", "%s", m.Text())
+				s.Fact("requests", "%s", requestsText(m))
 			}
-			for _, warning := range m.Warnings() {
+			for _, warning := range requestWarnings(m) {
 				s.Warn(form.Everywhere, "%s", form.Data(warning))
 			}
 		}
@@ -37,7 +38,7 @@ func (run *Run) cost() form.Section {
 	if res.CostAccounting != nil {
 		run.accounting(&s)
 		if e := res.Embeddings; e != nil {
-			s.Fact("embedded", "%s", form.Data(e.Count()))
+			s.Fact("embedded", "%s", form.Data(wording.EmbeddingsCount(e)))
 		}
 		return s
 	}
@@ -50,7 +51,7 @@ func (run *Run) cost() form.Section {
 		if c.UsageImplausible > 0 {
 			doubt += fmt.Sprintf("  %s counted tokens that cannot be, charged as the worst case", figure.Count(c.UsageImplausible, "request"))
 		}
-		s.Fact("judge", "%s  %s  %d tokens in  %d out%s%s", c.Judge(), figure.Count(c.JudgeRequests, "request"), c.InputTokens, c.OutputTokens, doubt, PricesOf(c.PricesDate))
+		s.Fact("judge", "%s  %s  %d tokens in  %d out%s%s", wording.JudgeAmount(c), figure.Count(c.JudgeRequests, "request"), c.InputTokens, c.OutputTokens, doubt, PricesOf(c.PricesDate))
 		if n := len(c.Unassigned); n > 0 {
 			s.FactIn(form.Pages, "without a verdict", "%s that the run ended before, or asked again", figure.Count(n, "request"))
 		}
@@ -60,11 +61,11 @@ func (run *Run) cost() form.Section {
 		if p := res.Cost.Parts; p != nil && p.ReaderUSD > 0 || res.Identity.Rescored != nil {
 			payer = "" // the cost includes it, or it belongs to the rescored run
 		}
-		s.Fact("reader", "%s  %d tokens in  %d out  reported for %s%s", form.Data(c.Text()),
+		s.Fact("reader", "%s  %d tokens in  %d out  reported for %s%s", form.Data(wording.ReaderCost(c)),
 			res.ReaderUsage.InputTokens, res.ReaderUsage.OutputTokens, figure.Count(res.ReaderUsage.Reported, "answer"), payer)
 	}
 	if e := res.Embeddings; e != nil {
-		s.Fact("embedded", "%s", form.Data(e.Text()))
+		s.Fact("embedded", "%s", form.Data(wording.Embeddings(e)))
 	}
 	return s
 }
@@ -74,14 +75,14 @@ func (run *Run) cost() form.Section {
 func (run *Run) total(s *form.Section) {
 	c := &run.Result.Cost
 	defer func() {
-		for _, warning := range c.ModelRequests.Warnings() {
+		for _, warning := range requestWarnings(c.ModelRequests) {
 			s.Warn(form.Everywhere, "%s", form.Data(warning))
 		}
 	}()
 	if total, unknown := run.Result.Spent(); total == 0 && !unknown && c.CapUSD == nil {
 		return
 	}
-	parts := []form.Text{form.F("%s%s", run.Result.Amount(), OfCap(c.CapUSD))}
+	parts := []form.Text{form.F("%s%s", wording.Amount(&run.Result), OfCap(c.CapUSD))}
 	if run.Result.Unmetered() {
 		parts = append(parts, form.F("the service may call models by itself, at a cost that is not known"))
 	}
@@ -123,11 +124,11 @@ func OfCap(limit *llm.USD) string {
 // accounting adds the cost of an arm: its parts, and the tokens of each model.
 func (run *Run) accounting(s *form.Section) {
 	res, c := &run.Result, run.Result.CostAccounting
-	parts := []form.Text{form.F("%s%s", res.Amount(), OfCap(c.CapUSD))}
+	parts := []form.Text{form.F("%s%s", wording.Amount(res), OfCap(c.CapUSD))}
 	add := func(format string, args ...any) { parts = append(parts, form.F(format, args...)) }
 	shares := form.NewTable(form.F("Cost of this arm"), "for", ">USD", "share")
 	var phases []string
-	for _, p := range res.CostParts() {
+	for _, p := range costParts(res) {
 		phases = append(phases, p.Name+" "+p.String())
 		bar := form.Cell{}
 		if c.TotalUSD > 0 {
@@ -135,7 +136,7 @@ func (run *Run) accounting(s *form.Section) {
 		}
 		shares.Row(p.Name, p, bar)
 	}
-	shares.Row("spent", res.Amount(), "")
+	shares.Row("spent", wording.Amount(res), "")
 	if c.TotalUSD > 0 {
 		add("%s", strings.Join(phases, ", "))
 	}
@@ -183,7 +184,7 @@ func costItems(s *form.Section, c *result.CostAccounting) {
 		limit = c.CapUSD.String()
 	}
 	add("cap of all arms together", limit)
-	add("saved by cached replies", c.SavedText())
+	add("saved by cached replies", wording.Savings(c))
 	if c.SharedUSD > 0 {
 		add("what all arms share, such as controls", c.SharedUSD.String())
 	}
@@ -193,7 +194,7 @@ func costItems(s *form.Section, c *result.CostAccounting) {
 	if l := c.List; l != nil && l.ReusedUnrecorded > 0 {
 		add("filling "+figure.Count(l.ReusedUnrecorded, "reused brain"), "not recorded")
 	}
-	add("list cost: alone, with an empty cache", c.ListText())
+	add("list cost: alone, with an empty cache", wording.ListCost(c))
 }
 
 // listCost adds the cost of the arm on its own, unless it is free.
@@ -202,7 +203,7 @@ func listCost(s *form.Section, c *result.CostAccounting) {
 	if l == nil || l.USD != nil && *l.USD == 0 {
 		return
 	}
-	sum := fmt.Sprintf("%s = spent %s + saved by the cache %s", c.ListText(), c.Amount(), c.SavedText())
+	sum := fmt.Sprintf("%s = spent %s + saved by the cache %s", wording.ListCost(c), wording.ReplayAmount(c), wording.Savings(c))
 	if l.SharedUSD > 0 {
 		sum += fmt.Sprintf(" + the check of the judge %s", l.SharedUSD)
 	}
@@ -222,7 +223,7 @@ func perCorrect(c *result.CostAccounting) []form.Text {
 	}
 	text := form.F("%s per correct answer", c.PerCorrectUSD)
 	if i := c.PerCorrectInterval; i != nil {
-		text = form.F("%s [%s %s] (%s)", text, dollars(i.Low), dollars(i.High), i.Name())
+		text = form.F("%s [%s %s] (%s)", text, dollars(i.Low), dollars(i.High), wording.IntervalName(i))
 	}
 	return []form.Text{text}
 }

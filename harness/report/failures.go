@@ -5,6 +5,7 @@ import (
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 	"evalctl/scorer"
@@ -28,7 +29,7 @@ func ReadFailures(t *terminal.Terminal, path string, limit int) Failures {
 	if t.Quiet() {
 		return Failures{}
 	}
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return Failures{Err: err}
 	}
@@ -37,7 +38,7 @@ func ReadFailures(t *terminal.Terminal, path string, limit int) Failures {
 }
 
 // FailuresOf returns the first limit questions that did not pass.
-func FailuresOf(r *result.Reader, limit int) (f Failures) {
+func FailuresOf(r *resultfile.Reader, limit int) (f Failures) {
 	res := r.Result()
 	f.more = res.Total - res.Passed
 	same := map[string]bool{} // the causes that are listed already
@@ -189,7 +190,7 @@ func lossText(r result.Record) string {
 
 // failText describes a failed question of a run.
 func failText(id result.Identity, r result.Record) string {
-	got, want := fmt.Sprintf("got \"%s\"", terminal.Short(r.Answer, 72)), r.Wanted(id.Scorer)
+	got, want := fmt.Sprintf("got \"%s\"", terminal.Short(r.Answer, 72)), wantedText(&r, id.Scorer)
 	if broken := r.Broken(); broken != "" {
 		return fmt.Sprintf("%s  %s", terminal.Short(broken, 200), got)
 	}
@@ -204,7 +205,7 @@ func failText(id result.Identity, r result.Record) string {
 
 // instead lists the documents retrieved instead of missing gold for a failed question.
 func instead(id result.Identity, r result.Record) string {
-	text := r.RetrievedInstead(id.TopK)
+	text := retrievedInstead(&r, id.TopK)
 	if text == "" {
 		return ""
 	}

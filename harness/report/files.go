@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"evalctl/harness/report/rows"
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/inputfile"
 )
@@ -101,13 +101,13 @@ func (fs Files) Render(path string, stdout io.Writer) error {
 			return f.failed(err)
 		}
 	}
-	tables := map[string]func(io.Writer, *result.Reader) error{"csv": rows.CSV, "jsonl": rows.JSONLines}
+	tables := map[string]func(io.Writer, *resultfile.Reader) error{"csv": rows.CSV, "jsonl": rows.JSONLines}
 	var doc Document
 	for _, f := range fs {
 		write := func(w io.Writer) error { return f.render(w, doc) }
 		if table := tables[f.Flag]; table != nil {
 			write = func(w io.Writer) error {
-				r, err := result.Open(path)
+				r, err := resultfile.Open(path)
 				if err != nil {
 					return err
 				}

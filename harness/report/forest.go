@@ -55,7 +55,7 @@ func (run *Run) tagPlot(s *form.Section) {
 			Draw: func() template.HTML { return scale.Row(intervalOf(*rate, i), true) }})
 	}
 	add(form.F("all questions"), res.Counts, res.PassRate, res.Believed(), run.floor())
-	for _, row := range res.TagRows() {
+	for _, row := range tagRows(res) {
 		floor := math.NaN()
 		if row.Floor != nil {
 			floor = row.Floor.Floor

@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 )
 
@@ -16,7 +17,7 @@ func (run *Run) groups() form.Section {
 	res := &run.Result
 	s := form.Section{ID: "groups", Title: "Groups of questions"}
 	panel(&s, res.Panel)
-	if text := res.Identity.Dataset.SelectionText(); text != "" {
+	if text := wording.Selection(res.Identity.Dataset); text != "" {
 		s.FactIn(run.unlessReplay()&form.Terminal, "selection", "%s", form.Data(text))
 	}
 	if f := res.FirstTryRate; f != nil {
@@ -25,17 +26,17 @@ func (run *Run) groups() form.Section {
 	run.clustered(&s)
 	run.repeats(&s)
 	run.strata(&s)
-	run.table(&s, "tag", res.TagRows(), run.Verbose, run.unlessReplay()&run.ifScored())
-	run.table(&s, "check", res.CheckRows(), true, run.unlessReplay())
+	run.table(&s, "tag", tagRows(res), run.Verbose, run.unlessReplay()&run.ifScored())
+	run.table(&s, "check", checkRows(res), true, run.unlessReplay())
 	run.replayFigures(&s)
 	if res.Grounded+res.GroundedIDsOnly > 0 { // else the daemon cites nothing
-		s.FactIn(run.unlessReplay(), "grounded", "%s", res.GroundedText())
+		s.FactIn(run.unlessReplay(), "grounded", "%s", groundedText(res))
 	}
-	if mean := res.TypeMeanText(); mean != "" {
+	if mean := wording.TypeMean(res); mean != "" {
 		s.FactIn(run.unlessReplay()&run.ifScored(), "type mean", "%s", mean)
 	}
 	if res.Leaks != nil {
-		s.Fact("leaks", "%s", form.Data(res.Leaks.Text()))
+		s.Fact("leaks", "%s", form.Data(leaksText(res.Leaks)))
 	}
 	s.Show(form.Pages, run.losses())
 	return s
@@ -43,7 +44,7 @@ func (run *Run) groups() form.Section {
 
 // table adds the results of groups of questions. A terminal shows only the groups with questions
 // that did not pass, unless all is set.
-func (run *Run) table(s *form.Section, of string, rows []result.TagRow, all bool, in form.Forms) {
+func (run *Run) table(s *form.Section, of string, rows []tagRow, all bool, in form.Forms) {
 	res := &run.Result
 	interval, floor := result.Interval{Method: result.MethodWilson, Confidence: 0.95}, math.NaN()
 	if res.Clustered != nil {
@@ -53,7 +54,7 @@ func (run *Run) table(s *form.Section, of string, rows []result.TagRow, all bool
 		floor = res.Gate.Floor
 	}
 	t := form.NewTable(form.F("Pass rates by %s. Bar: the rate. Whisker: its interval. Dashed line: the floor", of),
-		of, ">n", ">pass", ">rate", "#0 to 1", ">"+interval.Name(), ">errors", ">unscored")
+		of, ">n", ">pass", ">rate", "#0 to 1", ">"+wording.IntervalName(&interval), ">errors", ">unscored")
 	row := func(in form.Forms, what any, n result.Counts, r *float64, i *result.Interval, floor float64) {
 		t.RowIn(in, what, n.Total, n.Passed, figure.Rate(r), rateBar(r, i, floor), EndsBy(i, interval.Method), n.Errors, n.Unscored)
 	}
@@ -90,9 +91,9 @@ func (run *Run) isStratum(tag string) bool {
 // method.
 func EndsBy(i *result.Interval, titled string) form.Text {
 	if i == nil || i.Method == titled {
-		return form.F("%s", i.Ends())
+		return form.F("%s", wording.Ends(i))
 	}
-	return form.F("%s %s", i.Ends(), methodName(i.Method))
+	return form.F("%s %s", wording.Ends(i), methodName(i.Method))
 }
 
 // fewClusters is the number of clusters below which a clustered standard error is imprecise (Miller
@@ -119,7 +120,7 @@ func (run *Run) clustered(s *form.Section) {
 	case c.Interval == nil:
 		s.FactIn(in, "clustered", "no interval: every cluster of %s has the same pass rate  (%s)", by, clusters)
 	default:
-		s.FactIn(in, "clustered", "%s %s, clusters: %s  (%s)   as if all were independent: %s", c.Interval.Name(), c.Interval.Ends(), by, clusters, run.Result.Interval.Ends())
+		s.FactIn(in, "clustered", "%s %s, clusters: %s  (%s)   as if all were independent: %s", wording.IntervalName(c.Interval), wording.Ends(c.Interval), by, clusters, wording.Ends(run.Result.Interval))
 	}
 	if c.SE != nil {
 		s.FactIn(in&form.Pages, "", "standard error %.4f, %.4f if all were independent", *c.SE, c.NaiveSE)
@@ -182,7 +183,7 @@ func (run *Run) strata(s *form.Section) {
 		rows = append(slices.Clone(rows), all)
 	}
 	for _, stratum := range rows {
-		row := []any{form.Name(stratum.Name), stratum.Counts.Total, stratum.Counts.Passed, figure.Rate(stratum.PassRate), stratum.Interval.Ends(),
+		row := []any{form.Name(stratum.Name), stratum.Counts.Total, stratum.Counts.Passed, figure.Rate(stratum.PassRate), wording.Ends(stratum.Interval),
 			percentile(stratum.Latency.P50, nil, result.NeededForP50), percentile(stratum.Latency.P95, nil, result.NeededForP95)}
 		for _, m := range metrics {
 			cell := none

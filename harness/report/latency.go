@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/svg"
 )
@@ -21,7 +22,7 @@ func (run *Run) latency() form.Section {
 	s := form.Section{ID: "latency", Title: "Latency"}
 	t := form.NewTable(form.F("Percentiles of the questions that were answered"), "latency", ">n", ">p50", ">p95", ">p99")
 	name, n, how := "latency", 0, ""
-	for _, l := range res.Timings() {
+	for _, l := range timings(res) {
 		p50, p95, p99 := percentile(l.P50, l.P50Interval, result.NeededForP50), percentile(l.P95, l.P95Interval, result.NeededForP95), percentile(l.P99, l.P99Interval, result.NeededForP99)
 		t.Row(l.Name, l.N, p50, p95, p99)
 		parts := []string{l.Name, "p50 " + p50, "p95 " + p95}
@@ -31,7 +32,7 @@ func (run *Run) latency() form.Section {
 		s.FactIn(form.Terminal, name, "%s", form.Parts(parts...))
 		name, n = "", l.N
 		if l.P50Interval != nil {
-			how = "brackets: " + l.P50Interval.Name()
+			how = "brackets: " + wording.IntervalName(l.P50Interval)
 		}
 	}
 	if n == 0 {
@@ -56,14 +57,14 @@ func (run *Run) latency() form.Section {
 		s.Note(form.Pages, "%s by order statistics", "Intervals of percentiles are")
 	}
 	if res.Felt != nil {
-		s.Note(form.Pages, "%s", result.FeltNote)
+		s.Note(form.Pages, "%s", feltNote)
 	}
-	for _, note := range res.TimingNotes() {
+	for _, note := range timingNotes(res) {
 		s.Note(form.Pages, "%s", form.Data(note))
 	}
 	if r := res.Replay; r != nil {
 		if r.Alone != nil {
-			s.FactIn(form.Terminal, "alone", "%s", form.Data(r.Alone.Text()))
+			s.FactIn(form.Terminal, "alone", "%s", form.Data(aloneText(r.Alone)))
 		}
 		if r.FirstAttempt < res.Counts.Total {
 			s.Fact("attempts", "%d of %s answered at the first attempt, %d of these passed", r.FirstAttempt, figure.Count(res.Counts.Total, "question"), r.FirstAttemptPassed)
@@ -78,7 +79,7 @@ func (run *Run) latency() form.Section {
 // distribution draws the latencies of the answers.
 func (run *Run) distribution() template.HTML {
 	var series []svg.Series
-	for _, l := range run.Result.Timings() {
+	for _, l := range timings(&run.Result) {
 		var values []float64
 		for i := range run.Questions {
 			q := &run.Questions[i]

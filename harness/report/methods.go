@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 )
 
 // methods describes how intervals are computed, by the names of methods in result files.
@@ -57,7 +58,7 @@ const (
 
 // methodName returns the name of a method.
 func methodName(method string) form.Text {
-	if known, ok := result.MethodName(method); ok {
+	if known, ok := wording.Method(method); ok {
 		return form.F("%s", known)
 	}
 	return form.F("%s", form.Name(method))

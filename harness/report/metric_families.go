@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/llm"
 )
 
@@ -185,7 +186,7 @@ func infoSamples(run *Run) []sample {
 	id := &run.Result.Identity
 	labels := []string{
 		"version", id.Tool.Version, "daemon_version", id.Daemon.Version, "dataset_sha256", id.Dataset.SHA256,
-		"mode", id.Mode, "top_k", strconv.Itoa(id.TopK), "scorer", id.ScoredBy(),
+		"mode", id.Mode, "top_k", strconv.Itoa(id.TopK), "scorer", wording.ScoredBy(*id),
 	}
 	if j := id.Judge; j != nil {
 		labels = append(labels, "judge", j.Provider+"/"+j.Model)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/markdown"
@@ -121,7 +122,7 @@ func (a *Arm) noticeText(n *noticedArm) string {
 		text += ")"
 	}
 	if a.Run != nil {
-		text += ", cost " + a.Run.Result.Amount()
+		text += ", cost " + wording.Amount(&a.Run.Result)
 	}
 	for _, more := range []string{n.Sentence, n.Problem} {
 		if more != "" {

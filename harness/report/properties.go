@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 )
 
 // properties returns the facts about the run for a reader of a suite: its figures, its verdict and
@@ -30,7 +31,7 @@ func properties(run *Run) []property {
 	s.add("mean_score", decimal(res.MeanScore))
 	s.add("counts", countsText(res.Counts))
 	if res.Leaks != nil {
-		s.add("leaks", res.Leaks.Text())
+		s.add("leaks", leaksText(res.Leaks))
 	}
 	if g := res.Gate; g != nil {
 		s.add("verdict", string(g.Verdict))
@@ -59,25 +60,25 @@ func properties(run *Run) []property {
 	s.add("effective_modes", modesRan(res))
 	s.add("fusions", tally(res.Fusions))
 	s.add("top_k", strconv.Itoa(id.TopK))
-	s.add("scorer", id.ScoredBy())
-	s.add("passed", res.PassedText())
+	s.add("scorer", wording.ScoredBy(*id))
+	s.add("passed", passedText(res))
 	if j := id.Judge; j != nil {
 		s.add("judge", j.Provider+"/"+j.Model)
 		s.add("judge_prompt", j.PromptVersion+" "+j.PromptSHA256)
 	}
 	s.add("reader_models", tally(res.ReaderModels))
 	s.add("daemon_version", id.Daemon.Version)
-	s.add("daemon_env", res.Settings.DaemonEnv.Text())
+	s.add("daemon_env", wording.DaemonEnv(res.Settings.DaemonEnv))
 	if r := res.Replay; r != nil {
-		s.add("model_request_warnings", strings.Join(r.ModelRequests.Warnings(), "; "))
+		s.add("model_request_warnings", strings.Join(requestWarnings(r.ModelRequests), "; "))
 	}
 	s.add("cost_usd", cost(res))
 	if e := res.Embeddings; e != nil {
-		s.add("embeddings", e.Text())
+		s.add("embeddings", wording.Embeddings(e))
 	}
 	if c := res.CostAccounting; c != nil {
-		s.add("saved_usd", strings.TrimPrefix(c.SavedText(), "$"))
-		s.add("list_cost_usd", strings.TrimPrefix(c.ListText(), "$"))
+		s.add("saved_usd", strings.TrimPrefix(wording.Savings(c), "$"))
+		s.add("list_cost_usd", strings.TrimPrefix(wording.ListCost(c), "$"))
 		if c.PerCorrectUSD != nil {
 			s.add("usd_per_correct", c.PerCorrectUSD.Exact())
 		}

@@ -15,7 +15,7 @@ func TestDaemonProperties(t *testing.T) {
 	run.Result.Replay = &result.Replay{ModelRequests: silent}
 	for _, want := range []property{
 		{"daemon_env", "passed on B_TOKEN (no cap limits what the daemon pays with it); withheld A_TOKEN"},
-		{"model_request_warnings", silent.Warnings()[0]},
+		{"model_request_warnings", requestWarnings(silent)[0]},
 	} {
 		if got := properties(&run); !slices.Contains(got, want) {
 			t.Errorf("%+v lacks %+v", got, want)

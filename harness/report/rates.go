@@ -6,6 +6,7 @@ import (
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/scorer"
 )
@@ -32,7 +33,7 @@ func (run *Run) rate() form.Section {
 	if res.MeanScore != nil {
 		mean := figure.Rate(res.MeanScore) + " over the scored questions"
 		if res.MeanScoreInterval != nil {
-			mean += ", " + res.MeanScoreInterval.Text()
+			mean += ", " + wording.Interval(res.MeanScoreInterval)
 		}
 		s.FactIn(form.Pages&run.ifScored(), "mean score", "%s", mean)
 	}
@@ -73,8 +74,8 @@ func (run *Run) passRate(s *form.Section) {
 	if n.Scored > 0 && n.Scored < n.Total {
 		counted += fmt.Sprintf("; %.3f excluding %s", float64(n.Passed)/float64(n.Scored), strings.Join(lost, " and "))
 	}
-	s.FactIn(run.ifScored(), "pass rate", "%.3f  %d/%d   %s   counted: %s", *res.PassRate, res.Passed, res.Total, res.Believed().Text(), counted)
-	s.Fact("passed", "%s", res.PassedText())
+	s.FactIn(run.ifScored(), "pass rate", "%.3f  %d/%d   %s   counted: %s", *res.PassRate, res.Passed, res.Total, wording.Interval(res.Believed()), counted)
+	s.Fact("passed", "%s", passedText(res))
 }
 
 // leftOut says why questions do not count.
@@ -130,16 +131,16 @@ const maxChanged = 20
 // floors adds the comparison of a finished run with its floors and its baseline.
 func floors(s *form.Section, g *result.Gate) {
 	if g.FloorFrom != result.FloorNone {
-		s.Fact("floor", "%.3f  %s  %s", g.Floor, passWord(g.Mode.Met(g.Passed, g.Required, g.Proof)), g.FloorText())
+		s.Fact("floor", "%.3f  %s  %s", g.Floor, passWord(g.Mode.Met(g.Passed, g.Required, g.Proof)), wording.Floor(g))
 	}
 	for _, tag := range g.Tags {
-		s.Fact("floor", "%.3f  %s  tag %s: %s", tag.Floor, passWord(tag.Met), form.Name(tag.Tag), tag.Text(g.Mode))
+		s.Fact("floor", "%.3f  %s  tag %s: %s", tag.Floor, passWord(tag.Met), form.Name(tag.Tag), wording.TagFloor(tag, g.Mode))
 	}
 	b := g.Baseline
 	if b == nil {
 		return
 	}
-	s.Fact("baseline", "%s  %s", passWord(b.Verdict == result.NotWorse), form.Data(b.Text()))
+	s.Fact("baseline", "%s  %s", passWord(b.Verdict == result.NotWorse), form.Data(wording.Baseline(b)))
 	text := form.F("%s  sha256 %s", form.Path(b.Path), form.Digest(b.SHA256))
 	if b.Unpaired > 0 {
 		text = form.F("%s  %s left out", text, figure.Count(b.Unpaired, "unpaired question"))

@@ -7,7 +7,7 @@ import (
 
 	"evalctl/harness/bench/record"
 	"evalctl/harness/conformance"
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/inputfile"
 )
 
@@ -21,10 +21,10 @@ func Read(path string) (Document, error) {
 	if err == nil {
 		return run, nil
 	}
-	switch result.KindOfFile(path) {
-	case result.SweepFile:
+	switch resultfile.KindOf(path) {
+	case resultfile.Sweep:
 		return readSweep(path)
-	case result.BenchFile:
+	case resultfile.Bench:
 		f, err := record.Read(path)
 		if err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"evalctl/harness/key"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
@@ -127,7 +128,7 @@ func (a Arms) overview(s *form.Section) {
 		if a.Run != nil && a.Run.Result.PassRate != nil {
 			res := &a.Run.Result
 			recall, anyGold, spent, list, each := none, none, none, none, form.F(none)
-			passRate, interval := figure.Rate(res.PassRate), res.Believed().Ends()
+			passRate, interval := figure.Rate(res.PassRate), wording.Ends(res.Believed())
 			if !a.Run.scored() {
 				passRate, interval = none, none
 			}
@@ -136,9 +137,9 @@ func (a Arms) overview(s *form.Section) {
 				recall, anyGold = metricAt(res.Retrieval.Macro, fmt.Sprintf("recall@%d", k)), metricAt(res.Retrieval.Macro, fmt.Sprintf("any@%d", k))
 			}
 			if c := res.CostAccounting; c != nil {
-				spent, list = res.Amount(), "unknown"
+				spent, list = wording.Amount(res), "unknown"
 				if !res.Unmetered() {
-					list, each = c.ListText(), form.Join("", perCorrect(c)...)
+					list, each = wording.ListCost(c), form.Join("", perCorrect(c)...)
 				}
 			}
 			row = append(row, res.Total, res.Passed, passRate, interval, misjudged(res.Replay), recall, anyGold, median(&res.Latency))
@@ -161,7 +162,7 @@ func (a Arms) overview(s *form.Section) {
 	}
 	s.Show(form.Everywhere, t)
 	if together != nil {
-		s.FactIn(form.Terminal|form.HTML, "latency", "%s", form.Data(together.Text())) // in Markdown each arm says so
+		s.FactIn(form.Terminal|form.HTML, "latency", "%s", form.Data(togetherText(together))) // in Markdown each arm says so
 	}
 }
 

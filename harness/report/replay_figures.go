@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/printable"
 )
@@ -23,7 +24,7 @@ func (run *Run) replayFigures(s *form.Section) {
 	}
 	var parts []string
 	if w := r.Weighted; w != nil && r.Sample.Size < r.Sample.Population {
-		parts = append(parts, fmt.Sprintf("all %d questions %.3f [%.3f %.3f] (%s)", r.Sample.Population, w.Mean, w.Interval.Low, w.Interval.High, w.Interval.Name()))
+		parts = append(parts, fmt.Sprintf("all %d questions %.3f [%.3f %.3f] (%s)", r.Sample.Population, w.Mean, w.Interval.Low, w.Interval.High, wording.IntervalName(&w.Interval)))
 	}
 	if r.Macro != nil {
 		parts = append(parts, fmt.Sprintf("mean of the strata %.3f", *r.Macro))
@@ -33,7 +34,7 @@ func (run *Run) replayFigures(s *form.Section) {
 	}
 	if e := r.Errata; e != nil && e.OriginalPassRate != nil {
 		s.Fact("original", "%.3f  %d/%d   95%% CI %s (Wilson) by the dataset's own gold (errata: %d excluded, %d corrected)",
-			*e.OriginalPassRate, e.Original.Passed, e.Original.Total, e.OriginalInterval.Ends(), e.Excluded, e.Corrected)
+			*e.OriginalPassRate, e.Original.Passed, e.Original.Total, wording.Ends(e.OriginalInterval), e.Excluded, e.Corrected)
 	}
 	controls(s, r.Controls)
 	lost, causes := 0, []form.Text{{}}
@@ -92,7 +93,7 @@ func controls(s *form.Section, c *result.Controls) {
 	}
 	failed("misjudged", c.Failed, maxFailedControls)
 	failed("no verdict", c.Unjudged, 1) // most often all for the same reason
-	if note := c.Note(); note != "" {
+	if note := wording.Controls(c); note != "" {
 		s.Warn(form.Everywhere, "%s", note)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 )
 
@@ -26,7 +27,7 @@ func (run *Run) retrieval() form.Section {
 			depths.Columns = append(depths.Columns, form.Column{Name: form.F("at %d", k), Number: true, In: form.Everywhere})
 		}
 		for _, metric := range []string{"recall", "any", "all", "precision", "success", "ndcg"} {
-			row := []any{result.MetricName(metric)}
+			row := []any{metricName(metric)}
 			for _, k := range r.Ks {
 				row = append(row, metricAt(r.Macro, fmt.Sprintf("%s@%d", metric, k)))
 			}
@@ -83,7 +84,7 @@ func (run *Run) retrievalFigures(s *form.Section, r *result.Retrieval, by goldNa
 	names := r.PrimaryMetrics()
 	var parts []string
 	for _, name := range names {
-		part := result.MetricName(name) + " " + metricAt(r.Macro, name)
+		part := metricName(name) + " " + metricAt(r.Macro, name)
 		if i, ok := r.Intervals[name]; ok {
 			part += fmt.Sprintf(" [%.3f %.3f]", i.Low, i.High)
 		}
@@ -102,9 +103,9 @@ func (run *Run) retrievalFigures(s *form.Section, r *result.Retrieval, by goldNa
 		over += fmt.Sprintf(", leaving out %d whose passages are previews, which may be cut", r.Cut)
 	}
 	about := []form.Text{form.F("%s", over)}
-	if name := r.IntervalName(); name != "" {
+	if name := wording.RetrievalInterval(r); name != "" {
 		text := form.F("brackets: %s", form.Name(name))
-		if cluster := r.Clusters(); cluster != "" {
+		if cluster := clustersOf(r); cluster != "" {
 			text = form.F("%s, clusters: %s (%d)", text, form.Name(cluster), r.Basis.Units)
 		}
 		about = []form.Text{text, about[0]}
@@ -122,10 +123,10 @@ func (run *Run) retrievalFigures(s *form.Section, r *result.Retrieval, by goldNa
 	if b := r.Basis; b != nil && b.Resamples > 0 {
 		s.FactIn(form.Pages, "", "%d resamples, seed %d", b.Resamples, b.Seed)
 	}
-	if text := r.ReturnedText(); text != nil && (by == ofEvidence || res.Evidence == nil) {
+	if text := returnedText(r); text != nil && (by == ofEvidence || res.Evidence == nil) {
 		s.Fact("returned", "%s", form.Parts(text...))
 	}
-	if depth := res.DepthText(); depth != "" && by == ofDocuments {
+	if depth := wording.Depth(res); depth != "" && by == ofDocuments {
 		s.FactIn(run.unlessReplay(), "depth", "%s", depth)
 	}
 }
@@ -138,7 +139,7 @@ func (run *Run) byTag(s *form.Section, r *result.Retrieval, by goldName) {
 	res, names := &run.Result, r.PrimaryMetrics()
 	columns := []any{"tag", ">n"}
 	for _, name := range names {
-		metric, _, _ := strings.Cut(result.MetricName(name), "@") // the lines above show the depth
+		metric, _, _ := strings.Cut(metricName(name), "@") // the lines above show the depth
 		columns = append(columns, ">"+metric)
 	}
 	t := form.NewTable(form.F("%s", by.table), columns...)

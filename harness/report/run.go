@@ -2,6 +2,7 @@ package report
 
 import (
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 )
 
 // Run is a result with its questions, in memory.
@@ -23,7 +24,7 @@ type Run struct {
 // ReadRun reads a result file with all its questions. It rejects the files that result.Open and
 // Reader.Questions reject. Errors name the file.
 func ReadRun(path string) (*Run, error) {
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -155,7 +155,7 @@ type part struct{ what, text string }
 
 // parts returns the texts about a question that did not pass.
 func (run *Run) parts(r *result.Record) []part {
-	parts := []part{{"question", r.Question}, {"expected", r.Wanted(run.Result.ScorerName)}}
+	parts := []part{{"question", r.Question}, {"expected", wantedText(r, run.Result.ScorerName)}}
 	if o := r.Original; o != nil && o.Reference != r.Reference {
 		parts = append(parts, part{"expected by the dataset", o.Reference})
 	}
@@ -163,8 +163,8 @@ func (run *Run) parts(r *result.Record) []part {
 	if r.Error != nil {
 		parts = append(parts, part{"error", r.Error.Message})
 	}
-	parts = append(parts, part{"reason", r.Reason}, part{"came back", r.LeaksText()}, part{"gold", goldRanks(r)},
-		part{"retrieved instead", r.RetrievedInstead(run.Result.Identity.TopK)}, part{"lost at", run.stage(r)})
+	parts = append(parts, part{"reason", r.Reason}, part{"came back", leaksOf(r)}, part{"gold", goldRanks(r)},
+		part{"retrieved instead", retrievedInstead(r, run.Result.Identity.TopK)}, part{"lost at", run.stage(r)})
 	kept := parts[:0]
 	for _, p := range parts {
 		if p.text != "" {
@@ -176,7 +176,7 @@ func (run *Run) parts(r *result.Record) []part {
 
 // goldRanks lists the ranks of the gold, beyond the top-k if they were searched for.
 func goldRanks(r *result.Record) string {
-	text := r.GoldRanks()
+	text := topRanks(r)
 	if r.DeepRank != nil && *r.DeepRank > 0 {
 		text += fmt.Sprintf("; the first missing one is at rank %d", *r.DeepRank)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/printable"
 )
 
@@ -158,7 +159,7 @@ func (a *Arm) questionAttributes(r *result.Record) (out otlpAttributes) {
 		if r.Passed {
 			label = "pass"
 		}
-		out.text("gen_ai.evaluation.name", a.Run.Result.Identity.ScoredBy())
+		out.text("gen_ai.evaluation.name", wording.ScoredBy(a.Run.Result.Identity))
 		out.real("gen_ai.evaluation.score.value", *r.Score)
 		out.text("gen_ai.evaluation.score.label", label)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/account"
+	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/journal"
 	"evalctl/harness/judging"
@@ -245,7 +246,7 @@ func (r *Rescoring) Run(
 	}
 	config.Notes.Embeddings = was.Embeddings
 	if was.ReaderCost != nil {
-		config.Notes.ReaderPrices = new(was.ReaderCost.Prices())
+		config.Notes.ReaderPrices = new(aggregate.PricesOf(was.ReaderCost))
 	}
 	if r.Judging != nil {
 		config.Paid, config.Notes.UnpricedModel = true, r.Judging.UnpricedModel()
@@ -265,4 +266,6 @@ func (r *Rescoring) Run(
 }
 
 // Warnings returns the dataset warnings of the stored result.
-func (r *Rescoring) Warnings() []result.Warning { return r.Stored.Result.Retrieval.DatasetWarnings() }
+func (r *Rescoring) Warnings() []result.Warning {
+	return aggregate.DatasetWarnings(r.Stored.Result.Retrieval)
+}

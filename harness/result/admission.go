@@ -43,32 +43,6 @@ const (
 	CanaryUnknown SightingState = "unknown" // it was not looked for, or that failed
 )
 
-// JoinAdmissions joins the observations of several daemons of one target by taking the worst
-// sighting of each kind. It returns nil for none.
-func JoinAdmissions(all []Admission) *Admission {
-	if len(all) == 0 {
-		return nil
-	}
-	joined := all[0]
-	for _, a := range all[1:] {
-		joined.Before, joined.After = joined.Before.worse(a.Before), joined.After.worse(a.After)
-		if a.Brain == CanaryAmong {
-			joined.Brain = a.Brain
-		}
-	}
-	return &joined
-}
-
-// worse returns the worse of two sightings. CanaryUnknown is the best, because it says nothing
-// about other daemons.
-func (s Sighting) worse(other Sighting) Sighting {
-	rank := []SightingState{CanaryUnknown, CanaryFound, CanaryMissing}
-	if slices.Index(rank, other.State) > slices.Index(rank, s.State) {
-		return other
-	}
-	return s
-}
-
 // A result is suspect if its target passed or found the gold of at most this share of the questions
 // with gold. With fewer than leastSuspect such questions, this may happen by chance.
 const (
@@ -87,8 +61,8 @@ type SuspicionKind string
 
 // The kinds.
 const (
-	SuspectCanary SuspicionKind = "canary" // the canary was not found
-	SuspectGold   SuspicionKind = "gold"   // nearly no gold of all questions was found
+	suspectCanary SuspicionKind = "canary" // the canary was not found
+	suspectGold   SuspicionKind = "gold"   // nearly no gold of all questions was found
 	SuspectHeld   SuspicionKind = "held"   // there were texts before the run wrote any
 )
 
@@ -100,17 +74,17 @@ func (r *Result) Suspicions(gold, met int) (out []Suspicion) {
 	}
 	if a := r.Admission; a != nil {
 		if a.Before.State == CanaryMissing {
-			add(SuspectCanary, "a text that was written as a test was not found before the first question")
+			add(suspectCanary, "a text that was written as a test was not found before the first question")
 		}
 		if a.After.State == CanaryMissing {
-			add(SuspectCanary, "a text that was written as a test was not found after the last question")
+			add(suspectCanary, "a text that was written as a test was not found after the last question")
 		}
 		if a.Held != nil && *a.Held > 0 {
 			add(SuspectHeld, "at least %s were found in the store before anything was written", figure.Count(*a.Held, "text"))
 		}
 	}
 	if r.Imported == nil && r.Stopped == "" && gold >= leastSuspect && float64(met) <= suspectShare*float64(gold) {
-		add(SuspectGold, "of %s with gold, %d passed or had their gold found", figure.Count(gold, "question"), met)
+		add(suspectGold, "of %s with gold, %d passed or had their gold found", figure.Count(gold, "question"), met)
 	}
 	return out
 }

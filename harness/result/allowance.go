@@ -66,3 +66,12 @@ func (a *Allowance) UnmarshalText(text []byte) error {
 	}
 	return err
 }
+
+// ParseRate parses a rate from 0 to 1.
+func ParseRate(s string) (float64, error) {
+	f, err := decimal.Parse(s)
+	if err != nil || !(f >= 0 && f <= 1) {
+		return 0, errors.New("must be a rate from 0 to 1, such as 0.90")
+	}
+	return f, nil
+}

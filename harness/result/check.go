@@ -2,7 +2,6 @@ package result
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 
@@ -17,15 +16,6 @@ type Check struct {
 	Holds *bool `json:"holds,omitempty"`
 	// Reason is the reason for Holds, or for the lack of a verdict.
 	Reason string `json:"reason,omitempty"`
-}
-
-// NewChecks returns checks without outcomes.
-func NewChecks(checks []scorer.Check) []Check {
-	var out []Check
-	for _, c := range checks {
-		out = append(out, Check{Check: c})
-	}
-	return out
 }
 
 // CheckDefinitions returns the checks of the question, without their outcomes.
@@ -50,46 +40,6 @@ func withOutcomes(checks []Check, outcomes []scorer.CheckResult) []Check {
 		}
 	}
 	return out
-}
-
-// CheckResults returns the recorded outcomes of the checks.
-func (r *Record) CheckResults() []scorer.CheckResult {
-	var out []scorer.CheckResult
-	for _, c := range r.Checks {
-		out = append(out, scorer.CheckResult{Holds: c.Holds != nil && *c.Holds, Scored: c.Holds != nil, Reason: c.Reason})
-	}
-	return out
-}
-
-// ByCheck yields the labels of the question's checks, in order and without repetitions. Each comes
-// with the record as judged by the checks with this label: it passed if all of them hold, and is
-// unscored if none fails and one has no verdict.
-func (r *Record) ByCheck() iter.Seq2[string, Record] {
-	return func(yield func(string, Record) bool) {
-		var labels []string
-		failed, open := map[string]bool{}, map[string]bool{} // known labels are in failed
-		for _, c := range r.Checks {
-			label := c.Label()
-			if _, known := failed[label]; !known {
-				labels = append(labels, label)
-			}
-			failed[label] = failed[label] || c.Holds != nil && !*c.Holds
-			open[label] = open[label] || c.Holds == nil
-		}
-		graded := r.Outcome != Errored && r.Outcome.Counts()
-		for _, label := range labels {
-			of := *r
-			if graded {
-				of.Outcome, of.Passed = Scored, !failed[label]
-			}
-			if graded && open[label] && !failed[label] {
-				of.Outcome, of.Passed = Unscored, false
-			}
-			if !yield(label, of) {
-				return
-			}
-		}
-	}
 }
 
 // documents returns the cited and the retrieved documents for a scorer.

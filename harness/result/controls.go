@@ -1,12 +1,6 @@
 package result
 
-import (
-	"fmt"
-	"math"
-
-	"evalctl/internal/figure"
-	"evalctl/internal/stats"
-)
+import "evalctl/internal/stats"
 
 // Controls are the verdicts on answers known to be right or wrong.
 type Controls struct {
@@ -46,8 +40,6 @@ const (
 	// A scorer that passes one wrong answer in five fails all 11 with a probability of 0.09, and
 	// all 14 with a probability of 0.04 (statistics.md B.7).
 	judgedShare = 0.75
-	// lenient is the specificity of such a scorer.
-	lenient = 0.8
 )
 
 // Judged returns the numbers of right and wrong controls with a verdict.
@@ -105,36 +97,4 @@ func (c *Controls) Enough() bool {
 	}
 	right, wrong := c.Judged()
 	return float64(right) >= judgedShare*float64(c.Right) && float64(wrong) >= judgedShare*float64(c.Wrong)
-}
-
-// Note describes misjudged and unjudged controls, if the controls are valid. It is empty if there
-// are none.
-func (c *Controls) Note() string {
-	if c == nil || !c.Valid() || !c.Enough() {
-		return ""
-	}
-	right, wrong := c.Judged()
-	var s string
-	if n := len(c.Failed); n > 0 {
-		s = fmt.Sprintf("the scorer misjudged %d of %s, too few to show that it errs on more than one in %.0f; "+
-			"expect such errors in the scores", n, figure.Count(right+wrong, "judged control item"), 1/(1-usableAccuracy))
-	}
-	if c.Unscored > 0 {
-		if s != "" {
-			s += "; "
-		}
-		s += fmt.Sprintf("%s got no verdict and %s in no rate", figure.Count(c.Unscored, "control item"), are(c.Unscored))
-		if wrong > 0 && wrong < c.Wrong {
-			s += fmt.Sprintf(": a scorer that passes one wrong answer in five fails all %d judged wrong ones with a probability of %.2f",
-				wrong, math.Pow(lenient, float64(wrong)))
-		}
-	}
-	return s
-}
-
-func are(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
 }

@@ -1,22 +1,25 @@
-package result
+package result_test
 
 import (
 	"strings"
 	"testing"
+
+	"evalctl/harness/result"
+	"evalctl/harness/wording"
 )
 
 // controls returns those of 14 right and 14 wrong answers, of which some were misjudged and some
 // not judged.
-func controls(rightFailed, rightUnjudged, wrongPassed, wrongUnjudged int) *Controls {
-	c := &Controls{Right: 14, Wrong: 14, Failed: []FailedControl{}, Unjudged: []FailedControl{}}
-	add := func(list *[]FailedControl, n int, kind string) {
+func controls(rightFailed, rightUnjudged, wrongPassed, wrongUnjudged int) *result.Controls {
+	c := &result.Controls{Right: 14, Wrong: 14, Failed: []result.FailedControl{}, Unjudged: []result.FailedControl{}}
+	add := func(list *[]result.FailedControl, n int, kind string) {
 		for range n {
-			*list = append(*list, FailedControl{ID: "q", Kind: kind})
+			*list = append(*list, result.FailedControl{ID: "q", Kind: kind})
 		}
 	}
-	add(&c.Failed, rightFailed, ControlReference)
+	add(&c.Failed, rightFailed, result.ControlReference)
 	add(&c.Failed, wrongPassed, "vague")
-	add(&c.Unjudged, rightUnjudged, ControlReference)
+	add(&c.Unjudged, rightUnjudged, result.ControlReference)
 	add(&c.Unjudged, wrongUnjudged, "vague")
 	c.Count()
 	return c
@@ -26,12 +29,12 @@ func controls(rightFailed, rightUnjudged, wrongPassed, wrongUnjudged int) *Contr
 func TestControlsRule(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
-		c             *Controls
+		c             *result.Controls
 		valid, enough bool
 		note          string
 	}{
 		{"none needed", nil, true, true, ""},
-		{"no items", &Controls{Unjudged: []FailedControl{}}, true, true, ""},
+		{"no items", &result.Controls{Unjudged: []result.FailedControl{}}, true, true, ""},
 		{"all as known", controls(0, 0, 0, 0), true, true, ""},
 		{"one misjudged", controls(0, 0, 1, 0), true, true, "misjudged 1 of 28 judged control items, too few to show that it errs on more than one in 20"},
 		{"two of each misjudged", controls(2, 0, 2, 0), true, true, "misjudged 4 of 28"},
@@ -49,7 +52,7 @@ func TestControlsRule(t *testing.T) {
 		if tt.c.Valid() != tt.valid || tt.c.Enough() != tt.enough {
 			t.Errorf("%s: valid %v, enough %v", tt.name, tt.c.Valid(), tt.c.Enough())
 		}
-		if got := tt.c.Note(); !strings.Contains(got, tt.note) || (got == "") != (tt.note == "") {
+		if got := wording.Controls(tt.c); !strings.Contains(got, tt.note) || (got == "") != (tt.note == "") {
 			t.Errorf("%s: %q", tt.name, got)
 		}
 	}

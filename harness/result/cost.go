@@ -1,10 +1,8 @@
 package result
 
 import (
-	"fmt"
 	"math"
 
-	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 )
 
@@ -92,9 +90,9 @@ type Basis string
 // The bases. Only a worst case may exceed the real charge.
 const (
 	ByUsage     Basis = "usage"      // the provider's count of tokens
-	ByEstimate  Basis = "estimate"   // tokens estimated from the text, without a cap
+	byEstimate  Basis = "estimate"   // tokens estimated from the text, without a cap
 	ByWorstCase Basis = "worst_case" // the most that the request can cost
-	ByNothing   Basis = "nothing"    // the provider accepted no request
+	byNothing   Basis = "nothing"    // the provider accepted no request
 	BySum       Basis = "sum"        // of several requests
 )
 
@@ -109,11 +107,11 @@ func NewJudgeCall(n int, outcome string, c llm.Charge) JudgeCall {
 	}
 	switch {
 	case c.Rejected:
-		call.Charged = ByNothing
+		call.Charged = byNothing
 	case c.Lost > 0, outcome != llm.OutcomeAnswered, c.UsageProblem != "":
 		call.Charged = ByWorstCase
 	case c.Usage.Estimated:
-		call.Charged = ByEstimate
+		call.Charged = byEstimate
 	}
 	return call
 }
@@ -124,52 +122,6 @@ func (c *JudgeCall) MayHave() llm.USD {
 		return c.USD
 	}
 	return c.MayHaveUSD
-}
-
-// Plain reports whether a call needs no comment: it was charged by the provider's count, or not at
-// all.
-func (c *JudgeCall) Plain() bool {
-	return c.UsageProblem == "" && (c.USD == 0 || c.Charged == ByUsage)
-}
-
-// add counts a request that is not in a record.
-func (c *Cost) add(u JudgeCall) {
-	c.JudgeRequests += max(1, u.Requests)
-	c.InputTokens = AddTokens(c.InputTokens, u.InputTokens)
-	c.OutputTokens = AddTokens(c.OutputTokens, u.OutputTokens)
-	c.SpentUSD = c.SpentUSD.Plus(u.USD)
-	c.count(u)
-}
-
-// count adds to the sums over requests that are not plain.
-func (c *Cost) count(u JudgeCall) {
-	c.MayHaveBeenChargedUSD = c.MayHaveBeenChargedUSD.Plus(u.MayHave())
-	if u.UsageProblem != "" {
-		c.UsageImplausible++
-	}
-}
-
-// AddRecord counts the judge's requests of a question.
-func (c *Cost) AddRecord(r *Record) {
-	c.JudgeRequests += r.JudgeAttempts
-	c.SpentUSD = c.SpentUSD.Plus(r.JudgeUSD)
-	if u := r.JudgeUsage; u != nil {
-		c.InputTokens = AddTokens(c.InputTokens, int64(u.InputTokens))
-		c.OutputTokens = AddTokens(c.OutputTokens, int64(u.OutputTokens))
-	}
-	if r.JudgeUsageEstimated {
-		c.UsageEstimated++
-	}
-	for _, u := range r.JudgeCharges {
-		c.count(u)
-	}
-}
-
-// AddUnassigned adds up Unassigned. The questions must have been added before.
-func (c *Cost) AddUnassigned() {
-	for _, u := range c.Unassigned {
-		c.add(u)
-	}
 }
 
 // ListCost is the cost of an arm of a replay as if it had run alone with an empty cache: the amount
@@ -227,52 +179,6 @@ func (c *CostAccounting) Missing() (models []string) {
 	return models
 }
 
-// ListText formats the list cost: "unknown" if the price of a model is unknown, "not recorded" if a
-// part was not recorded.
-func (c *CostAccounting) ListText() string {
-	switch {
-	case c.List == nil || c.List.ReusedUnrecorded > 0:
-		return "not recorded"
-	case c.List.USD == nil:
-		return unknownAmount
-	}
-	return c.List.USD.String()
-}
-
-// SavedText formats the savings by cached replies in the list cost, with the number of replies
-// whose tokens are estimates.
-func (c *CostAccounting) SavedText() string {
-	switch l := c.List; {
-	case l == nil:
-		return c.CachedSavingsUSD.String()
-	case len(c.Unpriced) > 0 && l.SavedUSD == 0 && c.CacheHits > 0:
-		return unknownAmount
-	case l.SavedEstimated > 0:
-		return fmt.Sprintf("%s (tokens estimated in %s)", l.SavedUSD, figure.Count(l.SavedEstimated, "request"))
-	default:
-		return l.SavedUSD.String()
-	}
-}
-
-// unknownAmount replaces an amount without a price.
-const unknownAmount = "unknown"
-
-// Amount formats the total cost. Possible charges are listed apart. It is "unknown" if the price of
-// a model is unknown.
-func (c *Cost) Amount() string {
-	total, unknown := c.Total()
-	mayHave := c.MayHaveBeenChargedUSD
-	if c.Parts != nil {
-		mayHave = c.Parts.MayHaveUSD
-	}
-	return amount(total, mayHave, unknown)
-}
-
-// Judge formats the cost of judging like Amount.
-func (c *Cost) Judge() string {
-	return amount(c.SpentUSD, c.MayHaveBeenChargedUSD, c.UnpricedModel != "")
-}
-
 // Total returns the total cost in the file. unknown is set if the price of a model is unknown, so
 // that its cost is missing.
 func (c *Cost) Total() (total llm.USD, unknown bool) {
@@ -280,23 +186,6 @@ func (c *Cost) Total() (total llm.USD, unknown bool) {
 		return c.SpentUSD, c.UnpricedModel != ""
 	}
 	return *c.TotalUSD, len(c.Unpriced) > 0
-}
-
-// Amount formats the total cost like Cost.Amount.
-func (c *CostAccounting) Amount() string { return amount(c.TotalUSD, c.LostUSD, !c.SpentKnown()) }
-
-// Amount formats the cost of a run or a replay like Cost.Amount.
-func (r *Result) Amount() string {
-	if r.GivenVerdicts() {
-		return unknownAmount
-	}
-	if total, _ := r.Cost.Total(); r.Unmetered() {
-		return amount(total, 0, true)
-	}
-	if c := r.CostAccounting; c != nil && r.Cost.TotalUSD == nil {
-		return c.Amount()
-	}
-	return r.Cost.Amount()
 }
 
 // Spent returns the cost of a run or a replay like Cost.Total. The cost of another harness is
@@ -314,20 +203,6 @@ func (r *Result) Spent() (total llm.USD, unknown bool) {
 
 // Unmetered reports whether the service may have called models itself, at an unknown cost.
 func (r *Result) Unmetered() bool { return r.Mapped != nil && r.Mapped.Models == ModelsUnknown }
-
-func amount(spent, mayHave llm.USD, unpriced bool) string {
-	text := (spent - min(mayHave, spent)).String()
-	if mayHave > 0 {
-		text += fmt.Sprintf(" + up to %s that may have been charged", mayHave)
-	}
-	switch {
-	case unpriced && spent == 0:
-		return unknownAmount
-	case unpriced:
-		return text + " + an " + unknownAmount + " amount"
-	}
-	return text
-}
 
 // AddTokens adds two non-negative counts. It returns the maximum int64 on overflow.
 func AddTokens(a, b int64) int64 {

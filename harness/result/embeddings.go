@@ -1,11 +1,6 @@
 package result
 
-import (
-	"fmt"
-	"strings"
-
-	"evalctl/internal/llm"
-)
+import "evalctl/internal/llm"
 
 // Embeddings counts a daemon's embeddings during a run, from the seeding of its brains to the last
 // answer, as reported by its metrics. The count includes other users of the daemon. The daemon
@@ -44,22 +39,6 @@ func (e *Embeddings) SetPrice(prices llm.Prices, date string) {
 	e.USD = e.Cost()
 }
 
-// Plus adds the embeddings of two parts of a run, without their price. It returns nil if the models
-// differ.
-func (e *Embeddings) Plus(more *Embeddings) *Embeddings {
-	if e.Provider != more.Provider || e.Model != more.Model {
-		return nil
-	}
-	sum := &Embeddings{
-		Provider: e.Provider, Model: e.Model, Embedded: e.Embedded + more.Embedded, Cached: e.Cached + more.Cached,
-		Incomplete: e.Incomplete || more.Incomplete,
-	}
-	if e.Tokens != nil && more.Tokens != nil {
-		sum.Tokens = new(*e.Tokens + *more.Tokens)
-	}
-	return sum
-}
-
 // Cost returns USD as computed from Price and Tokens.
 func (e *Embeddings) Cost() *llm.USD {
 	switch {
@@ -71,33 +50,4 @@ func (e *Embeddings) Cost() *llm.USD {
 		return nil
 	}
 	return new(llm.Price{Input: *e.Price}.Cost(llm.Usage{InputTokens: int(*e.Tokens)}))
-}
-
-// Text describes the embeddings and their cost. The name of the model is as the daemon wrote it.
-func (e *Embeddings) Text() string {
-	text := e.Count()
-	switch {
-	case e.USD != nil:
-		text += ", " + e.USD.String()
-	case e.Price == nil:
-		text += ", price unknown"
-	default:
-		text += ", tokens unknown"
-	}
-	if e.PricesDate != "" && e.USD != nil && *e.USD > 0 {
-		text += " at prices of " + e.PricesDate
-	}
-	return text
-}
-
-// Count is Text without the cost.
-func (e *Embeddings) Count() string {
-	text := fmt.Sprintf("%d by %s, %d from a cache", e.Embedded, strings.TrimSpace(e.Model), e.Cached)
-	if e.Tokens != nil && *e.Tokens > 0 {
-		text += fmt.Sprintf(", %d tokens", *e.Tokens)
-	}
-	if e.Incomplete {
-		text = "at least " + text
-	}
-	return text
 }

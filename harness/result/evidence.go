@@ -2,7 +2,6 @@ package result
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -73,8 +72,8 @@ type GoldKind string
 // The kinds of gold.
 const (
 	ByEvidence GoldKind = "evidence" // a passage has the text
-	ByID       GoldKind = "id"       // a passage says that it is of the document
-	ByText     GoldKind = "text"     // a passage without a document has a text of the document
+	byID       GoldKind = "id"       // a passage says that it is of the document
+	byText     GoldKind = "text"     // a passage without a document has a text of the document
 )
 
 // GoldBy returns the kind of gold of a result, empty if no question has gold. Results of older
@@ -89,9 +88,9 @@ func (r *Result) GoldBy() GoldKind {
 // DocumentsBy returns how the documents of passages were recognized.
 func (r *Result) DocumentsBy() GoldKind {
 	if r.Mapped != nil && r.Mapped.ByText > 0 {
-		return ByText
+		return byText
 	}
-	return ByID
+	return byID
 }
 
 // ReturnedSize has means of TextSize over the questions of a Retrieval with a list of chunks.
@@ -101,17 +100,4 @@ type ReturnedSize struct {
 	// RecallPer1000Tokens is the sum of the questions' recalls at top-k divided by the sum of their
 	// tokens, times 1,000. It is nil without tokens.
 	RecallPer1000Tokens *float64 `json:"recall_per_1000_tokens"`
-}
-
-// ReturnedText describes the size and the value of the returned text, nil if unknown.
-func (r *Retrieval) ReturnedText() []string {
-	b := r.Returned
-	if b == nil {
-		return nil
-	}
-	parts := []string{fmt.Sprintf("%.0f words, %.0f tokens a question", b.Words, b.Tokens)}
-	if v := b.RecallPer1000Tokens; v != nil {
-		parts = append(parts, fmt.Sprintf("recall %.3f per 1,000 tokens", *v))
-	}
-	return parts
 }

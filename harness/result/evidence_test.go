@@ -60,16 +60,16 @@ func TestSizeOf(t *testing.T) {
 }
 
 func TestGoldBy(t *testing.T) {
-	byText := &MappedService{ByText: 3}
+	matched := &MappedService{ByText: 3}
 	for _, c := range []struct {
 		name string
 		res  Result
 		want GoldKind
 	}{
 		{"recorded", Result{Gold: ByEvidence, Retrieval: &Retrieval{}}, ByEvidence},
-		{"an older file", Result{Retrieval: &Retrieval{}}, ByID},
-		{"an older file, by text", Result{Retrieval: &Retrieval{}, Mapped: byText}, ByText},
-		{"no gold", Result{Mapped: byText}, ""},
+		{"an older file", Result{Retrieval: &Retrieval{}}, byID},
+		{"an older file, by text", Result{Retrieval: &Retrieval{}, Mapped: matched}, byText},
+		{"no gold", Result{Mapped: matched}, ""},
 	} {
 		if got := c.res.GoldBy(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

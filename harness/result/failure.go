@@ -1,6 +1,9 @@
 package result
 
-import "fmt"
+import (
+	"net/http"
+	"time"
+)
 
 // Failure is the reason why a question has no usable answer.
 type Failure struct {
@@ -24,27 +27,62 @@ const (
 	KindReader     Kind = "reader"            // the model that answers in a replay failed
 )
 
-// Example returns the first failure in a result file that is invalid because of failures, with the
-// id of its question. It returns nil for another reason, and the error of reading an unreadable
-// file.
-func Example(path string, reason Reason) error {
-	if reason != ReasonNoAnswers && reason != ReasonLost {
-		return nil
+// Try is the result of an earlier try at a question.
+type Try struct {
+	Outcome Outcome `json:"outcome"`
+	Passed  bool    `json:"passed"`
+	// Reason is the scorer's, Error the daemon's failure.
+	Reason string   `json:"reason,omitempty"`
+	Error  *Failure `json:"error,omitempty"`
+}
+
+// FirstTryRate is the pass rate of the first tries at the questions.
+type FirstTryRate struct {
+	Passed   int     `json:"passed"`
+	Total    int     `json:"total"`
+	PassRate float64 `json:"pass_rate"`
+	// TriedAgain is the number of questions that were tried more than once.
+	TriedAgain int `json:"tried_again"`
+}
+
+// Outage reports whether the question failed for an external reason: no connection, the time limit,
+// a status on which evalctl retries a request (429, 502, 503, 504), or a judge that did not answer.
+// Another try may succeed.
+func (r *Record) Outage() bool {
+	switch {
+	case r.Outcome == Unscored:
+		return r.JudgeUnanswered
+	case r.Outcome != Errored || r.Error == nil:
+		return false
 	}
-	r, err := Open(path)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for q, err := range r.Questions() {
-		switch {
-		case err != nil:
-			return err
-		case q.Error != nil:
-			return fmt.Errorf("%s: %s", q.ID, q.Error.Message)
-		case q.Outcome == Unscored:
-			return fmt.Errorf("%s: %s", q.ID, q.Reason)
+	switch r.Error.Kind {
+	case KindTransport, KindTimeout:
+		return true
+	case KindStatus:
+		switch r.Error.Status {
+		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return true
 		}
 	}
-	return nil
+	return false
+}
+
+// After returns the record of a try that follows earlier.
+func (r Record) After(earlier *Record) Record {
+	r.Tries = max(1, earlier.Tries) + 1
+	if r.FirstTry = earlier.FirstTry; r.FirstTry == nil {
+		r.FirstTry = &Try{Outcome: earlier.Outcome, Passed: earlier.Passed, Reason: earlier.Reason, Error: earlier.Error}
+	}
+	return r
+}
+
+// JudgeAgain returns the record of an answer without its verdict, so that it can be judged again.
+func (r Record) JudgeAgain() Record {
+	r = r.After(&r)
+	r.Outcome, r.Score, r.Passed, r.Reason = Unscored, nil, false, ""
+	r.JudgedAt, r.JudgeMS = time.Time{}, 0
+	r.JudgeUnanswered, r.JudgeAttempts, r.JudgeUsage, r.JudgeUsageEstimated = false, 0, nil, false
+	r.JudgeUSD, r.JudgeCharges, r.JudgeCached, r.JudgeSavedUSD, r.JudgeAsked = 0, nil, false, 0, ""
+	r.JudgeVerdict, r.Cause, r.Original = "", "", nil
+	return r
 }

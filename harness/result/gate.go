@@ -1,7 +1,5 @@
 package result
 
-import "strings"
-
 // Verdict is the outcome of a whole run.
 type Verdict string
 
@@ -89,6 +87,15 @@ type Gate struct {
 	Sentence string `json:"sentence"`
 }
 
+// Word returns the verdict to display. Versions that did not record the origin of the floor called
+// a run without a floor a pass.
+func (g *Gate) Word() Verdict {
+	if g.Verdict == Pass && g.Floor == 0 && g.FloorFrom == "" && g.Baseline == nil && len(g.Tags) == 0 {
+		return Measured
+	}
+	return g.Verdict
+}
+
 // FloorMode selects what must reach a floor.
 type FloorMode string
 
@@ -98,6 +105,18 @@ const (
 	FloorProven     FloorMode = "proven"      // the one-sided 95% lower bound of the pass rate
 	FloorNotRefuted FloorMode = "not-refuted" // the one-sided 95% upper bound of the pass rate
 )
+
+// Met reports whether a pass rate with this proof meets a floor. FloorPoint requires that passed is
+// at least required; the other modes compare the bound.
+func (m FloorMode) Met(passed, required int, p *Proof) bool {
+	switch m {
+	case FloorProven:
+		return p.Proven
+	case FloorNotRefuted:
+		return !p.Refuted
+	}
+	return passed >= required
+}
 
 // TagGate is the verdict on the questions with a tag.
 type TagGate struct {
@@ -120,9 +139,6 @@ const (
 	Worse    BaselineVerdict = "worse"     // the interval lies below -margin
 	Unknown  BaselineVerdict = "unknown"   // the interval contains -margin, or there are no pairs
 )
-
-// Words returns the verdict as a phrase: "not worse".
-func (v BaselineVerdict) Words() string { return strings.ReplaceAll(string(v), "_", " ") }
 
 // BaselineGate compares a run with a baseline, question by question.
 type BaselineGate struct {
@@ -188,9 +204,6 @@ type AllowanceUse struct {
 	Count   int       `json:"count"`
 }
 
-// Exceeded reports whether Count is above Allowed.
-func (u AllowanceUse) Exceeded() bool { return u.Count > u.Allowed }
-
 // Proof is the certainty that the daemon's true pass rate reaches the floor.
 type Proof struct {
 	// Proven is set if the lower bound of the pass rate reaches the floor, Refuted if the upper
@@ -216,3 +229,13 @@ type Proof struct {
 	// refuted already, and if the run's rate equals the floor.
 	Questions *int `json:"questions"`
 }
+
+// FloorFrom is the origin of a floor. It is empty in files that do not record it.
+type FloorFrom string
+
+// The origins of floors.
+const (
+	FloorNone    FloorFrom = "none"    // there is no floor
+	FloorDefault FloorFrom = "default" // the specification (spec 4.4)
+	FloorGiven   FloorFrom = "given"   // a flag, or a project file
+)

@@ -3,7 +3,6 @@ package result
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"strings"
 )
 
@@ -154,14 +153,6 @@ type JudgeModel struct {
 	Options string `json:"options,omitempty"`
 }
 
-// TemperatureText formats the temperature, "default" if it is nil.
-func (j *JudgeModel) TemperatureText() string {
-	if j.Temperature == nil {
-		return "default"
-	}
-	return fmt.Sprint(*j.Temperature)
-}
-
 // ToolID is the evalctl that ran.
 type ToolID struct {
 	Version string `json:"version"`
@@ -170,15 +161,4 @@ type ToolID struct {
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
 	CPUs    int    `json:"cpus"`
-}
-
-// ScoredBy formats the scorer.
-func (id Identity) ScoredBy() string {
-	if e := id.External; e != nil {
-		return fmt.Sprintf("%s %s %s", id.Scorer, e.Name, e.Version)
-	}
-	if id.ExactCase != nil && *id.ExactCase {
-		return id.Scorer + ", with case"
-	}
-	return id.Scorer
 }

@@ -1,20 +1,13 @@
 package result
 
 import (
-	"fmt"
-	"math"
-	"strings"
-
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
-// ScorerImported is the scorer of a result with the verdicts of another harness.
-const ScorerImported = scorer.Imported
-
 // GivenVerdicts reports whether the verdicts are from another harness, and were not measured by
 // evalctl.
-func (r *Result) GivenVerdicts() bool { return r.Identity.Scorer == ScorerImported }
+func (r *Result) GivenVerdicts() bool { return r.Identity.Scorer == scorer.Imported }
 
 // ImportedID identifies answers stored by another harness.
 type ImportedID struct {
@@ -83,18 +76,6 @@ type StatedCost struct {
 	Answers int `json:"answers"`
 }
 
-// AddCost adds the stated cost of an answer, in dollars, nil for none.
-func (im *ImportSource) AddCost(usd *float64) {
-	if usd == nil {
-		return
-	}
-	if im.StatedCost == nil {
-		im.StatedCost = &StatedCost{}
-	}
-	im.StatedCost.USD = im.StatedCost.USD.Plus(llm.USD(math.Round(*usd * float64(llm.Dollar))))
-	im.StatedCost.Answers++
-}
-
 // StatedTotal is a total that a file states for its answers.
 type StatedTotal struct {
 	Path  string `json:"path"`
@@ -145,16 +126,6 @@ type ImportedFile struct {
 	// LeftOut counts the values that were not read, by key. Keys that begin with $ are of the file
 	// or of a conversation, others of an answer.
 	LeftOut map[string]int `json:"left_out"`
-}
-
-// Summary says in one line where the answers come from and how they were used.
-func (im *ImportSource) Summary() string {
-	var files []string
-	for _, f := range im.Files {
-		files = append(files, fmt.Sprintf("%s (%s, sha256 %.8s…)", f.Path, f.Format, f.SHA256))
-	}
-	return fmt.Sprintf("%s: %d answers, %d without a question, %d questions without an answer, %d with another gold",
-		strings.Join(files, ", "), im.Answers, len(im.Unmatched), len(im.Unanswered), len(im.GoldDiffers))
 }
 
 // UnmatchedAnswer is an answer that does not belong to the result.

@@ -1,13 +1,5 @@
 package result
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-	"strconv"
-	"strings"
-)
-
 // MappedService describes a mapped service: how it was used, and what cannot be measured.
 type MappedService struct {
 	// Mapping is the name of the mapping, and SHA256 the hash of its file.
@@ -62,11 +54,8 @@ func (m *MappedService) Unranked() bool {
 	return unranked
 }
 
-// Keys of NotMeasurable: the passages that answers rest on, and the retrieval mode.
-const (
-	Passages = "passages"
-	Modes    = "modes"
-)
+// Passages is the key of NotMeasurable for the passages that answers rest on.
+const Passages = "passages"
 
 // Unretrieved reports whether the target does not report the passages that its answers rest on, so
 // that no retrieval measure can be computed. It is false for nil.
@@ -76,35 +65,4 @@ func (m *MappedService) Unretrieved() bool {
 	}
 	_, unretrieved := m.NotMeasurable[Passages]
 	return unretrieved
-}
-
-// OmitRanks removes the measures that depend on the order of the results: it keeps only measures of
-// sets at top-k.
-func (r *Retrieval) OmitRanks() {
-	topK := r.Ks[len(r.Ks)-1]
-	ranked := func(name string, _ float64) bool {
-		measure, depth, _ := strings.Cut(name, "@")
-		return measure == "ndcg" || depth != strconv.Itoa(topK)
-	}
-	maps.DeleteFunc(r.Macro, ranked)
-	maps.DeleteFunc(r.Micro, ranked)
-	maps.DeleteFunc(r.Intervals, func(name string, _ Interval) bool { return ranked(name, 0) })
-	for _, t := range r.ByTag {
-		maps.DeleteFunc(t.Macro, ranked)
-		maps.DeleteFunc(t.Micro, ranked)
-	}
-}
-
-// Text describes the target.
-func (m *MappedService) Text() string {
-	text := fmt.Sprintf("mapping %s (%.12s)", m.Mapping, m.SHA256)
-	if m.Server != "" {
-		text += fmt.Sprintf(" of the MCP server %s %s", m.Server, m.ServerVersion)
-	}
-	return strings.TrimSpace(text)
-}
-
-// NotMeasurableText lists the keys of NotMeasurable, "" for none.
-func (m *MappedService) NotMeasurableText() string {
-	return strings.Join(slices.Sorted(maps.Keys(m.NotMeasurable)), ", ")
 }

@@ -68,19 +68,6 @@ func (d *Depth) String() string {
 	return fmt.Sprintf("passages %s, documents %s", d.Chunks, d.Documents)
 }
 
-// DepthText says at how many passages the rankings of a run were cut off and how many came, empty
-// if unknown.
-func (r *Result) DepthText() string {
-	if r.Retrieval == nil || r.Retrieval.Depth == nil {
-		return ""
-	}
-	asked := fmt.Sprintf("top-k %d", r.Identity.TopK)
-	if n := r.Identity.MaxPerDocument; n != nil {
-		asked += fmt.Sprintf(", max_per_document %d", *n)
-	}
-	return fmt.Sprintf("%s: %s", asked, r.Retrieval.Depth)
-}
-
 // IntervalBasis is the basis of the intervals of Retrieval.
 type IntervalBasis struct {
 	// Cluster names the clusters: brain, question if each was asked several times, or the cluster

@@ -2,11 +2,7 @@ package result
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
-
-	"evalctl/internal/figure"
 )
 
 // ModelRequests are the requests of a started daemon to evalctl's gateway, which replaces its model
@@ -89,66 +85,4 @@ func (m *ModelRequests) Plus(other ModelRequests) ModelRequests {
 
 func (c RequestCount) plus(other RequestCount) RequestCount {
 	return RequestCount{Made: c.Made + other.Made, Failed: c.Failed + other.Failed}
-}
-
-// Text lists the requests in one line.
-func (m *ModelRequests) Text() string {
-	if m == nil {
-		return ""
-	}
-	var parts []string
-	for _, p := range []struct {
-		what  string
-		count RequestCount
-	}{{"to extract facts", m.Ingest}, {"to answer", m.Answers}, {"for embeddings", m.Embeddings}} {
-		if p.count.Made == 0 {
-			continue
-		}
-		text := fmt.Sprintf("%d %s", p.count.Made, p.what)
-		if p.count.Failed > 0 {
-			text += fmt.Sprintf(" (%d failed)", p.count.Failed)
-		}
-		parts = append(parts, text)
-	}
-	if m.WithoutModel > 0 {
-		parts = append(parts, fmt.Sprintf("%d named no model and got the arm's", m.WithoutModel))
-	}
-	if len(parts) == 0 {
-		return "none"
-	}
-	return strings.Join(parts, ", ")
-}
-
-// Warnings describe refused requests, and output that the daemon generated without the gateway.
-// Paths in them are as the daemon wrote them: outputs must escape them.
-func (m *ModelRequests) Warnings() (out []string) {
-	if m == nil {
-		return nil
-	}
-	for _, r := range m.Refused {
-		out = append(out, r.text())
-	}
-	for _, made := range m.Silent {
-		out = append(out, fmt.Sprintf("no model request came: the daemon is configured with a model for its %s, but sent "+
-			"no request to the gateway, so they are made without a model, or with a provider whose cost is not counted", made))
-	}
-	return out
-}
-
-func (r RefusedRequests) text() string {
-	what := ""
-	switch r.Path {
-	case PathCompletions:
-		what = figure.Count(r.Requests, "completion request")
-	case PathEmbeddings:
-		what = figure.Count(r.Requests, "embedding request")
-	case "":
-		what = figure.Count(r.Requests, "request") + " to further paths"
-	default:
-		what = figure.Count(r.Requests, "request") + " to " + r.Path
-	}
-	if r.Status == 0 {
-		return what + " broke off"
-	}
-	return fmt.Sprintf("%s refused: %d", what, r.Status)
 }

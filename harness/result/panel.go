@@ -1,9 +1,6 @@
 package result
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -18,17 +15,6 @@ type Recipe struct {
 	Judge  JudgeModel `json:"judge"`
 }
 
-// NewRecipe returns a recipe with its digest.
-func NewRecipe(name string, j JudgeModel) Recipe {
-	j.PromptVersion = strings.TrimSpace(j.PromptVersion)
-	data, err := json.Marshal(j)
-	if err != nil {
-		panic(fmt.Sprintf("encode a judge: %v", err)) // plain fields only
-	}
-	sum := sha256.Sum256(data)
-	return Recipe{Name: name, SHA256: hex.EncodeToString(sum[:]), Judge: j}
-}
-
 // RecipeVerdict is the verdict on an answer by one recipe.
 type RecipeVerdict struct {
 	Recipe string `json:"recipe"`
@@ -36,22 +22,6 @@ type RecipeVerdict struct {
 	Score  *float64 `json:"score"`
 	Passed bool     `json:"passed"`
 	Reason string   `json:"reason,omitempty"`
-}
-
-// RecipesText lists the decisions of the recipes on the answer, empty without a panel.
-func (r *Record) RecipesText() string {
-	var out []string
-	for _, v := range r.Panel {
-		word := "failed"
-		switch {
-		case v.Score == nil:
-			word = "no verdict"
-		case v.Passed:
-			word = "passed"
-		}
-		out = append(out, v.Recipe+" "+word)
-	}
-	return strings.Join(out, ", ")
 }
 
 // Panel has the figures of a result judged by several recipes. The result itself has the figures of
@@ -125,13 +95,4 @@ func (d Dispute) String() string {
 		id += fmt.Sprintf(" (repeat %d)", d.Repeat)
 	}
 	return fmt.Sprintf("%s: passed by %s, failed by %s", id, strings.Join(d.Passed, ", "), strings.Join(d.Failed, ", "))
-}
-
-// RecipesText lists the recipes with the beginnings of their digests.
-func (id Identity) RecipesText() string {
-	var out []string
-	for _, r := range id.Panel {
-		out = append(out, fmt.Sprintf("%s %.8s", r.Name, r.SHA256))
-	}
-	return strings.Join(out, ", ")
 }

@@ -1,8 +1,10 @@
-package result
+package result_test
 
 import (
 	"testing"
 
+	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/scorer"
 )
 
@@ -12,14 +14,14 @@ func TestGradedPanel(t *testing.T) {
 	pass := scorer.Verdict{Scored: true, Score: 1, Reason: "same"}
 	v := pass
 	v.Recipes = []scorer.RecipeVerdict{{Recipe: "a", Verdict: pass}, {Recipe: "b", Verdict: scorer.Verdict{Reason: "no reply"}}}
-	r := Record{ID: "q", Outcome: Unscored}.Graded(v)
+	r := result.Record{ID: "q", Outcome: result.Unscored}.Graded(v)
 	if len(r.Panel) != 2 || !r.Panel[0].Passed || *r.Panel[0].Score != 1 || r.Panel[1].Score != nil || r.Panel[1].Passed || r.Panel[1].Reason != "no reply" {
 		t.Errorf("%+v", r.Panel)
 	}
-	if got, want := r.RecipesText(), "a passed, b no verdict"; got != want {
+	if got, want := wording.RecipeVerdicts(&r), "a passed, b no verdict"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	leaked := Record{ID: "q", Outcome: Unscored, Reply: Reply{Leaks: []Leak{{Text: "secret", Place: "answer", At: "answer"}}}}.Graded(v)
+	leaked := result.Record{ID: "q", Outcome: result.Unscored, Reply: result.Reply{Leaks: []result.Leak{{Text: "secret", Place: "answer", At: "answer"}}}}.Graded(v)
 	if leaked.Passed || leaked.Panel[0].Passed || *leaked.Panel[0].Score != 0 {
 		t.Errorf("an answer with a leak: %+v", leaked.Panel)
 	}

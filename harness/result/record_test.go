@@ -31,3 +31,14 @@ func TestGradedOriginal(t *testing.T) {
 		t.Errorf("got %+v", g.Original)
 	}
 }
+
+// TestUnscoredSaysWhy checks that no question is without a verdict and a reason.
+func TestUnscoredSaysWhy(t *testing.T) {
+	r := result.Record{Outcome: result.Unscored}
+	if got := r.Graded(scorer.Verdict{}); got.Outcome != result.Unscored || got.Reason == "" {
+		t.Errorf("%+v", got)
+	}
+	if got := r.Graded(scorer.Verdict{Reason: "no key"}); got.Reason != "no key" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -9,9 +9,6 @@ import (
 	"evalctl/internal/llm"
 )
 
-// ReplaySchemaVersion is the version of Replay.
-const ReplaySchemaVersion = 1
-
 // JudgeVerdict is the verdict on one question of a replay. If the right answer is that the memory
 // does not know, the verdict is whether the answer abstains.
 type JudgeVerdict string
@@ -186,7 +183,7 @@ func (r *Result) Trivial() []Warning {
 	out := slices.Clone(r.Replay.Trivial)
 	if r.Identity.Scenario == NoMemory && r.Passed > 0 {
 		out = append(out, Warning{
-			Kind: PassedWithoutMemory, Count: r.Passed, IDs: []string{},
+			Kind: passedWithoutMemory, Count: r.Passed, IDs: []string{},
 			Message: fmt.Sprintf("%d of %s were passed without a memory, %d of them because declining is right",
 				r.Passed, figure.Count(r.Total, "question"), r.Replay.Verdicts[AbstainCorrect]),
 		})
@@ -283,29 +280,6 @@ type ContextUse struct {
 	Sessions int `json:"sessions"`
 	LeftOut  int `json:"left_out"`
 	Cut      int `json:"questions_cut"`
-}
-
-// Name names the context of the model: "the whole context", or "the last 128k tokens".
-func (c *ContextUse) Name() string {
-	if c == nil || c.LeftOut == 0 {
-		return "the whole context"
-	}
-	return fmt.Sprintf("the last %s tokens", thousands(c.Tokens))
-}
-
-// Text describes the omitted sessions.
-func (c *ContextUse) Text() string {
-	if c.LeftOut == 0 {
-		return fmt.Sprintf("the whole context: all %s fit", figure.Count(c.Sessions, "session"))
-	}
-	return fmt.Sprintf("%s: %d of %s left out, of %s", c.Name(), c.LeftOut, figure.Count(c.Sessions, "session"), figure.Count(c.Cut, "question"))
-}
-
-func thousands(n int) string {
-	if n%1000 == 0 {
-		return fmt.Sprintf("%dk", n/1000)
-	}
-	return fmt.Sprint(n)
 }
 
 // ErrataUse describes the changes of the gold by errata, and the score without them.

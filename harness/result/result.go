@@ -1,9 +1,6 @@
 package result
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Stop is why a run ended before its last question, empty if it did not.
 type Stop string
@@ -84,7 +81,7 @@ type Result struct {
 	GoldMissed int        `json:"gold_missed"`
 	// Grounded is the number of passed questions with a quote that is in the cited chunk.
 	// GroundedIDsOnly is the number of other passed questions that cite a retrieved chunk with a
-	// quote that cannot be checked. See Record.Grounding.
+	// quote that cannot be checked.
 	Grounded        int `json:"grounded"`
 	GroundedIDsOnly int `json:"grounded_ids_only,omitempty"`
 	// Leaks is nil if no forbidden text came back.
@@ -124,71 +121,6 @@ type Result struct {
 	// CostAccounting and Replay are nil in the result of a run.
 	CostAccounting *CostAccounting `json:"cost_accounting,omitempty"`
 	Replay         *Replay         `json:"replay,omitempty"`
-}
-
-// EscapedText describes the processes in Result.Escaped.
-const EscapedText = "processes of the daemon that had left its process group and its environment were ended"
-
-// GroundedText says how many passing answers are grounded in retrieved text.
-func (r *Result) GroundedText() string {
-	return fmt.Sprintf("%d of %d passing answers (quote found), %d by id only",
-		r.Grounded, r.Passed, r.GroundedIDsOnly)
-}
-
-// Settings are the parts of a configuration that are not part of the experiment's identity.
-type Settings struct {
-	Concurrency    int     `json:"concurrency"`
-	TimeoutSeconds float64 `json:"timeout_seconds"`
-	// Floor is the lowest pass rate that passes, from 0 to 1, 0 for FloorNone. FloorMode says what
-	// must reach it and the floors of tags.
-	Floor     float64   `json:"floor"`
-	FloorFrom FloorFrom `json:"floor_from,omitempty"`
-	FloorMode FloorMode `json:"floor_mode,omitempty"`
-	// TagFloors are the floors of the questions with a tag.
-	TagFloors map[string]float64 `json:"tag_floors,omitempty"`
-	// Families are the tags with the floor for families. A family without questions that count has
-	// no floor.
-	Families []string `json:"families,omitempty"`
-	// NoLeaks fails a run in which a deleted text, or a text of another brain, came back.
-	NoLeaks bool `json:"no_leaks,omitempty"`
-	// ClusterTag names the clusters of the questions: X of a tag ClusterTag:X, or ByBrain.
-	// NoClusters and "" mean none. With "", however, the intervals of retrieval are over brains if
-	// there are several.
-	ClusterTag string `json:"cluster_tag,omitempty"`
-	// MaxErrors limits the questions with an error of the daemon, MaxUnscored the questions without
-	// a verdict of the scorer.
-	MaxErrors   Allowance `json:"max_errors"`
-	MaxUnscored Allowance `json:"max_unscored"`
-	// DaemonEnv is nil if no daemon was started, or it got all variables.
-	DaemonEnv *DaemonEnv `json:"daemon_env,omitempty"`
-}
-
-// Interval is a confidence interval of a rate or a mean.
-type Interval struct {
-	Method     string  `json:"method"`
-	Confidence float64 `json:"confidence"`
-	Low        float64 `json:"low"`
-	High       float64 `json:"high"`
-}
-
-// Summary returns the specification's summary line for a run whose result file is at path.
-func (r *Result) Summary(path string) string {
-	more := ""
-	if r.Votes != nil && r.Identity.Scorer == ScorerImported {
-		more = fmt.Sprintf(" rate=%.4f (%s of %d votes)", r.Votes.Rate, r.Votes.Rule, len(r.Votes.Rates))
-	}
-	if len(r.Suspect) > 0 {
-		more += " suspect"
-	}
-	return fmt.Sprintf("%s: %d/%d pass_rate=%s mean_score=%s%s -> %s",
-		r.SDK, r.Passed, r.Total, rate(r.PassRate), rate(r.MeanScore), more, path)
-}
-
-func rate(f *float64) string {
-	if f == nil {
-		return "n/a"
-	}
-	return fmt.Sprintf("%.3f", *f)
 }
 
 // BrainInfo is a brain in a result file. Documents is null for a brain that the run did not seed.

@@ -7,12 +7,13 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/scorer"
 )
 
 func TestSummaryWithoutQuestions(t *testing.T) {
 	const want = "ts: 0/0 pass_rate=n/a mean_score=n/a -> r.json"
-	if got := (&result.Result{SDK: "ts"}).Summary("r.json"); got != want {
+	if got := wording.Summary(&result.Result{SDK: "ts"}, "r.json"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -56,10 +57,10 @@ func TestBelieved(t *testing.T) {
 }
 
 func TestEnds(t *testing.T) {
-	if got := (&result.Interval{Low: 0.81162, High: 0.96845}).Ends(); got != "0.812–0.968" {
+	if got := wording.Ends(&result.Interval{Low: 0.81162, High: 0.96845}); got != "0.812–0.968" {
 		t.Errorf("got %q", got)
 	}
-	if got := (*result.Interval)(nil).Ends(); got != "–" {
+	if got := wording.Ends((*result.Interval)(nil)); got != "–" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"slices"
 	"strings"
 
 	"evalctl/internal/visible"
@@ -52,19 +53,6 @@ func CompareWithGold(
 	}
 }
 
-// DatasetWarnings returns the warnings caused by the dataset and the corpus, not by the answers.
-func (r *Retrieval) DatasetWarnings() []Warning {
-	out := []Warning{}
-	if r != nil {
-		for _, w := range r.Warnings {
-			if w.Kind != NothingRetrieved && w.Kind != GoldNeverFound && w.Kind != NoTexts {
-				out = append(out, w)
-			}
-		}
-	}
-	return out
-}
-
 // Gold converts the expected paths of a question into gold documents, without repetitions. The gain
 // of a document is its grade, 1 if it has none.
 func Gold(paths []string, grades map[string]float64) scorer.Ranking {
@@ -104,3 +92,16 @@ type Chunk struct {
 	// by path, or by id if the daemon sends no path.
 	Duplicates []string `json:"duplicates,omitempty"`
 }
+
+// IsGold reports whether a chunk is from an expected document. Some daemons send a path as the id
+// of the document.
+func (r *Record) IsGold(c Chunk) bool {
+	return slices.ContainsFunc(append([]string{c.Path, c.DocumentID}, c.Duplicates...), func(document string) bool {
+		return document != "" && slices.ContainsFunc(r.ExpectedPaths, func(path string) bool {
+			return strings.TrimPrefix(document, SeedRoot) == strings.TrimPrefix(path, SeedRoot)
+		})
+	})
+}
+
+// bare removes the folder of the corpus from a path.
+func bare(path string) string { return strings.TrimPrefix(path, SeedRoot) }

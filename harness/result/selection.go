@@ -44,15 +44,6 @@ func IDsSHA256(ids iter.Seq[string]) string {
 // Partial reports whether some questions of the dataset were left out.
 func (s *Selection) Partial(selected int) bool { return s != nil && selected < s.Total }
 
-// SelectionText describes the selection, such as "12 of 50 questions (tags temporal)". It is empty
-// if all questions are asked in file order. It may quote the dataset.
-func (d DatasetID) SelectionText() string {
-	if d.Selection == nil {
-		return ""
-	}
-	return fmt.Sprintf("%d of %s (%s)", d.Questions(), figure.Count(d.Selection.Total, "question"), d.Selection)
-}
-
 // Questions returns the number of different questions.
 func (d DatasetID) Questions() int { return d.Selected / max(1, d.Repeats) }
 

@@ -1,12 +1,6 @@
 package result
 
-import (
-	"fmt"
-	"slices"
-
-	"evalctl/internal/figure"
-	"evalctl/scorer"
-)
+import "evalctl/scorer"
 
 // VoteRule says how several judgements of one imported answer make its verdict.
 type VoteRule string
@@ -17,9 +11,6 @@ const (
 	VotesMajority VoteRule = "majority" // more than half of the judgements; a tie has no verdict
 	VotesFirst    VoteRule = "first"    // the first judgement alone
 )
-
-// VoteRules returns the rules in the order in which they are compared with a stated total.
-func VoteRules() []VoteRule { return []VoteRule{VotesMajority, VotesMean, VotesFirst} }
 
 // Score returns the score of an answer with these judgements, each from 0 to 1. ok is false if they
 // do not decide.
@@ -48,14 +39,6 @@ func (r VoteRule) Score(votes []float64) (score float64, ok bool) {
 	return 0, true
 }
 
-// Text says how many judgements make a verdict, and how: "the mean of 3".
-func (r VoteRule) Text(votes int) string {
-	if votes <= 1 {
-		return "1"
-	}
-	return fmt.Sprintf("the %s of %d", r, votes)
-}
-
 // VoteFigures are the rates of imported answers that were judged several times.
 type VoteFigures struct {
 	Rule VoteRule `json:"rule"`
@@ -71,12 +54,4 @@ type VoteFigures struct {
 	Split   int `json:"split"`
 	// Rates are the pass rates of the first judgements, of the second ones, and so on.
 	Rates []float64 `json:"rates"`
-}
-
-// Text describes the rate and how far the judge contradicts itself.
-func (v *VoteFigures) Text() string {
-	low, high := slices.Min(v.Rates), slices.Max(v.Rates)
-	return fmt.Sprintf("%.4f by the %s of %d; mean %.4f, majority %.4f, first %.4f; the judge alone moves the rate "+
-		"from %.4f to %.4f, and contradicts itself on %d of %s", v.Rate, v.Rule, len(v.Rates), v.Mean, v.Majority, v.First, low, high,
-		v.Split, figure.Count(v.Answers, "answer"))
 }

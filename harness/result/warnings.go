@@ -20,27 +20,8 @@ const TopKCoversBrain = "top_k_covers_brain"
 const (
 	AllGold             = "all_gold"
 	KeyInMemory         = "key_in_memory"
-	PassedWithoutMemory = "passed_without_memory"
+	passedWithoutMemory = "passed_without_memory"
 )
-
-// The Kinds of the warnings caused only by the answers: no document was retrieved at all, or no
-// gold document.
-const (
-	NothingRetrieved = "nothing_retrieved"
-	GoldNeverFound   = "gold_never_found"
-	NoTexts          = "no_texts"
-)
-
-// The Kinds of the warnings about a mapped service, see Mapped: keywords were searched for instead
-// of questions, gold was recognized by its text, and something cannot be measured.
-const (
-	KeywordQueries     = "keyword_queries"
-	MatchedByText      = "matched_by_text"
-	RanksNotMeasurable = "not_measurable"
-)
-
-// MemoryFinding is the Kind of a warning with one of MappedService.Findings.
-const MemoryFinding = "memory_finding"
 
 // warningIDs limits the questions named by a warning.
 const warningIDs = 5

@@ -4,6 +4,7 @@ import (
 	"evalctl/harness/aggregate"
 	"evalctl/harness/key"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 )
 
 // openBaseline reads a result's baseline, nil if it has none or if the file at its path is
@@ -13,7 +14,7 @@ func openBaseline(res *result.Result) *aggregate.Baseline {
 		return nil
 	}
 	g := res.Gate.Baseline
-	r, err := result.Open(g.Path)
+	r, err := resultfile.Open(g.Path)
 	if err != nil {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"evalctl/harness/aggregate"
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/scorer"
 )
 
@@ -17,7 +17,7 @@ import (
 func baselineFile(tb testing.TB) (path, base string) {
 	tb.Helper()
 	base = runFile(tb, 15, 0, scorer.Exact{})
-	r, err := result.OpenUnchecked(base)
+	r, err := resultfile.OpenUnchecked(base)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 )
 
 // spending compares the total model cost with its parts, with the questions' cost, and with the
@@ -43,7 +44,7 @@ func spending(at string, s *result.Spending, path string, rep *Report) {
 		}
 		return
 	}
-	sums, err := s.Bill.Open(path)
+	sums, err := resultfile.SumBill(s.Bill, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		rep.leaveOut("the bill " + s.Bill.File + ", which is not beside the file")

@@ -176,11 +176,11 @@ func (f *figures) recompute(res *result.Result, rep *Report) *result.Result {
 		want.Embeddings = &recomputed
 	}
 	if res.ReaderCost != nil {
-		f.sum.PriceReaders(res.ReaderCost.Prices())
+		f.sum.PriceReaders(aggregate.PricesOf(res.ReaderCost))
 	}
 	f.sum.Fill(want)
 	if want.Retrieval != nil {
-		want.Retrieval.Warnings = append(res.Retrieval.DatasetWarnings(), want.Retrieval.Warnings...)
+		want.Retrieval.Warnings = append(aggregate.DatasetWarnings(res.Retrieval), want.Retrieval.Warnings...)
 	}
 	if res.Replay != nil {
 		f.fillReplay(want, res)

@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
+	"evalctl/scorer"
 )
 
 // batchBytes is how much of a file a worker decodes at a time.
@@ -171,4 +172,13 @@ func (c *checker) schema(text []byte, rec *result.Record, add reporter) {
 	violations(compiled().question, v, func(path, problem string) {
 		add(Difference{Path: path, Problem: problem})
 	})
+}
+
+// checkResults returns the recorded outcomes of the checks.
+func checkResults(r *result.Record) []scorer.CheckResult {
+	var out []scorer.CheckResult
+	for _, c := range r.Checks {
+		out = append(out, scorer.CheckResult{Holds: c.Holds != nil && *c.Holds, Scored: c.Holds != nil, Reason: c.Reason})
+	}
+	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
+	"evalctl/harness/leak"
 	"evalctl/harness/result"
 	"evalctl/scorer"
 )
@@ -100,7 +101,7 @@ func (c *checker) record(r *result.Record, add reporter) {
 // leaks checks that the forbidden texts found in the record are recorded as having come back. Texts
 // that came back elsewhere, or of deleted documents, are not in the file.
 func (c *checker) leaks(r *result.Record, add reporter) {
-	found := result.NewLeaks(r.Forbidden)
+	found := leak.NewFinder(r.Forbidden)
 	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
 		found.LookAnswer(r.Answer, r.Retrieved, r.Citations)
 	}
@@ -141,7 +142,7 @@ func (c *checker) applied(r *result.Record, add reporter) {
 		add(Difference{Path: ".checks", Problem: "they cannot be applied: " + err.Error()})
 		return
 	}
-	again := c.checks.Recompute(item, r.CheckResults())
+	again := c.checks.Recompute(item, checkResults(r))
 	for i, want := range again.Checks {
 		path := ".checks[" + text(i) + "].holds"
 		switch got := r.Checks[i].Holds; {

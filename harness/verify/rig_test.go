@@ -18,6 +18,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
 	"evalctl/internal/longtest"
@@ -143,7 +144,7 @@ func (judge) Score(_ context.Context, item scorer.Item) (scorer.Verdict, error) 
 // records returns the questions of a file.
 func records(tb testing.TB, path string) (result.Result, []result.Record) {
 	tb.Helper()
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -198,7 +199,7 @@ func replayFile(tb testing.TB, n int) string {
 		Errata:   &result.ErrataUse{Path: "e", SHA256: strings.Repeat("c", 64), IDs: []string{}},
 		Cache:    result.CacheSetting{Mode: "off"},
 		Together: &result.Together{Arms: []string{"go", "py"}, Started: []string{"go"}, Concurrency: 4, InFlight: 8},
-		Alone:    &result.Alone{Request: result.AloneSearch, Planned: n, Asked: []result.AloneAsked{}},
+		Alone:    &result.Alone{Request: "search", Planned: n, Asked: []result.AloneAsked{}},
 	}
 	for i, q := range questions {
 		res.Replay.Alone.Asked = append(res.Replay.Alone.Asked, result.AloneAsked{ID: q.ID, LatencyMS: float64(i) + .5})

@@ -12,6 +12,7 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 )
 
 // MaxDifferences limits the differences listed in a Report.
@@ -78,11 +79,11 @@ func (add reporter) must(holds bool, path string, file any, rule string, args ..
 // file. It returns an error if the file is none of these, is cut off, or has an unknown schema
 // version.
 func File(path string) (*Report, error) {
-	if result.KindOfFile(path) == result.BenchFile {
+	if resultfile.KindOf(path) == resultfile.Bench {
 		return benchFile(path)
 	}
-	r, err := result.OpenUnchecked(path)
-	if errors.Is(err, result.ErrSweep) {
+	r, err := resultfile.OpenUnchecked(path)
+	if errors.Is(err, resultfile.ErrSweep) {
 		return sweepFile(path)
 	}
 	if err != nil {
@@ -93,7 +94,7 @@ func File(path string) (*Report, error) {
 }
 
 // resultFile verifies a result file.
-func resultFile(path string, r *result.Reader) (*Report, error) {
+func resultFile(path string, r *resultfile.Reader) (*Report, error) {
 	rep := &Report{Path: path, Kind: "run"}
 	res := r.Result()
 	if res.Replay != nil {

@@ -14,6 +14,7 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -158,7 +159,7 @@ func TestEveryFigure(t *testing.T) {
 // read returns the figures of the questions of a file without differences.
 func read(tb testing.TB, path string) *figures {
 	tb.Helper()
-	r, err := result.OpenUnchecked(path)
+	r, err := resultfile.OpenUnchecked(path)
 	if err != nil {
 		tb.Fatal(err)
 	}

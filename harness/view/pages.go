@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/key"
 	"evalctl/harness/report"
 	"evalctl/harness/report/form"
+	"evalctl/harness/wording"
 	"evalctl/internal/svg"
 )
 
@@ -55,7 +56,7 @@ func trendPoints(l *history.Line) []report.TrendPoint {
 		}
 		points = append(points, report.TrendPoint{
 			Date: e.StartedAt, Passed: e.Passed, Total: e.Total, Rate: *e.PassRate, Low: e.Interval.Low, High: e.Interval.High,
-			Interval: e.Interval.Name(), Changed: turned(l, n), Note: strings.Join(n.Changed, ", "), URL: "/result/" + idOf(e.Path),
+			Interval: wording.IntervalName(e.Interval), Changed: turned(l, n), Note: strings.Join(n.Changed, ", "), URL: "/result/" + idOf(e.Path),
 			USD: report.TotalUSD(e.Result),
 		})
 	}

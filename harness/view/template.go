@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/report/page"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/printable"
 	"evalctl/internal/stats"
@@ -38,7 +39,7 @@ var shared = sync.OnceValue(func() (s struct {
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'", styleHash, scriptHash)
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"clean": clean, "join": strings.Join, "rate": figure.Rate, "interval": interval, "id": idOf, "lineID": lineID,
-		"turned": turned, "base": filepath.Base,
+		"turned": turned, "base": filepath.Base, "amount": wording.Amount, "scoredBy": wording.ScoredBy,
 	}).ParseFS(files, "pages.html"))
 	return s
 })
@@ -115,13 +116,13 @@ type progressPage struct {
 // interval formats an interval for a column titled 95% Wilson. It names any other method.
 func interval(i *result.Interval) string {
 	if i == nil || i.Method == result.MethodWilson {
-		return i.Ends()
+		return wording.Ends(i)
 	}
-	name, known := result.MethodName(i.Method)
+	name, known := wording.Method(i.Method)
 	if !known {
-		return i.Ends()
+		return wording.Ends(i)
 	}
-	return i.Ends() + " " + name
+	return wording.Ends(i) + " " + name
 }
 
 // maxText limits shown texts, in characters.

@@ -6,6 +6,7 @@ import (
 	"evalctl/harness/report/form"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 	"evalctl/replay"
@@ -27,7 +28,7 @@ func Inputs(t *terminal.Terminal, p *replay.Plan) {
 		s.Fact("full-context", "%s", form.Path(err.Error()))
 	}
 	for _, use := range uses {
-		s.Fact("full-context", "%s", use.Text())
+		s.Fact("full-context", "%s", wording.Context(use))
 	}
 	trivial(&s, p)
 	s.Add(text.Recipes(p.Recipes()).Blocks...)

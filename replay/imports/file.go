@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/inputfile"
 )
 
@@ -59,7 +59,7 @@ func readFile(path string) (*content, error) {
 		}
 		return c, nil
 	}
-	if err := result.UnexpectedHead(data[:min(len(data), 64<<10)], "the answers of another harness"); err != nil {
+	if err := resultfile.UnexpectedHead(data[:min(len(data), 64<<10)], "the answers of another harness"); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	data = inputfile.Text(data)

@@ -291,7 +291,7 @@ func (im *Import) finish(b *source.Benchmark) (err error) {
 				d = im.question(q, b != nil)
 				questions = append(questions, d)
 			}
-			im.Report.AddCost(a.cost)
+			addCost(&im.Report, a.cost)
 			r := a.record(d, im.ID.VoteRule)
 			if r.Retrieved, err = found.chunks(q, a); err != nil {
 				return err

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"evalctl/harness/result"
 )
 
 // judges records the judge and the benchmark as stated in the files. What is not stated for every
@@ -21,7 +23,7 @@ func (im *Import) judges() {
 		if a.judge.prompt != "" {
 			prompts[fmt.Sprintf("%x", sha256.Sum256([]byte(a.judge.prompt)))] = true
 		}
-		votes[im.ID.VoteRule.Text(len(a.votes))] = true
+		votes[votesText(im.ID.VoteRule, len(a.votes))] = true
 	}
 	im.ID.JudgeModels = said(models)
 	im.ID.JudgePrompt = strings.Join(said(prompts), ", ")
@@ -35,4 +37,17 @@ func said(values map[string]bool) []string {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(v string) bool { return !values[v] })
+}
+
+// voteRules returns the rules in the order in which they are compared with a stated total.
+func voteRules() []result.VoteRule {
+	return []result.VoteRule{result.VotesMajority, result.VotesMean, result.VotesFirst}
+}
+
+// votesText says how many judgements make a verdict, and how: "the mean of 3".
+func votesText(r result.VoteRule, votes int) string {
+	if votes <= 1 {
+		return "1"
+	}
+	return fmt.Sprintf("the %s of %d", r, votes)
 }

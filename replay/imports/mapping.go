@@ -14,6 +14,7 @@ import (
 
 	"github.com/theory/jsonpath"
 
+	"evalctl/harness/resultfile"
 	"evalctl/internal/yamlfile"
 )
 
@@ -52,7 +53,7 @@ type mappingFile struct {
 
 // readMapping reads a mapping file. Errors have its path and, if possible, the line.
 func readMapping(path string) (layout, error) {
-	if err := result.Unexpected(path, "a mapping of answers in YAML"); err != nil {
+	if err := resultfile.Unexpected(path, "a mapping of answers in YAML"); err != nil {
 		return layout{}, err
 	}
 	data, err := inputfile.ReadText(path, inputfile.Small)
@@ -91,7 +92,7 @@ func (l layout) check(path string) error {
 	if l.fields[fieldID] == nil && l.fields[fieldQuestion] == nil {
 		return fmt.Errorf("%s has neither id nor question, by which an answer's question is found", path)
 	}
-	if l.votes != "" && !slices.Contains(result.VoteRules(), l.votes) {
+	if l.votes != "" && !slices.Contains(voteRules(), l.votes) {
 		return fmt.Errorf("%s: votes is %.40q, and must be majority, mean or first", path, l.votes)
 	}
 	paths := map[string]string{"conversations": l.conversations, "answers": l.answers}

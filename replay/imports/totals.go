@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/internal/decimal"
+	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
@@ -141,7 +142,7 @@ func voteRule(files []fileAnswers, wanted result.VoteRule) result.VoteRule {
 	case wanted != "":
 		return wanted
 	}
-	for _, rule := range result.VoteRules() {
+	for _, rule := range voteRules() {
 		decided := false
 		agrees := true
 		for _, f := range files {
@@ -156,4 +157,16 @@ func voteRule(files []fileAnswers, wanted result.VoteRule) result.VoteRule {
 		}
 	}
 	return result.VotesMean
+}
+
+// addCost adds the stated cost of an answer, in dollars, nil for none.
+func addCost(im *result.ImportSource, usd *float64) {
+	if usd == nil {
+		return
+	}
+	if im.StatedCost == nil {
+		im.StatedCost = &result.StatedCost{}
+	}
+	im.StatedCost.USD = im.StatedCost.USD.Plus(llm.USD(math.Round(*usd * float64(llm.Dollar))))
+	im.StatedCost.Answers++
 }

@@ -9,12 +9,13 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
+	"evalctl/scorer"
 )
 
 // Identity returns the result's identity under a system's name.
 func (im *Import) Identity(name string, tool result.ToolID) result.Identity {
 	return result.Identity{
-		SchemaVersion: result.SchemaVersion, SDK: name, Scorer: result.ScorerImported, Brain: Brain,
+		SchemaVersion: result.SchemaVersion, SDK: name, Scorer: scorer.Imported, Brain: Brain,
 		Scenario: result.ImportedAnswers, TopK: im.TopK, Tool: tool, Imported: &im.ID,
 		Dataset: result.DatasetID{
 			Path: im.Data.Path, SHA256: im.Data.SHA256, Selected: im.Data.Planned(), Repeats: im.Data.Repeats, Tags: im.Data.Tags,

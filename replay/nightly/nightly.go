@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/report"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/figure"
 )
@@ -72,7 +73,7 @@ func title(w io.Writer, measured []*armResult) {
 			about = form.F("%s drawn with seed %d", about, r.Sample.Seed)
 		}
 	}
-	about = form.F("%s, scorer %s", about, form.Name(res.Identity.ScoredBy()))
+	about = form.F("%s, scorer %s", about, form.Name(wording.ScoredBy(res.Identity)))
 	heading := form.F("Replay of %s", form.Name(report.DatasetName(&res.Identity)))
 	fmt.Fprintf(w, "# %s\n\n%s\n\n", heading.Markdown(), about.Markdown())
 }

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/markdown"
 )
@@ -127,7 +128,7 @@ func row(n history.Night) []string {
 	if n.Others > 0 {
 		changes = append(changes, fmt.Sprintf("(%s of this night not shown)", figure.Count(n.Others, "other result")))
 	}
-	rate, interval := figure.Rate(res.PassRate), n.Entry.Interval.Ends()
+	rate, interval := figure.Rate(res.PassRate), wording.Ends(n.Entry.Interval)
 	if !n.Entry.Scored() {
 		rate, interval = string(n.Entry.Verdict), markdown.None
 		if res.Stopped != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -39,5 +40,31 @@ func (b *Books) Admission(ctx context.Context, arm string) (*result.Admission, e
 	if err != nil {
 		return nil, fmt.Errorf("read whether the daemons of %s find a text: %w", arm, err)
 	}
-	return result.JoinAdmissions(all), nil
+	return joinAdmissions(all), nil
+}
+
+// joinAdmissions joins the observations of several daemons of one target by taking the worst
+// sighting of each kind. It returns nil for none.
+func joinAdmissions(all []result.Admission) *result.Admission {
+	if len(all) == 0 {
+		return nil
+	}
+	joined := all[0]
+	for _, a := range all[1:] {
+		joined.Before, joined.After = worse(joined.Before, a.Before), worse(joined.After, a.After)
+		if a.Brain == result.CanaryAmong {
+			joined.Brain = a.Brain
+		}
+	}
+	return &joined
+}
+
+// worse returns the worse of two sightings. CanaryUnknown is the best, because it says nothing
+// about other daemons.
+func worse(s, other result.Sighting) result.Sighting {
+	rank := []result.SightingState{result.CanaryUnknown, result.CanaryFound, result.CanaryMissing}
+	if slices.Index(rank, other.State) > slices.Index(rank, s.State) {
+		return other
+	}
+	return s
 }

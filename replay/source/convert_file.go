@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/figure"
 	"evalctl/internal/inputfile"
@@ -53,7 +53,7 @@ func inputFormat(file string, given dataset.Format) (dataset.Format, error) {
 		return "", err
 	}
 	file = files[0]
-	if err := result.Unexpected(file, "questions or documents in another format than JSONL, or a benchmark"); err != nil {
+	if err := resultfile.Unexpected(file, "questions or documents in another format than JSONL, or a benchmark"); err != nil {
 		return "", err
 	}
 	info, err := os.Stat(file)

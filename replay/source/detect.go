@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/inputfile"
 )
 
@@ -38,7 +38,7 @@ func titles(separator string, name func(dataset.Benchmark) string) string {
 
 // detect detects the format of a file from its beginning.
 func detect(head []byte) (dataset.Format, error) {
-	if err := result.UnexpectedHead(head, "a benchmark, or questions in JSONL"); err != nil {
+	if err := resultfile.UnexpectedHead(head, "a benchmark, or questions in JSONL"); err != nil {
 		return "", err
 	}
 	text := bytes.TrimSpace(inputfile.Text(head))

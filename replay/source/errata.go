@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/harness/dataset"
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/inputfile"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/jsonstream"
@@ -94,7 +94,7 @@ func loadErrata(path string) (*Errata, error) {
 }
 
 func readErrata(path string) ([]byte, error) {
-	if err := result.Unexpected(path, "errata, which are JSON objects with id and action"); err != nil {
+	if err := resultfile.Unexpected(path, "errata, which are JSON objects with id and action"); err != nil {
 		return nil, err
 	}
 	data, err := inputfile.Read(path, maxErrata)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/inputfile"
 )
 
@@ -15,8 +15,8 @@ const maxFile = 1 << 30
 
 // Read reads a bench file and computes its figures again.
 func Read(path string) (*File, error) {
-	if result.KindOfFile(path) != result.BenchFile {
-		if err := result.Unexpected(path, "the file of a bench"); err != nil {
+	if resultfile.KindOf(path) != resultfile.Bench {
+		if err := resultfile.Unexpected(path, "the file of a bench"); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/svg"
@@ -153,7 +154,7 @@ func (d *detail) addChunks(q *result.Record, l limits) {
 			d.ChunksMore++
 			continue
 		}
-		place := k.Place()
+		place := wording.Place(k)
 		if k.Title != "" && k.Title != k.Path {
 			place = strings.TrimSpace(place + " · " + k.Title)
 		}
@@ -260,7 +261,7 @@ func (d *detail) addFacts(q *result.Record) {
 	if q.JudgeAttempts > 0 || q.JudgeVerdict != "" {
 		d.fact("Judge", "%s", judged(q))
 	}
-	if text := q.RecipesText(); text != "" {
+	if text := wording.RecipeVerdicts(q); text != "" {
 		d.fact("Recipes", "%s", form.Message(text))
 	}
 	if r := q.Retrieval; r != nil {
@@ -339,7 +340,7 @@ func judged(q *result.Record) form.Text {
 		add("from the cache")
 	case q.JudgeUSD > 0: // 0 may also be a price that is not known
 		cost := result.Cost{SpentUSD: q.JudgeUSD, MayHaveBeenChargedUSD: mayHave}
-		add("%s", cost.Amount())
+		add("%s", wording.CostAmount(&cost))
 	}
 	return form.Join(", ", parts...)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/internal/visible"
 )
 
@@ -29,7 +29,7 @@ func Text(s string) string {
 
 // CSV writes the questions of a result with a header. Cells are quoted as in RFC 4180 and keep
 // their line feeds. Rows end with a line feed.
-func CSV(w io.Writer, r *result.Reader) error {
+func CSV(w io.Writer, r *resultfile.Reader) error {
 	out := NewTable(w, "\n")
 	var header []string
 	for _, c := range Columns() {

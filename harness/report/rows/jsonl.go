@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"io"
 
-	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 )
 
 // JSONLines writes the questions of a result, one JSON object per line, with unchanged texts. Every
 // object has all columns, in order; a missing value is null.
-func JSONLines(w io.Writer, r *result.Reader) error {
+func JSONLines(w io.Writer, r *resultfile.Reader) error {
 	buffer := bufio.NewWriter(w)
 	out := json.NewEncoder(buffer)
 	out.SetEscapeHTML(false)

@@ -17,6 +17,7 @@ import (
 
 	"evalctl/harness/report/rows"
 	"evalctl/harness/result"
+	"evalctl/harness/resultfile"
 	"evalctl/harness/resulttest"
 	"evalctl/internal/goldentest"
 	"evalctl/scorer"
@@ -28,7 +29,7 @@ var hostile = []string{
 }
 
 // open opens a result file whose answers are hostile.
-func open(t *testing.T) *result.Reader {
+func open(t *testing.T) *resultfile.Reader {
 	t.Helper()
 	return reader(t, write(t, func([]result.Record) {}))
 }
@@ -60,9 +61,9 @@ func write(t *testing.T, change func([]result.Record)) string {
 	return file.Save(t, t.TempDir(), "go.json")
 }
 
-func reader(t *testing.T, path string) *result.Reader {
+func reader(t *testing.T, path string) *resultfile.Reader {
 	t.Helper()
-	r, err := result.Open(path)
+	r, err := resultfile.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,11 +207,11 @@ func TestDamagedResult(t *testing.T) {
 	if err := os.WriteFile(path, bytes.Replace(data, []byte(`"id":"q3"`), []byte(`"id":"q2"`), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, write := range []func(*bytes.Buffer, *result.Reader) error{
-		func(b *bytes.Buffer, r *result.Reader) error { return rows.CSV(b, r) },
-		func(b *bytes.Buffer, r *result.Reader) error { return rows.JSONLines(b, r) },
+	for _, write := range []func(*bytes.Buffer, *resultfile.Reader) error{
+		func(b *bytes.Buffer, r *resultfile.Reader) error { return rows.CSV(b, r) },
+		func(b *bytes.Buffer, r *resultfile.Reader) error { return rows.JSONLines(b, r) },
 	} {
-		r, err := result.Open(path)
+		r, err := resultfile.Open(path)
 		if err == nil {
 			err = errors.Join(write(new(bytes.Buffer), r), r.Close())
 		}

@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/prose"
@@ -117,7 +118,7 @@ func printSideFigures(t *terminal.Terminal, sides []side) {
 		if why != "" {
 			t.Field("reason", "%s: %s", terminal.Short(s.name, 32), terminal.Line(why))
 		}
-		if text := s.rec.RecipesText(); text != "" {
+		if text := wording.RecipeVerdicts(s.rec); text != "" {
 			t.Field("recipes", "%s: %s", terminal.Short(s.name, 32), terminal.Line(text))
 		}
 	}
@@ -263,7 +264,7 @@ func printRetrievals(t *terminal.Terminal, sides []side) {
 				mark, starred = "*", true
 			}
 			label := fmt.Sprintf("  %s %2d  ", mark, i+1)
-			fmt.Fprintln(t, t.Wrap(label, fmt.Sprintf("%s  score %.4g  %s", terminal.Short(c.Place(), 80), c.Score, terminal.Short(c.Text, chunkShown))))
+			fmt.Fprintln(t, t.Wrap(label, fmt.Sprintf("%s  score %.4g  %s", terminal.Short(wording.Place(c), 80), c.Score, terminal.Short(c.Text, chunkShown))))
 		}
 	}
 	if starred {

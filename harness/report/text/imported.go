@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/key"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
@@ -34,7 +35,7 @@ func Imported(t *terminal.Terminal, res *result.Result) {
 		t.Field("cost", "%s by the files, stated of %s; nothing was paid here", c.USD, figure.Count(c.Answers, "answer"))
 	}
 	if res.Votes != nil {
-		t.Field("votes", "%s", res.Votes.Text())
+		t.Field("votes", "%s", wording.Votes(res.Votes))
 		if !slices.ContainsFunc(im.Stated, func(s result.StatedTotal) bool { return s.Agrees && (s.Figure == "rate" || s.Figure == "correct") }) {
 			t.Field("", "no total in the files tells the rule; votes in a mapping file says another one")
 		}
@@ -116,7 +117,7 @@ func ImportedVerdicts(t *terminal.Terminal, res *result.Result) {
 	case n > 0:
 		t.Field("unjudged", "%s of %d have no verdict and do not count; evalctl rescore judges them", figure.Count(n, "answer"), n+res.Total)
 	}
-	if mean := res.TypeMeanText(); mean != "" {
+	if mean := wording.TypeMean(res); mean != "" {
 		t.Field("type mean", "%s", mean)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"evalctl/harness/judging"
 	"evalctl/harness/report"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
@@ -17,7 +18,7 @@ import (
 // judgeName names a judge with its prompt and temperature.
 func judgeName(j result.JudgeModel) string {
 	return fmt.Sprintf("%s %s  prompt %s %s  temperature %s", terminal.Short(j.Provider, 40), terminal.Short(j.Model, 80),
-		terminal.Short(j.PromptVersion, 40), terminal.Short(j.PromptSHA256, 9), j.TemperatureText())
+		terminal.Short(j.PromptVersion, 40), terminal.Short(j.PromptSHA256, 9), wording.Temperature(&j))
 }
 
 // judgeText is the text of a report on a judge.

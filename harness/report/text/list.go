@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/report"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
@@ -37,7 +38,7 @@ func Entries(t *terminal.Terminal, f *history.Folder) string {
 		if e.Result == nil {
 			row[3] = "–"
 		} else {
-			row[5], row[9] = fmt.Sprintf("%d/%d", e.Passed, e.Total), e.Result.Amount()
+			row[5], row[9] = fmt.Sprintf("%d/%d", e.Passed, e.Total), wording.Amount(e.Result)
 		}
 		if e.Scored() {
 			row[6], row[7] = fmt.Sprintf("%.3f", *e.PassRate), report.EndsBy(e.Interval, result.MethodWilson).String()

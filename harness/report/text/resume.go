@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
@@ -101,7 +102,7 @@ func (r Resumption) rest(retried bool) string {
 
 // moneyLeft describes the amount spent and the rest of the cap.
 func (r Resumption) moneyLeft() string {
-	text := "spent " + r.Cost.Amount() + ", which still counts"
+	text := "spent " + wording.CostAmount(&r.Cost) + ", which still counts"
 	spent, unknown := r.Cost.Total()
 	if spent == 0 && !unknown {
 		text = "nothing is spent yet"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
@@ -16,7 +17,7 @@ func Stored(t *terminal.Terminal, path string, res result.Result) {
 	asked := id.Dataset.Questions()
 	questions := figure.Count(asked, "question")
 	if id.Dataset.Selection.Partial(asked) {
-		questions = "selection: " + terminal.Line(id.Dataset.SelectionText())
+		questions = "selection: " + terminal.Line(wording.Selection(id.Dataset))
 	}
 	if id.Dataset.Repeats > 1 {
 		questions += fmt.Sprintf(", each asked %d times", id.Dataset.Repeats)
@@ -43,7 +44,7 @@ func Stored(t *terminal.Terminal, path string, res result.Result) {
 // Answers prints which answers of a result are scored again, and the dataset with the right
 // answers, "" to use the result's.
 func Answers(t *terminal.Terminal, path string, was *result.Result, dataset string) {
-	t.Field("answers", "%s  %s, scored by %s", terminal.Line(path), figure.Count(was.Planned, "answer"), terminal.Line(was.Identity.ScoredBy()))
+	t.Field("answers", "%s  %s, scored by %s", terminal.Line(path), figure.Count(was.Planned, "answer"), terminal.Line(wording.ScoredBy(was.Identity)))
 	if g := was.Gate; g != nil && g.Baseline != nil {
 		t.Field("note", "the comparison with the baseline %s is not made again; use evalctl compare", terminal.Line(g.Baseline.Path))
 	}

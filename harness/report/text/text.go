@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/harness/wording"
 	"evalctl/internal/terminal"
 )
 
@@ -33,7 +34,7 @@ func PassedOn(e *result.DaemonEnv) (s form.Section) {
 		return s
 	}
 	passed := &result.DaemonEnv{Passed: e.Passed, HomeOfUser: e.HomeOfUser}
-	if text := passed.Text(); text != "" {
+	if text := wording.DaemonEnv(passed); text != "" {
 		s.Fact("daemon env", "%s", form.Path(text))
 	}
 	return s
@@ -77,6 +78,6 @@ func Escaped(t *terminal.Terminal, processes []string) {
 		t.Field("left", "whether the daemon left processes behind is not known: only Linux shows those that leave its "+
 			"process group and its environment")
 	case len(processes) > 0:
-		t.Field("left", "%s: %s", result.EscapedText, terminal.Line(strings.Join(processes, ", ")))
+		t.Field("left", "%s: %s", wording.Escaped, terminal.Line(strings.Join(processes, ", ")))
 	}
 }
