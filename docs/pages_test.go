@@ -50,6 +50,18 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestFirstScreen checks that the first screen of the README has the command of the main job and the
+// one that runs the tests.
+func TestFirstScreen(t *testing.T) {
+	const lines = 40
+	screen := strings.Join(strings.SplitN(read(t, "../README.md"), "\n", lines+1)[:lines], "\n")
+	for _, command := range []string{"go run ./cmd/evalctl run --sdk go", "go test ./...", "go install ./cmd/evalctl"} {
+		if !strings.Contains(screen, command) {
+			t.Errorf("the first %d lines lack %s", lines, command)
+		}
+	}
+}
+
 // pages returns all pages of the documentation.
 func pages(t *testing.T) []string {
 	t.Helper()
