@@ -213,7 +213,7 @@ func TestTriSDK(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	has(t, r.readme(t), "## Comparison", "no difference is shown in", "**`py`: measured.**", "20 of 24 questions", "## The same in all arms", "evalctl compare out/ts.json")
+	has(t, r.readme(t), "## Comparison", "no difference is shown in", "## Measured: `py` passed", "20 of 24 questions", "## The same in all arms", "evalctl compare out/ts.json")
 	r.stopped(t)
 }
 
@@ -299,7 +299,7 @@ func TestTriSDKDaemonDies(t *testing.T) {
 	if res := r.result(t, "py"); res.Stopped != "daemon_died" || res.Total == 0 || res.Total >= questions {
 		t.Errorf("py: %+v", res)
 	}
-	has(t, r.readme(t), "**`py`: inconclusive.**", "the daemon died", "this is not a score", "**`ts`: measured.**")
+	has(t, r.readme(t), "## Inconclusive: `py`", "the daemon died", "this is not a score", "## Measured: `ts` passed")
 	r.stopped(t)
 }
 
@@ -317,7 +317,7 @@ func TestTriSDKDaemonDoesNotStart(t *testing.T) {
 			t.Errorf("%s: %+v", sdk, res)
 		}
 	}
-	has(t, r.readme(t), "**`ts`: no result.**", "no licence found", "vs `go` |")
+	has(t, r.readme(t), "## No result: `ts`", "no licence found", "vs `go` |")
 	r.stopped(t)
 }
 

@@ -35,7 +35,6 @@ type exception struct {
 var exceptions = []exception{
 	{"floor", defaultOf, map[string]string{"replay": "none"}, "the specification gives run a floor of 0.90 (4.4), and replay none"},
 	{"max-cost-usd", defaultOf, map[string]string{"replay": "20", "judge check": "20"}, "the specification gives a replay 20 dollars (8), and a run what SVC_EVAL_BUDGET_USD says (4.4)"},
-	{"prices", meaningOf, map[string]string{"prices": "File of prices that are added, or replace those in this program, as for replay."}, "it prints all prices in force"},
 	{"concurrency", defaultOf, map[string]string{"replay": "16", "serve worker": "16"}, "the specification gives replay 16 (8)"},
 	{"concurrency", defaultOf, map[string]string{"bench": ""}, "a bench with --rate has none, otherwise 8 requests, which are the load that is measured"},
 	{"top-k", defaultOf, map[string]string{"replay": "10", "bench": "10"}, "the specification gives run 5 (4.4) and a search 10 (8)"},

@@ -15,7 +15,7 @@ import (
 type moneyFlags struct {
 	MaxCostUSD string   `name:"max-cost-usd" aliases:"budget-usd" empty:"" env:"SVC_EVAL_BUDGET_USD" default:"${default_cap}" placeholder:"USD" help:"Maximum cost of all models together, or off (${default})." group:"gate"`
 	Price      []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. Repeatable." group:"advanced"`
-	Prices     string   `placeholder:"FILE" help:"File of prices, instead of those in this program." group:"advanced"`
+	Prices     string   `placeholder:"FILE" help:"File of prices, which are added to those in this program, or replace them." group:"advanced"`
 
 	money plan.Money
 }

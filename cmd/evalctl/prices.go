@@ -11,7 +11,7 @@ import (
 // pricesCmd has the flags of evalctl prices.
 type pricesCmd struct {
 	Filter string `arg:"" optional:"" help:"Print only models whose name contains this."`
-	Prices string `placeholder:"FILE" help:"File of prices that are added, or replace those in this program, as for replay."`
+	Prices string `placeholder:"FILE" help:"File of prices, which are added to those in this program, or replace them."`
 	JSON   bool   `name:"json" help:"${about_json}"`
 }
 

@@ -36,7 +36,7 @@ func mutations(v any, each func()) {
 	}
 }
 
-// TestReportOfADamagedResult changes every value of a result file. Whatever result.Open accepts is
+// TestReportOfADamagedResult changes every value of a result file. Whatever resultfile.Open accepts is
 // printed: nothing panics, and no control characters are passed on.
 func TestReportOfADamagedResult(t *testing.T) {
 	t.Parallel()

@@ -67,8 +67,9 @@ func (s *panelSum) add(r *result.Record) {
 }
 
 // figures returns the figures of res's recipes, nil without a panel. Answers that whole counts and
-// no recipe judged are unscored for every recipe.
-func (s *panelSum) figures(res *result.Result, whole result.Counts) *result.Panel {
+// no recipe judged are unscored for every recipe. clusters has all questions, and is empty if they
+// are independent.
+func (s *panelSum) figures(res *result.Result, whole result.Counts, clusters map[string]attempts) *result.Panel {
 	recipes, cluster := res.Identity.Panel, clusterTag(res)
 	if len(recipes) < 2 {
 		return nil
@@ -78,7 +79,7 @@ func (s *panelSum) figures(res *result.Result, whole result.Counts) *result.Pane
 		n := s.counts(i, whole)
 		f := result.RecipeFigures{Recipe: r.Name, Counts: n}
 		if n.Scored > 0 { // without verdicts there is no rate
-			f.PassRate, f.Interval = n.PassRate(), PassInterval(n)
+			f.PassRate, f.Interval = n.PassRate(), s.interval(i, n, clusters)
 		}
 		p.Recipes = append(p.Recipes, f)
 		if rate := f.PassRate; rate != nil {
@@ -125,6 +126,26 @@ func (s *panelSum) counts(recipe int, whole result.Counts) result.Counts {
 	}
 	n.Unscored = n.Total - n.Errors - n.Scored
 	return n
+}
+
+// interval returns the interval of a recipe's pass rate: over the clusters of all questions, or
+// Wilson's if they are independent.
+func (s *panelSum) interval(recipe int, n result.Counts, clusters map[string]attempts) *result.Interval {
+	by := map[string]attempts{}
+	for name, all := range clusters {
+		of := attempts{asked: all.asked}
+		for pattern, judged := range s.clusters {
+			if a := judged[name]; a != nil && at(pattern, recipe) == passed {
+				of.passed += a.asked
+			}
+		}
+		by[name] = of
+	}
+	m, asked := meanOf(by)
+	if asked < 2 || asked != n.Total {
+		return PassInterval(n)
+	}
+	return clusterInterval(m)
 }
 
 // pair returns how far two recipes agree, with intervals over the clusters of a tag, empty for

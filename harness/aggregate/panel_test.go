@@ -1,7 +1,9 @@
 package aggregate
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,5 +109,33 @@ func TestUntimed(t *testing.T) {
 	s.Fill(&res)
 	if res.Latency.N != 1 || res.Felt == nil || res.Felt.N != 1 {
 		t.Errorf("%+v, %+v", res.Latency, res.Felt)
+	}
+}
+
+// TestPanelOverClusters: the interval of a recipe allows for clusters. The first recipe is the
+// headline, so that its interval is the one of the result, errors included.
+func TestPanelOverClusters(t *testing.T) {
+	s := New(1)
+	for i, patterns := range []string{"+++ +++ +-+", "--- --+ ---", "+-+ +++ ---", "+-+ --+ +++"} {
+		for j, pattern := range strings.Fields(patterns) {
+			r := judgedBy(fmt.Sprintf("%d-%d", i, j), pattern)
+			r.Tags = []string{fmt.Sprintf("conv:%d", i), "topic:x"}
+			s.Add(r)
+		}
+	}
+	s.Add(result.Record{ID: "lost", Outcome: result.Errored, Tags: []string{"conv:1"}})
+	var res result.Result
+	res.Identity.Panel, res.Settings.ClusterTag = recipes, "conv"
+	s.Fill(&res)
+	if res.Clustered == nil || res.Clustered.Interval == nil {
+		t.Fatal("the result has no clusters")
+	}
+	if diff := cmp.Diff(res.Clustered.Interval, res.Panel.Recipes[0].Interval); diff != "" {
+		t.Errorf("the headline has another interval than the result: %s", diff)
+	}
+	for _, r := range res.Panel.Recipes {
+		if r.Interval == nil || r.Interval.Method != result.MethodClustered {
+			t.Errorf("%s: %+v", r.Recipe, r.Interval)
+		}
 	}
 }

@@ -257,7 +257,7 @@ func TestRepeatsAreFlaky(t *testing.T) {
 	l := history.Lines(read(t, root).Entries, 0)[0]
 	l.ReadQuestions()
 	if len(l.Unread) > 0 {
-		t.Skip("result.Open does not read repeats yet: ", l.Unread[0].Reason)
+		t.Skip("resultfile.Open does not read repeats yet: ", l.Unread[0].Reason)
 	}
 	if len(l.Questions) != 1 || l.Questions[0].Kind != history.Flaky || l.Questions[0].ID != "q1" || l.Questions[0].States != "~~" {
 		t.Errorf("got %+v", l.Questions)

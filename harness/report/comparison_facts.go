@@ -19,7 +19,7 @@ import (
 func (c Comparison) pairFacts(s *form.Section) {
 	for i, r := range c.Runs {
 		k := r.Clustered
-		if k == nil || k.Interval == nil {
+		if k == nil {
 			continue
 		}
 		by := form.F("%s", form.Name(k.Tag))
@@ -29,7 +29,11 @@ func (c Comparison) pairFacts(s *form.Section) {
 		if n := len(r.Files); n > 1 {
 			by = form.F("%s, and %d runs", by, n)
 		}
-		s.Fact("clusters", "%s  %d by %s   as if all were independent: %s", c.run(i), k.Clusters, by, wording.Ends(r.Interval))
+		none := ""
+		if k.Interval == nil {
+			none = "  no interval: one cluster, or all alike"
+		}
+		s.Fact("clusters", "%s  %d by %s%s   as if all were independent: %s", c.run(i), k.Clusters, by, none, wording.Ends(r.Interval))
 	}
 	var widest *compare.Pair
 	for i := range c.Pairs {

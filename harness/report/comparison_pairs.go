@@ -211,15 +211,9 @@ func (c Comparison) clusterFlips() form.Text {
 
 // rateMethods names the methods of the intervals of the pass rates.
 func (c Comparison) rateMethods() form.Text {
-	var names []form.Text
-	var seen []string
+	var shown []*result.Interval
 	for i := range c.Runs {
-		if of := c.Runs[i].Believed(); of != nil && !slices.Contains(seen, of.Method) {
-			seen, names = append(seen, of.Method), append(names, methodName(of.Method))
-		}
+		shown = append(shown, c.Runs[i].Believed())
 	}
-	if len(names) == 0 {
-		return form.F("none")
-	}
-	return form.Join(" or ", names...)
+	return methodsOf(shown)
 }

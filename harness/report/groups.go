@@ -103,7 +103,7 @@ const fewClusters = 20
 // clustered adds the interval of the pass rate that allows for similar questions in a cluster, or
 // similar repeats of a question.
 func (run *Run) clustered(s *form.Section) {
-	c, in := run.Result.Clustered, run.unlessReplay()&run.ifScored()
+	c, in := run.Result.Clustered, run.ifScored()
 	if c == nil {
 		return
 	}
@@ -114,13 +114,14 @@ func (run *Run) clustered(s *form.Section) {
 	if c.Clusters < fewClusters {
 		clusters += fmt.Sprintf("; fewer than %d is few", fewClusters)
 	}
+	independent := wording.Ends(run.Result.Interval)
 	switch {
 	case c.SE == nil && c.Interval == nil:
-		s.FactIn(in, "clustered", "no interval: all questions are in one cluster of %s", by)
+		s.FactIn(in, "clustered", "no interval: all questions are in one cluster of %s   as if all were independent: %s", by, independent)
 	case c.Interval == nil:
-		s.FactIn(in, "clustered", "no interval: every cluster of %s has the same pass rate  (%s)", by, clusters)
+		s.FactIn(in, "clustered", "no interval: every cluster of %s has the same pass rate  (%s)   as if all were independent: %s", by, clusters, independent)
 	default:
-		s.FactIn(in, "clustered", "%s %s, clusters: %s  (%s)   as if all were independent: %s", wording.IntervalName(c.Interval), wording.Ends(c.Interval), by, clusters, wording.Ends(run.Result.Interval))
+		s.FactIn(in, "clustered", "%s %s, clusters: %s  (%s)   as if all were independent: %s", wording.IntervalName(c.Interval), wording.Ends(c.Interval), by, clusters, independent)
 	}
 	if c.SE != nil {
 		s.FactIn(in&form.Pages, "", "standard error %.4f, %.4f if all were independent", *c.SE, c.NaiveSE)
@@ -195,6 +196,35 @@ func (run *Run) strata(s *form.Section) {
 		t.Row(row...)
 	}
 	s.Show(form.Terminal|form.Markdown, t)
+	var shown []*result.Interval
+	for i := range rows {
+		shown = append(shown, rows[i].Interval)
+	}
+	intervalMethods(s, form.Terminal|form.Markdown, shown)
+}
+
+// intervalMethods names the methods of the intervals of a table, unless all are Wilson's.
+func intervalMethods(s *form.Section, in form.Forms, shown []*result.Interval) {
+	wilson := func(i *result.Interval) bool { return i == nil || i.Method == result.MethodWilson }
+	if !slices.ContainsFunc(shown, func(i *result.Interval) bool { return !wilson(i) }) {
+		return
+	}
+	s.FactIn(in, "intervals", "%s", methodsOf(shown))
+}
+
+// methodsOf names the methods of intervals, each once.
+func methodsOf(intervals []*result.Interval) form.Text {
+	var names []form.Text
+	var seen []string
+	for _, i := range intervals {
+		if i != nil && !slices.Contains(seen, i.Method) {
+			seen, names = append(seen, i.Method), append(names, methodName(i.Method))
+		}
+	}
+	if len(names) == 0 {
+		return form.F("none")
+	}
+	return form.Join(" or ", names...)
 }
 
 // losses returns a table of the stages that lost questions.

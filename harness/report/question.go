@@ -75,9 +75,9 @@ func wantedText(r *result.Record, scorerName string) string {
 	return cmp.Or(r.Reference, expected, paths)
 }
 
-// topRanks lists the ranks of the gold documents: "rank 2, not retrieved". It is empty without a
+// ranksOfGold lists the ranks of the gold documents: "rank 2, not retrieved". It is empty without a
 // ranking.
-func topRanks(r *result.Record) string {
+func ranksOfGold(r *result.Record) string {
 	if r.Retrieval == nil {
 		return ""
 	}

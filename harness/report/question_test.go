@@ -62,11 +62,11 @@ func TestWanted(t *testing.T) {
 
 func TestGoldRanks(t *testing.T) {
 	var r result.Record
-	if got := topRanks(&r); got != "" {
+	if got := ranksOfGold(&r); got != "" {
 		t.Errorf("without a ranking: %q", got)
 	}
 	r.Retrieval = &result.QuestionRetrieval{Gold: []scorer.Gold{{Path: "a.md", Rank: 2}, {Path: "b.md"}}}
-	if got := topRanks(&r); got != "rank 2, not retrieved" {
+	if got := ranksOfGold(&r); got != "rank 2, not retrieved" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -123,6 +123,7 @@ func (a Arms) overview(s *form.Section) {
 	}
 	t := form.NewTable(form.F("The arms side by side"), columns...)
 	var together *result.Together
+	var shown []*result.Interval
 	for _, a := range a {
 		row := []any{form.Name(a.Name)}
 		if a.Run != nil && a.Run.Result.PassRate != nil {
@@ -131,6 +132,8 @@ func (a Arms) overview(s *form.Section) {
 			passRate, interval := figure.Rate(res.PassRate), wording.Ends(res.Believed())
 			if !a.Run.scored() {
 				passRate, interval = none, none
+			} else {
+				shown = append(shown, res.Believed())
 			}
 			if res.Retrieval != nil {
 				k := res.Identity.TopK
@@ -161,6 +164,7 @@ func (a Arms) overview(s *form.Section) {
 		t.Row(row...)
 	}
 	s.Show(form.Everywhere, t)
+	intervalMethods(s, form.Everywhere, shown)
 	if together != nil {
 		s.FactIn(form.Terminal|form.HTML, "latency", "%s", form.Data(togetherText(together))) // in Markdown each arm says so
 	}

@@ -21,7 +21,7 @@ type Run struct {
 	Verbose bool
 }
 
-// ReadRun reads a result file with all its questions. It rejects the files that result.Open and
+// ReadRun reads a result file with all its questions. It rejects the files that resultfile.Open and
 // Reader.Questions reject. Errors name the file.
 func ReadRun(path string) (*Run, error) {
 	r, err := resultfile.Open(path)

@@ -176,7 +176,7 @@ func (run *Run) parts(r *result.Record) []part {
 
 // goldRanks lists the ranks of the gold, beyond the top-k if they were searched for.
 func goldRanks(r *result.Record) string {
-	text := topRanks(r)
+	text := ranksOfGold(r)
 	if r.DeepRank != nil && *r.DeepRank > 0 {
 		text += fmt.Sprintf("; the first missing one is at rank %d", *r.DeepRank)
 	}

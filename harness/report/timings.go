@@ -18,12 +18,13 @@ func togetherText(t *result.Together) string {
 		"latencies include that they wait for each other", strings.Join(t.Arms, ", "), where, t.Concurrency, t.InFlight)
 }
 
-// aloneText describes the latencies of a daemon that was asked alone. A problem in it is a message of a daemon or a model.
+// aloneText describes the latencies of a daemon that was asked alone. A problem in it is a message
+// of a daemon or a model.
 func aloneText(a *result.Alone) string {
 	text := fmt.Sprintf("%d of %d questions again, one at a time while other arms were idle: %s, %s",
-		len(a.Asked)-a.Failed(), a.Planned, a.Request, medianText(a.Latency))
+		len(a.Asked)-a.Failed(), a.Planned, a.Request, quantilesText(a.Latency))
 	if a.Shared.N > 0 {
-		text += "; the same requests in the replay: " + medianText(a.Shared)
+		text += "; the same requests in the replay: " + quantilesText(a.Shared)
 	}
 	if n := a.Failed(); n > 0 {
 		text += fmt.Sprintf("; %d failed", n)
@@ -34,8 +35,8 @@ func aloneText(a *result.Alone) string {
 	return text
 }
 
-// medianText returns p50 and p95, or the number of answers that they need.
-func medianText(q result.Quantiles) string {
+// quantilesText returns p50 and p95, or the number of answers that they need.
+func quantilesText(q result.Quantiles) string {
 	one := func(name string, ms *float64, needed int) string {
 		if ms == nil {
 			return fmt.Sprintf("%s needs %d answers", name, needed)

@@ -109,10 +109,11 @@ const (
 // Met reports whether a pass rate with this proof meets a floor. FloorPoint requires that passed is
 // at least required; the other modes compare the bound.
 func (m FloorMode) Met(passed, required int, p *Proof) bool {
-	switch m {
-	case FloorProven:
+	switch {
+	case p == nil: // only in a damaged file
+	case m == FloorProven:
 		return p.Proven
-	case FloorNotRefuted:
+	case m == FloorNotRefuted:
 		return !p.Refuted
 	}
 	return passed >= required

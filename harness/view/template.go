@@ -120,7 +120,7 @@ func interval(i *result.Interval) string {
 	}
 	name, known := wording.Method(i.Method)
 	if !known {
-		return wording.Ends(i)
+		name = "by another method"
 	}
 	return wording.Ends(i) + " " + name
 }

@@ -367,7 +367,7 @@ func TestConcurrentRequests(t *testing.T) {
 // TestIntervalMethod checks that an interval whose method is not that of the title names it.
 func TestIntervalMethod(t *testing.T) {
 	for method, want := range map[string]string{
-		"wilson": "0.250–0.750", "clustered_t": "0.250–0.750 clustered t", "of a file": "0.250–0.750",
+		"wilson": "0.250–0.750", "clustered_t": "0.250–0.750 clustered t", "of a file": "0.250–0.750 by another method",
 	} {
 		if got := interval(&result.Interval{Method: method, Low: 0.25, High: 0.75}); got != want {
 			t.Errorf("%s: %q, want %q", method, got, want)

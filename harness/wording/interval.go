@@ -61,14 +61,14 @@ func Ends(i *result.Interval) string {
 }
 
 // Interval formats an interval with its level and method, such as "95% CI 0.812–0.968 (Wilson)". It
-// is "no interval" for nil.
+// is "no interval" for nil, and does not name an unknown method.
 func Interval(i *result.Interval) string {
 	if i == nil {
 		return "no interval"
 	}
 	name, ok := Method(i.Method)
 	if !ok {
-		return Level(i) + " CI " + Ends(i)
+		name = "another method"
 	}
 	return fmt.Sprintf("%s CI %s (%s)", Level(i), Ends(i), name)
 }

@@ -68,6 +68,9 @@ func TypeMean(r *result.Result) string {
 // Votes describes the pass rate of answers with several judgements, and how far the judge
 // contradicts itself.
 func Votes(v *result.VoteFigures) string {
+	if len(v.Rates) == 0 {
+		return "none"
+	}
 	low, high := slices.Min(v.Rates), slices.Max(v.Rates)
 	return fmt.Sprintf("%.4f by the %s of %d; mean %.4f, majority %.4f, first %.4f; the judge alone moves the rate "+
 		"from %.4f to %.4f, and contradicts itself on %d of %s", v.Rate, v.Rule, len(v.Rates), v.Mean, v.Majority, v.First, low, high,

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"evalctl/harness/history"
+	"evalctl/harness/report"
 	"evalctl/harness/result"
-	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/markdown"
 )
@@ -78,7 +78,7 @@ func readEarlier(root string, first time.Time) (entries []*history.Entry, unread
 func writeTrend(w io.Writer, arm string, past history.Past) {
 	all := everyNight(past.Nights)
 	fmt.Fprintf(w, "%s %s\n\n<details><summary>%s</summary>\n\n", markdown.Code(arm), sparkline(all), figure.Count(len(all), "night"))
-	table := markdown.NewTable("lrrrrl", "night", "pass rate", "95% CI", "passed", "USD", "changed since the night before")
+	table := markdown.NewTable("lrrrrl", "night", "pass rate", "95% Wilson", "passed", "USD", "changed since the night before")
 	for _, n := range all {
 		table.Row(row(n)...)
 	}
@@ -128,7 +128,7 @@ func row(n history.Night) []string {
 	if n.Others > 0 {
 		changes = append(changes, fmt.Sprintf("(%s of this night not shown)", figure.Count(n.Others, "other result")))
 	}
-	rate, interval := figure.Rate(res.PassRate), wording.Ends(n.Entry.Interval)
+	rate, interval := figure.Rate(res.PassRate), report.EndsBy(n.Entry.Interval, result.MethodWilson).Markdown()
 	if !n.Entry.Scored() {
 		rate, interval = string(n.Entry.Verdict), markdown.None
 		if res.Stopped != "" {

@@ -39,7 +39,7 @@ type attendance struct {
 	readyArms []string // arms
 	left      bool     // nothing is begun any more
 	refusal   chan error
-	newArm    chan struct{} // another arm is ready
+	armReady  chan struct{} // another arm is ready
 }
 
 // arms returns the arms that are ready.
@@ -132,7 +132,7 @@ func (w *worker) compare(ctx context.Context, runs []ownedRun) {
 			continue
 		}
 		ctx, end := context.WithCancel(ctx)
-		r := &attendance{job: Job{ID: o.id}, owner: o.owner, end: end, refusal: make(chan error, 1), newArm: make(chan struct{}, 1)}
+		r := &attendance{job: Job{ID: o.id}, owner: o.owner, end: end, refusal: make(chan error, 1), armReady: make(chan struct{}, 1)}
 		w.runs[o.id] = r
 		w.attendances.Go(func() { w.attend(ctx, r) })
 	}
@@ -177,7 +177,7 @@ func (w *worker) takePart(ctx context.Context, r *attendance) error {
 		}
 		select {
 		case <-tick.C:
-		case <-r.newArm:
+		case <-r.armReady:
 		case problem := <-r.refusal:
 			return problem
 		case <-ctx.Done():
@@ -226,7 +226,7 @@ func (r *attendance) makeReady(ctx context.Context, a newArm) {
 	r.readyArms = append(r.readyArms[:len(r.readyArms):len(r.readyArms)], a.Name) // others may have the slice
 	r.mu.Unlock()
 	select {
-	case r.newArm <- struct{}{}:
+	case r.armReady <- struct{}{}:
 	default:
 	}
 }

@@ -25,25 +25,25 @@ func SideBySide(names []Name, reports []*Report) (differing, common Section) {
 // merger collects the contents of several reports.
 type merger struct {
 	names     []Name
-	sentences []merged[Text]
-	facts     []merged[Text]
-	tables    []merged[*Table]
+	sentences []counterpart[Text]
+	facts     []counterpart[Text]
+	tables    []counterpart[*Table]
 	lists     []List
 }
 
-// merged is a content that some of the reports have, with a value for each of them.
-type merged[T any] struct {
+// counterpart is a content that some of the reports have, with a value for each of them.
+type counterpart[T any] struct {
 	key     string
 	warning bool
 	values  []*T
 }
 
 // at returns the content with this key, which is added if it is new.
-func at[T any](list *[]merged[T], key string, reports int) *merged[T] {
-	i := slices.IndexFunc(*list, func(m merged[T]) bool { return m.key == key })
+func at[T any](list *[]counterpart[T], key string, reports int) *counterpart[T] {
+	i := slices.IndexFunc(*list, func(m counterpart[T]) bool { return m.key == key })
 	if i < 0 {
 		i = len(*list)
-		*list = append(*list, merged[T]{key: key, values: make([]*T, reports)})
+		*list = append(*list, counterpart[T]{key: key, values: make([]*T, reports)})
 	}
 	return &(*list)[i]
 }
@@ -123,7 +123,7 @@ func (m *merger) common() (s Section) {
 }
 
 // said returns a sentence with the names of its reports, if these are not all.
-func (m *merger) said(s merged[Text]) Text {
+func (m *merger) said(s counterpart[Text]) Text {
 	var of []Name
 	text := Text{}
 	for i, v := range s.values {
@@ -138,7 +138,7 @@ func (m *merger) said(s merged[Text]) Text {
 }
 
 // rows returns the table with the rows of all reports.
-func (m *merger) rows(t merged[*Table]) *Table {
+func (m *merger) rows(t counterpart[*Table]) *Table {
 	out := &Table{Columns: []Column{{In: Everywhere}}}
 	for i, v := range t.values {
 		if v == nil {

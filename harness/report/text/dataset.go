@@ -84,7 +84,7 @@ func tagTable(tags map[string]int, questions int) *form.Table {
 func Sample(t *terminal.Terminal, sample result.Sample) {
 	strata := form.NewTable(form.Text{}, "stratum", ">drawn", ">of")
 	for _, stratum := range sample.Strata {
-		strata.Row(form.Data(stratum.Name), stratum.Sampled, stratum.Population)
+		strata.Row(form.Name(stratum.Name), stratum.Sampled, stratum.Population)
 	}
 	s := form.Section{}
 	s.Show(form.Terminal, strata)
