@@ -106,7 +106,7 @@ func nameOf(r protocol.CreateDocument) (name, title string) {
 
 func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// clip returns the first n code points of s, which has no white space at its end.
+// clip returns the first n code points of s, without white space around them.
 func clip(s string, n int) string { return strings.TrimSpace(printable.First(s, n)) }
 
 // Document returns the record of a document, or store.ErrNotFound.

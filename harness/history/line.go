@@ -84,6 +84,7 @@ func Lines(entries []*Entry, last int) []*Line {
 	}
 	for _, l := range lines {
 		l.finish(last)
+		l.Changes = changesOf(l.Nights)
 	}
 	slices.SortStableFunc(lines, func(a, b *Line) int {
 		return cmp.Or(b.Last().StartedAt.Compare(a.Last().StartedAt), cmp.Compare(a.Last().Name, b.Last().Name))
@@ -119,7 +120,6 @@ func (l *Line) finish(last int) {
 		night.Changed = key.Changed(key.Trend, before.Entry.Result.Identity, night.Entry.Result.Identity)
 	}
 	l.Dataset, l.Selection = l.Last().Dataset, l.Last().Selection
-	l.Changes = changesOf(l.Nights)
 }
 
 // Last returns the result of the last night.

@@ -7,7 +7,7 @@ import (
 	"evalctl/harness/result"
 )
 
-// Past is the line of one result in the days before it.
+// Past is the line of one result in the days before it, without Changes.
 type Past struct {
 	*Line
 	// LeftOut is the number of results of the same target that are on other lines, and Differing
