@@ -113,7 +113,15 @@ func (b *backend) admit(writes bool) error {
 	if !needed {
 		return nil
 	}
-	if err := b.settle(); err != nil {
+	err := b.settle()
+	if isStuck(err) { // all other documents are in their files
+		b.mu.Lock()
+		if b.active.end < maxLog {
+			err = nil
+		}
+		b.mu.Unlock()
+	}
+	if err != nil {
 		return fmt.Errorf("earlier writes are kept in %s of the store, but cannot be written to the folder %s: %w",
 			stateDir, documentsDir, err)
 	}

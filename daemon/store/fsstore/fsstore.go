@@ -74,7 +74,8 @@ var logFiles = [2]string{stateDir + "/journal", stateDir + "/journal.2"}
 // room.
 //
 // Files in the folder of the documents that are not documents are left alone; Skipped names them. A
-// document whose file cannot be written stays in the log, and does not affect others.
+// document whose file cannot be written stays in the log, and does not affect others unless such
+// documents alone fill it.
 //
 // Other programs may read the files that LocalPath names, but must not change them while the store
 // is open. They see a change at once, or within ten seconds while several callers write, and can

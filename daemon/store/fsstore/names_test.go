@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -275,10 +276,10 @@ func TestEarlierStore(t *testing.T) {
 // others, and is written once that is possible.
 func TestStuck(t *testing.T) {
 	dir := storetest.MemoryDir(t)
-	refuse := false
-	d := picky{err: syscall.EPERM, refuses: func(name string) bool { return refuse && strings.Contains(name, "stuck") }}
+	var refuse atomic.Bool
+	d := picky{err: syscall.EPERM, refuses: func(name string) bool { return refuse.Load() && strings.Contains(name, "stuck") }}
 	s := d.open(t, dir)
-	refuse = true
+	refuse.Store(true)
 	large := strings.Repeat("x", 8<<20)
 	want := []string{"a.md=" + large, "stuck/b.md=1"}
 	for i := range 3 {
@@ -303,7 +304,7 @@ func TestStuck(t *testing.T) {
 		}
 		s = d.open(t, dir)
 	}
-	refuse = false
+	refuse.Store(false)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -313,5 +314,43 @@ func TestStuck(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, documentsDir, "stuck", "b.md")); string(data) != "1" || err != nil {
 		t.Errorf("the file has %q, %v", data, err)
+	}
+}
+
+// TestStuckFullLog: commits that come faster than the logs are emptied are accepted beside a stuck
+// document, and are refused only once stuck documents alone fill a log.
+func TestStuckFullLog(t *testing.T) {
+	dir := storetest.MemoryDir(t)
+	var refuse atomic.Bool
+	d := picky{dir: dir, err: syscall.EPERM, refuses: func(name string) bool { return refuse.Load() && strings.Contains(name, "stuck") }}
+	b, err := open(t.Context(), dir, quiet, func(real disk) disk { d.disk = real; return d })
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuse.Store(true)
+	commit(t, b, writeOp("stuck/b", "1"))
+	b.settling <- struct{}{} // the logs are not emptied meanwhile
+	commit(t, b, writeOp("a", strings.Repeat("x", maxLog)))
+	done := make(chan error, 1)
+	go func() {
+		done <- b.Commit(t.Context(), store.Commit{When: time.Now(), Ops: []store.Op{writeOp("c", "1")}})
+	}()
+	select {
+	case err := <-done:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	<-b.settling
+	if err := <-done; err != nil {
+		t.Errorf("refused: %v", err)
+	}
+	commit(t, b, writeOp("stuck/d", strings.Repeat("x", maxLog)))
+	if err := b.Commit(t.Context(), store.Commit{When: time.Now(), Ops: []store.Op{writeOp("c", "2")}}); !isStuck(err) {
+		t.Errorf("a log full of stuck documents: %v", err)
+	}
+	refuse.Store(false)
+	commit(t, b, writeOp("c", "3"))
+	if err := b.Close(); err != nil {
+		t.Error(err)
 	}
 }

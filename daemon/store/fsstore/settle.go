@@ -72,7 +72,7 @@ func (b *backend) settleAll() error {
 			}
 		}
 		b.mu.Unlock()
-		if err != nil || !left {
+		if err != nil && !isStuck(err) || !left {
 			return err
 		}
 	}
