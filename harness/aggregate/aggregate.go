@@ -257,7 +257,8 @@ func (s *Sum) Fill(res *result.Result) {
 	res.FirstTryRate = s.firstTryRate()
 	res.Tags, res.EffectiveModes, res.ModesUnknown = s.tags, s.modes, s.modesUnknown
 	res.Checks = s.checkFigures(res)
-	res.Panel = s.panel.figures(res, n, inClusters(s.both[""], clusterTag(res)))
+	cluster, clusters := s.clusters(res)
+	res.Panel = s.panel.figures(res, n, cluster, clusters)
 	res.Votes = nil
 	if id := res.Identity.Imported; id != nil {
 		res.Votes = s.votes.figures(id.VoteRule)

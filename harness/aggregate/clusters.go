@@ -10,21 +10,30 @@ import (
 	"evalctl/internal/stats"
 )
 
-// clustered returns the uncertainty of the pass rate of res over clusters: by its cluster tag, or
-// else by question if questions are repeated. It is nil without clusters, for fewer than two
-// records, and if a record is not in exactly one cluster.
+// clustered returns the uncertainty of the pass rate of res over its clusters. It is nil without
+// clusters, for fewer than two records, and if a record is not in exactly one cluster.
 func (s *Sum) clustered(res *result.Result) *result.ClusteredRate {
-	tag := clusterTag(res)
-	var clusters map[string]attempts
-	switch {
-	case tag != "":
-		clusters = inClusters(s.both[""], tag)
-	case res.Identity.Dataset.Repeats > 1:
-		clusters = s.repeats.clustersOf("")
-	default:
+	_, clusters := s.clusters(res)
+	if clusters == nil {
 		return nil
 	}
-	return clusteredBy(tag, clusters, s.counts.Total)
+	return clusteredBy(clusterTag(res), clusters, s.counts.Total)
+}
+
+// clusters returns the clusters of all questions and their kind: by the cluster tag of res, or else
+// by question if questions are repeated. It returns nil if the questions are independent.
+func (s *Sum) clusters(res *result.Result) (kind string, clusters map[string]attempts) {
+	if tag := clusterTag(res); tag != "" {
+		return tag, inClusters(s.both[""], tag)
+	}
+	if res.Identity.Dataset.Repeats <= 1 {
+		return "", nil
+	}
+	clusters = map[string]attempts{}
+	for id, n := range s.repeats.clustersOf("") {
+		clusters[questionCluster+":"+id] = n
+	}
+	return questionCluster, clusters
 }
 
 // inClusters returns the entries of counts whose tags name a cluster of this kind.

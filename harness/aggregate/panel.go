@@ -15,11 +15,15 @@ import (
 // panelSum adds up the verdicts of a panel's recipes.
 type panelSum struct {
 	// patterns counts the answers by pattern, a string of each recipe's verdict: passed, failed or
-	// unjudged. clusters counts them by pattern and by the tags that may name a cluster.
+	// unjudged. clusters counts them by pattern and by the tags that may name a cluster; each
+	// repeated question has one of the kind questionCluster.
 	patterns map[string]int
 	clusters map[string]map[string]*attempts
 	disputed []dispute
 }
+
+// questionCluster is the kind of cluster of repeated questions. No tag begins with it.
+const questionCluster = "\x00question"
 
 // dispute is an answer on which recipes disagree.
 type dispute struct {
@@ -55,11 +59,14 @@ func (s *panelSum) add(r *result.Record) {
 		s.patterns, s.clusters = map[string]int{}, map[string]map[string]*attempts{}
 	}
 	s.patterns[string(pattern)]++
+	if s.clusters[string(pattern)] == nil {
+		s.clusters[string(pattern)] = map[string]*attempts{}
+	}
 	for _, tag := range clusterTags(*r) {
-		if s.clusters[string(pattern)] == nil {
-			s.clusters[string(pattern)] = map[string]*attempts{}
-		}
 		count(s.clusters[string(pattern)], tag, r.Passed)
+	}
+	if r.Repeat > 0 {
+		count(s.clusters[string(pattern)], questionCluster+":"+r.ID, r.Passed)
 	}
 	if slices.Contains(pattern, passed) && slices.Contains(pattern, failed) {
 		s.disputed = append(s.disputed, dispute{r.ID, r.Repeat, string(pattern)})
@@ -67,10 +74,10 @@ func (s *panelSum) add(r *result.Record) {
 }
 
 // figures returns the figures of res's recipes, nil without a panel. Answers that whole counts and
-// no recipe judged are unscored for every recipe. clusters has all questions, and is empty if they
-// are independent.
-func (s *panelSum) figures(res *result.Result, whole result.Counts, clusters map[string]attempts) *result.Panel {
-	recipes, cluster := res.Identity.Panel, clusterTag(res)
+// no recipe judged are unscored for every recipe. The clusters, of the kind cluster, have all
+// questions, and are empty if the questions are independent.
+func (s *panelSum) figures(res *result.Result, whole result.Counts, cluster string, clusters map[string]attempts) *result.Panel {
+	recipes := res.Identity.Panel
 	if len(recipes) < 2 {
 		return nil
 	}
@@ -148,7 +155,7 @@ func (s *panelSum) interval(recipe int, n result.Counts, clusters map[string]att
 	return clusterInterval(m)
 }
 
-// pair returns how far two recipes agree, with intervals over the clusters of a tag, empty for
+// pair returns how far two recipes agree, with intervals over the clusters of a kind, empty for
 // none.
 func (s *panelSum) pair(recipes []result.Recipe, i, j int, cluster string) result.RecipePair {
 	verdicts := map[string][]string{} // the patterns by the two verdicts
@@ -177,7 +184,7 @@ func (s *panelSum) pair(recipes []result.Recipe, i, j int, cluster string) resul
 }
 
 // ratings returns the answers that all recipes judged, as counts of failed and passed, and their
-// clusters by a tag, nil for an empty tag. They are sorted, so that figures do not depend on the
+// clusters of a kind, nil for an empty one. They are sorted, so that figures do not depend on the
 // order of records.
 func (s *panelSum) ratings(recipes int, cluster string) (out stats.Ratings, of []int) {
 	labels := newClusterLabels(cluster)
@@ -194,25 +201,24 @@ func (s *panelSum) ratings(recipes int, cluster string) (out stats.Ratings, of [
 	return out, labels.labels
 }
 
-// clusterLabels assigns numbers to the clusters of answers by a tag. labels stays nil without a
-// tag.
+// clusterLabels assigns numbers to the clusters of a kind. labels stays nil for an empty one.
 type clusterLabels struct {
-	tag     string
+	kind    string
 	labels  []int
 	numbers map[string]int
 }
 
-func newClusterLabels(tag string) *clusterLabels {
-	return &clusterLabels{tag: tag, numbers: map[string]int{}}
+func newClusterLabels(kind string) *clusterLabels {
+	return &clusterLabels{kind: kind, numbers: map[string]int{}}
 }
 
 // add adds labels for n answers. counts has the number of answers in each cluster; the rest form a
 // cluster each.
 func (l *clusterLabels) add(n int, counts map[string]*attempts) {
-	if l.tag == "" {
+	if l.kind == "" {
 		return
 	}
-	in := inClusters(counts, l.tag)
+	in := inClusters(counts, l.kind)
 	for _, name := range slices.Sorted(maps.Keys(in)) {
 		for range min(n, in[name].asked) {
 			l.labels = append(l.labels, l.number(name))

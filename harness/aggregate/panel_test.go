@@ -112,30 +112,49 @@ func TestUntimed(t *testing.T) {
 	}
 }
 
-// TestPanelOverClusters: the interval of a recipe allows for clusters. The first recipe is the
-// headline, so that its interval is the one of the result, errors included.
+// TestPanelOverClusters: the interval of a recipe allows for clusters and for repeats of a question.
+// The first recipe is the headline, so that its interval is the one of the result, errors included.
 func TestPanelOverClusters(t *testing.T) {
-	s := New(1)
-	for i, patterns := range []string{"+++ +++ +-+", "--- --+ ---", "+-+ +++ ---", "+-+ --+ +++"} {
-		for j, pattern := range strings.Fields(patterns) {
-			r := judgedBy(fmt.Sprintf("%d-%d", i, j), pattern)
-			r.Tags = []string{fmt.Sprintf("conv:%d", i), "topic:x"}
-			s.Add(r)
+	var agreements []any
+	for _, repeated := range []bool{false, true} {
+		s := New(1)
+		var res result.Result
+		res.Identity.Panel = recipes
+		if repeated {
+			res.Identity.Dataset.Repeats = 3
+		} else {
+			res.Settings.ClusterTag = "conv"
 		}
-	}
-	s.Add(result.Record{ID: "lost", Outcome: result.Errored, Tags: []string{"conv:1"}})
-	var res result.Result
-	res.Identity.Panel, res.Settings.ClusterTag = recipes, "conv"
-	s.Fill(&res)
-	if res.Clustered == nil || res.Clustered.Interval == nil {
-		t.Fatal("the result has no clusters")
-	}
-	if diff := cmp.Diff(res.Clustered.Interval, res.Panel.Recipes[0].Interval); diff != "" {
-		t.Errorf("the headline has another interval than the result: %s", diff)
-	}
-	for _, r := range res.Panel.Recipes {
-		if r.Interval == nil || r.Interval.Method != result.MethodClustered {
-			t.Errorf("%s: %+v", r.Recipe, r.Interval)
+		for i, patterns := range []string{"+++ +++ +-+", "--- --+ ---", "+-+ +++ ---", "+-+ --+ +++"} {
+			for j, pattern := range strings.Fields(patterns) {
+				r := judgedBy(fmt.Sprintf("%d-%d", i, j), pattern)
+				r.Tags = []string{fmt.Sprintf("conv:%d", i), "topic:x"}
+				if repeated {
+					r.ID, r.Repeat = fmt.Sprint(i), j+1
+				}
+				s.Add(r)
+			}
 		}
+		lost := result.Record{ID: "lost", Outcome: result.Errored, Tags: []string{"conv:1"}}
+		if repeated {
+			lost.Repeat = 1
+		}
+		s.Add(lost)
+		s.Fill(&res)
+		if res.Clustered == nil || res.Clustered.Interval == nil {
+			t.Fatal("the result has no clusters")
+		}
+		if diff := cmp.Diff(res.Clustered.Interval, res.Panel.Recipes[0].Interval); diff != "" {
+			t.Errorf("repeated: %v: the headline has another interval than the result: %s", repeated, diff)
+		}
+		for _, r := range res.Panel.Recipes {
+			if r.Interval == nil || r.Interval.Method != result.MethodClustered {
+				t.Errorf("repeated: %v: %s: %+v", repeated, r.Recipe, r.Interval)
+			}
+		}
+		agreements = append(agreements, []any{res.Panel.Pairs, res.Panel.Fleiss, res.Panel.AC1})
+	}
+	if diff := cmp.Diff(agreements[0], agreements[1]); diff != "" {
+		t.Errorf("the agreement of the same verdicts in the same clusters (-tagged +repeated):\n%s", diff)
 	}
 }
