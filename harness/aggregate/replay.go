@@ -24,7 +24,7 @@ type ReplaySum struct {
 	losses   map[result.Cause]int
 	saved    llm.USD
 	// original counts the outcomes by the gold before errata.
-	original result.Counts
+	original stratumSum
 	// first counts the questions answered by the first attempt.
 	first, firstPassed int
 	// context is the context given to the full-context model.
@@ -45,6 +45,7 @@ func NewReplay() *ReplaySum {
 	return &ReplaySum{
 		strata: map[string]*stratumSum{}, verdicts: map[result.JudgeVerdict]int{},
 		losses: map[result.Cause]int{}, daemon: map[string]float64{},
+		original: stratumSum{clusters: map[string]*attempts{}},
 	}
 }
 
@@ -55,10 +56,7 @@ func (t *ReplaySum) Add(r result.Record) {
 		s = &stratumSum{clusters: map[string]*attempts{}}
 		t.strata[r.Type] = s
 	}
-	s.counts.Add(r)
-	for _, tag := range clusterTags(r) {
-		count(s.clusters, tag, r.Passed)
-	}
+	s.add(r)
 	if r.Outcome == result.Scored || r.Outcome == result.Unscored {
 		if took := r.Took(); took != nil {
 			s.latency = append(s.latency, *took)
@@ -89,7 +87,7 @@ func (t *ReplaySum) Add(r result.Record) {
 	if r.Cause != "" {
 		t.losses[r.Cause]++
 	}
-	t.original.Add(originalRecord(r))
+	t.original.add(originalRecord(r))
 }
 
 // Saved returns the original cost of the cached replies used for the questions.
@@ -132,8 +130,8 @@ func (t *ReplaySum) Fill(res *result.Result) {
 		t.fillAlone(r.Alone)
 	}
 	if e := r.Errata; e != nil {
-		e.Original = t.original
-		e.OriginalPassRate, e.OriginalInterval = t.original.PassRate(), PassInterval(t.original)
+		e.Original = t.original.counts
+		e.OriginalPassRate, e.OriginalInterval = e.Original.PassRate(), t.original.interval(clusterTag(res))
 	}
 }
 
@@ -170,6 +168,14 @@ func (t *ReplaySum) figures(res *result.Result) []result.Stratum {
 		out = append(out, f)
 	}
 	return out
+}
+
+// add counts the outcome of a record.
+func (s *stratumSum) add(r result.Record) {
+	s.counts.Add(r)
+	for _, tag := range clusterTags(r) {
+		count(s.clusters, tag, r.Passed)
+	}
 }
 
 // interval returns the interval of the pass rate, over the clusters of a tag if all questions have

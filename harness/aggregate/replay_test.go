@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -77,6 +78,32 @@ func TestStrata(t *testing.T) {
 	}
 	if i := r.Strata[0].Interval; i.High != 1 || i.Low <= 0 {
 		t.Errorf("interval %+v", i)
+	}
+}
+
+// TestOriginalOverClusters: the rate by the original gold has the interval over clusters that it has
+// where the original gold is the only one.
+func TestOriginalOverClusters(t *testing.T) {
+	corrected, plain := NewReplay(), NewReplay()
+	for i, passed := range []bool{false, true, true, true, false, true, true, false, false, false} {
+		r := result.Record{Type: "a", Outcome: result.Scored, Passed: passed, Tags: []string{fmt.Sprintf("conv:%d", i/4)}}
+		plain.Add(r)
+		switch i {
+		case 0:
+			r.Passed, r.Original = true, &result.Original{Verdict: result.Incorrect}
+		case 6:
+			r.Passed, r.Outcome, r.Original = false, result.NoGold, &result.Original{Passed: true, Verdict: result.Correct}
+		}
+		corrected.Add(r)
+	}
+	var with, without result.Result
+	with.Settings.ClusterTag, without.Settings.ClusterTag = "conv", "conv"
+	with.Replay, without.Replay = &result.Replay{Errata: &result.ErrataUse{}}, &result.Replay{}
+	corrected.Fill(&with)
+	plain.Fill(&without)
+	got := with.Replay.Errata.OriginalInterval
+	if diff := cmp.Diff(without.Replay.Strata[0].Interval, got); diff != "" || got.Method != result.MethodClustered {
+		t.Errorf("%+v (-want +got):\n%s", got, diff)
 	}
 }
 

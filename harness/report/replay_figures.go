@@ -33,8 +33,8 @@ func (run *Run) replayFigures(s *form.Section) {
 		s.Fact("estimate", "%s", form.Parts(parts...))
 	}
 	if e := r.Errata; e != nil && e.OriginalPassRate != nil {
-		s.Fact("original", "%.3f  %d/%d   95%% CI %s (Wilson) by the dataset's own gold (errata: %d excluded, %d corrected)",
-			*e.OriginalPassRate, e.Original.Passed, e.Original.Total, wording.Ends(e.OriginalInterval), e.Excluded, e.Corrected)
+		s.Fact("original", "%.3f  %d/%d   %s by the dataset's own gold (errata: %d excluded, %d corrected)",
+			*e.OriginalPassRate, e.Original.Passed, e.Original.Total, wording.Interval(e.OriginalInterval), e.Excluded, e.Corrected)
 	}
 	controls(s, r.Controls)
 	lost, causes := 0, []form.Text{{}}

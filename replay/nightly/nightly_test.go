@@ -28,7 +28,7 @@ func TestReportOfOneArm(t *testing.T) {
 	m.Replay.Macro = new(0.831)
 	m.Replay.Errata = &result.ErrataUse{Path: "errata.json", SHA256: strings.Repeat("ab", 32), Excluded: 2, Corrected: 1,
 		IDs: []string{"q-001", "q-004", "q-009"}, Original: result.Counts{Total: 85, Passed: 70, Scored: 85},
-		OriginalPassRate: new(0.824), OriginalInterval: &result.Interval{Low: 0.729, High: 0.890}}
+		OriginalPassRate: new(0.824), OriginalInterval: &result.Interval{Method: result.MethodWilson, Confidence: 0.95, Low: 0.729, High: 0.890}}
 	path := m.Save(t, root, "2026-09-21", "go.replay.json")
 	goldentest.Compare(t, "testdata/one.md", strings.ReplaceAll(reportOf(t, root, Arm{Name: "go", Path: path}), root, "results"))
 }
