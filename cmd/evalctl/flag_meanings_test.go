@@ -110,7 +110,7 @@ func TestFlags(t *testing.T) {
 	uses := flagUses()
 	for _, e := range exceptions {
 		if e.reason == "" {
-			t.Errorf("--%s: the exception about its %s has no reason", e.flag, e.what)
+			t.Errorf("--%s: the exception for its %s has no reason", e.flag, e.what)
 		}
 	}
 	for name, of := range uses {
@@ -136,11 +136,11 @@ func TestFlags(t *testing.T) {
 				t.Errorf("--%s has more than one %s: %v: use the text in meanings, another name, or add an exception", name, what, rule)
 			}
 			for command := range in {
-				t.Errorf("--%s: the exception about its %s in %s is about no flag", name, what, command)
+				t.Errorf("--%s: the exception for its %s names %s, which has no such flag", name, what, command)
 			}
 			for _, u := range of {
 				if got, ok := rule[u.has[what]]; ok && slices.Contains(exceptionCommands(name, what), u.command) && len(got) > 0 {
-					t.Errorf("--%s: the exception about its %s in %s is none: the others have the same", name, what, u.command)
+					t.Errorf("--%s: the exception for its %s in %s is not needed: the others have the same", name, what, u.command)
 				}
 			}
 		}

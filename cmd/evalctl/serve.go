@@ -23,7 +23,7 @@ type serveCmd struct {
 	Insecure bool          `help:"Allow listening beyond loopback without --keys."`
 	Ping     time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
 	Drain    time.Duration `name:"drain-delay" default:"0s" help:"How long to go on after SIGTERM, not ready by /healthz, so that load balancers notice (${default})."`
-	Salvage  string        `placeholder:"NEW-DIR" help:"Copy what can be read of a damaged --home in files to a new home, say what is lost, and exit."`
+	Salvage  string        `placeholder:"NEW-DIR" help:"Copy everything readable from a damaged --home in files to a new home, list what is lost, and exit."`
 	Migrate  bool          `help:"Bring the tables of --store postgres://… to this version, and exit."`
 	Pprof    bool          `hidden:"" help:"Serve profiles of the process below /debug/pprof, on loopback only."`
 	gitFlags
