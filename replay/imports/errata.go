@@ -14,7 +14,7 @@ func (im *Import) errata() {
 			if a == nil {
 				continue
 			}
-			r := a.record(q.Dataset(), im.ID.VoteRule)
+			r := a.record(q.Dataset(), im.ID.VoteRule, im.judged)
 			e.All.Add(r)
 			list := listOf(e, q, a)
 			if list == nil {

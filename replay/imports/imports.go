@@ -57,6 +57,7 @@ type Import struct {
 	answers map[askedID]*answer
 	// repeats is how many times the files answer each question.
 	repeats int
+	judged  bool // whether any answer has a verdict
 }
 
 // askedID is a question's index and the repeat, from 1.
@@ -253,6 +254,7 @@ func (a *answer) complete(other answer) error {
 	a.judge.model, a.judge.prompt = cmp.Or(a.judge.model, other.judge.model), cmp.Or(a.judge.prompt, other.judge.prompt)
 	a.judge.benchmark = cmp.Or(a.judge.benchmark, other.judge.benchmark)
 	a.reason, a.kind, a.model = cmp.Or(a.reason, other.reason), cmp.Or(a.kind, other.kind), cmp.Or(a.model, other.model)
+	a.failure = cmp.Or(a.failure, other.failure)
 	return nil
 }
 
@@ -274,7 +276,7 @@ func (im *Import) finish(b *source.Benchmark) (err error) {
 	var questions []dataset.Question
 	found := &ranking{benchmark: b}
 	for _, a := range im.answers {
-		im.TopK = max(im.TopK, len(a.retrieved))
+		im.TopK, im.judged = max(im.TopK, len(a.retrieved)), im.judged || len(a.votes) > 0
 	}
 	for i, q := range im.matcher.questions {
 		if excluded(q) {
@@ -292,7 +294,7 @@ func (im *Import) finish(b *source.Benchmark) (err error) {
 				questions = append(questions, d)
 			}
 			addCost(&im.Report, a.cost)
-			r := a.record(d, im.ID.VoteRule)
+			r := a.record(d, im.ID.VoteRule, im.judged)
 			if r.Retrieved, err = found.chunks(q, a); err != nil {
 				return err
 			}
@@ -356,14 +358,19 @@ func (im *Import) question(q source.Question, known bool) dataset.Question {
 	return d
 }
 
-// record returns the record of an answer.
-func (a *answer) record(q dataset.Question, rule result.VoteRule) result.Record {
+// record returns the record of an answer. judged reports whether any answer has a verdict. If so, a
+// failure of the system without one is an error, so that failing is not better than a wrong answer.
+func (a *answer) record(q dataset.Question, rule result.VoteRule, judged bool) result.Record {
 	given := target.Answer{
 		Reply:   result.Reply{Answer: a.text, Model: a.model, Attempts: 1, Untimed: a.latencyMS == 0},
 		Latency: time.Duration(a.latencyMS * float64(time.Millisecond)),
 	}
 	if a.tokens {
 		given.Usage = &protocol.Usage{InputTokens: a.input, OutputTokens: a.output}
+	}
+	if judged && a.failure != "" && len(a.votes) == 0 {
+		failure := &target.Failure{Failure: result.Failure{Kind: result.KindDaemon, Message: a.failure}}
+		return pipeline.NewRecord(q, given, failure)
 	}
 	v := a.verdict(rule)
 	r := pipeline.NewRecord(q, given, nil).Graded(v)

@@ -43,6 +43,7 @@ const (
 	fieldAnswer       = "answer"
 	fieldVerdict      = "verdict"
 	fieldReason       = "reason"
+	fieldError        = "error" // why the system has no answer
 	fieldType         = "type"
 	fieldModel        = "model"
 	fieldMS           = "latency_ms"
@@ -62,7 +63,7 @@ const (
 
 // fieldNames are in the order used in messages.
 var fieldNames = []string{
-	fieldID, fieldConversation, fieldQuestion, fieldGold, fieldAnswer, fieldVerdict, fieldReason, fieldType,
+	fieldID, fieldConversation, fieldQuestion, fieldGold, fieldAnswer, fieldVerdict, fieldReason, fieldError, fieldType,
 	fieldModel, fieldMS, fieldSeconds, fieldInput, fieldOutput, fieldCost, fieldJudge, fieldPrompt, fieldBenchmark, fieldPosition, fieldCategory, fieldRetrieved,
 }
 

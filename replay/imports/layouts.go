@@ -140,7 +140,7 @@ var layouts = []layout{
 		fields: map[string][]string{
 			fieldID: {"$.sample_id"}, fieldAnswer: {"$.submissions[%s]"}, fieldReason: {"$.grades[%s].rationale"},
 			fieldModel: {"$.model_handle"}, fieldSeconds: {"$.timing.target"}, fieldInput: {"$.usage.prompt_tokens"},
-			fieldOutput: {"$.usage.completion_tokens"},
+			fieldOutput: {"$.usage.completion_tokens"}, fieldError: {"$.error.message", "$.error"},
 		},
 	},
 	{
@@ -177,7 +177,7 @@ var layouts = []layout{
 				"$.feedback_stats.correctness.avg", "$.feedback.correctness", "$.feedback.correctness.score", "$.correctness",
 				"$.evaluation_scores[?@.key=='correctness'].score", "$.feedback_stats.*.avg", "$.evaluation_scores[*].score",
 			},
-			fieldSeconds: {"$.latency", "$.execution_time"}, fieldInput: {"$.prompt_tokens"}, fieldOutput: {"$.completion_tokens"},
+			fieldError: {"$.error"}, fieldSeconds: {"$.latency", "$.execution_time"}, fieldInput: {"$.prompt_tokens"}, fieldOutput: {"$.completion_tokens"},
 		},
 	},
 	{
@@ -204,6 +204,7 @@ var layouts = []layout{
 		fields: map[string][]string{
 			fieldID: {"$.id"}, fieldQuestion: {"$.input[-1].content", "$.input"}, fieldGold: {"$.target[*]", "$.target"},
 			fieldAnswer: {"$.output.completion", "$.output.choices[0].message.content"}, fieldReason: {"$.scores[%s].explanation"},
+			fieldError: {"$.error.message", "$.error"},
 			fieldModel: {"$.output.model", "$.eval.model"}, fieldSeconds: {"$.total_time"}, fieldInput: {"$.output.usage.input_tokens"},
 			fieldOutput: {"$.output.usage.output_tokens"}, fieldCost: {"$.output.usage.total_cost"}, fieldBenchmark: {"$.eval.task"},
 		},

@@ -115,7 +115,7 @@ func TestHarnesses(t *testing.T) {
 		"inspect":           {[]string{file(t, "a.json", inspectLog)}, Inspect, 2, 4, 0, "Q1?|a|a|m/x", 1, true},
 		"eval":              {[]string{evalFile(t, zip.Deflate)}, Inspect, 2, 4, 0, "Q1?|a|a|m/x", 1, true},
 		"eval by zstandard": {[]string{evalFile(t, zipZstandard)}, Inspect, 2, 4, 0, "Q1?|a|a|m/x", 1, true},
-		"letta":             {[]string{file(t, "r.jsonl", letta), file(t, "suite.json", suite)}, Letta, 1, 2, 1, "Q1?|a|a|m/x", 3, true},
+		"letta":             {[]string{file(t, "r.jsonl", letta), file(t, "suite.json", suite)}, Letta, 1, 3, 0, "Q1?|a|a|m/x", 2, true},
 		"letta lines": {[]string{file(t, "r.jsonl", `{"type": "result", "result": {"sample": {"id": 0, "input": "Q1?", "ground_truth": "a"}, "submission": "a", "grade": {"score": 1.0}, "model_name": "m/x"}}
 {"type": "result", "result": {"sample": {"id": 1, "input": "Q2?", "ground_truth": "b"}, "submission": "c", "grade": {"score": 0.0}, "model_name": "m/x"}}`)}, Letta, 1, 2, 0, "Q1?|a|a|m/x", 0, false},
 		"promptfoo": {[]string{file(t, "p.json", promptfoo)}, Promptfoo, 1, 2, 0, "Q1?|a|a|p:a", 2, true},
@@ -152,6 +152,17 @@ func TestHarnesses(t *testing.T) {
 				t.Errorf("%+v", im.Report.Unmatched)
 			}
 		})
+	}
+	failing := strings.NewReplacer(`"match": {"value": "I"}`, ``, `"scores": {}`, `"scores": {}, "error": {"message": "it broke"}`)
+	log := failing.Replace(failing.Replace(inspectLog))
+	im := read(t, Spec{Files: []string{file(t, "failed.json", log)}})
+	if n := writes(t, im).Counts; n.Errors != 1 || n.Total != 4 || n.Passed != 2 || im.Records[1].Error.Message != "it broke" {
+		t.Errorf("a sample that failed: %+v, %+v", n, im.Records[1])
+	}
+	unjudged := strings.NewReplacer(`"match": {"value": "C"}`, ``, `"match": {"value": "N"}`, ``).Replace(log)
+	im = read(t, Spec{Files: []string{file(t, "unjudged.json", unjudged)}})
+	if n := writes(t, im).Counts; n.Unjudged != 4 || n.Total != 0 || !strings.Contains(im.Records[1].Reason, "it broke") {
+		t.Errorf("a log without verdicts: %+v, %+v", n, im.Records[1])
 	}
 	if res := writes(t, read(t, Spec{Files: []string{evalFile(t, zip.Deflate)}})); res.Identity.Dataset.Repeats != 2 || res.Repeats.Stable+res.Repeats.Never != 0 {
 		t.Errorf("epochs are %d repeats: %+v", res.Identity.Dataset.Repeats, res.Repeats)

@@ -30,6 +30,7 @@ type mappingFile struct {
 	Answer        string   `yaml:"answer"`
 	Verdict       string   `yaml:"verdict"`
 	Reason        string   `yaml:"reason"`
+	Error         string   `yaml:"error"`
 	Type          string   `yaml:"type"`
 	Model         string   `yaml:"model"`
 	LatencyMS     string   `yaml:"latency_ms"`
@@ -73,8 +74,8 @@ func readMapping(path string) (layout, error) {
 		judgeID: m.JudgeID, readerID: m.ReaderID, fields: map[string][]string{}, mappingSHA256: hex.EncodeToString(sum[:]),
 	}
 	values := []string{
-		m.ID, m.Conversation, m.Question, m.Gold, m.Answer, m.Verdict, m.Reason, m.Type, m.Model, m.LatencyMS, m.LatencyS,
-		m.InputTokens, m.OutputTokens, m.CostUSD, m.JudgeModel, m.JudgePrompt, m.Benchmark, m.Position, m.Category, m.Retrieved,
+		m.ID, m.Conversation, m.Question, m.Gold, m.Answer, m.Verdict, m.Reason, m.Error, m.Type, m.Model, m.LatencyMS,
+		m.LatencyS, m.InputTokens, m.OutputTokens, m.CostUSD, m.JudgeModel, m.JudgePrompt, m.Benchmark, m.Position, m.Category, m.Retrieved,
 	}
 	for i, name := range fieldNames {
 		if values[i] != "" {
@@ -109,10 +110,11 @@ func (l layout) check(path string) error {
 	return nil
 }
 
-// checkMapped rejects a mapping with a path that selects nothing in any answer.
+// checkMapped rejects a mapping with a path that selects nothing in any answer, except the path of
+// errors, of which there may be none.
 func checkMapped(path string, l layout, files []fileAnswers) error {
 	for _, name := range fieldNames {
-		used, answers := l.fields[name] == nil, 0
+		used, answers := l.fields[name] == nil || name == fieldError, 0
 		for _, f := range files {
 			used = used || f.report.Mapped[name] != ""
 			answers += f.report.Answers

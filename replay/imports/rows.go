@@ -46,6 +46,7 @@ type answer struct {
 	// numbered is set if id is not from the file.
 	numbered            bool
 	reason, kind, model string
+	failure             string // why the system has no answer, empty for none
 	judge               judge
 	latencyMS           float64 // 0 if it is not recorded
 	input, output       int
@@ -229,7 +230,7 @@ func (r *reader) answer(in row) (answer, error) {
 	}
 	a := answer{
 		path: r.path, place: in.place, index: in.index, id: r.text(fieldID, v), question: strings.TrimSpace(r.text(fieldQuestion, v)),
-		gold: strings.TrimSpace(r.text(fieldGold, v)), reason: r.text(fieldReason, v), kind: r.text(fieldType, v),
+		gold: strings.TrimSpace(r.text(fieldGold, v)), reason: r.text(fieldReason, v), failure: r.text(fieldError, v), kind: r.text(fieldType, v),
 		model: r.about(fieldModel, in), conversation: r.text(fieldConversation, v),
 	}
 	if a.conversation == "" {

@@ -82,6 +82,9 @@ func (a *answer) verdict(rule result.VoteRule) scorer.Verdict {
 	}
 	if len(a.votes) == 0 {
 		v.Reason = "the files have no verdict on it"
+		if a.failure != "" {
+			v.Reason += "; the system failed: " + a.failure
+		}
 		if a.reason != "" {
 			v.Reason += ": " + a.reason
 		}
