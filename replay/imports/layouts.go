@@ -190,7 +190,7 @@ var layouts = []layout{
 				"$.vars.expected", "$.vars.expected_answer", "$.vars.reference", "$.vars.gold", "$.vars.answer",
 				"$.testCase.assert[?@.type=='equals'].value", "$.testCase.assert[*].value",
 			},
-			fieldAnswer: {"$.response.output"}, fieldVerdict: {"$.success"}, fieldReason: {"$.gradingResult.reason"},
+			fieldAnswer: {"$.response.output"}, fieldVerdict: {"$.success"}, fieldReason: {"$.gradingResult.reason", "$.error"},
 			fieldModel: {"$.provider.label", "$.provider.id"}, fieldMS: {"$.latencyMs"}, fieldInput: {"$.response.tokenUsage.prompt"},
 			fieldOutput: {"$.response.tokenUsage.completion"}, fieldCost: {"$.cost"},
 		},
