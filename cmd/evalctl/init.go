@@ -1,12 +1,17 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"evalctl/daemon/convert"
 	"evalctl/harness/starter"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
@@ -34,8 +39,8 @@ func (c *initCmd) Validate() error {
 }
 
 // Run writes the project.
-func (c *initCmd) Run(p *process) error {
-	o := starter.Options{Dir: c.Dir, From: c.From, Size: c.Size, Facts: c.Facts}
+func (c *initCmd) Run(ctx context.Context, p *process) error {
+	o := starter.Options{Dir: c.Dir, From: c.From, Convert: converted, Size: c.Size, Facts: c.Facts}
 	if c.Seed != nil {
 		o.Seed = *c.Seed
 	} else {
@@ -43,7 +48,7 @@ func (c *initCmd) Run(p *process) error {
 		_, _ = rand.Read(seed[:]) // never fails
 		o.Seed = uint64(binary.LittleEndian.Uint32(seed[:]))
 	}
-	project, err := starter.Write(o)
+	project, err := starter.Write(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -53,9 +58,7 @@ func (c *initCmd) Run(p *process) error {
 	}
 	if c.From != "" {
 		t.Field("documents", "%s", figure.Count(project.Documents, "document"))
-		if n := len(project.LeftOut); n > 0 {
-			t.Field("", "%s left out, no text, such as %s", figure.Count(n, "file"), terminal.Line(project.LeftOut[0]))
-		}
+		printLeftOut(t, project.LeftOut)
 		t.Field("questions", "%d about gaps in sentences, %d about planted facts, seed %d", project.Found, project.Planted, o.Seed)
 		t.Field("shows", "%s", "whether a memory finds what it was given, keeps what is newest and forgets what was deleted; "+
 			"not how well it finds what people ask in other words")
@@ -66,4 +69,39 @@ func (c *initCmd) Run(p *process) error {
 	}
 	_, err = fmt.Fprintln(p.stdout, strings.TrimSpace(command))
 	return err
+}
+
+// converted makes Markdown of a page.
+func converted(ctx context.Context, name string, data []byte) (string, error) {
+	kind, err := convert.KindOf("", "", name)
+	if err != nil {
+		return "", err
+	}
+	doc, err := convert.Convert(ctx, kind, name, data)
+	return doc.Markdown, err
+}
+
+// mostReasons limits the reasons that are printed.
+const mostReasons = 8
+
+// printLeftOut prints how many files are no documents, by reason.
+func printLeftOut(t *terminal.Terminal, files []starter.LeftOut) {
+	byReason := map[string][]string{}
+	for _, f := range files {
+		byReason[f.Why] = append(byReason[f.Why], f.Path)
+	}
+	reasons := slices.SortedFunc(maps.Keys(byReason), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(byReason[b]), len(byReason[a])), cmp.Compare(a, b))
+	})
+	for i, why := range reasons {
+		if i == mostReasons {
+			t.Field("", "and %s", figure.Count(len(reasons)-i, "other reason"))
+			break
+		}
+		paths, which := byReason[why], ""
+		if len(paths) > 1 {
+			which = fmt.Sprintf("%d files, such as ", len(paths))
+		}
+		t.Field("", "left out: %s%s (%s)", which, terminal.Line(paths[0]), terminal.Line(why))
+	}
 }

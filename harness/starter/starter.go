@@ -5,6 +5,7 @@ package starter
 
 import (
 	"bufio"
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,8 @@ type Options struct {
 	Dir string
 	// From is a folder with documents to ask about, "" for the example.
 	From string
+	// Convert makes Markdown of a page, of which the name has the kind: HTML or PDF. From needs it.
+	Convert func(ctx context.Context, name string, data []byte) (string, error)
 	// Size limits the questions about the documents. Facts is the number of questions for each kind
 	// of planted fact.
 	Size, Facts int
@@ -47,10 +50,9 @@ type Options struct {
 type Project struct {
 	// Files are the paths of the files and folders.
 	Files []string
-	// Documents is the number of copied documents. LeftOut has the paths of files that are not
-	// documents.
+	// Documents is the number of documents.
 	Documents int
-	LeftOut   []string
+	LeftOut   []LeftOut
 	// Found is the number of questions about the documents, and Planted the number of questions
 	// about planted facts.
 	Found, Planted int
@@ -58,7 +60,7 @@ type Project struct {
 
 // Write writes a project. It never overwrites: the error names every file that exists. A folder
 // without documents, or without a sentence to ask about, is an error before anything is written.
-func Write(o Options) (*Project, error) {
+func Write(ctx context.Context, o Options) (*Project, error) {
 	p, paths := &Project{}, map[string]string{}
 	var exist []error
 	for _, name := range []string{questionsFile, corpusFolder, projectFile, workflowFile} {
@@ -75,7 +77,7 @@ func Write(o Options) (*Project, error) {
 	if o.From == "" {
 		content = func() error { return copyExample(o.Dir) }
 	} else {
-		docs, questions, err := p.make(o)
+		docs, questions, err := p.make(ctx, o)
 		if err != nil {
 			return nil, err
 		}
@@ -91,8 +93,8 @@ func Write(o Options) (*Project, error) {
 }
 
 // make creates the questions.
-func (p *Project) make(o Options) ([]dataset.Doc, []dataset.Question, error) {
-	docs, leftOut, err := documents(o.From)
+func (p *Project) make(ctx context.Context, o Options) ([]dataset.Doc, []dataset.Question, error) {
+	docs, leftOut, err := documents(ctx, o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,12 +1,15 @@
 package starter_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"evalctl/harness/dataset"
@@ -18,10 +21,19 @@ import (
 // words are what the documents of the tests consist of. Some are alike on purpose.
 var words = []string{"the", "boat", "Rye", "Ottoline", "Farrow", "Farrows", "148", "1489", "21", "KX-4821", "2021-04-17", "red", "old.", "It", "ships!", "naïve", "Straße", "小李", "`x`", "|", "- ", "\n", "\n\n", "# ", "x1", "1.5", "saw", "keeps"}
 
+// convert stands for the converter: its page is the file without its first line.
+func convert(_ context.Context, _ string, data []byte) (string, error) {
+	first, rest, _ := strings.Cut(string(data), "\n")
+	if first == "broken" {
+		return "", errors.New("it is broken")
+	}
+	return rest, nil
+}
+
 // read writes a project about documents and reads its questions and documents. It is nil if there is
 // nothing to ask.
 func read(t *rapid.T, from, dir string) ([]dataset.Question, dataset.Corpus) {
-	if _, err := starter.Write(starter.Options{Dir: dir, From: from, Size: 50, Facts: 2, Seed: rapid.Uint64().Draw(t, "seed")}); err != nil {
+	if _, err := starter.Write(context.Background(), starter.Options{Dir: dir, From: from, Convert: convert, Size: 50, Facts: 2, Seed: rapid.Uint64().Draw(t, "seed")}); err != nil {
 		if !strings.Contains(err.Error(), "no sentence has") && !strings.Contains(err.Error(), "has no document") {
 			t.Fatal(err)
 		}
@@ -89,4 +101,43 @@ func TestGaps(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLeftOut: texts and pages become documents, and each other file has its reason.
+func TestLeftOut(t *testing.T) {
+	from := filepath.Join(t.TempDir(), "from")
+	for name, text := range map[string]string{
+		"a.md": "The boat Ottoline has 148 berths.", "b.PDF": "%PDF\nThe boat Farrow has 271 berths.", "sub/c.html": "<p>\nRye was founded in 1489.",
+		"a.txt": "x", "broken.pdf": "broken\n", "empty.md": " \n", "latin.txt": "caf\xe9", "d.csv": "1,2", ".hidden/e.md": "no", "f": "no",
+	} {
+		file := filepath.Join(from, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("a.md", filepath.Join(from, "link.md")); err != nil {
+		t.Skip(err)
+	}
+	dir := filepath.Join(t.TempDir(), "project")
+	p, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Convert: convert, Size: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, f := range p.LeftOut {
+		got[f.Path] = f.Why
+	}
+	want := map[string]string{
+		"a.txt": "another file has the same name without its ending", "broken.pdf": "it is broken", "empty.md": "empty", "latin.txt": "not UTF-8",
+		"d.csv": "neither a text (.md, .markdown, .txt) nor HTML or PDF", "f": "neither a text (.md, .markdown, .txt) nor HTML or PDF",
+		"link.md": "a link or a device",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || p.Documents != 3 {
+		t.Errorf("%d documents; left out (-want +got):\n%s", p.Documents, diff)
+	}
+	for name, want := range map[string]string{"b.md": "The boat Farrow has 271 berths.", "sub/c.md": "Rye was founded in 1489."} {
+		if data, err := os.ReadFile(filepath.Join(dir, "questions.corpus", name)); string(data) != want || err != nil {
+			t.Errorf("%s has %q, %v", name, data, err)
+		}
+	}
 }
