@@ -158,7 +158,7 @@ func (r *killedRun) play(kills int, random *rand.Rand) int {
 		if written, _ := filepath.Glob(r.results()); len(journals) == 0 && len(written) > 0 {
 			break // it was killed after it had ended
 		}
-		if len(journals) == 0 { // it was killed before it began
+		if len(journals) == 0 || isEmpty(journals[0]) { // it was killed before it began
 			start = 2*start + 50*time.Millisecond
 			continue
 		}
@@ -168,6 +168,12 @@ func (r *killedRun) play(kills int, random *rand.Rand) int {
 	}
 	r.checkResult()
 	return max(killed, 1)
+}
+
+// isEmpty reports whether a journal was created, but has no run yet.
+func isEmpty(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() == 0
 }
 
 // command runs evalctl, kills it when ctx ends, and reports whether it ended before.

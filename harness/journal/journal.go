@@ -173,7 +173,8 @@ func CreateNamed(
 }
 
 // backupUnfinished renames an unfinished journal and returns the new name, empty if there is none.
-// It fails if the journal's run is still in progress.
+// An empty one, whose run was killed before its first line, is removed. It fails if the journal's
+// run is still in progress.
 func backupUnfinished(path string) (backup string, err error) {
 	j, err := openFile(path, os.O_RDWR)
 	switch {
@@ -183,6 +184,9 @@ func backupUnfinished(path string) (backup string, err error) {
 		return "", fmt.Errorf("%w; wait for it, or give another --output", err)
 	case err != nil:
 		return "", err
+	}
+	if info, err := j.file.Stat(); err == nil && info.Size() == 0 {
+		return "", j.Remove()
 	}
 	defer j.Close()
 	return atomicfile.Backup(path)

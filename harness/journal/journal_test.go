@@ -156,6 +156,16 @@ func TestOpenMissingJournal(t *testing.T) {
 		err.Error() != empty+" contains no run; start a new run" {
 		t.Errorf("got %v", err)
 	}
+	j, err := Create(filepath.Dir(path), journalIdentity(1), started, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
+		t.Errorf("a new run keeps the empty journal: %v", left)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestCreateFails(t *testing.T) {
