@@ -88,9 +88,11 @@ type layout struct {
 	// several is the path, in an answer, of an object with one member per scorer, and verdictOf the
 	// verdict's path in a member. It is empty if there is only one verdict.
 	several, verdictOf string
-	// systems is the path, in an answer, of the system that gave it, empty if a file has only one.
-	// system is the selected one, empty for all.
-	systems, system string
+	// systems are the paths, in an answer, of the system that gave it, none if a file has only one.
+	// The second one divides the answers of the first, such as those of a provider by prompt. system
+	// is the selected one, empty for all.
+	systems []string
+	system  string
 	// votes says how several judgements become a verdict, empty to derive it from the file's
 	// totals.
 	votes result.VoteRule

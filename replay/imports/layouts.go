@@ -183,7 +183,7 @@ var layouts = []layout{
 	{
 		name: Promptfoo, title: "results of promptfoo",
 		conversations: "$", answers: "$..[?@.vars && @.success]",
-		needs: []string{"vars", "success", "provider"}, systems: "$.provider.id",
+		needs: []string{"vars", "success", "provider"}, systems: []string{"$.provider.id", "$.promptIdx"},
 		fields: map[string][]string{
 			fieldQuestion: {"$.vars.question", "$.vars.query", "$.vars.input", "$.vars.prompt", "$.prompt.raw"},
 			fieldGold: {

@@ -175,6 +175,14 @@ func TestHarnesses(t *testing.T) {
 	if im := read(t, Spec{Files: []string{path}, System: "p:b"}); len(im.Records) != 1 || im.Records[0].Question != "Q2?" {
 		t.Errorf("one of two providers: %+v", im.Records)
 	}
+	prompts := strings.Replace(promptfoo, `"promptIdx": 0, "testIdx": 1, "vars": {"question": "Q2?"`, `"promptIdx": 1, "testIdx": 0, "vars": {"question": "Q1?"`, 1)
+	path = file(t, "prompts.json", prompts)
+	if _, err := Read(Spec{Files: []string{path}}); err == nil || !strings.Contains(err.Error(), "--system: p:a, promptIdx 0; p:a, promptIdx 1") {
+		t.Errorf("two prompts: %v", err)
+	}
+	if im := read(t, Spec{Files: []string{path}, System: "p:a, promptIdx 1"}); len(im.Records) != 1 || im.Records[0].Passed {
+		t.Errorf("one of two prompts: %+v", im.Records)
+	}
 	if _, err := Read(Spec{Files: []string{file(t, "suite.json", suite)}}); err == nil || !strings.Contains(err.Error(), "questions and no answers") {
 		t.Errorf("a suite alone: %v", err)
 	}

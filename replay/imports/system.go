@@ -19,14 +19,18 @@ func (l layout) choose(c *content, wanted string) (layout, error) {
 			return slices.Collect(maps.Keys(object))
 		})
 	}
-	if l.systems != "" {
-		systems = l.names(c, l.systems, func(v any) []string { return []string{textOf(v)} })
+	for n := len(l.systems); n > 0; n-- {
+		coarser := l
+		coarser.systems = l.systems[:n]
+		if found := coarser.names(c, "$", func(v any) []string { return []string{coarser.systemOf(v)} }); len(found) >= len(systems) {
+			systems, l = found, coarser
+		}
 	}
 	if wanted != "" && !slices.Contains(scorers, wanted) && !slices.Contains(systems, wanted) {
 		if len(scorers)+len(systems) == 0 {
 			return l, fmt.Errorf("%s has no answers of several systems: leave out --system", c.path)
 		}
-		return l, fmt.Errorf("%s has no answers or scores of %q; it has answers or scores of %s", c.path, wanted, strings.Join(append(scorers, systems...), ", "))
+		return l, fmt.Errorf("%s has no answers or scores of %q; it has answers or scores of %s", c.path, wanted, listed(append(scorers, systems...)))
 	}
 	scorer, err := one(c.path, "scorers", scorers, wanted)
 	if err == nil {
@@ -57,7 +61,17 @@ func one(path, what string, names []string, wanted string) (string, error) {
 	case len(names) == 1:
 		return names[0], nil
 	}
-	return "", fmt.Errorf("%s has %d %s; choose one with --system: %s", path, len(names), what, strings.Join(names, ", "))
+	return "", fmt.Errorf("%s has %d %s; choose one with --system: %s", path, len(names), what, listed(names))
+}
+
+// listed lists names, which may have commas.
+func listed(names []string) string {
+	for _, n := range names {
+		if strings.Contains(n, ",") {
+			return strings.Join(names, "; ")
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // names returns the names found at a path in a file's answers, in order.
@@ -81,13 +95,21 @@ func (l layout) names(c *content, path string, of func(any) []string) []string {
 
 // of reports whether an answer is by the selected system.
 func (l layout) of(r row) bool {
-	if l.systems == "" || l.system == "" {
-		return true
-	}
-	for _, v := range jsonpath.MustParse(l.systems).Select(r.value) {
-		if textOf(v) == l.system {
-			return true
+	return l.system == "" || l.systemOf(r.value) == l.system
+}
+
+// systemOf returns the name of the system that gave an answer, such as "openai:gpt-4o-mini" or, with
+// two paths, "openai:gpt-4o-mini, promptIdx 1".
+func (l layout) systemOf(answer any) string {
+	var parts []string
+	for i, path := range l.systems {
+		for _, v := range jsonpath.MustParse(path).Select(answer) {
+			part := textOf(v)
+			if i > 0 {
+				part = path[strings.LastIndexByte(path, '.')+1:] + " " + part
+			}
+			parts = append(parts, part)
 		}
 	}
-	return false
+	return strings.Join(parts, ", ")
 }

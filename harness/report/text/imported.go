@@ -40,7 +40,12 @@ func Imported(t *terminal.Terminal, res *result.Result) {
 			t.Field("", "no total in the files tells the rule; votes in a mapping file says another one")
 		}
 	}
-	t.Field("questions", "%s found: %s", figure.Count(res.Planned, "question"), strings.Join(counted(im.MatchedBy), ", "))
+	each := ""
+	if k := res.Identity.Dataset.Repeats; k > 1 {
+		each = fmt.Sprintf(" with %d answers each", k)
+	}
+	t.Field("questions", "%s found%s: %s", figure.Count(res.Planned/max(1, res.Identity.Dataset.Repeats), "question"), each,
+		strings.Join(counted(im.MatchedBy), ", "))
 	if len(im.Conversations) > 0 {
 		t.Field("talks", "%s", terminal.Line(pairs(im.Conversations, " is ", ", ")))
 	}
