@@ -152,6 +152,9 @@ func (c *corpus) gap(sentence string) (gap, bool) {
 			if kind.name == "name" {
 				start += c.ordinary(sentence[start:end], start == 0)
 			}
+			if isPart(sentence[:start], sentence[end:]) {
+				continue
+			}
 			if answer := sentence[start:end]; utf8.RuneCountInString(answer) >= minAnswer && c.rare(answer) {
 				question := strings.TrimSpace(sentence[:start]) + " ___ " + strings.TrimSpace(sentence[end:])
 				return gap{sentence: sentence, kind: kind.name, answer: answer, question: strings.TrimSpace(question)}, true
@@ -159,6 +162,13 @@ func (c *corpus) gap(sentence string) (gap, bool) {
 		}
 	}
 	return gap{}, false
+}
+
+// isPart reports whether the text between two others is only a part of something, such as 409 of
+// .409, or of U+0409, or is emphasised, so that a gap would leave marks beside it.
+func isPart(before, after string) bool {
+	return strings.HasSuffix(strings.TrimRight(before, "*_"), ".") || before != strings.TrimRight(before, "*_+-#=@~^±") ||
+		after != strings.TrimLeft(after, "*_+=@~^")
 }
 
 // ordinary returns the length of the leading words of a name that do not belong to it: the first

@@ -141,3 +141,23 @@ func TestLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeGaps: a gap never leaves a part of a number, a code or an emphasis beside it.
+func TestWholeGaps(t *testing.T) {
+	from, dir := t.TempDir(), filepath.Join(t.TempDir(), "project")
+	text := `The rate of the old boat rose from .409 to much more than before.
+The sign of the old lighthouse is U+2693 in every one of its books.
+The keeper of the old lighthouse is *Farrow* as every one of us knows.
+The old tower has 148 steps, as every one of us knows.
+`
+	if err := os.WriteFile(filepath.Join(from, "a.md"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Size: 50}); err != nil {
+		t.Fatal(err)
+	}
+	questions, err := os.ReadFile(filepath.Join(dir, "questions.jsonl"))
+	if n := strings.Count(string(questions), `"gap-`); err != nil || n != 1 || !strings.Contains(string(questions), "tower has ___ steps") {
+		t.Errorf("%v, %d gaps:\n%s", err, n, questions)
+	}
+}
