@@ -296,6 +296,9 @@ func TestStuck(t *testing.T) {
 		if got := contents(t, s); !slices.Equal(got, want) {
 			t.Errorf("there are %.60q", got)
 		}
+		if file, ok := s.LocalPath("stuck/b.md"); ok {
+			t.Errorf("the document is said to be in %s", file)
+		}
 		if skipped, err := s.Skipped(t.Context()); err != nil || skipped.Count != 1 || skipped.First[0].Path != "stuck/b.md" {
 			t.Errorf("skipped: %+v, %v", skipped, err)
 		}
