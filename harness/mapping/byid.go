@@ -72,7 +72,7 @@ func (t *trial) finds(ctx context.Context, word string, s *sample) bool {
 		}
 	}
 	if t.query != t.mark { // words alone find nothing
-		word = s.text[:strings.Index(s.text, ".")]
+		word = s.sentence()
 	}
 	a, err := t.call(ctx, t.one, "search", t.p.Search, t.asked(word))
 	return err == nil && locate(a, []*sample{s}) != nil

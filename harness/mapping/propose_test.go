@@ -52,7 +52,7 @@ func TestPropose(t *testing.T) {
 	t.Parallel()
 	paths := []string{"a/ada.md", "bob.md"}
 	for flaw, want := range map[string][]string{ // of what is found
-		"none": paths, "own ids": paths, "structured": paths, "noisy": paths, "no ids": {"", ""}, "plain text": {"", ""},
+		"none": paths, "own ids": paths, "structured": paths, "noisy": paths, "no ids": {"", ""}, "plain text": {"", ""}, "echoes": paths,
 	} {
 		t.Run(flaw, func(t *testing.T) {
 			s := examined(t, flaw, "", "HOME_DIR={home}")

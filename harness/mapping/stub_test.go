@@ -104,6 +104,9 @@ func stubTools(flaw string) []any {
 		find["inputSchema"] = words("words", "project")
 	case "no search":
 		return []any{add}
+	case "echoes": // its first tool remembers nothing, and a search that finds nothing repeats the query
+		place := object{"name": "remember_place", "inputSchema": object{"type": "object", "properties": object{"text": text}, "required": []string{"text"}}}
+		return []any{place, find, forget, add}
 	}
 	return []any{find, forget, add}
 }
@@ -148,6 +151,8 @@ func stubCall(flaw, tool string, args map[string]any) any {
 		notes = append(notes, stubNote{key, body, day})
 		save()
 		return text(map[string]any{"key": key})
+	case "remember_place":
+		return text(map[string]any{"place": "known"})
 	case "forget":
 		var left []stubNote
 		for _, n := range notes {
@@ -183,6 +188,9 @@ func stubCall(flaw, tool string, args map[string]any) any {
 		}
 		hits = append(hits, hit)
 		lines = append(lines, "- "+n.Body)
+	}
+	if flaw == "echoes" && len(hits) == 0 {
+		return map[string]any{"content": []any{map[string]any{"type": "text", "text": "No results for '" + words + "'. Try others."}}}
 	}
 	switch flaw {
 	case "plain text":

@@ -246,8 +246,8 @@ const best = 16
 
 // search makes each candidate search once and keeps the best.
 func (t *trial) search(ctx context.Context) bool {
-	// The word in all samples, then a whole sentence for a service that compares meanings.
-	for _, query := range []string{t.mark, t.samples[0].text[:strings.Index(t.samples[0].text, ".")]} {
+	// The word in all samples, then a sentence for a service that compares meanings.
+	for _, query := range []string{t.mark, t.samples[0].sentence()} {
 		quality := 0
 		for _, c := range t.searches() {
 			key, err := json.Marshal(c.Arguments)
