@@ -25,7 +25,7 @@ func (t *trial) byID(words []string, methods string, roles ...role) (calls []*Ca
 // tryGet looks for a call that reads a text by its id.
 func (t *trial) tryGet(ctx context.Context) {
 	s := t.samples[0]
-	for _, c := range t.byID(getWords, "GET POST") {
+	for _, c := range slices.Concat(t.byID(getWords, "GET POST"), t.known(func(m *Mapping) *operation { return m.get })) {
 		for _, id := range s.ids() {
 			values := s.values(t.brainOf())
 			values["id"], values["name"] = id, nameOf(id)
@@ -81,7 +81,7 @@ func (t *trial) finds(ctx context.Context, word string, s *sample) bool {
 // tryDelete looks for a call that deletes by id, and deletes the samples with it.
 func (t *trial) tryDelete(ctx context.Context) {
 	s := t.samples[0]
-	for _, c := range t.byID(deleteWords, "DELETE POST") {
+	for _, c := range slices.Concat(t.byID(deleteWords, "DELETE POST"), t.known(func(m *Mapping) *operation { return m.remove })) {
 		for _, id := range s.ids() {
 			if !t.deletes(ctx, c, s, id) || t.p.Search != nil && t.finds(ctx, s.mark, s) {
 				continue

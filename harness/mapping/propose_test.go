@@ -51,13 +51,19 @@ func proposed(t *testing.T, s *Subject) (text, shown string) {
 func TestPropose(t *testing.T) {
 	t.Parallel()
 	paths := []string{"a/ada.md", "bob.md"}
+	// The calls that are shown.
+	calls := map[string][]string{"copied": {"remember\n  call   create_entities {", "search\n  call   search_nodes {"}}
 	for flaw, want := range map[string][]string{ // of what is found
-		"none": paths, "own ids": paths, "structured": paths, "noisy": paths, "no ids": {"", ""}, "plain text": {"", ""}, "echoes": paths,
+		"none": paths, "own ids": paths, "structured": paths, "noisy": paths, "no ids": {"", ""}, "plain text": {"", ""}, "echoes": paths, "copied": paths,
 	} {
 		t.Run(flaw, func(t *testing.T) {
 			s := examined(t, flaw, "", "HOME_DIR={home}")
 			text, shown := proposed(t, s)
-			for _, part := range []string{"remember\n  call   add {", "search\n  call   find {"} {
+			parts := calls[flaw]
+			if parts == nil {
+				parts = []string{"remember\n  call   add {", "search\n  call   find {"}
+			}
+			for _, part := range parts {
 				if !strings.Contains(shown, part) {
 					t.Errorf("%q was not shown:\n%s", part, shown)
 				}

@@ -104,6 +104,13 @@ func stubTools(flaw string) []any {
 		find["inputSchema"] = words("words", "project")
 	case "no search":
 		return []any{add}
+	case "copied": // the tools of server-memory without the schema of an entity
+		list := object{"type": "array"}
+		return []any{
+			object{"name": "create_entities", "inputSchema": object{"type": "object", "properties": object{"entities": list}, "required": []string{"entities"}}},
+			object{"name": "search_nodes", "inputSchema": object{"type": "object", "properties": object{"query": text}, "required": []string{"query"}}},
+			object{"name": "delete_entities", "inputSchema": object{"type": "object", "properties": object{"entityNames": list}, "required": []string{"entityNames"}}},
+		}
 	case "echoes": // its first tool remembers nothing, and a search that finds nothing repeats the query
 		place := object{"name": "remember_place", "inputSchema": object{"type": "object", "properties": object{"text": text}, "required": []string{"text"}}}
 		return []any{place, find, forget, add}
@@ -138,6 +145,21 @@ func stubCall(flaw, tool string, args map[string]any) any {
 		if err != nil {
 			panic(err)
 		}
+	}
+	switch tool {
+	case "create_entities":
+		entities, _ := args["entities"].([]any)
+		entity, _ := entities[0].(map[string]any)
+		observations, ok := entity["observations"].([]any)
+		if !ok {
+			return text("blocked: no observations")
+		}
+		tool, args = "add", map[string]any{"note": map[string]any{"key": entity["name"], "body": observations[0]}}
+	case "search_nodes":
+		args = map[string]any{"words": args["query"]}
+	case "delete_entities":
+		names, _ := args["entityNames"].([]any)
+		tool, args = "forget", map[string]any{"key": names[0]}
 	}
 	switch tool {
 	case "add":

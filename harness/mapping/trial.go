@@ -87,6 +87,24 @@ func (t *trial) remembers() (calls []*Call) {
 		seen[c.offer]++
 	}
 	slices.SortStableFunc(calls, func(a, b *Call) int { return order[a] - order[b] })
+	return slices.Concat(t.known(func(m *Mapping) *operation { return m.remember }), calls)
+}
+
+// known returns the calls of built-in mappings with a tool that the service offers too: servers copy
+// the tools of each other, and not always their schemas.
+func (t *trial) known(of func(*Mapping) *operation) (calls []*Call) {
+	for _, m := range Builtin() {
+		op := of(m)
+		if op == nil || op.tool == "" {
+			continue
+		}
+		at := slices.IndexFunc(t.offers, func(o *offer) bool { return o.name == op.tool })
+		var e entry
+		if at < 0 || op.at.Decode(&e) != nil {
+			continue
+		}
+		calls = append(calls, &Call{t.offers[at], e.Arguments})
+	}
 	return calls
 }
 
