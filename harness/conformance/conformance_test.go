@@ -24,12 +24,12 @@ func TestReferenceDaemon(t *testing.T) {
 	}
 	t.Run("memory with keys", func(t *testing.T) {
 		for range runs {
-			wantAllPass(t, runPatiently(t, authOptions(serve(t, "", keys(t), unbroken))), slowOrLocal...)
+			wantAllPass(t, runPatiently(t, authOptions(serve(t, keys(t), unbroken))), slowOrLocal...)
 		}
 	})
 	t.Run("memory without keys", func(t *testing.T) {
 		t.Parallel()
-		o := Options{Endpoint: serve(t, "", nil, unbroken), Only: []string{"brains", "auth", "search"}, Reference: true}
+		o := Options{Endpoint: serve(t, nil, unbroken), Only: []string{"brains", "auth", "search"}}
 		wantAllPass(t, runPatiently(t, o), "auth-*", "brains-tenant-*")
 	})
 	for _, kind := range []string{daemon.StoreFS, daemon.StoreGit} {
@@ -39,8 +39,7 @@ func TestReferenceDaemon(t *testing.T) {
 				o := authOptions(serveConfig(t, daemon.Config{Home: t.TempDir(), Store: kind, Options: httpapi.Options{Keys: keys(t)}}, unbroken))
 				if !*full { // disks are slow
 					o.Only = []string{
-						"auth", "batch", "events-renamed*", "documents-rename-*", "search-at-once-*", "search-filter*",
-						"search-generated-*",
+						"auth", "batch", "events-renamed*", "documents-rename-*",
 					}
 					if kind == daemon.StoreFS && !testing.Short() { // these were concurrent in memory
 						o.Only = append(o.Only, "brains", "documents", "events", "search", "sessions", "ingest", "mcp")
@@ -53,7 +52,7 @@ func TestReferenceDaemon(t *testing.T) {
 }
 
 // slowOrLocal are the checks that need Options.Slow or a server on stdio.
-var slowOrLocal = []string{"events-ping", "events-stays-open-idle", "ingest-25mib*", "ingest-queued-*", "mcp-ingest-file-*"}
+var slowOrLocal = []string{"events-ping", "events-stays-open-idle", "ingest-25mib", "mcp-ingest-file-*"}
 
 // wantAllPass requires the checks that match skipped to be skipped, and all others to pass.
 func wantAllPass(t *testing.T, r Report, skipped ...string) {
@@ -79,9 +78,8 @@ func TestSelection(t *testing.T) {
 		err  error
 	}{
 		{[]string{"documents-read-missing-404"}, []string{"documents-read-missing-404"}, nil},
-		{[]string{"brains-health-*", "brains-health-ok"},
-			[]string{"brains-health-200", "brains-health-ok", "brains-health-open"}, nil},
-		{[]string{"ask-done-ok", "brains-health-200"}, []string{"brains-health-200", "ask-done-ok"}, nil},
+		{[]string{"ask-chunk-preview*", "ask-chunk-preview"}, []string{"ask-chunk-preview", "ask-chunk-preview-512"}, nil},
+		{[]string{"ask-done", "brains-health-200"}, []string{"brains-health-200", "ask-done"}, nil},
 		{[]string{"documents-nothing"}, nil, errNoCheck},
 		{[]string{"brains", "["}, nil, errNoCheck},
 	} {
@@ -93,6 +91,9 @@ func TestSelection(t *testing.T) {
 		if !slices.Equal(ids, tt.want) || !errors.Is(err, tt.err) {
 			t.Errorf("%q: got %q, %v", tt.only, ids, err)
 		}
+	}
+	if _, err := (Options{MCP: "stdio:tools", Only: []string{"documents"}}).Planned(); !errors.Is(err, errOnlyTools) {
+		t.Errorf("documents without an endpoint: %v", err)
 	}
 	if got, _ := Checks(Full, []string{"ask"}); len(got) < 20 || got[0].Group != "ask" {
 		t.Errorf("group ask: %d checks", len(got))
@@ -133,7 +134,7 @@ func TestRunErrors(t *testing.T) {
 func TestInterruptedRun(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("stopped")
-	o := authOptions(serve(t, "", keys(t), unbroken))
+	o := authOptions(serve(t, keys(t), unbroken))
 	o.Only, o.Parallel, o.Timeout = []string{"documents"}, 2, timeout
 	n := 0
 	o.Done = func(Result) {
@@ -154,7 +155,7 @@ func TestInterruptedRun(t *testing.T) {
 
 // A run deletes all its brains, also those of failed checks.
 func TestBrainsAreDeleted(t *testing.T) {
-	url := serve(t, "", nil, mutantNamed(t, "put-200").wrap)
+	url := serve(t, nil, mutantNamed(t, "put-200").wrap)
 	o := Options{Endpoint: url, Only: []string{"documents-put-*"}}
 	if r := run(t, o); r.Count("documents", Must, Broken) == 0 {
 		t.Error("no check failed")
@@ -168,18 +169,5 @@ func TestBrainsAreDeleted(t *testing.T) {
 	n, _ := res.Body.Read(got)
 	if string(got[:n]) != `{"items":[],"default_brain_id":""}`+"\n" {
 		t.Errorf("brains left behind: %s", got[:n])
-	}
-}
-
-// What the reference daemon decided is not checked on others.
-func TestOwnChoices(t *testing.T) {
-	o := authOptions(serve(t, "", keys(t), unbroken))
-	o.Only, o.Reference = []string{"brains"}, false
-	if r := run(t, o); r.Planned != len(r.Results) || r.Planned == 0 || slices.ContainsFunc(r.Results, func(res Result) bool { return res.Own }) {
-		t.Errorf("planned %d, got %d results", r.Planned, len(r.Results))
-	}
-	o.Only = []string{"brains-create-201"}
-	if _, err := Run(t.Context(), o); !errors.Is(err, errOnlyOwn) {
-		t.Errorf("only a choice: %v", err)
 	}
 }

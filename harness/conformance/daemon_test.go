@@ -70,15 +70,15 @@ func keys(t testing.TB) *httpapi.Keys {
 func authOptions(url string) Options {
 	return Options{
 		Endpoint: url, MCP: url + "/mcp", Token: adminToken, ReadOnlyToken: readerToken, OtherTenantToken: otherToken,
-		Agent: "conformance test", Reference: true,
+		Agent: "conformance test",
 	}
 }
 
-// serve runs the reference daemon behind a wrapper on a real socket. With an empty home it keeps
-// everything in memory; without keys it needs no token.
-func serve(t testing.TB, home string, k *httpapi.Keys, wrap func(http.Handler) http.Handler) string {
+// serve runs the reference daemon behind a wrapper on a real socket. It keeps everything in memory;
+// without keys it needs no token.
+func serve(t testing.TB, k *httpapi.Keys, wrap func(http.Handler) http.Handler) string {
 	t.Helper()
-	return serveConfig(t, daemon.Config{Home: home, Options: httpapi.Options{Keys: k}}, wrap)
+	return serveConfig(t, daemon.Config{Options: httpapi.Options{Keys: k}}, wrap)
 }
 
 // serveConfig is serve with a configuration. The reader is always the fake model.

@@ -92,8 +92,8 @@ func TestDefects(t *testing.T) {
 		}
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			o := authOptions(serve(t, "", keys(t), d.wrap))
-			o.Only, o.Parallel, o.Reference, o.Timeout = d.only, 8, false, d.timeout
+			o := authOptions(serve(t, keys(t), d.wrap))
+			o.Only, o.Parallel, o.Timeout = d.only, 8, d.timeout
 			if d.only == nil {
 				o.Only = manyGroups
 			}
@@ -153,7 +153,7 @@ func TestCrashDefects(t *testing.T) {
 		t.Run(tt.how, func(t *testing.T) {
 			t.Parallel()
 			o := startMortal(t, tt.how)
-			o.Only, o.Parallel, o.Reference = tt.only, 4, false
+			o.Only, o.Parallel = tt.only, 4
 			r, err := Run(t.Context(), o)
 			if !errors.Is(err, ErrDied) || r.Partial || len(r.Deaths) != 1 {
 				t.Fatalf("partial %v, deaths %+v: %v", r.Partial, r.Deaths, err)

@@ -23,7 +23,7 @@ func TestOneFinding(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			o := authOptions(serve(t, "", keys(t), m.wrap))
+			o := authOptions(serve(t, keys(t), m.wrap))
 			o.Only, o.Parallel, o.Timeout = m.caughtBy, 2, timeout
 			r := run(t, o)
 			if len(r.Findings) != 1 {
@@ -54,7 +54,7 @@ var manyFindings = []string{
 // A route that fails is one finding, whatever the checks wanted from it, and counts the checks that
 // it left not judged.
 func TestFailingRoute(t *testing.T) {
-	o := authOptions(serve(t, "", keys(t), replace(route("PUT /documents"), reject(500))))
+	o := authOptions(serve(t, keys(t), replace(route("PUT /documents"), reject(500))))
 	o.Only, o.Timeout = []string{"documents", "paths", "errors-put-*"}, timeout
 	r := run(t, o)
 	if len(r.Findings) != 1 || r.Findings[0].Cause != "PUT /documents returned 500" || r.Findings[0].NotJudged < 20 {
@@ -82,7 +82,7 @@ func TestWideCause(t *testing.T) {
 			a.SetText("no")
 		}
 	}
-	o := authOptions(serve(t, "", keys(t), after(notEventStream, plain)))
+	o := authOptions(serve(t, keys(t), after(notEventStream, plain)))
 	o.Only, o.Timeout = []string{"errors-problem-*", "errors-code-*", "errors-body-*"}, timeout
 	r := run(t, o)
 	if len(r.Findings) != 1 || r.Findings[0].Cause != "each of 7 endpoints has no Problem as the body of an error" {
@@ -126,8 +126,6 @@ func TestNormalised(t *testing.T) {
 	}{
 		{"listings in documents", "listing-items", rename("GET /documents", "items", "documents"), []string{"listing", "batch-atomic-*"}},
 		{"listings in data", "listing-items", ct.Wrapped("GET /documents"), []string{"listing", "batch-atomic-*"}},
-		{"searches in results", "search-chunks", rename("POST /search", "chunks", "results"), []string{"search-*", "sessions-recall-*"}},
-		{"searches in data", "search-chunks", ct.Wrapped("POST /search", "GET /search"), []string{"search-*"}},
 		{"stat in data", "documents-stat-envelope", ct.Wrapped("GET /documents/stat"), []string{"documents", "paths-allowed-*"}},
 		{"folders with a slash", "listing-recursive-no-folders", rows(func(e object) {
 			e["path"] = e["path"].(string) + "/"
@@ -142,7 +140,7 @@ func TestNormalised(t *testing.T) {
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := authOptions(serve(t, "", keys(t), tt.wrap))
+			o := authOptions(serve(t, keys(t), tt.wrap))
 			o.Only, o.Parallel, o.Timeout = tt.only, 1, timeout
 			r := run(t, o)
 			var causes []string

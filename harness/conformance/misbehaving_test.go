@@ -140,7 +140,7 @@ func TestSlowBesideOthers(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	}
-	o := authOptions(serve(t, "", keys(t), busy))
+	o := authOptions(serve(t, keys(t), busy))
 	o.Only, o.Parallel, o.Timeout = []string{"documents-put-keeps-others", "documents-rename-*"}, 8, 3*time.Second
 	r := run(t, o)
 	alone := 0
@@ -163,7 +163,7 @@ func TestHanging(t *testing.T) {
 		readBody(r) // only then does the server notice that the client is gone
 		<-r.Context().Done()
 	})
-	o := authOptions(serve(t, "", keys(t), hanging))
+	o := authOptions(serve(t, keys(t), hanging))
 	o.Only, o.Timeout = []string{"documents-append-*", "documents-put-204"}, 300*time.Millisecond
 	r := run(t, o)
 	if n := r.Count("", Must, Broken); n > 0 || r.NotJudged("") < 6 || r.Count("", Must, Kept) == 0 || len(r.Deaths) > 0 {

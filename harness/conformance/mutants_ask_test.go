@@ -35,7 +35,7 @@ func shiftCitations(by float64) wrapper {
 func dropFrame(frame) []frame { return nil }
 
 func askMutants() []mutant {
-	return slices.Concat(doneMutants(), retrieveMutants(), answerMutants(), askRequestMutants(), askFilterMutants())
+	return slices.Concat(doneMutants(), retrieveMutants(), answerMutants(), askRequestMutants())
 }
 
 func doneMutants() []mutant {
@@ -67,21 +67,7 @@ func retrieveMutants() []mutant {
 	}
 	return []mutant{
 		{"retrieve-lost", "an ask stream has no retrieve event", replaceAskFrames(protocol.EventRetrieve, dropFrame),
-			[]string{"ask-retrieve"}, []string{"ask-retrieve-first"}},
-		{"retrieve-late", "retrieve is the last event before done",
-			rewriteStream(askRoute, func(*http.Request) func(frame) []frame {
-				var held []frame
-				return func(f frame) []frame {
-					switch f.name {
-					case protocol.EventRetrieve:
-						held = []frame{f}
-						return nil
-					case protocol.EventDone:
-						return append(held, f)
-					}
-					return []frame{f}
-				}
-			}), []string{"ask-retrieve-first"}, nil},
+			[]string{"ask-retrieve"}, nil},
 		{"ask-chunks-null", "the chunks in retrieve are null if nothing is found",
 			editAskPayload(protocol.EventRetrieve, func(o map[string]any) {
 				if list, ok := o["chunks"].([]any); ok && len(list) == 0 {
@@ -96,7 +82,7 @@ func retrieveMutants() []mutant {
 			[]string{"ask-citation-retrieved"}},
 		{"preview-long", "previews are longer than 512 characters",
 			chunk(func(o map[string]any) { o["preview"] = strings.Repeat("é", 513) }),
-			[]string{"ask-chunk-preview-512"}, []string{"ask-question-date-*", "ask-filter-*", "ask-scope"}},
+			[]string{"ask-chunk-preview-512"}, nil},
 		{"score-text", "the scores in retrieve are strings", chunk(func(o map[string]any) { o["score"] = "0.5" }),
 			[]string{"ask-chunk-score"}, nil},
 	}
@@ -130,9 +116,6 @@ func answerMutants() []mutant {
 		{"done-other-answer", "the answer of done is not the concatenation of the deltas",
 			editAskPayload(protocol.EventDone, func(o map[string]any) { o["answer"] = "no" }),
 			[]string{"ask-done-answer"}, nil},
-		{"done-not-ok", "the ok of done is false",
-			editAskPayload(protocol.EventDone, func(o map[string]any) { o["ok"] = false }), []string{"ask-done-ok"},
-			nil},
 	}
 }
 
@@ -143,63 +126,9 @@ func askRequestMutants() []mutant {
 				w.Header().Set("Content-Type", protocol.TypeJSON)
 				_, _ = w.Write([]byte(`{"answer":"green"}`))
 			}), []string{"ask-content-type", "ask-ends"}, []string{"ask-*", "limits-ask-*", "auth-*"}},
-		{"ask-mode-tolerated", "an ask in an unknown mode runs in auto", before(askRoute, func(r *http.Request) {
-			editBody(r, func(o map[string]any) { delete(o, "mode") })
-		}), []string{"ask-mode-unknown-400"}, []string{"ask-retrieve-mode-asked"}},
 		{"ask-top-k-ignored", "an ask ignores top_k", before(askRoute, func(r *http.Request) {
 			editBody(r, func(o map[string]any) { delete(o, "top_k"); delete(o, "topK") })
-		}), []string{"ask-top-k", "ask-top-k-camel-case"}, []string{"limits-ask-top-k-*"}},
-	}
-}
-
-func askFilterMutants() []mutant {
-	editRequest := func(change func(o map[string]any)) wrapper {
-		return before(askRoute, func(r *http.Request) { editBody(r, change) })
-	}
-	ignored := func(name string, value any) wrapper {
-		return editRequest(func(o map[string]any) {
-			if o[name] == value {
-				delete(o, name)
-			}
-		})
-	}
-	unfiltered := func(name string) wrapper {
-		return editRequest(func(o map[string]any) {
-			if filters, ok := o["filters"].(map[string]any); ok {
-				delete(filters, name)
-			}
-		})
-	}
-	return []mutant{
-		{"ask-effective-mode-auto", "the effective_mode in retrieve is auto",
-			editAskPayload(protocol.EventRetrieve, func(o map[string]any) { o["effective_mode"] = "auto" }),
-			[]string{"ask-retrieve-mode-concrete"}, nil},
-		{"ask-mode-auto-said", "the mode in retrieve is always auto",
-			editAskPayload(protocol.EventRetrieve, func(o map[string]any) { o["mode"] = "auto" }),
-			[]string{"ask-retrieve-mode-asked"}, nil},
-		{"ask-question-date-ignored", "an ask ignores question_date", ignored("question_date", "2024-03-31"),
-			[]string{"ask-question-date-later"}, nil},
-		{"ask-question-date-dated-only", "an ask with a question_date retrieves only dated documents",
-			editRequest(func(o map[string]any) {
-				if o["question_date"] == "2024-01-31" {
-					o["filters"] = map[string]any{"date_from": "0001-01-02"}
-				}
-			}), []string{"ask-question-date-undated"}, nil},
-		{"ask-filter-tags-ignored", "an ask ignores the filter tags", unfiltered("tags"), []string{"ask-filter-tags"},
-			nil},
-		{"ask-filter-path-prefix-ignored", "an ask ignores the filter path_prefix", unfiltered("path_prefix"),
-			[]string{"ask-filter-path-prefix"}, nil},
-		{"ask-scope-ignored", "an ask ignores its scope", ignored("scope", protocol.ScopeGlobal), []string{"ask-scope"},
-			nil},
-		{"ask-filters-unknown-ignored", "an ask ignores unknown filters", unfiltered("colour"),
-			[]string{"ask-filters-unknown-400"}, nil},
-		{"ask-scope-tolerated", "an ask in an unknown scope uses all documents", ignored("scope", "galactic"),
-			[]string{"ask-scope-unknown-400"}, nil},
-		{"ask-top-k-zero", "an ask with a top_k of 0 uses the default", ignored("top_k", 0.0),
-			[]string{"limits-ask-top-k-zero-400"}, nil},
-		{"ask-question-date-tolerated", "an ask ignores a question_date that is not a date",
-			ignored("question_date", "yesterday"),
-			[]string{"ask-question-date-invalid-400"}, nil},
+		}), []string{"ask-top-k"}, []string{"limits-ask-top-k-*"}},
 	}
 }
 

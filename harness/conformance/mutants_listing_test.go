@@ -46,7 +46,7 @@ func listingMutants() []mutant {
 		{"listing-unsorted", "a listing is in descending order",
 			edited(func(_ *http.Request, items []any) []any { slices.Reverse(items); return items }),
 			[]string{"listing-sorted", "listing-sorted-recursive"},
-			[]string{"listing-sorted-bytewise", "listing-many-sorted"}},
+			[]string{"listing-many-sorted"}},
 		{"listing-null", "the items of an empty listing are null",
 			after(listing, func(_ *http.Request, a *captured) { a.ReplaceText(`"items":[]`, `"items":null`) }),
 			[]string{"listing-empty"},
@@ -199,13 +199,7 @@ func batchMutants() []mutant {
 		{"batch-author-dropped", "a batch with an author is acknowledged but not applied",
 			dropBatch(func(r *http.Request) bool { return bodyObject(r)["author"] != nil }),
 			[]string{"batch-author"}, nil},
-		{"batch-charset-dropped", "a batch whose Content-Type has a charset is acknowledged but not applied",
-			dropBatch(hasCharset), []string{"batch-charset"}, nil},
 	}
-}
-
-func hasCharset(r *http.Request) bool {
-	return strings.Contains(r.Header.Get("Content-Type"), "charset")
 }
 
 // dropBatch acknowledges matching batches of one op without applying them.

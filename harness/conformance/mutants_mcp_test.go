@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"evalctl/harness/conformance/requirements"
 	"evalctl/internal/sse"
@@ -289,9 +288,6 @@ func mcpShapeMutants() []mutant {
 		}, []string{"mcp-extract-no-metadata"}},
 		{"mcp-reflect-date", "ended_at is a date", "memory_reflect", replaceBy("ended_at", "2024-05-01"),
 			[]string{"mcp-reflect-shape"}},
-		{"mcp-reflect-again", "memory_reflect ends a session again", "memory_reflect", func(_ toolCall, o map[string]any) {
-			o["ended_at"] = time.Now().Format(time.RFC3339Nano)
-		}, []string{"mcp-reflect-again"}},
 		{"mcp-consolidate-resultless", "memory_consolidate returns no result", "memory_consolidate", drop("result"),
 			[]string{"mcp-consolidate-shape"}},
 		{"mcp-brain-shouts", "slugs are in upper case", "memory_create_brain", func(_ toolCall, o map[string]any) {
@@ -390,7 +386,7 @@ func mcpErrorMutants() []mutant {
 			}), []string{"mcp-default-brain"}, nil},
 		{"mcp-tolerant", "no call is an error", tolerant, slices.Concat(noBrain,
 			idsLike([]string{"mcp-limit-*"}, acceptedLimits...),
-			[]string{"mcp-tool-unknown", "mcp-ingest-url-private", "mcp-remember-path-400"}), anyMCP},
+			[]string{"mcp-remember-path-400"}), anyMCP},
 		{"mcp-strict", "calls with long texts or a top_k from 50 are errors", strict, acceptedLimits, nil},
 	}
 }

@@ -13,7 +13,7 @@ import (
 // heavyChecks move megabytes. They run only against mutants that they must catch.
 var heavyChecks = []string{
 	"limits-put-*", "limits-append-*", "limits-batch-8mib-*", "limits-listing-*", "limits-gzip-counted-unpacked",
-	"listing-many*", "records-content-above-limit", "sessions-content-1000000", "sessions-content-over-limit",
+	"listing-many*", "sessions-content-1000000",
 }
 
 // sampleEvery is the sampling interval of the checks that a mutant should pass in a normal run.
@@ -58,7 +58,7 @@ func TestMutants(t *testing.T) {
 			if slices.Contains(slowToFail, m.name) {
 				caughtWithin = 2 * time.Second
 			}
-			o := authOptions(serve(t, "", keys(t), m.wrap))
+			o := authOptions(serve(t, keys(t), m.wrap))
 			o.Parallel = 2
 			results := slices.Concat(
 				runOnly(t, o, others, timeout, timeout),
@@ -82,10 +82,8 @@ func runOnly(t *testing.T, o Options, only []string, timeout, within time.Durati
 
 // slowToFail are the mutants that let the checks that catch them wait until their timeout.
 var slowToFail = []string{
-	"ready-lost", "search-stale", "search-path-lost", "search-no-text-documents", "search-no-json-documents",
-	"search-known-folders", "search-no-folding-document", "search-no-folding-query", "search-no-composition",
-	"search-no-stemming", "mcp-remember-forgets", "message-forgotten", "recall-nothing", "ingest-name-once", "ingest-markdown-unread",
-	"ingest-text-unread", "ingest-json-unread", "ingest-html-unread", "ingest-pdf-unread",
+	"ready-lost", "search-stale", "search-path-lost", "mcp-remember-forgets",
+	"ingest-markdown-unread", "ingest-text-unread", "ingest-json-unread", "ingest-pdf-unread",
 }
 
 func checkMutant(t *testing.T, m mutant, results []Result) {

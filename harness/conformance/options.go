@@ -42,9 +42,6 @@ type Options struct {
 	// Timeout is how long a check waits for each response to begin; 0 means 30 seconds. A slow
 	// daemon gets as much time as all its answers need.
 	Timeout time.Duration
-	// Reference includes the checks for decisions of the reference daemon where the specification
-	// leaves the matter open; see Check.Own.
-	Reference bool
 	// Slow includes the checks that wait for events that occur every 25 seconds.
 	Slow bool
 	// Agent is the User-Agent header of every request.
@@ -78,17 +75,17 @@ func (o Options) checks() ([]Check, error) {
 		return nil, err
 	}
 	checks = slices.DeleteFunc(checks, func(c Check) bool {
-		return c.Own && !o.Reference || c.Group != requirements.GroupMCP && o.Endpoint == "" && o.MCP != ""
+		return c.Group != requirements.GroupMCP && o.Endpoint == "" && o.MCP != ""
 	})
 	if len(checks) == 0 {
-		return nil, errOnlyOwn
+		return nil, errOnlyTools
 	}
 	return checks, nil
 }
 
-// errOnlyOwn means that all selected checks are for the reference daemon only.
-var errOnlyOwn = errors.New("the selected checks are about choices of the reference daemon that the specification " +
-	"leaves open, and run only against that daemon")
+// errOnlyTools means that the selected checks need an endpoint, and there is none.
+var errOnlyTools = errors.New("the selected checks need the daemon's API: a server of tools alone is checked by the group " +
+	requirements.GroupMCP + " only")
 
 // ErrUnusable means that no check could run: the daemon does not respond, does not create brains,
 // or does not allow deleting them.

@@ -62,7 +62,7 @@ func TestOwnSentence(t *testing.T) {
 	} {
 		t.Run(tt.check+"/"+tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := authOptions(serve(t, "", keys(t), tt.wrap))
+			o := authOptions(serve(t, keys(t), tt.wrap))
 			o.Only = []string{tt.check}
 			r := run(t, o)
 			if res := r.Results[0]; res.Verdict != tt.want {

@@ -216,8 +216,8 @@ func TestDocumentsProfile(t *testing.T) {
 	}
 	t.Parallel()
 	without := ct.FailingIf(ct.AnyRoute("* /search", "* /ask", "POST /documents/ingest/file"), 404)
-	o := authOptions(serve(t, "", keys(t), without))
-	o.Profile, o.MCP, o.Reference, o.Only = Documents, "", false, []string{"[a-k]*", "p*", "documents", "listing-[a-l]*"}
+	o := authOptions(serve(t, keys(t), without))
+	o.Profile, o.MCP, o.Only = Documents, "", []string{"[a-k]*", "p*", "documents", "listing-[a-l]*"}
 	r := run(t, o)
 	for _, res := range r.Results {
 		if res.Verdict != Kept && res.Reason != ReasonNeed {

@@ -13,7 +13,7 @@ func TestTokensAreRedacted(t *testing.T) {
 	tokens := []string{"evk_all/0123456789abcdefgh", "evk_reader-0123456789abcdefgh", "evk_other+0123456789\"abcdefgh"}
 	for name, pad := range map[string]int{"whole": 0, "cut": 165, "nearly all cut": 180} {
 		url := serveHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/v1/brains" || isConfirmed(r) {
+			if r.URL.Path == "/v1/brains" || route("DELETE ")(r) {
 				w.WriteHeader(http.StatusCreated)
 				return
 			}

@@ -126,7 +126,7 @@ func startMortal(t *testing.T, how string) Options {
 	}
 	t.Cleanup(func() { _ = d.Stop() })
 	return Options{
-		Endpoint: url, MCP: url + "/mcp", Process: p, Restart: start, Log: func() string { return d.LastLines() }, Reference: true,
+		Endpoint: url, MCP: url + "/mcp", Process: p, Restart: start, Log: func() string { return d.LastLines() },
 		Timeout: timeout,
 	}
 }

@@ -15,8 +15,8 @@ func TestSlowAnswers(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	}
-	o := authOptions(serve(t, "", keys(t), slow))
-	o.Only, o.Timeout = []string{"events-commit-order", "search-filters-fill-top-k"}, 2*time.Second
+	o := authOptions(serve(t, keys(t), slow))
+	o.Only, o.Timeout = []string{"events-commit-order", "search-top-k"}, 2*time.Second
 	r := run(t, o)
 	for _, res := range r.Results {
 		if res.Verdict != Kept || res.Alone {

@@ -83,7 +83,7 @@ func toolsOnStdio(t *testing.T, edit string) Options {
 	}
 	return Options{
 		MCP: fmt.Sprintf("stdio:'%s'", self), MCPEnv: []string{stdioDaemon + "=" + url, stdioEdit + "=" + edit},
-		Timeout: timeout, Reference: true,
+		Timeout: timeout,
 	}
 }
 
@@ -111,7 +111,7 @@ func TestMutantsOnStdio(t *testing.T) {
 		{" ? file_too_large -> payload_too_large", []string{"mcp-ingest-file-too-large"}},
 		{` ? "ingested" -> "done"`, []string{"mcp-ingest-file-shape"}},
 		{" ? no_brain -> not_found", []string{"mcp-ingest-file-no-brain"}},
-		{" ? isError -> wasError", []string{"mcp-ingest-file-missing", "mcp-ingest-file-too-large", "mcp-ingest-file-no-brain"}},
+		{" ? isError -> wasError", []string{"mcp-ingest-file-too-large", "mcp-ingest-file-no-brain"}},
 		{`"ingested" ? structuredContent -> content2`, []string{"mcp-ingest-file-called"}},
 		{`"query":"gazelle" ? "hits":[ -> "hits":[],"more":[`, []string{"mcp-ingest-file-found"}},
 	} {

@@ -40,8 +40,8 @@ func TestStrayFailures(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := authOptions(serve(t, "", keys(t), tt.wrap))
-			o.Only, o.Reference = tt.only, false
+			o := authOptions(serve(t, keys(t), tt.wrap))
+			o.Only = tt.only
 			r := run(t, o)
 			var broken []string
 			for _, res := range r.Results {
@@ -73,8 +73,8 @@ func TestFailingOften(t *testing.T) {
 		t.Skip("nothing in it is concurrent")
 	}
 	t.Parallel()
-	o := authOptions(serve(t, "", keys(t), ct.FailOften(5, 500)))
-	o.Only, o.Parallel, o.Reference = []string{"headers-put-*", "documents"}, 1, false
+	o := authOptions(serve(t, keys(t), ct.FailOften(5, 500)))
+	o.Only, o.Parallel = []string{"headers-put-*", "documents"}, 1
 	r := run(t, o)
 	often := 0
 	for _, res := range r.Results {

@@ -63,8 +63,8 @@ func TestEventDefects(t *testing.T) {
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := authOptions(serve(t, "", keys(t), tt.wrap))
-			o.Only, o.Parallel, o.Reference = []string{"events"}, 8, false
+			o := authOptions(serve(t, keys(t), tt.wrap))
+			o.Only, o.Parallel = []string{"events"}, 8
 			o.Timeout = time.Minute
 			r := run(t, o)
 			wantFindings(t, r, tt.findings)
@@ -93,11 +93,11 @@ func TestAskEventNames(t *testing.T) {
 	} {
 		t.Run(from, func(t *testing.T) {
 			t.Parallel()
-			o := authOptions(serve(t, "", keys(t), replaceAskFrames(from, func(f frame) []frame {
+			o := authOptions(serve(t, keys(t), replaceAskFrames(from, func(f frame) []frame {
 				f.name = "other"
 				return []frame{f}
 			})))
-			o.Only, o.Reference = []string{"ask"}, false
+			o.Only = []string{"ask"}
 			r := run(t, o)
 			wantFindings(t, r, want)
 			if n := r.Count("", Must, Broken) + r.Count("", Should, Broken); n != 1 {

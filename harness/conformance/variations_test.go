@@ -32,8 +32,7 @@ func TestPermittedVariations(t *testing.T) {
 			}
 		}), []string{"listing-many*"}, nil},
 		{"no content encodings", replace(withHeader("Content-Encoding"), reject(415)), []string{"limits-gzip*"}, nil},
-		{"delayed index", delayedIndex(), []string{"search", "ask"},
-			[]string{"search-scores-descend", "search-at-once-*"}},
+		{"delayed index", delayedIndex(), []string{"search", "ask"}, nil},
 		{"other Problem bodies", after(notEventStream, func(_ *http.Request, a *captured) {
 			if a.Failed() {
 				a.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -50,15 +49,6 @@ func TestPermittedVariations(t *testing.T) {
 			after(anyRoute("GET /documents/read", "GET /documents"), func(r *http.Request, a *captured) {
 				a.Header().Set("Cache-Control", "private, No-Store, max-age=0")
 			}), []string{"headers-read-*", "headers-listing-*"}, nil},
-		{"duplicates as ids", editChunks(func(_ map[string]any, list []any) []any {
-			for _, item := range list {
-				duplicates, _ := item.(map[string]any)["duplicates"].([]any)
-				for i, d := range duplicates {
-					duplicates[i] = d.(map[string]any)["chunk_id"]
-				}
-			}
-			return list
-		}), []string{"search-same-text", "search-collapsed"}, nil},
 		{"busy stream", rewriteStream(route("GET /events"), perFrame(func(f frame) []frame {
 			return []frame{f, {f.id + "0", protocol.EventPing, protocol.PingData}}
 		})), []string{"events"}, nil},
@@ -84,7 +74,7 @@ func TestPermittedVariations(t *testing.T) {
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := authOptions(serve(t, "", keys(t), tt.wrap))
+			o := authOptions(serve(t, keys(t), tt.wrap))
 			o.Only = tt.only
 			r := run(t, o)
 			for _, res := range r.Results {
@@ -157,7 +147,7 @@ func TestPing(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 		})
-		o := authOptions(serve(t, "", keys(t), pinging))
+		o := authOptions(serve(t, keys(t), pinging))
 		o.Only, o.Slow = []string{"events-ping"}, true
 		if r := run(t, o); len(r.Results) != 1 || r.Results[0].Verdict != tt.want {
 			t.Errorf("%q: got %+v", tt.frame, r.Results)

@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 	run("go", 1, "++").Save(t, root, "2026-09-02", "replay-030004", "too", "deep.json")
 	put(t, `{"schema_version":1,"sdk":"go","started_at":"2026-09-02T01:00:00Z","finished_at":"2026-09-02T01:01:00Z","stopped":"","planned":2,"warm_up":0,"cells":[]}`,
 		root, "2026-09-02", "go.sweep.json")
-	conformance := put(t, `{"endpoint":"http://x","started_at":"2026-09-02T01:00:00Z","results":[]}`, root, "2026-09-02", "conformance.json")
+	conformance := put(t, `{"endpoint":"http://x","started_at":"2026-09-02T01:00:00Z","results":[{"id":"brains-get-200","own":true,"verdict":"kept"}]}`, root, "2026-09-02", "conformance.json")
 	list := put(t, `[1]`, root, "2026-09-02", "list.json")
 	settings := put(t, `{"a": {"cells": 1}}`, root, "2026-09-02", "settings.json")
 	half := put(t, `{"sdk": "go", "questions": [`, root, "2026-09-02", "half.json")

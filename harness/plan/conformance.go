@@ -124,7 +124,7 @@ func (c *Conformance) Open(ctx context.Context, restarting func()) (err error) {
 		return err
 	}
 	o := &c.Options
-	o.Endpoint, o.Process, o.Reference = c.session.Service().URL(), c.session.Process(), c.found.Own
+	o.Endpoint, o.Process = c.session.Service().URL(), c.session.Process()
 	if o.MCP == "" && c.found.Own {
 		o.MCP = o.Endpoint + "/mcp"
 	}

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -38,4 +40,19 @@ func TestConformance(t *testing.T) {
 	c.Partial, c.Planned = false, len(c.Results)
 	c.Deaths = []conformance.Death{{After: "events-a", Killer: "events-b", Cause: "exit status 1", Restarted: true}}
 	goldens(t, "restarted", c)
+}
+
+// A report of an older version may have checks that no longer exist, marked as the reference
+// daemon's own. It is read all the same.
+func TestOldConformance(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "conformance.json")
+	const old = `{"endpoint": "http://x", "planned": 1, "results": [{"id": "brains-get-200", "group": "brains", "level": "SHOULD",
+		"section": "2", "sentence": "GET of a brain returns the brain with its id.", "own": true, "verdict": "broken"}]}`
+	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := Read(path)
+	if c, ok := doc.(Conformance); err != nil || !ok || len(c.Results) != 1 || len(c.Findings) != 1 {
+		t.Errorf("%v: %+v", err, doc)
+	}
 }

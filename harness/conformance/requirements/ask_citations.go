@@ -9,21 +9,22 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-func askCitationChecks() []check {
-	// The answer is the note with characters of two and four bytes.
+// eachCitation judges each citation of an answer: the note with characters of two and four bytes.
+func eachCitation(judge func(*askStream, object) error) []step {
 	ask := askOf("What is the parrot called and what does it like?", nil)
-	eachCitation := func(judge func(*askStream, object) error) []step {
-		return expectAskOfNotes(ask, func(s *askStream) error {
-			citations, err := s.payloads(protocol.EventCitation)
-			if err == nil && len(citations) == 0 {
-				err = optional("the answer has no citation")
-			}
-			if err != nil {
-				return err
-			}
-			return each(citations, func(o object) error { return judge(s, o) })
-		})
-	}
+	return expectAskOfNotes(ask, func(s *askStream) error {
+		citations, err := s.payloads(protocol.EventCitation)
+		if err == nil && len(citations) == 0 {
+			err = optional("the answer has no citation")
+		}
+		if err != nil {
+			return err
+		}
+		return each(citations, func(o object) error { return judge(s, o) })
+	})
+}
+
+func askCitationChecks() []check {
 	field := func(name string, m matcher) []step {
 		return eachCitation(func(_ *askStream, o object) error { return matchField(o, name, m) })
 	}
@@ -50,9 +51,6 @@ func askCitationChecks() []check {
 				}
 				return err
 			})...),
-		should("ask-citation-whole-words", "2",
-			"The span of a citation, in code points, begins and ends between words.",
-			eachCitation(onWordBoundaries)...),
 		should("ask-citation-retrieved", "2", "The chunk of a citation is one of the retrieved chunks.",
 			eachCitation(func(s *askStream, o object) error {
 				chunks, err := s.retrievedChunks()
@@ -81,28 +79,4 @@ func quotesNotes(_ *askStream, o object) error {
 		}
 	}
 	return fmt.Errorf("want a quote from the documents, got %q", quote)
-}
-
-// onWordBoundaries requires that neither end of a citation's span is inside a word or beside a
-// space inside the span.
-func onWordBoundaries(s *askStream, o object) error {
-	start, end, err := answerSpan(o)
-	if err != nil {
-		return err
-	}
-	text := []rune(s.answer())
-	for _, at := range []int{start, end} {
-		if at > 0 && at < len(text) && isWord(text[at-1]) && isWord(text[at]) {
-			return fmt.Errorf("want a span between words, got an end within %q",
-				string(text[max(0, at-10):min(len(text), at+10)]))
-		}
-	}
-	if end > len(text) || start < end && (text[start] == ' ' || text[end-1] == ' ') {
-		return fmt.Errorf("want a span between words, got one from %d to %d of %q", start, end, string(text))
-	}
-	return nil
-}
-
-func isWord(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 0x7f
 }

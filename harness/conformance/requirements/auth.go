@@ -70,10 +70,6 @@ func anonymousChecks() []check {
 			seed, expect(read.withHeader("X-Tenant-Id", "default"), 401)))
 	checks = append(checks, rejectionChecks("auth", read, 401, protocol.CodeUnauthorized, "a 401 response")...)
 	return append(checks,
-		should("auth-scheme-case", "5", "The authentication scheme Bearer is case-insensitive.", put("a.md", "one"),
-			lazily(func(c *client) step {
-				return expect(withAuthorization(readOf("a.md"), "bearer "+c.target.config.Token), 200, bodyIs("one"))
-			})),
 		must("auth-token-200", "5", "With the token, a document can be read.",
 			put("a.md", "one"), expect(readOf("a.md"), 200, bodyIs("one"))),
 	)

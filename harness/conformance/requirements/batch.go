@@ -65,16 +65,9 @@ func batchRequestChecks() []check {
 	post := func(body object) request { return brainRequest("POST", "/documents/batch-ops").withJSON(body) }
 	write := []object{writeOp("a.md", "one")}
 	all := post(object{"reason": "why", "message": "what", "author": "Ana", "email": "ana@example.org", "ops": write})
-	camelCase := []object{{"type": "write", "path": "a.md", "contentBase64": "b25l"}}
 	return []check{
 		must("batch-author", "4.2", "A batch may have message, author and email.",
 			expect2xx(all), expectContent("a.md", "one")),
-		should("batch-charset", "4.2", "The Content-Type of a batch may have a charset parameter.",
-			expect2xx(batchTyped("application/json; charset=utf-8", write...)), expectContent("a.md", "one")),
-		should("batch-camel-case", "4.2", "The keys of a batch may be in camelCase.",
-			expect2xx(post(object{"reason": "r", "ops": camelCase})), expectContent("a.md", "one")),
-		should("batch-unknown-key", "4.2", "Unknown keys of a batch are ignored.",
-			expect2xx(post(object{"reason": "r", "colour": "red", "ops": write})), expectContent("a.md", "one")),
 		must("batch-many", "8", "A batch may have 100 ops.", largeBatch(100)...),
 	}
 }

@@ -12,12 +12,11 @@ import (
 
 // catalog has all checks. They have no state, so all runs of a process share them.
 var catalog = sync.OnceValue(func() []check {
-	return markOwn(slices.Concat(
-		healthChecks(), createBrainChecks(), brainFieldChecks(), readBrainChecks(), deleteBrainChecks(),
-		requiring(needOtherTenant, brainAccessChecks()),
+	return slices.Concat(
+		healthChecks(), requiring(needOtherTenant, brainAccessChecks()),
 		putChecks(), readChecks(), statChecks(), appendChecks(), deleteChecks(), renameChecks(), brainIsolationChecks(),
 		recordFieldChecks(), recordContentChecks(), recordPathChecks(), recordLookupChecks(), recordListChecks(),
-		recordDeleteChecks(), recordValidationChecks(),
+		recordValidationChecks(),
 		listingFormatChecks(), listingScopeChecks(), listingGeneratedChecks(), listingGlobChecks(), listingFreshnessChecks(),
 		batchOpChecks(), batchRequestChecks(), batchOrderChecks(), batchAtomicityChecks(), batchValidationChecks(),
 		pathChecks(), pathOperationChecks(), pathEdgeChecks(),
@@ -27,20 +26,16 @@ var catalog = sync.OnceValue(func() []check {
 		requiring(needSlow, idleStreamChecks()),
 		requiring(needToken, anonymousChecks()), requiring(needReadOnlyToken, readOnlyChecks()),
 		requiring(needOtherTenant, tenantChecks()),
-		searchResponseChecks(), searchModeChecks(), searchHighlightChecks(), searchRequestChecks(), searchScopeChecks(),
-		searchSortChecks(), searchQuestionDateChecks(), searchDocumentFilterChecks(), searchDateFilterChecks(),
-		searchFilterRequestChecks(), searchFreshnessChecks(), searchImmediateChecks(), searchMatchingChecks(),
-		searchDuplicateChecks(),
+		searchResponseChecks(), searchModeChecks(), searchRequestChecks(), searchFreshnessChecks(),
 		askStreamChecks(), askRetrieveChecks(), askChunkChecks(), askAnswerChecks(), askCitationChecks(), askRequestChecks(),
-		askFilterChecks(),
-		messageFieldChecks(), messageEffectChecks(), messageLimitChecks(), recallChecks(), reflectChecks(),
-		ingestShapeChecks(), ingestKindChecks(), ingestRejectChecks(), ingestURLChecks(),
+		messageFieldChecks(), messageEffectChecks(), messageLimitChecks(),
+		ingestShapeChecks(), ingestKindChecks(), ingestRejectChecks(),
 		requiring(needSlow, ingestLimitChecks()),
 		requiring(needMCP, slices.Concat(mcpSchemaChecks(), mcpShapeChecks(), mcpTextChecks(), mcpEffectChecks(),
 			mcpErrorChecks(), mcpLimitChecks(), mcpProgressChecks(), silentToolChecks())),
 		requiring(needLocalMCP, requiring(needMCP, mcpFileChecks())),
 		evaluableChecks(),
-	))
+	)
 })
 
 // All returns all checks, in the order of the catalog.

@@ -9,7 +9,7 @@ import (
 type Level string
 
 // Must marks unconditional requirements of the specification. Should marks its recommendations and
-// implications, and decisions of the reference daemon; see Check.Own.
+// implications.
 const (
 	Must   Level = "MUST"
 	Should Level = "SHOULD"
@@ -25,9 +25,6 @@ type Check struct {
 	Level    Level  `json:"level"`
 	Section  string `json:"section"` // of the specification
 	Sentence string `json:"sentence"`
-	// Own is set if the specification leaves the matter open and the reference daemon decided it.
-	// The level is SHOULD, and the check runs only against that daemon.
-	Own bool `json:"own,omitempty"`
 }
 
 // Matches reports whether a selector matches a check: its id, its group, or a glob over ids.

@@ -90,11 +90,3 @@ func (r *response) brainIDs() []brainID {
 	}
 	return found
 }
-
-// createdID returns the id in the response to a request that created a brain, or "".
-func (r *response) createdID() string {
-	if all := r.brainIDs(); r.status/100 == 2 && len(all) > 0 {
-		return all[0].id
-	}
-	return ""
-}

@@ -22,8 +22,6 @@ var everyByte = func() string {
 }()
 
 func putChecks() []check {
-	chunked := putOf("a.md", "one two three")
-	chunked.chunked = true
 	return []check{
 		must("documents-put-204", "4.2", "PUT of a new document returns 204.", expect(putOf("a.md", "one"), 204)),
 		must("documents-put-existing-204", "4.2", "PUT of an existing document returns 204.",
@@ -52,8 +50,6 @@ func putChecks() []check {
 			concurrentPuts),
 		must("documents-put-path-missing-400", "7.1", "PUT without a path is rejected with 400 and writes nothing.",
 			expect(brainRequest("PUT", "/documents").withBytes("x"), 400), expectDocuments()),
-		should("documents-put-chunked", "4.2", "PUT accepts a chunked body without Content-Length.",
-			expect(chunked, 204), expectContent("a.md", "one two three")),
 		should("documents-put-204-empty", "4.2", "The 204 response to PUT has no body.",
 			expectNoBody(putOf("a.md", "one"), 204)),
 	}

@@ -11,20 +11,19 @@ type shape string
 const (
 	listingShape shape = "listings"
 	searchShape  shape = "responses to searches"
-	recallShape  shape = "responses to recalls"
 	statShape    shape = "responses to stat"
 	recordShape  shape = "records"
 )
 
-// wanted has, for each shape, its key, other names that daemons use, and the check that judges it.
+// wanted has, for each shape, its key, other names that daemons use, and the check that judges it,
+// empty if the specification leaves the shape open.
 var wanted = map[shape]struct {
 	key    string
 	others []string
 	check  string
 }{
 	listingShape: {"items", []string{"documents", "entries", "files", "results", "paths", "data"}, "listing-items"},
-	searchShape:  {"chunks", []string{"hits", "results", "items", "matches", "documents", "data"}, "search-chunks"},
-	recallShape:  {"chunks", []string{"hits", "results", "items", "matches", "documents", "data"}, "sessions-recall-chunks"},
+	searchShape:  {"chunks", []string{"hits", "results", "items", "matches", "documents", "data"}, ""},
 	statShape:    {"path", nil, "documents-stat-envelope"},
 	recordShape:  {"id", nil, "records-envelope"},
 }
@@ -39,8 +38,6 @@ func shapeOf(r request) (shape, bool) {
 		return listingShape, true
 	case "POST /search", "GET /search":
 		return searchShape, true
-	case "POST /sessions/{id}/recall":
-		return recallShape, true
 	case "GET /documents/stat":
 		return statShape, true
 	case "POST /documents", "GET /documents/{id}":

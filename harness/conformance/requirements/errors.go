@@ -11,7 +11,7 @@ import (
 type rejectedRequest struct {
 	id, what string
 	status   int
-	code     string
+	code     string // of the Problem, empty if the specification leaves it open
 	request  request
 	prepare  []step
 	also     []int // other statuses that the specification leaves open
@@ -39,10 +39,10 @@ func rejectedRequests() []rejectedRequest {
 			deleteOf("none.md"), nil, nil},
 		{"rename-missing", "rename of a document that does not exist", 404, protocol.CodeNotFound,
 			renameOf("none.md", "b.md"), nil, nil},
-		{"batch-missing", "a batch that deletes a document that does not exist", 404, protocol.CodeNotFound,
+		{"batch-missing", "a batch that deletes a document that does not exist", 404, "",
 			batchOf(deleteOp("none.md")), nil, []int{400, 409}},
 		{"put-path", "PUT to an invalid path", 400, protocol.CodeValidation, putOf("../a.md", "x"), nil, nil},
-		{"read-path", "reading an invalid path", 400, protocol.CodeValidation, readOf("../a.md"), nil, nil},
+		{"read-path", "reading an invalid path", 400, "", readOf("../a.md"), nil, nil},
 		{"append-path", "append to an invalid path", 400, protocol.CodeValidation, appendOf("../a.md", "x"), nil, nil},
 		{"rename-path", "rename to an invalid path", 400, protocol.CodeValidation, renameOf("a.md", "../b.md"), seed, nil},
 		{"batch-path", "a batch with an invalid path", 400, protocol.CodeValidation,
@@ -74,8 +74,12 @@ func problemChecks() []check {
 				steps(statusIn(r.statuses()...))...),
 			must("errors-problem-"+r.id, "7.1", "The body is a Problem for "+r.what+".",
 				steps(givenError, isProblem)...),
-			should("errors-code-"+r.id, "7.1", "The code in the Problem is "+r.code+" for "+r.what+".",
-				steps(givenOneOf(r.statuses()), jsonField("code", equals(r.code)))...),
+		)
+		if r.code != "" {
+			checks = append(checks, should("errors-code-"+r.id, "7.1", "The code in the Problem is "+r.code+" for "+r.what+".",
+				steps(givenOneOf(r.statuses()), jsonField("code", equals(r.code)))...))
+		}
+		checks = append(checks,
 			should("errors-body-status-"+r.id, "7.1",
 				"The status in the Problem, if there is one, equals the status code for "+r.what+".",
 				steps(givenOneOf(r.statuses()), statusInBody)...),
@@ -87,10 +91,6 @@ func problemChecks() []check {
 			inspect(missing, 404, hasMediaType(protocol.TypeProblem))),
 		should("errors-media-type-400", "7.1", "The media type of a 400 response is application/problem+json.",
 			inspect(invalid, 400, hasMediaType(protocol.TypeProblem))),
-		should("errors-title", "7.1", "A Problem has a title.",
-			inspect(missing, 404, jsonField("title", isNonEmptyString))),
-		should("errors-detail", "7.1", "A Problem has a detail.",
-			inspect(missing, 404, jsonField("detail", isNonEmptyString))),
 	)
 }
 
@@ -113,12 +113,6 @@ func mediaTypeChecks() []check {
 			seed, expect(renameTyped("text/plain", "a.md", "b.md"), 415), expectDocuments("a.md")),
 		must("errors-batch-text-415", "7.1", "A batch of type text/plain is rejected with 415 and changes nothing.",
 			expect(batchTyped("text/plain", writeOp("a.md", "x")), 415), expectDocuments()),
-		should("errors-put-type-case", "4.2", "The media type of a request is case-insensitive.",
-			expect(putTyped("Application/Octet-Stream", "a.md", "x"), 204), expectContent("a.md", "x")),
-		should("errors-rename-type-charset", "4.2",
-			"The Content-Type of a rename request may have a charset parameter.",
-			put("a.md", "x"), expect(renameTyped("application/json; charset=utf-8", "a.md", "b.md"), 204),
-			expectContent("b.md", "x"), expectAbsent("a.md")),
 	}
 }
 
@@ -142,16 +136,7 @@ func renameBodyChecks() []check {
 }
 
 func routeChecks() []check {
-	patch := brainRequest("PATCH", "/documents", "path", "a.md")
 	return []check{
-		should("errors-route-404", "7.1", "An unknown endpoint returns 404 with a Problem.",
-			expect(brainRequest("GET", "/no-such-endpoint"), 404, isProblem)),
-		should("errors-version-404", "9", "An unknown major version in the URL returns 404.",
-			expect(daemonRequest("GET", "/v99/brains"), 404)),
-		should("errors-method-405", "7.1", "A method that an endpoint does not support returns 405 with a Problem.",
-			expect(patch, 405, isProblem)),
-		should("errors-method-allow", "7.1", "A 405 response lists the supported methods in Allow.",
-			inspect(patch, 405, hasAllowHeader)),
 		should("errors-brain-missing-problem", "7.1",
 			"The error response for a brain that does not exist has a Problem.",
 			inNoBrain(putOf("a.md", "x"), givenError, isProblem)),
@@ -169,5 +154,3 @@ func statusInBody(r *response) error {
 	}
 	return jsonField("status", equals(float64(r.status)))(r)
 }
-
-func hasAllowHeader(r *response) error { return isNonEmptyString(r.header.Get("Allow")) }

@@ -64,9 +64,6 @@ func eventStreamChecks() []check {
 			noReplay(eventsRequest.withHeader("Last-Event-ID", "0"))),
 		must("events-no-replay", "6.2", "A change stream does not report writes from before it was opened.",
 			noReplay(eventsRequest)),
-		should("events-brain-missing", "6.1",
-			"The change stream of a brain that does not exist returns 404, or 403 with a token.",
-			expectNoBrain(eventsRequest)),
 	}
 }
 

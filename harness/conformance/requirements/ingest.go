@@ -34,10 +34,6 @@ func formOf(name, content string) request {
 	return brainRequest("POST", "/documents/ingest/file").withBody(form.FormDataContentType(), b.String())
 }
 
-func ingestURLOf(address any) request {
-	return brainRequest("POST", "/documents/ingest/url").withJSON(object{"url": address})
-}
-
 const samovarText = "# Samovar\n\nThe samovar is made of copper.\n"
 
 var plainFile = ingestOf("samovar.md", samovarText)
@@ -55,10 +51,6 @@ func ingested(name string, m matcher) assertion {
 func ingestShapeChecks() []check {
 	field := func(name string, m matcher) step { return expect(plainFile, 0, given2xx, ingested(name, m)) }
 	return []check{
-		should("ingest-file-status", "4.1", "Ingest of a file returns 200, 201 or 202.",
-			expect(plainFile, 0, statusIn(200, 201, 202))),
-		should("ingest-form", "4.1", "A file may be sent as multipart/form-data.",
-			send(plainFile), expect(formOf("form.md", "# Form\n\nA form.\n"), 0, isSuccess)),
 		must("ingest-status", "2", "The status of an IngestResponse is completed or queued, or missing.",
 			expect(plainFile, 0, given2xx, ofObject(func(o object) error {
 				if !slices.Contains([]any{nil, protocol.IngestCompleted, protocol.IngestQueued}, o["status"]) {
@@ -80,9 +72,6 @@ func ingestShapeChecks() []check {
 			expect(plainFile, 0, given2xx, bodyInSnakeCase)),
 		should("ingest-not-reused", "2", "A file that is ingested for the first time is not reused.",
 			expect(plainFile, 0, given2xx, ingestedNot("reused"))),
-		should("ingest-reused", "2", "The same file again is reused, under the same document_id.", ingestTwice),
-		should("ingest-changed-not-reused", "2", "A file with the same name and other bytes is not reused.",
-			send(plainFile), expect(ingestOf("samovar.md", samovarText+"It is old.\n"), 0, given2xx, ingestedNot("reused"))),
 		should("ingest-hash-differs", "2", "Files with different bytes have different hashes.", hashesDiffer),
 	}
 }
@@ -158,11 +147,6 @@ func ingestTwo(second request, compare func(first, second object) error) step {
 	})
 }
 
-var ingestTwice = ingestTwo(plainFile, func(first, second object) error {
-	return matchFields(second, map[string]matcher{
-		"reused": equals(true), "document_id": equals(first["document_id"]), "hash": equals(first["hash"])})
-})
-
 var hashesDiffer = ingestTwo(ingestOf("other.md", samovarText+"x"), func(first, second object) error {
 	if first["hash"] == second["hash"] {
 		return fmt.Errorf("want different hashes, got %v for both", first["hash"])
@@ -171,14 +155,10 @@ var hashesDiffer = ingestTwo(ingestOf("other.md", samovarText+"x"), func(first, 
 })
 
 func ingestKindChecks() []check {
-	const walrusPage = "<!doctype html><html><head><title>Walrus</title><script>var hidden = 1</script></head>" +
-		"<body><nav>Home</nav><article><h1>The walrus</h1><p>The walrus sleeps on the ice, and wakes in the evening " +
-		"when the others come back from the sea.</p><p>It eats clams.</p></article></body></html>"
 	rows := []struct{ id, what, name, content, word string }{
 		{"markdown", "Markdown", "samovar.md", samovarText, "samovar"},
 		{"text", "text", "pump.txt", "The pump is rusty.\n", "pump"},
 		{"json", "JSON", "machine.json", `{"machine": "lathe", "state": "oiled"}`, "lathe"},
-		{"html", "HTML", "page.html", walrusPage, "walrus"},
 		{"pdf", "PDF", "otter.pdf", tinyPDF("The otter likes amber."), "otter"},
 	}
 	var checks []check
@@ -186,21 +166,7 @@ func ingestKindChecks() []check {
 		checks = append(checks, should("ingest-"+r.id+"-found", "4.1", "A search finds the text of an ingested "+r.what+" file.",
 			setup(expectIngested(plainFile)), expectIngested(ingestOf(r.name, r.content)), awaitAnyPath(r.word)))
 	}
-	return append(checks,
-		should("ingest-markdown-content", "4.1", "An ingested Markdown file can be read at the path of its response.",
-			ingestThen(plainFile, func(o object) step {
-				p, _ := o["path"].(string)
-				return expect(readOf(p), 200, bodyContains("The samovar is made of copper."))
-			})),
-		should("ingest-as", "4.1", "as takes precedence over the extension.",
-			ingestThen(ingestOf("notes.txt", "<p>The <b>heron</b> waits.</p>", "as", "html"), func(o object) step {
-				p, _ := o["path"].(string)
-				return expect(readOf(p), 200, bodyLacks("<b>"))
-			})),
-		should("ingest-same-name", "4.1", "Two files with the same name and other bytes do not lose text without a word.",
-			setup(expectIngested(plainFile), expectIngested(ingestOf("samovar.md", "# Samovar\n\nThe teapot is blue.\n"))),
-			awaitAnyPath("teapot")),
-	)
+	return checks
 }
 
 // expectIngested requires a file to be accepted and, if it was queued, to be ingested.
@@ -212,21 +178,7 @@ func expectIngested(r request) step {
 }
 
 func ingestRejectChecks() []check {
-	none := expectListing([]string{"recursive", "true"})
-	rejected := func(id, what string, r request, statuses ...int) check {
-		return should("ingest-"+id, "4.1", what+" is rejected and stores nothing.",
-			inOtherBrain(send(plainFile)), expect(r, 0, statusIn(statuses...)), none)
-	}
 	return []check{
-		rejected("pdf-broken", "A PDF that is not one", ingestOf("broken.pdf", "no PDF at all"), 400, 415, 422),
-		rejected("json-broken", "A JSON file that is not valid", ingestOf("broken.json", `{"a":`), 400, 415, 422),
-		rejected("as-unknown-400", "A file with an unknown as", ingestOf("a.md", "x", "as", "spreadsheet"), 400),
-		rejected("extension-unknown", "A file of an unknown type", ingestOf("a.xyz", "\x00\x01\x02"), 400, 415, 422),
-		rejected("content-missing-400", "An ingest without content",
-			brainRequest("POST", "/documents/ingest/file").withJSON(object{"path": "a.md"}), 400),
-		rejected("base64-invalid-400", "An ingest whose content is not base64",
-			brainRequest("POST", "/documents/ingest/file").
-				withJSON(object{"path": "a.md", "content_base64": "%%%", "contentBase64": "%%%"}), 400),
 		should("ingest-path-outside", "2", "A file whose name leads out of the brain is rejected, or stored inside.",
 			inOtherBrain(send(plainFile)), expect(ingestOf("../../outside.md", "# Outside\n"), 0, outsideIsInside)),
 	}
@@ -246,92 +198,17 @@ func outsideIsInside(r *response) error {
 	return nil
 }
 
-// ingestURLChecks use addresses that no daemon may fetch for a client, although a page may refer to
-// them.
-func ingestURLChecks() []check {
-	rows := []struct{ id, what, address string }{
-		{"metadata", "the metadata service of a cloud", "http://169.254.169.254/latest/meta-data/"},
-		{"loopback", "the daemon's own machine", "http://127.0.0.1:9/"},
-		{"loopback-6", "the daemon's own machine, as an IPv6 address", "http://[::1]:9/"},
-		{"private", "a private network", "http://10.0.0.1:9/"},
-		{"mapped", "a loopback address that is mapped to IPv6", "http://[::ffff:127.0.0.1]:9/"},
-		{"file", "a file", "file:///etc/passwd"},
-	}
-	var checks []check
-	for _, r := range rows {
-		checks = append(checks, should("ingest-url-"+r.id, "4.1", "The URL of "+r.what+" is rejected with 400 or 403.",
-			hasURLIngest, expect(ingestURLOf(r.address), 0, statusIn(400, 403))))
-	}
-	return append(checks,
-		should("ingest-url-missing-400", "4.1", "An ingest of a URL without the URL is rejected with 400.",
-			hasURLIngest, expect(ingestURLOf(nil), 400)),
-		should("ingest-url-relative-400", "4.1", "An ingest of a relative URL is rejected with 400.",
-			hasURLIngest, expect(ingestURLOf("page.html"), 400)),
-	)
-}
-
-// hasURLIngest leaves a check not judged if the daemon does not have the endpoint. The
-// specification allows that.
-func hasURLIngest(ctx context.Context, c *client) error {
-	res, err := c.do(ctx, ingestURLOf("http://169.254.169.254/"))
-	if err == nil && slices.Contains([]int{404, 405, 501}, res.status) {
-		err = optional("the daemon does not ingest URLs")
-	}
-	return err
-}
-
 func ingestLimitChecks() []check {
-	form := func(n int, assertions ...assertion) step {
-		return inTurn(send(formOf("small.txt", "small")),
-			lazily(func(*client) step { return expect(formOf("big.txt", textOfSize(n)), 0, assertions...) }))
-	}
 	return []check{
 		should("ingest-25mib", "8", "A file may have 26,214,400 bytes.",
-			form(protocol.MaxIngestBytes, isSuccess)),
-		should("ingest-25mib-over-413", "8", "A file of 26,214,401 bytes is rejected with 413.",
-			form(protocol.MaxIngestBytes+1, statusIn(413))),
-		should("ingest-25mib-over-code", "7.3", "The code for a file above 26,214,400 bytes is file_too_large.",
-			form(protocol.MaxIngestBytes+1, given(413), jsonField("code", equals(protocol.CodeFileTooLarge)))),
-		should("ingest-queued-completes", "3", "A file that is queued is ingested in the end.",
-			lazily(func(*client) step {
-				return queuedCompletes(formOf("long.txt", textOfSize(8<<20)+"The ostrich runs.\n"))
-			})),
+			expectForm(protocol.MaxIngestBytes, isSuccess)),
 	}
 }
 
-// queuedCompletes ingests a file that a daemon may queue, and waits for its job.
-func queuedCompletes(r request) step {
-	return func(ctx context.Context, c *client) error {
-		res, err := c.get(ctx, r, 0, given2xx)
-		if err != nil {
-			return err
-		}
-		o, err := res.object()
-		if err != nil || o["status"] != protocol.IngestQueued {
-			return optional("queued files: an ingest of 8 MiB was completed at once")
-		}
-		return c.run(ctx, expectJobCompleted(o), awaitAnyPath("ostrich"))
-	}
-}
-
-func expectJobCompleted(o object) step {
-	return func(ctx context.Context, c *client) error {
-		id, _ := o["job_id"].(string)
-		if id == "" {
-			return brokenf("want a job_id for the status queued, got %s", excerpt(encode(o)))
-		}
-		job, done, err := c.endedJob(ctx, id)
-		switch {
-		case err != nil:
-			return err
-		case !done:
-			return brokenf("job %s: want the status completed in %v, got %v: %w",
-				id, c.target.within(ingestedWithin), job["status"], errSilence)
-		case job["status"] != protocol.JobCompleted:
-			return brokenf("job %s: want the status completed, got %s", id, excerpt(encode(job)))
-		}
-		return nil
-	}
+// expectForm checks the response to a form with a file of n bytes. A small file must be accepted.
+func expectForm(n int, assertions ...assertion) step {
+	return inTurn(send(formOf("small.txt", "small")),
+		lazily(func(*client) step { return expect(formOf("big.txt", textOfSize(n)), 0, assertions...) }))
 }
 
 // tinyPDF returns a one-page PDF with one line of text, which must not contain parentheses.

@@ -40,8 +40,6 @@ func mcpFileChecks() []check {
 		must("mcp-ingest-file-no-brain", "7.3",
 			"The code of memory_ingest_file in a brain that does not exist is no_brain.",
 			ingestOf(0, object{"brain": "conformance-no-such-brain"}, failsWith(protocol.CodeNoBrain))),
-		should("mcp-ingest-file-missing", "4.1", "memory_ingest_file of a file that does not exist is an error.",
-			calling("memory_ingest_file", object{"path": "/conformance/no/such/file.md"}, fails)),
 	}
 }
 

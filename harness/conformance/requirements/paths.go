@@ -128,12 +128,6 @@ func pathEdgeChecks() []check {
 	return []check{
 		should("paths-1024", "2", "A path may have 1,024 characters.",
 			expect2xx(putOf(longPath(1024), "x")), expectContent(longPath(1024), "x")),
-		should("paths-1025-400", "2", "PUT to a path of 1,025 characters is rejected with 400 and writes nothing.",
-			expect(putOf(longPath(1025), "x"), 400), expectDocuments()),
-		should("paths-twice-400", "4.2", "A request with two path parameters is rejected with 400.",
-			put("a.md", "one"), expect(brainRequest("GET", "/documents/read", "path", "a.md", "path", "b.md"), 400)),
-		should("paths-malformed-400", "4.2", "A query with invalid percent-encoding is rejected with 400.",
-			expect(malformed, 400)),
 		must("paths-rename-rejected-keeps", "7.1", "A rename to an invalid path that is rejected changes no document.",
 			put("a.md", "kept"), expect(renameOf("a.md", "../b.md"), 0, givenError), expectContent("a.md", "kept")),
 		must("paths-case-kept", "2", "The case of a path is preserved.",

@@ -184,7 +184,7 @@ func (q *quirks) removeFrom(r request, brain string, res *response) {
 			return q.isOwn(p, brain, res.seen) ||
 				q.folders && strings.Contains(r.query, "recursive=true") && isFolderRow(e, all)
 		})
-	case searchShape, recallShape:
+	case searchShape:
 		q.filter(res, "chunks", func(e object, _ []any) bool {
 			p, _ := e["path"].(string)
 			return q.isOwn(p, brain, res.seen)

@@ -5,20 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 )
 
 // The requests for records. Spec 2 defines the fields, but the endpoints are the reference
 // daemon's, so every check of this group is a SHOULD.
 func createOf(fields object) request { return brainRequest("POST", "/documents").withJSON(fields) }
 func recordOf(id string) request     { return brainRequest("GET", "/documents/"+url.PathEscape(id)) }
-func deleteRecord(id string) request { return brainRequest("DELETE", "/documents/"+url.PathEscape(id)) }
-func deleteByQuery(id string) request {
-	return brainRequest("DELETE", "/documents", "document_id", id)
-}
-
-// listRecords is GET /documents without parameters.
-var listRecords = brainRequest("GET", "/documents")
 
 // document returns the fields of a document at a path, with more as names and values in turn.
 func document(text, path string, more ...any) object {
@@ -76,21 +68,6 @@ func expectRecordField(fields object, name string, m matcher) step {
 			return jsonField(name, m)(res)
 		})
 	})
-}
-
-// expectRecordListed requires the list of records to contain an id, or not to.
-func expectRecordListed(id string, want bool) step {
-	return inspect(listRecords, 200, jsonField("items", func(got any) error {
-		items, _ := got.([]any)
-		has := slices.ContainsFunc(items, func(item any) bool {
-			o, _ := item.(object)
-			return o["id"] == id && o["checksum_sha256"] != nil
-		})
-		if has != want || items == nil {
-			return fmt.Errorf("want a record with the id %q: %v, got %s", id, want, excerpt(encode(got)))
-		}
-		return nil
-	}))
 }
 
 // singleItem requires an array of one object with a field that matches.

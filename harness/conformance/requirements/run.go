@@ -14,7 +14,10 @@ import (
 // checks. It returns early when ctx ends.
 func (d *Target) Run(ctx context.Context, of Check) Outcome {
 	all := catalog()
-	chk := all[slices.IndexFunc(all, func(c check) bool { return c.ID == of.ID })]
+	return d.run(ctx, all[slices.IndexFunc(all, func(c check) bool { return c.ID == of.ID })])
+}
+
+func (d *Target) run(ctx context.Context, chk check) Outcome {
 	for _, n := range chk.needs {
 		if !n.isMet(d) {
 			return Outcome{Reason: ReasonNeed, Detail: n.unmet, Cause: Cause{What: n.unmet, Wide: true, Whole: true}}
@@ -34,7 +37,7 @@ func (d *Target) Run(ctx context.Context, of Check) Outcome {
 	}
 	took := time.Since(start)
 	sent := c.trail()
-	out := d.outcome(of.ID, err, sent.last)
+	out := d.outcome(chk.ID, err, sent.last)
 	out.Duration, out.Failed = took, d.failedRequests(sent.failed)
 	if x := sent.last; x != nil {
 		out.Last = x.requestText(d.Redact)

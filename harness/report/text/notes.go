@@ -88,15 +88,11 @@ func BrainsLeft(t *terminal.Terminal, r conformance.Report) {
 	}
 }
 
-// Checks lists the checks, one per line: the level, or own for a check of a decision of the
-// reference daemon, the id, the section of the specification and the requirement.
+// Checks lists the checks, one per line: the level, the id, the section of the specification and the
+// requirement.
 func Checks(w io.Writer, checks []conformance.Check) error {
 	for _, check := range checks {
-		level := string(check.Level)
-		if check.Own {
-			level = "own"
-		}
-		if _, err := fmt.Fprintf(w, "%-6s  %-44s  %-4s  %s\n", level, check.ID, check.Section, check.Sentence); err != nil {
+		if _, err := fmt.Fprintf(w, "%-6s  %-44s  %-4s  %s\n", check.Level, check.ID, check.Section, check.Sentence); err != nil {
 			return err
 		}
 	}

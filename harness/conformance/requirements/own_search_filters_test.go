@@ -79,6 +79,23 @@ func selects(filters object, included []string, excluded ...string) []step {
 	return []step{putWalruses, expectPaths(filteredSearch(filters), included, excluded)}
 }
 
+// newerFirstOnTie requires two chunks in descending order of their scores, and the one at the path
+// newer first if the scores are equal.
+func newerFirstOnTie(newer string) assertion {
+	return chunksMatch(func(chunks []object) error {
+		if len(chunks) != 2 {
+			return fmt.Errorf("want 2 chunks, got %q", pathsOf(chunks))
+		}
+		a, _ := chunks[0]["score"].(float64)
+		b, _ := chunks[1]["score"].(float64)
+		if a < b || a == b && chunks[0]["path"] != newer {
+			return fmt.Errorf("want the higher score first, or %s if they are equal: got %q with scores %v, %v",
+				newer, pathsOf(chunks), a, b)
+		}
+		return nil
+	})
+}
+
 func searchScopeChecks() []check {
 	path := map[string]string{
 		"": seeds + "walrus.md", "global": "memory/global/walrus.md",
@@ -128,23 +145,6 @@ func searchSortChecks() []check {
 		should("search-sort-unknown-400", "4.1", "A search with an unknown sort is rejected with 400.",
 			expect(sorted("alphabet"), 400)),
 	}
-}
-
-// newerFirstOnTie requires two chunks in descending order of their scores, and the one at the path
-// newer first if the scores are equal.
-func newerFirstOnTie(newer string) assertion {
-	return chunksMatch(func(chunks []object) error {
-		if len(chunks) != 2 {
-			return fmt.Errorf("want 2 chunks, got %q", pathsOf(chunks))
-		}
-		a, _ := chunks[0]["score"].(float64)
-		b, _ := chunks[1]["score"].(float64)
-		if a < b || a == b && chunks[0]["path"] != newer {
-			return fmt.Errorf("want the higher score first, or %s if they are equal: got %q with scores %v, %v",
-				newer, pathsOf(chunks), a, b)
-		}
-		return nil
-	})
 }
 
 func searchQuestionDateChecks() []check {

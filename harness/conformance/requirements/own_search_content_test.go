@@ -1,42 +1,10 @@
 package requirements
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"strings"
 )
-
-// renamed is the kettle's new path in the following checks.
-const renamed = seeds + "new.md"
-
-// The changes that a search must reflect. Whether they have an effect at all is left to other
-// checks.
-var (
-	moved    = setup(rename(kettle, renamed), expectContent(renamed, kettleNote), expectAbsent(kettle))
-	appended = setup(appendTo(kettle, "\nThe toaster is red.\n"), expectContent(kettle, kettleNote+"\nThe toaster is red.\n"))
-)
-
-func searchFreshnessChecks() []check {
-	return []check{
-		must("search-updated", "1", "A search finds an updated document by its new content.",
-			putNotes, written(kettle, "The teapot is blue."), awaitFound("teapot", kettle)),
-		must("search-appended", "1", "A search finds a document by appended content.",
-			putNotes, appended, awaitFound("toaster", kettle)),
-		must("search-deleted", "1", "A search does not find a deleted document.",
-			putNotes, removed(kettle), awaitNotFound("kettle", kettle)),
-		must("search-renamed", "1", "A search finds a renamed document under its new path only.",
-			putNotes, moved, awaitFound("kettle", renamed), awaitNotFound("kettle", kettle)),
-		must("search-batch", "1", "A search finds a document that was written by a batch.",
-			setup(batch(writeOp(kettle, "The kettle is green.")), expectContent(kettle, "The kettle is green.")), awaitFound("kettle", kettle)),
-		must("search-other-brain", "1", "A search does not find documents of another brain.",
-			putNotes, inOtherBrain(func(ctx context.Context, c *client) error {
-				got, err := c.searchPaths(ctx, "kettle")
-				if err == nil && len(got) > 0 {
-					err = brokenf("want no paths, got %q", got)
-				}
-				return err
-			})),
-	}
-}
 
 // searchImmediateChecks require the first search after a change to reflect it.
 func searchImmediateChecks() []check {
@@ -119,6 +87,69 @@ func searchDuplicateChecks() []check {
 			put(one, "The badger digs a long tunnel.\n"), put(two, "The badger digs a wide tunnel.\n"),
 			put(last, "The heron waits.\n"), setup(awaitFound("heron", last)),
 			expectPaths(badger, []string{one, two}, nil)),
+	}
+}
+
+// searchHighlightChecks use a text with markup whose characters have one to four bytes.
+func searchHighlightChecks() []check {
+	const text = "🦜🦜 Pépé ça & <em>walrus</em> <script>alert(1)</script> naïve walrus."
+	zoo := seeds + "zoo.md"
+	eachWalrus := func(judge func(object) error) []step {
+		return []step{
+			put(zoo, text), awaitFound("walrus", zoo),
+			inspect(searchOf(object{"query": "walrus"}), 200, eachChunk(judge)),
+		}
+	}
+	return []check{
+		should("search-highlights", "2", "A chunk that contains a word of the query has highlights.",
+			putNotes, inspect(plainSearch, 200, eachChunk(hasField("highlights", isNonEmptyArray)))),
+		should("search-highlights-in-text", "2", "Highlights are non-empty spans within the text.",
+			eachWalrus(eachHighlight(func([]rune) error { return nil }))...),
+		should("search-highlights-code-points", "2",
+			"The offsets of highlights are in code points and enclose the words that matched.",
+			eachWalrus(eachHighlight(func(span []rune) error {
+				if got := string(span); got != "walrus" {
+					return fmt.Errorf("want the span walrus, got %q", got)
+				}
+				return nil
+			}))...),
+		should("search-text-verbatim", "2", "The text of a chunk is neither marked up nor escaped.",
+			eachWalrus(func(c object) error {
+				if got, _ := c["text"].(string); strings.TrimSpace(got) != text {
+					return fmt.Errorf("want the text %q, got %q", text, got)
+				}
+				return nil
+			})...),
+	}
+}
+
+// eachHighlight judges the text that each highlight of a chunk encloses. Highlights must be
+// non-empty and lie within the chunk's text.
+func eachHighlight(judge func(span []rune) error) func(object) error {
+	return func(c object) error {
+		highlights, _ := c["highlights"].([]any)
+		if len(highlights) == 0 {
+			return optional("the chunk has no highlights")
+		}
+		body, _ := c["text"].(string)
+		text := []rune(body)
+		for _, item := range highlights {
+			o, _ := item.(object)
+			start, end, err := span(o, "start", "end")
+			switch {
+			case err != nil:
+			case start == end:
+				err = errors.New("want non-empty spans")
+			case end > len(text):
+				err = fmt.Errorf("want spans within the %d characters of the text, got the end %d", len(text), end)
+			default:
+				err = judge(text[start:end])
+			}
+			if err != nil {
+				return fmt.Errorf("highlights: %w", err)
+			}
+		}
+		return nil
 	}
 }
 

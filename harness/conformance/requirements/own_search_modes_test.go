@@ -8,15 +8,7 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// isConcreteMode accepts a mode that can run. auto can only be requested.
-func isConcreteMode(got any) error {
-	if s, _ := got.(string); !slices.Contains(protocol.EffectiveModes, s) {
-		return fmt.Errorf("want one of %s, got %s", strings.Join(protocol.EffectiveModes, ", "), excerpt(encode(got)))
-	}
-	return nil
-}
-
-func searchModeChecks() []check {
+func ownSearchModeChecks() []check {
 	in := func(mode any) request { return searchOf(object{"query": "kettle", "mode": mode}) }
 	explained := searchOf(object{"query": "kettle", "explain": true})
 	checks := []check{
@@ -41,10 +33,6 @@ func searchModeChecks() []check {
 		should("search-explanation-not-asked", "4.4", "Without explain, a search returns no explanation.",
 			putNotes, inspect(plainSearch, 200, noField("explanation"))),
 	}
-	for _, mode := range []string{protocol.ModeAuto, protocol.ModeBM25} {
-		checks = append(checks, should("search-mode-"+mode+"-200", "4.4",
-			"A search in the mode "+mode+" returns 200.", expect(in(mode), 200)))
-	}
 	for _, mode := range protocol.EffectiveModes {
 		if mode == protocol.ModeBM25 { // every daemon has it
 			continue
@@ -54,6 +42,14 @@ func searchModeChecks() []check {
 			putNotes, expect(in(mode), 0, reportsMode(mode))))
 	}
 	return checks
+}
+
+// isConcreteMode accepts a mode that can run. auto can only be requested.
+func isConcreteMode(got any) error {
+	if s, _ := got.(string); !slices.Contains(protocol.EffectiveModes, s) {
+		return fmt.Errorf("want one of %s, got %s", strings.Join(protocol.EffectiveModes, ", "), excerpt(encode(got)))
+	}
+	return nil
 }
 
 // reportsMode accepts an error, or a response that reports the mode that ran. If that is not the
