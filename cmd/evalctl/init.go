@@ -71,20 +71,24 @@ func (c *initCmd) Run(ctx context.Context, p *process) error {
 	return err
 }
 
-// converted makes Markdown of a page.
-func converted(ctx context.Context, name string, data []byte) (string, error) {
+// converted converts a page to Markdown, or says why that is impossible.
+func converted(ctx context.Context, name string, data []byte) (markdown, why string, err error) {
 	kind, err := convert.KindOf("", "", name)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	doc, err := convert.Convert(ctx, kind, name, data)
-	return doc.Markdown, err
+	const anyName = "page"
+	doc, err := convert.Convert(ctx, kind, anyName, data)
+	if errors.Is(err, convert.ErrInvalid) { // the same reason for all files
+		return "", strings.Replace(err.Error(), ": "+anyName+": ", ": ", 1), nil
+	}
+	return doc.Markdown, "", err
 }
 
 // mostReasons limits the reasons that are printed.
 const mostReasons = 8
 
-// printLeftOut prints how many files are no documents, by reason.
+// printLeftOut prints the files that were left out, by reason.
 func printLeftOut(t *terminal.Terminal, files []starter.LeftOut) {
 	byReason := map[string][]string{}
 	for _, f := range files {

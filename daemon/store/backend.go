@@ -48,7 +48,7 @@ type opener interface {
 }
 
 // localPather is implemented by backends that keep documents in files. LocalPath returns the file
-// of a document, or "" for a path that the backend cannot store in a file.
+// of a document, or "" for a path that the backend cannot store.
 type localPather interface {
 	LocalPath(path string) string
 }

@@ -311,8 +311,7 @@ func (s *Store) Replaced() bool {
 }
 
 // LocalPath returns the file of a document, whether or not the document exists. ok is false if
-// the backend does not keep documents in files or cannot write this one to its file, or if the path
-// is invalid.
+// the backend does not keep documents in files, or if the path is invalid.
 func (s *Store) LocalPath(path string) (file string, ok bool) {
 	local, ok := s.gate.backend.(localPather)
 	if !ok || ValidPath(path) != nil {

@@ -84,8 +84,8 @@ func (o Options) checks() ([]Check, error) {
 }
 
 // errOnlyTools means that the selected checks need an endpoint, and there is none.
-var errOnlyTools = errors.New("the selected checks need the daemon's API: a server of tools alone is checked by the group " +
-	requirements.GroupMCP + " only")
+var errOnlyTools = errors.New("the selected checks need the daemon's API: without an endpoint, only the group " +
+	requirements.GroupMCP + " runs")
 
 // ErrUnusable means that no check could run: the daemon does not respond, does not create brains,
 // or does not allow deleting them.

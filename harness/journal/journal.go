@@ -1,11 +1,14 @@
 package journal
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -140,15 +143,10 @@ func CreateNamed(
 		return nil, fmt.Errorf("create the result folder: %w", err)
 	}
 	path := filepath.Join(dir, name+".journal")
-	backup, err := backupUnfinished(path)
+	j, err := openNew(path)
 	if err != nil {
 		return nil, err
 	}
-	j, err := openFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
-	if err != nil {
-		return nil, err
-	}
-	j.backup = backup
 	j.start = startLine{
 		Kind: kindRun, Name: name, File: NewOutput(dir, name, started).own,
 		StartedAt: started, Identity: id, Options: options,
@@ -172,24 +170,36 @@ func CreateNamed(
 	return j, nil
 }
 
-// backupUnfinished renames an unfinished journal and returns the new name, empty if there is none.
-// An empty one, whose run was killed before its first line, is removed. It fails if the journal's
-// run is still in progress.
-func backupUnfinished(path string) (backup string, err error) {
+// openNew opens an empty journal. An unfinished one is renamed, which backup then names. One without
+// a whole line, whose run was killed before it began, is used again. It fails if another run is in
+// progress.
+func openNew(path string) (*Journal, error) {
 	j, err := openFile(path, os.O_RDWR)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", nil
+		return openFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 	case errors.Is(err, errBusy):
-		return "", fmt.Errorf("%w; wait for it, or give another --output", err)
+		return nil, fmt.Errorf("%w; wait for it, or give another --output", err)
 	case err != nil:
-		return "", err
+		return nil, err
 	}
-	if info, err := j.file.Stat(); err == nil && info.Size() == 0 {
-		return "", j.Remove()
+	_, err = bufio.NewReader(io.NewSectionReader(j.file, 0, math.MaxInt64)).ReadBytes('\n')
+	if errors.Is(err, io.EOF) {
+		if err := j.file.Truncate(0); err != nil {
+			return nil, errors.Join(err, j.Close())
+		}
+		return j, nil
 	}
 	defer j.Close()
-	return atomicfile.Backup(path)
+	backup, err := atomicfile.Backup(path)
+	if err != nil {
+		return nil, err
+	}
+	next, err := openFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+	if err == nil {
+		next.backup = backup
+	}
+	return next, err
 }
 
 // Open reads the journal of an unfinished run. An incomplete last line is dropped; any other damage

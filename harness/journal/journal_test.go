@@ -156,15 +156,23 @@ func TestOpenMissingJournal(t *testing.T) {
 		err.Error() != empty+" contains no run; start a new run" {
 		t.Errorf("got %v", err)
 	}
-	j, err := Create(filepath.Dir(path), journalIdentity(1), started, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
-		t.Errorf("a new run keeps the empty journal: %v", left)
-	}
-	if err := j.Close(); err != nil {
-		t.Error(err)
+	for _, content := range []string{"", `{"kind":"run","name":"go"`} {
+		j, err := Create(filepath.Dir(writeFile(t, path, content)), journalIdentity(1), started, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 || j.Backup() != "" {
+			t.Errorf("a new run keeps the journal %q: %v", content, left)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+		if j, err = Open(path); err != nil {
+			t.Fatalf("after %q: %v", content, err)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -49,8 +49,8 @@ func question(samples []*sample) string {
 // beginning is the part of the text that identifies a truncated sample.
 func (s *sample) beginning() string { return s.text[:60] }
 
-// sentence is a part of the first sentence, for a search by meaning. It has no beginning of the
-// text, so that a reply that repeats it does not seem to have found the sample.
+// sentence is the first sentence without its first word, for a search by meaning. So a reply that
+// repeats the query is not taken for a hit.
 func (s *sample) sentence() string {
 	first, _, _ := strings.Cut(s.text, ".")
 	return first[strings.IndexByte(first, ' ')+1:]

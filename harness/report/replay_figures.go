@@ -33,7 +33,7 @@ func (run *Run) replayFigures(s *form.Section) {
 		s.Fact("estimate", "%s", form.Parts(parts...))
 	}
 	if e := r.Errata; e != nil && e.OriginalPassRate != nil {
-		s.Fact("original", "%.3f  %d/%d   %s by the dataset's own gold (errata: %d excluded, %d corrected)",
+		s.Fact("original", "%.3f  %d/%d by the dataset's own gold, %s (errata: %d excluded, %d corrected)",
 			*e.OriginalPassRate, e.Original.Passed, e.Original.Total, wording.Interval(e.OriginalInterval), e.Excluded, e.Corrected)
 	}
 	controls(s, r.Controls)

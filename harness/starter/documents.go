@@ -21,26 +21,27 @@ import (
 // maxDocument limits a text, in bytes.
 const maxDocument = 8 << 20
 
-// LeftOut is a file of the folder that is no document of the project.
+// LeftOut is a file of the folder that did not become a document.
 type LeftOut struct{ Path, Why string }
 
-// Why files are left out. Files that cannot be converted have their own reasons.
+// Why files are left out. Pages that cannot be converted have their own reasons.
 const (
 	otherKind = "neither a text (.md, .markdown, .txt) nor HTML or PDF"
 	notFile   = "a link or a device"
-	badName   = "not a name of a document"
+	badName   = "not a valid document name"
 	sameName  = "another file has the same name without its ending"
 	notText   = "not UTF-8"
 	isEmpty   = "empty"
-	tooLarge  = "larger than 8 MiB, or 25 MiB as PDF or HTML"
+	tooLong   = "its text is larger than 8 MiB"
+	tooLarge  = "larger than 25 MiB"
 )
 
 // documents reads the documents of a folder, which are named .md in the project: texts as they are,
-// HTML and PDF converted to Markdown. Hidden files and folders are skipped. The other files are left
-// out, ascending by path.
+// HTML and PDF converted to Markdown. If a text and a page have the same name, the text is taken.
+// Hidden files and folders are skipped. Both lists are ascending by path.
 func documents(ctx context.Context, o Options) (docs []dataset.Doc, leftOut []LeftOut, err error) {
-	folder, taken := o.From, map[string]bool{}
-	err = fs.WalkDir(os.DirFS(folder), ".", func(p string, d fs.DirEntry, err error) error {
+	files := map[kind][]string{}
+	err = fs.WalkDir(os.DirFS(o.From), ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -49,43 +50,50 @@ func documents(ctx context.Context, o Options) (docs []dataset.Doc, leftOut []Le
 		} else if hidden || d.IsDir() {
 			return nil
 		}
-		name := strings.TrimSuffix(p, path.Ext(p)) + ".md"
-		why := ""
-		switch {
-		case kindOf(p) == unknown:
-			why = otherKind
+		switch k := kindOf(p); {
 		case !d.Type().IsRegular():
-			why = notFile
-		case dataset.CheckDocPath(name) != nil:
-			why = badName
-		case taken[name]:
-			why = sameName
+			leftOut = append(leftOut, LeftOut{p, notFile})
+		case k == unknown:
+			leftOut = append(leftOut, LeftOut{p, otherKind})
+		case dataset.CheckDocPath(documentName(p)) != nil:
+			leftOut = append(leftOut, LeftOut{p, badName})
+		default:
+			files[k] = append(files[k], p)
+		}
+		return nil
+	})
+	taken := map[string]bool{}
+	for _, p := range slices.Concat(files[text], files[page]) {
+		if err != nil {
+			break
 		}
 		var data []byte
-		if why == "" {
-			if data, why, err = o.read(ctx, filepath.Join(folder, filepath.FromSlash(p)), kindOf(p)); err != nil {
-				return err
-			}
+		why := sameName
+		if !taken[documentName(p)] {
+			data, why, err = o.read(ctx, filepath.Join(o.From, filepath.FromSlash(p)), kindOf(p))
 		}
 		if why != "" {
 			leftOut = append(leftOut, LeftOut{p, why})
-			return nil
+			continue
 		}
-		taken[name] = true
-		docs = append(docs, dataset.Doc{Path: name, Data: data})
-		return nil
-	})
+		taken[documentName(p)] = true
+		docs = append(docs, dataset.Doc{Path: documentName(p), Data: data})
+	}
+	slices.SortFunc(leftOut, func(a, b LeftOut) int { return strings.Compare(a.Path, b.Path) })
 	switch {
 	case err != nil:
-		return nil, nil, fmt.Errorf("read the documents in %s: %w", folder, err)
+		return nil, nil, fmt.Errorf("read the documents in %s: %w", o.From, err)
 	case len(docs) == 0 && len(leftOut) > 0:
-		return nil, nil, fmt.Errorf("%s has no document: %s is left out (%s)", folder, leftOut[0].Path, leftOut[0].Why)
+		return nil, nil, fmt.Errorf("%s has no document: %s is left out (%s)", o.From, leftOut[0].Path, leftOut[0].Why)
 	case len(docs) == 0:
-		return nil, nil, fmt.Errorf("%s has no document: texts end in .md, .markdown or .txt, and pages in .html or .pdf", folder)
+		return nil, nil, fmt.Errorf("%s has no document: texts end in .md, .markdown or .txt, and pages in .html or .pdf", o.From)
 	}
 	slices.SortFunc(docs, func(a, b dataset.Doc) int { return strings.Compare(a.Path, b.Path) })
 	return docs, leftOut, nil
 }
+
+// documentName returns the name of a file in the project.
+func documentName(p string) string { return strings.TrimSuffix(p, path.Ext(p)) + ".md" }
 
 // kind is how a file becomes a document.
 type kind int
@@ -114,16 +122,20 @@ func (o Options) read(ctx context.Context, file string, k kind) (data []byte, wh
 		data, err = inputfile.ReadText(file, maxDocument)
 	}
 	switch {
-	case errors.Is(err, inputfile.ErrTooLarge):
+	case errors.Is(err, inputfile.ErrTooLarge) && k == page:
 		return nil, tooLarge, nil
-	case err != nil:
-		return nil, "", err
-	case k == page:
-		markdown, err := o.Convert(ctx, filepath.Base(file), data)
-		if err != nil && ctx.Err() == nil {
-			return nil, err.Error(), nil
-		}
-		return []byte(markdown), "", err
+	case errors.Is(err, inputfile.ErrTooLarge):
+		return nil, tooLong, nil
+	case err == nil && k == page:
+		var markdown string
+		markdown, why, err = o.Convert(ctx, filepath.Base(file), data)
+		data = []byte(markdown)
+	}
+	switch {
+	case err != nil || why != "":
+		return nil, why, err
+	case len(data) > maxDocument:
+		return nil, tooLong, nil
 	case !utf8.Valid(data):
 		return nil, notText, nil
 	case len(bytes.TrimSpace(data)) == 0:

@@ -167,8 +167,8 @@ func (c *corpus) gap(sentence string) (gap, bool) {
 // isPart reports whether the text between two others is only a part of something, such as 409 of
 // .409, or of U+0409, or is emphasised, so that a gap would leave marks beside it.
 func isPart(before, after string) bool {
-	return strings.HasSuffix(strings.TrimRight(before, "*_"), ".") || before != strings.TrimRight(before, "*_+-#=@~^±") ||
-		after != strings.TrimLeft(after, "*_+=@~^")
+	return strings.HasSuffix(strings.TrimRight(before, "*_"), ".") || before != strings.TrimRight(before, "*_+-–/#=@~^±") ||
+		after != strings.TrimLeft(after, "*_+-–/=@~^")
 }
 
 // ordinary returns the length of the leading words of a name that do not belong to it: the first

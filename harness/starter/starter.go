@@ -37,8 +37,9 @@ type Options struct {
 	Dir string
 	// From is a folder with documents to ask about, "" for the example.
 	From string
-	// Convert makes Markdown of a page, of which the name has the kind: HTML or PDF. From needs it.
-	Convert func(ctx context.Context, name string, data []byte) (string, error)
+	// Convert converts a page to Markdown. The ending of its name gives its kind, HTML or PDF. why
+	// is set if the page cannot be converted. From needs it.
+	Convert func(ctx context.Context, name string, data []byte) (markdown, why string, err error)
 	// Size limits the questions about the documents. Facts is the number of questions for each kind
 	// of planted fact.
 	Size, Facts int

@@ -22,12 +22,12 @@ import (
 var words = []string{"the", "boat", "Rye", "Ottoline", "Farrow", "Farrows", "148", "1489", "21", "KX-4821", "2021-04-17", "red", "old.", "It", "ships!", "naïve", "Straße", "小李", "`x`", "|", "- ", "\n", "\n\n", "# ", "x1", "1.5", "saw", "keeps"}
 
 // convert stands for the converter: its page is the file without its first line.
-func convert(_ context.Context, _ string, data []byte) (string, error) {
+func convert(_ context.Context, _ string, data []byte) (markdown, why string, err error) {
 	first, rest, _ := strings.Cut(string(data), "\n")
 	if first == "broken" {
-		return "", errors.New("it is broken")
+		return "", "it is broken", nil
 	}
-	return rest, nil
+	return rest, "", nil
 }
 
 // read writes a project about documents and reads its questions and documents. It is nil if there is
@@ -108,16 +108,14 @@ func TestLeftOut(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "from")
 	for name, text := range map[string]string{
 		"a.md": "The boat Ottoline has 148 berths.", "b.PDF": "%PDF\nThe boat Farrow has 271 berths.", "sub/c.html": "<p>\nRye was founded in 1489.",
-		"a.txt": "x", "broken.pdf": "broken\n", "empty.md": " \n", "latin.txt": "caf\xe9", "d.csv": "1,2", ".hidden/e.md": "no", "f": "no",
+		"a.txt": "x", "a.html": "<p>\nThe rendered boat has 149 berths.", "broken.pdf": "broken\n", "empty.md": " \n", "latin.txt": "caf\xe9", "d.csv": "1,2", ".hidden/e.md": "no", "f": "no",
 	} {
 		file := filepath.Join(from, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink("a.md", filepath.Join(from, "link.md")); err != nil {
-		t.Skip(err)
-	}
+	linked := os.Symlink("a.md", filepath.Join(from, "link.md")) == nil // Windows may not allow it
 	dir := filepath.Join(t.TempDir(), "project")
 	p, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Convert: convert, Size: 50})
 	if err != nil {
@@ -130,7 +128,10 @@ func TestLeftOut(t *testing.T) {
 	want := map[string]string{
 		"a.txt": "another file has the same name without its ending", "broken.pdf": "it is broken", "empty.md": "empty", "latin.txt": "not UTF-8",
 		"d.csv": "neither a text (.md, .markdown, .txt) nor HTML or PDF", "f": "neither a text (.md, .markdown, .txt) nor HTML or PDF",
-		"link.md": "a link or a device",
+		"a.html": "another file has the same name without its ending",
+	}
+	if linked {
+		want["link.md"] = "a link or a device"
 	}
 	if diff := cmp.Diff(want, got); diff != "" || p.Documents != 3 {
 		t.Errorf("%d documents; left out (-want +got):\n%s", p.Documents, diff)
@@ -148,6 +149,8 @@ func TestWholeGaps(t *testing.T) {
 	text := `The rate of the old boat rose from .409 to much more than before.
 The sign of the old lighthouse is U+2693 in every one of its books.
 The keeper of the old lighthouse is *Farrow* as every one of us knows.
+The old quay has 371-372 stones, as every one of us knows.
+The old pier has 471–472 stones, as every one of us knows.
 The old tower has 148 steps, as every one of us knows.
 `
 	if err := os.WriteFile(filepath.Join(from, "a.md"), []byte(text), 0o600); err != nil {

@@ -183,6 +183,16 @@ func TestHarnesses(t *testing.T) {
 	if im := read(t, Spec{Files: []string{path}, System: "p:a, promptIdx 1"}); len(im.Records) != 1 || im.Records[0].Passed {
 		t.Errorf("one of two prompts: %+v", im.Records)
 	}
+	one := file(t, "one.json", promptfoo) // with a single prompt
+	for _, system := range []string{"p:a", "p:a, promptIdx 0"} {
+		if im := read(t, Spec{Files: []string{one}, System: system}); len(im.Records) != 2 {
+			t.Errorf("%s of one prompt: %+v", system, im.Records)
+		}
+	}
+	skipped := strings.NewReplacer(`"scores": {"match": {"value": "N"}}`, `"scores": {}, "error": false`).Replace(inspectLog)
+	if n := writes(t, read(t, Spec{Files: []string{file(t, "skipped.json", skipped)}})).Counts; n.Errors != 0 || n.Unjudged != 1 {
+		t.Errorf("an answer whose error is false: %+v", n)
+	}
 	if _, err := Read(Spec{Files: []string{file(t, "suite.json", suite)}}); err == nil || !strings.Contains(err.Error(), "questions and no answers") {
 		t.Errorf("a suite alone: %v", err)
 	}

@@ -230,7 +230,7 @@ func (r *reader) answer(in row) (answer, error) {
 	}
 	a := answer{
 		path: r.path, place: in.place, index: in.index, id: r.text(fieldID, v), question: strings.TrimSpace(r.text(fieldQuestion, v)),
-		gold: strings.TrimSpace(r.text(fieldGold, v)), reason: r.text(fieldReason, v), failure: r.text(fieldError, v), kind: r.text(fieldType, v),
+		gold: strings.TrimSpace(r.text(fieldGold, v)), reason: r.text(fieldReason, v), failure: r.failure(v), kind: r.text(fieldType, v),
 		model: r.about(fieldModel, in), conversation: r.text(fieldConversation, v),
 	}
 	if a.conversation == "" {
@@ -265,6 +265,18 @@ func (r *reader) answer(in row) (answer, error) {
 	}
 	r.leftOut(v.(map[string]any))
 	return a, nil
+}
+
+// failure returns why the system has no answer, empty for none: values that mean no error have no
+// text.
+func (r *reader) failure(v any) string {
+	for _, value := range r.values(fieldError, v) {
+		text := strings.TrimSpace(textOf(value))
+		if !slices.Contains([]string{"", "false", "0", "none", "null", "nan", "{}", "[]"}, strings.ToLower(text)) {
+			return text
+		}
+	}
+	return ""
 }
 
 // maxCost limits the cost of an answer, in dollars, so that sums stay exact.

@@ -22,9 +22,11 @@ func (l layout) choose(c *content, wanted string) (layout, error) {
 	for n := len(l.systems); n > 0; n-- {
 		coarser := l
 		coarser.systems = l.systems[:n]
-		if found := coarser.names(c, "$", func(v any) []string { return []string{coarser.systemOf(v)} }); len(found) >= len(systems) {
-			systems, l = found, coarser
+		found := coarser.names(c, "$", func(v any) []string { return []string{coarser.systemOf(v)} })
+		if slices.Contains(systems, wanted) || len(found) < len(systems) { // another file may need the longer names
+			break
 		}
+		systems, l = found, coarser
 	}
 	if wanted != "" && !slices.Contains(scorers, wanted) && !slices.Contains(systems, wanted) {
 		if len(scorers)+len(systems) == 0 {

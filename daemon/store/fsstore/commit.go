@@ -114,12 +114,8 @@ func (b *backend) admit(writes bool) error {
 		return nil
 	}
 	err := b.settle()
-	if isStuck(err) { // all other documents are in their files
-		b.mu.Lock()
-		if b.active.end < maxLog {
-			err = nil
-		}
-		b.mu.Unlock()
+	if stuck, ok := errors.AsType[stuckError](err); ok && (!writes || stuck.bytes < maxLog) {
+		err = nil // all other documents are in their files
 	}
 	if err != nil {
 		return fmt.Errorf("earlier writes are kept in %s of the store, but cannot be written to the folder %s: %w",

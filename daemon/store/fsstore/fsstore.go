@@ -132,20 +132,18 @@ var _ store.Backend = (*backend)(nil)
 func (b *backend) Groups() {}
 
 // LocalPath implements an optional method of store.Backend. It writes the document to its file if
-// it is not there yet. It is empty as long as that fails, which the next write reports.
+// it is not there yet; if that fails, the next write reports it.
 func (b *backend) LocalPath(path string) string {
 	b.files.RLock()
 	_, waits := b.pending.Docs[path]
 	b.files.RUnlock()
-	var unwritten error
 	if waits {
-		unwritten = b.settle()
+		_ = b.settle()
 	}
 	b.files.RLock()
 	defer b.files.RUnlock()
-	_, waits = b.pending.Docs[path]
 	file, err := b.files.Place(path, true)
-	if err != nil || waits && unwritten != nil {
+	if err != nil {
 		return ""
 	}
 	return filepath.Join(b.home.Name(), documentsDir, filepath.FromSlash(file))

@@ -32,10 +32,13 @@ func (b *backend) work() {
 	b.laying.Unlock()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.failed = err; err != nil && !isStuck(err) {
-		b.workIn(retryAfter)
-	} else {
+	switch b.failed = err; {
+	case err == nil:
 		b.schedule()
+	case isStuck(err):
+		b.workIn(settleAfter)
+	default:
+		b.workIn(retryAfter)
 	}
 }
 
@@ -67,7 +70,9 @@ func (b *backend) settleAll() error {
 			b.workIn(retryAfter)
 		case full != nil:
 			b.spare, b.full = full, nil
-			if !b.active.empty() {
+			if err != nil {
+				b.workIn(settleAfter)
+			} else if !b.active.empty() {
 				b.schedule()
 			}
 		}
@@ -155,7 +160,7 @@ func (b *backend) layOut(docs []*logEntry, ops []store.Op) (err error) {
 	}
 	sortDocs(docs)
 	var done []*logEntry
-	var stuck error
+	var stuck stuckError
 	for _, doc := range docs {
 		data, ok := contents[doc.path]
 		if !ok && !doc.deleted {
@@ -163,8 +168,9 @@ func (b *backend) layOut(docs []*logEntry, ops []store.Op) (err error) {
 				break
 			}
 		}
-		if err = b.layOutOne(doc, data); isStuck(err) {
-			stuck, err = err, nil
+		err = b.layOutOne(doc, data)
+		if isOfOneDocument(err) {
+			stuck, err = stuckError{err, stuck.bytes + doc.size}, nil
 			continue
 		}
 		if err != nil {
@@ -172,7 +178,9 @@ func (b *backend) layOut(docs []*logEntry, ops []store.Op) (err error) {
 		}
 		done = append(done, doc)
 	}
-	err = cmp.Or(err, stuck)
+	if err == nil && stuck.error != nil {
+		err = stuck
+	}
 	b.files.Lock()
 	defer b.files.Unlock()
 	for _, doc := range done {
@@ -196,11 +204,7 @@ func (b *backend) layOutOne(doc *logEntry, data []byte) (err error) {
 	if err != nil {
 		err = &store.Error{Op: "write", Path: doc.path, Err: err}
 	}
-	stuck := isOfOneDocument(err)
-	b.files.NoteUnwritten(doc.path, err, stuck)
-	if stuck {
-		err = stuckError{err}
-	}
+	b.files.NoteUnwritten(doc.path, err, isOfOneDocument(err))
 	return err
 }
 

@@ -10,9 +10,12 @@ import (
 	"evalctl/daemon/store"
 )
 
-// stuckError is why a document cannot be written to its file, although others can. Such a document
-// is read from the log, and stays there.
-type stuckError struct{ error }
+// stuckError is why documents of so many bytes cannot be written to their files, although others
+// can. Such documents are read from the log, and stay there.
+type stuckError struct {
+	error
+	bytes int64
+}
 
 func (e stuckError) Unwrap() error { return e.error }
 
