@@ -170,7 +170,7 @@ func (r *killedRun) play(kills int, random *rand.Rand) int {
 	return max(killed, 1)
 }
 
-// isEmpty reports whether a journal was created, but has no run yet.
+// isEmpty reports whether a journal has no line yet.
 func isEmpty(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Size() == 0

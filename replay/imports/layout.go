@@ -43,7 +43,7 @@ const (
 	fieldAnswer       = "answer"
 	fieldVerdict      = "verdict"
 	fieldReason       = "reason"
-	fieldError        = "error" // why the system has no answer
+	fieldError        = "error" // of the system, in place of an answer
 	fieldType         = "type"
 	fieldModel        = "model"
 	fieldMS           = "latency_ms"

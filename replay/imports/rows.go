@@ -46,7 +46,7 @@ type answer struct {
 	// numbered is set if id is not from the file.
 	numbered            bool
 	reason, kind, model string
-	failure             string // why the system has no answer, empty for none
+	failure             string // the system's error, empty for none
 	judge               judge
 	latencyMS           float64 // 0 if it is not recorded
 	input, output       int
@@ -267,8 +267,7 @@ func (r *reader) answer(in row) (answer, error) {
 	return a, nil
 }
 
-// failure returns why the system has no answer, empty for none: values that mean no error have no
-// text.
+// failure returns the system's error, empty for none. Values such as false and {} are none.
 func (r *reader) failure(v any) string {
 	for _, value := range r.values(fieldError, v) {
 		text := strings.TrimSpace(textOf(value))
