@@ -18,32 +18,34 @@ func (t *trial) tryQuestion(ctx context.Context) {
 	}
 }
 
-// tryNothing finds out how a reply without results looks.
-func (t *trial) tryNothing(ctx context.Context) {
+// tryNothing finds out how a reply without results looks. found is set if the reply has samples, as
+// those of a search by meaning do while there are any.
+func (t *trial) tryNothing(ctx context.Context) (found bool) {
 	const absent = "qzxvabsentword"
 	a, err := t.call(ctx, t.one, "search", t.p.Search, t.asked(absent))
 	if err != nil {
 		t.p.note("a search for what cannot be found is an error, which counts as a failure: %v", err)
-		return
+		return false
 	}
 	m, err := t.p.Mapping()
 	if err != nil {
-		return
+		return false
 	}
 	parsed, err := Parse("the proposal", m)
 	if err != nil {
-		return
+		return false
 	}
 	p, err := parsed.search.reply.read(ctx, a, "search")
 	written := slices.ContainsFunc(t.samples, func(s *sample) bool { return strings.Contains(a.text(), s.beginning()) })
 	if err == nil && (len(p.items) == 0 || written) {
-		return
+		return written
 	}
 	none := nothing(a.text(), absent)
 	if r, err := regexp.Compile(none); err != nil || r.MatchString(t.reply) { // which begins in the same way
 		none = `^\s*` + strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(a.text())), absent, ".*") + `\s*$`
 	}
 	t.p.found.none = none
+	return false
 }
 
 // nothing returns a pattern for a reply without results, from its beginning or from its first JSON

@@ -96,6 +96,16 @@ func TestPropose(t *testing.T) {
 	}
 }
 
+// TestProposeNearest has a server that finds something for every query as long as it has texts: its
+// reply without results is learned once the samples are deleted.
+func TestProposeNearest(t *testing.T) {
+	t.Parallel()
+	text, _ := proposed(t, examined(t, "nearest", "", "HOME_DIR={home}"))
+	if !strings.Contains(text, "none: ^No results for") {
+		t.Error(text)
+	}
+}
+
 // TestProposeOneStore has a server whose processes share a store: brains cannot be kept apart.
 func TestProposeOneStore(t *testing.T) {
 	t.Parallel()

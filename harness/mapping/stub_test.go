@@ -201,7 +201,7 @@ func stubCall(flaw, tool string, args map[string]any) any {
 	hits := []any{}
 	lines := []string{}
 	for i, n := range notes {
-		if !strings.Contains(strings.ToLower(n.Body), strings.ToLower(words)) {
+		if flaw != "nearest" && !strings.Contains(strings.ToLower(n.Body), strings.ToLower(words)) {
 			continue
 		}
 		hit := map[string]any{"body": n.Body, "key": n.Key, "day": n.Day, "rank": map[string]any{"score": 1 / float64(i+1)}}
@@ -211,7 +211,7 @@ func stubCall(flaw, tool string, args map[string]any) any {
 		hits = append(hits, hit)
 		lines = append(lines, "- "+n.Body)
 	}
-	if flaw == "echoes" && len(hits) == 0 {
+	if (flaw == "echoes" || flaw == "nearest") && len(hits) == 0 {
 		return map[string]any{"content": []any{map[string]any{"type": "text", "text": "No results for '" + words + "'. Try others."}}}
 	}
 	switch flaw {

@@ -55,11 +55,14 @@ func (t *trial) run(ctx context.Context) error {
 		return err
 	}
 	t.tryQuestion(ctx)
-	t.tryNothing(ctx)
+	found := t.tryNothing(ctx)
 	t.separate(ctx)
 	t.tryGet(ctx)
 	t.tryUpdate(ctx)
 	t.tryDelete(ctx)
+	if found && t.p.Delete != nil {
+		t.tryNothing(ctx)
+	}
 	t.noteLeft()
 	return ctx.Err()
 }
