@@ -32,7 +32,7 @@ func TestTutorial(t *testing.T) {
 // every run are left out.
 func TestAuditPage(t *testing.T) {
 	testSession(t, "../../docs/audit.md", working, failing, regexp.MustCompile(
-		`^( +(tag|conv:|type:|by tag|note  |mean of|score |methods|power|unknown|ran|cost|lost at|floor|passed  |latency|n=|answers  |recipe +[a-z]+ [0-9a-f]{8}|pass rate  |file|left out|differs|… and|evalctl compare --question)|not checked)`))
+		`^( +(tag|conv:|type:|by tag|note  |mean of|score |methods|tests|disagree|power|unknown|read  |ran|cost|lost at|floor|passed  |latency|n=|answers  |recipe +[a-z]+ [0-9a-f]{8}|pass rate  |file|left out|differs|… and|evalctl compare --question)|not checked)`))
 }
 
 // TestAccusationsPage runs the session in docs/accusations.md, of which what is the same in every run
