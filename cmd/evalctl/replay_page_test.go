@@ -21,11 +21,11 @@ func TestReplayPage(t *testing.T) {
 		`^ +(evidence|returned|retrieval|all@10|nDCG@10|brackets|over |3 with no gold|n=|passed  |ingest +bulk)`))
 }
 
-// TestTutorial runs the session in docs/tutorial.md. Figures by tag, of passages and of the end of
-// answers are left out, and of comparisons the methods.
+// TestTutorial runs the session in docs/tutorial.md. Lengths of texts, figures by tag, of passages and
+// of latency are left out, and of comparisons the methods.
 func TestTutorial(t *testing.T) {
 	testSession(t, "../../docs/tutorial.md", working, compared, regexp.MustCompile(
-		`^ +(tag +n |(knowledge-update|single-fact) +\d+ +(\d+ +)?\d\.\d{3}|grounded|returned|depth|done  |n=|methods|tests|by tag|note  |differs +depth)`))
+		`^ +(tag +n |(knowledge-update|single-fact) +\d+ +(\d+ +)?\d\.\d{3}|min  +median|(question|reference answer|document), char|gold documents|grounded|returned|depth|latency  |done  |n=|passed  |methods|tests|by tag|note  |differs +depth)`))
 }
 
 // TestAuditPage runs the session in docs/audit.md, of which the figures by tag and what is the same in
