@@ -55,28 +55,25 @@ func (f *File) compareBaseline() {
 	f.Baseline.Series, f.Baseline.Null = changes(false), changes(true)
 }
 
-// inOrder widens a difference to the result of a t test on the logarithms, with the variance of
-// independent values multiplied by times. The order of two benches was not randomized: a slowdown
-// of several rounds in a row may affect only one of them.
+// inOrder widens a difference to the result for consecutive values, whose variance is inflated by
+// times. The order of two benches was not randomized: a slowdown of several rounds in a row may
+// affect only one of them.
 func (d *Difference) inOrder(s Series, times float64) {
 	logs := s.logs()
 	mean, variance := stats.Moments(logs)
-	n := float64(len(logs))
-	low, high, p := math.Inf(-1), math.Inf(1), 1.0
-	if effective := n / times; effective > 2 {
-		se := math.Sqrt(variance / n * times)
-		reach := se * stats.StudentQuantile((1+confidence)/2, effective-1)
-		low, high, p = mean-reach, mean+reach, 2*stats.StudentCDF(-math.Abs(mean)/se, effective-1)
-	}
 	if variance == 0 {
 		return // all are the same, which a test of signs judges alone
 	}
+	reach, p := math.Inf(1), 1.0
+	if e := regression(logs, times); e.freedom > 1 {
+		reach, p = e.reach(), e.p(mean)
+	}
 	d.P, d.Adjusted = max(d.P, p), max(d.Adjusted, p)
 	if d.Low != nil {
-		d.Low = finite(math.Exp(min(math.Log(*d.Low), low)))
+		d.Low = finite(math.Exp(min(math.Log(*d.Low), mean-reach)))
 	}
 	if d.High != nil {
-		d.High = finite(math.Exp(max(math.Log(*d.High), high)))
+		d.High = finite(math.Exp(max(math.Log(*d.High), mean+reach)))
 	}
 	d.Verdict = verdict(*d, s.Figure == "rate")
 }

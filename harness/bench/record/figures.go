@@ -252,14 +252,12 @@ func opFigures(name string, blocks []Block, whole float64) OpFigures {
 	return f
 }
 
-// meanOf returns the mean of one value per block, with its t interval.
+// meanOf returns the mean of one value per block, in their order, with its interval.
 func meanOf(values []float64) *Quantity {
-	mean, variance := stats.Moments(values)
-	q := &Quantity{Value: mean}
-	if len(values) >= fewestBlocks {
-		lo, hi := stats.MeanCI(len(values), mean, variance, confidence)
-		lo = max(lo, 0)
-		q.Low, q.High = &lo, &hi
+	q := &Quantity{Value: stats.Mean(values)}
+	if reach, ok := reachOf(values, inflation(values, 0)); ok && len(values) >= fewestBlocks {
+		low, high := max(0, q.Value-reach), q.Value+reach
+		q.Low, q.High = &low, &high
 	}
 	return q
 }

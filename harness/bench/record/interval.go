@@ -47,14 +47,9 @@ func newBars(hs []*Histogram) bars {
 	return b
 }
 
-const (
-	// fewestOfQuantile is the minimum number of blocks for the interval of a quantile. With fewer
-	// blocks, its coverage is below 90 % if one block in ten stalls or if blocks are correlated
-	// (TestCoverage).
-	fewestOfQuantile = 40
-	// fewestEffective is the minimum number of effectively independent blocks.
-	fewestEffective = 4
-)
+// fewestOfQuantile is the minimum number of blocks for the interval of a quantile. With fewer
+// blocks, its coverage is below 90 % if one block in ten stalls (TestCoverage).
+const fewestOfQuantile = 40
 
 // interval returns the interval of quantile p, whose value is q in nanoseconds. lost has each
 // block's failed requests, which count as slower than any other. high is +Inf if there is no upper
@@ -68,14 +63,14 @@ func (b bars) interval(p float64, q int64, lost []int64) (low, high float64, ok 
 	above := b.above(q, lost)
 	median := b.above(b.quantile(0.5, lost), lost)
 	each := max(above.inflation(), median.inflation())
-	blocks := float64(len(b.counts))
-	effective := blocks / each
-	if effective < fewestEffective || len(b.counts) < fewestOfQuantile {
+	if len(b.counts) < fewestOfQuantile {
 		return 0, 0, false
 	}
-	_, variance := stats.Moments(above.rest)
-	se := math.Sqrt(variance*blocks*each) / (blocks * above.requests)
-	reach := se * stats.StudentQuantile((1+confidence)/2, effective-1)
+	reach, ok := reachOf(above.rest, each)
+	if !ok {
+		return 0, 0, false
+	}
+	reach /= above.requests
 	low, high = 0, math.Inf(1)
 	if p-reach > 0 {
 		low = inMilliseconds(b.quantile(p-reach, lost))
@@ -149,32 +144,4 @@ func (b bars) above(q int64, lost []int64) shares {
 // chance.
 func (s shares) inflation() float64 {
 	return inflation(s.rest, s.share*(1-s.share)*s.requests)
-}
-
-// strongest is the largest autocorrelation considered; anything stronger is a trend.
-const strongest = 0.97
-
-// inflation returns the factor by which autocorrelation in the order of values inflates the
-// variance of their mean. It is (1+r)/(1-r) for a first-order autoregression, with r corrected for
-// small samples (Marriott and Pope 1954). If part of the variance is known to be chance, r is
-// estimated with and without it, and the larger inflation is returned.
-func inflation(values []float64, chance float64) float64 {
-	mean, variance := stats.Moments(values)
-	if variance == 0 || len(values) < 2 {
-		return 1
-	}
-	n, shared := float64(len(values)), 0.0
-	for i := 1; i < len(values); i++ {
-		shared += (values[i] - mean) * (values[i-1] - mean) / (n - 1)
-	}
-	times := func(of float64) float64 {
-		r := max(0, shared/of)
-		r = min(r+(1+3*r)/n, strongest)
-		return (1 + r) / (1 - r)
-	}
-	worst := times(variance)
-	if common := variance - chance; chance > 0 && common > 0 {
-		worst = max(worst, (chance+common*times(common))/variance)
-	}
-	return worst
 }
