@@ -58,7 +58,7 @@ func TestAnyMemoryPage(t *testing.T) {
 			}
 		}
 	}, working, compared, regexp.MustCompile(
-		`^ +(call |reply |tag |knowledge-update|multi-document|preference|single-fact|temporal|topic:|by tag|methods|tests|power|note +(\d|latencies))`))
+		`^ +(call |reply |depth |latency  +done|n=|ran |tag |knowledge-update|multi-document|preference|single-fact|temporal|topic:|by tag|methods|tests|power|note +(\d|latencies))`))
 }
 
 // testSession runs the session of a page and compares what is shown with what is printed, except
