@@ -75,7 +75,6 @@ var shownPages = []string{
 	"../../docs/retrieval.md",
 	"../../docs/selecting.md",
 	"../../docs/serving.md",
-	"../../docs/targets.md",
 	"../../docs/verifying.md",
 	"../../docs/wire.md",
 }

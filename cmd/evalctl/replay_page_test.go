@@ -44,7 +44,8 @@ func TestAccusationsPage(t *testing.T) {
 
 // TestAnyMemoryPage runs the session in docs/any-memory.md with the servers of
 // scripts/mcp/memories, which scripts/mcp/memories.sh uses too, and which are installed once. The
-// replies to target map, the figures by tag and the methods of the comparison are left out.
+// calls and replies of target map, latencies, the figures by tag and the methods of the comparison
+// are left out.
 func TestAnyMemoryPage(t *testing.T) {
 	for _, program := range []string{"bash", "node", "npm", "npx"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -66,7 +67,8 @@ func TestAnyMemoryPage(t *testing.T) {
 			}
 		}
 	}, working, compared, regexp.MustCompile(
-		`^ +(reply |tag |knowledge-update|multi-document|preference|single-fact|temporal|topic:|by tag|methods|tests|power|note +(\d|latencies))`))
+		`^ +(call |reply |depth |latency  +done|n=|ran |tag |knowledge-update|multi-document|preference|single-fact|temporal|topic:|by tag|methods|tests|power|note +(\d|latencies))|`+
+			`^(remember|search|search elsewhere|get|delete)\s*$`))
 }
 
 // testSession runs the session of a page and compares what is shown with what is printed, except
