@@ -161,7 +161,10 @@ func fold(app *kong.Node) {
 		if len(more) > 0 {
 			c.Help = fmt.Sprintf("%s Also: %s.", c.Help, strings.Join(more, ", "))
 		}
-		c.Hidden = c.Hidden || strings.Contains(c.Name, " ") || c.Group.Key == "program"
+		if c.Group != nil && c.Group.Key == "program" {
+			c.Hidden, c.Group = true, nil // kong prints the title of a group whose commands are all hidden
+		}
+		c.Hidden = c.Hidden || strings.Contains(c.Name, " ")
 	}
 }
 

@@ -3,7 +3,7 @@
 # target map, checked with its mapping, run with the questions of datasets/core.jsonl, replayed with
 # LoCoMo's smallest conversation, and benched; then all are compared and ranked. Where a package needs a
 # model, it gets the one of catalogue/provider.mjs. It prints a line for each service, and the table of
-# docs/any-memory.md. It fails if a shipped mapping does.
+# docs/dev/memories.md. It fails if a shipped mapping does.
 #
 # Usage: catalogue.sh [NAME...], with the names of the table below; without one, all but txtai, whose
 # packages take 6 GB. It needs Go, Node, npm, a C++ compiler for the server that compiles its SQLite, and
