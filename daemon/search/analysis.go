@@ -96,25 +96,40 @@ type termCount struct {
 	counts tally
 }
 
-// counter counts the terms of chunks.
+// counter counts the terms of chunks. Its fields are working memory.
 type counter struct {
 	*numberer
-	keys []uint64 // working memory: term number and field of each occurrence
+	keys  []uint64            // term number and field of each occurrence
+	names map[string]struct{} // of a field: those with parts, as they are written
 }
 
 // count counts the terms of a chunk. In code, and in prose that contains code, parts of names are
 // ordinary words. In other prose they are terms of their own, see partOf.
+//
+// A name that a field repeats counts as often as it is there, but its parts count once: where prose
+// goes on with "it", code has to repeat the name.
 func (c *counter) count(ch chunk) countedChunk {
-	inNames := ch.doc.Language == language.Code || language.NamesCode(ch.text)
+	partsAreWords := ch.doc.Language == language.Code || language.NamesCode(ch.text)
 	words := make([]uint32, 0, len(ch.text)/5)
 	c.keys = c.keys[:0]
 	for field, text := range ch.fields() {
 		before, last, whole := len(words), len(words), 0
+		name, repeated := 0, false // where the last name starts, and whether it was there before
+		clear(c.names)
 		for start, end := range language.Words(text) {
-			t := c.number(ch.doc.Language, text[start:end])
 			letter := language.Share(text[start:end]) == 0
-			part := end <= whole || letter
-			if part && !letter && !inNames {
+			part := end <= whole && !letter
+			switch {
+			case !part:
+				name = start
+			case start == name: // the first part
+				repeated = c.repeats(text[name:whole])
+			}
+			if part && repeated {
+				continue
+			}
+			t := c.number(ch.doc.Language, text[start:end])
+			if part && !partsAreWords {
 				t = c.intern(partOf(ch.doc.Language.Term(text[start:end])))
 			}
 			whole = max(whole, end)
@@ -125,7 +140,7 @@ func (c *counter) count(ch chunk) countedChunk {
 			if t != noTerm {
 				last = len(words)
 				ch.lengths[field]++
-				if !part && field == textField {
+				if !part && !letter && field == textField {
 					ch.length++
 				}
 				c.keys = append(c.keys, uint64(t)<<2|uint64(field))
@@ -134,6 +149,16 @@ func (c *counter) count(ch chunk) countedChunk {
 		words = words[:max(before, last)]
 	}
 	return countedChunk{chunk: ch, words: words, terms: c.distinct()}
+}
+
+// repeats reports whether the field has had a name before.
+func (c *counter) repeats(name string) bool {
+	if c.names == nil {
+		c.names = map[string]struct{}{}
+	}
+	before := len(c.names)
+	c.names[name] = struct{}{}
+	return len(c.names) == before
 }
 
 // distinct returns the terms of keys, each once.

@@ -105,6 +105,9 @@ func readNeutral[T any](tb testing.TB, name string) []T {
 // load reads the documents as evalctl writes them into a brain, and the questions that have
 // expected paths.
 func (tk task) load(tb testing.TB) ([]document.Document, []neutralQuestion) {
+	if tk.dir == beamDir {
+		return beam(tb)
+	}
 	docs, questions := tk.documents(tb), []neutralQuestion(nil)
 	if tk.dir == coreDir {
 		questions = sharedtest.Lines[neutralQuestion](tb, "../../datasets/core.jsonl")
@@ -243,7 +246,7 @@ func TestQuality(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	for _, tk := range slices.Concat(tasks, languageTasks) {
+	for _, tk := range slices.Concat(tasks, []task{beamTask}, languageTasks) {
 		if tk.recall == 0 {
 			continue
 		}
@@ -272,7 +275,7 @@ func everyNth(questions []neutralQuestion, first, n int) []neutralQuestion {
 // chunks, and R@10even and R@10odd, the recall of every second question. The time is that of one
 // question.
 func BenchmarkQuality(b *testing.B) {
-	for _, tk := range slices.Concat(tasks, languageTasks) {
+	for _, tk := range slices.Concat(tasks, []task{beamTask}, languageTasks) {
 		b.Run(tk.name, func(b *testing.B) {
 			docs, questions := tk.load(b)
 			brains := tk.index(docs, nil)
