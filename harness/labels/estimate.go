@@ -29,7 +29,7 @@ type Estimate struct {
 	Failed int `json:"failed"`
 	Design
 	// Strata counts the strata that labels were drawn from, and Sparse those with fewer than two
-	// labels. Sparse strata do not narrow the interval.
+	// labels. Sparse strata may widen the interval.
 	Strata int `json:"strata"`
 	Sparse int `json:"sparse_strata"`
 	Labels

@@ -185,6 +185,29 @@ func TestSparseStrata(t *testing.T) {
 	}
 }
 
+// Tags of few answers do not take labels from the tag of nearly all: the interval is that of a random
+// draw.
+func TestRareTags(t *testing.T) {
+	answers := lenient(400, 9)
+	for i := range answers {
+		if answers[i].tag = "most"; i < 20 {
+			answers[i].tag = fmt.Sprint("rare ", i)
+		}
+	}
+	path := save(t, answers)
+	width := func(sample labels.Sample) float64 {
+		p := open(t, path, labels.Design{Sample: sample, Seed: 3})
+		e, err := p.Estimate(truth(p, 40))
+		if err != nil || e.Strata != 1 || e.Sparse != 0 {
+			t.Fatalf("%s: %d strata, %d of them sparse, %v; want one", sample, e.Strata, e.Sparse, err)
+		}
+		return e.Rate.Interval.High - e.Rate.Interval.Low
+	}
+	if got, want := width(labels.Stratified), width(labels.Random); got != want {
+		t.Errorf("interval of %.3f, want %.3f", got, want)
+	}
+}
+
 func number(t *testing.T, id string) int {
 	t.Helper()
 	var n int

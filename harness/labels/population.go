@@ -26,9 +26,10 @@ type Answer struct {
 	Text         string
 	Type         string
 	// Passed is the verdict of the result's scorer. Labellers must not see it.
-	Passed  bool
-	Stratum string
+	Passed bool
 
+	// kind is what the design tells answers apart by, and stratum the index of its stratum.
+	kind             string
 	stratum, cluster int
 }
 
@@ -68,16 +69,12 @@ func Open(path string, design Design) (*Population, error) {
 	if len(p.Answers) == 0 {
 		return nil, fmt.Errorf("%s: no question has an answer that can be labelled", path)
 	}
-	if len(p.Strata) > maxStrata {
-		return nil, fmt.Errorf("%s: --sample %s makes %d strata of its answers, and %d are possible: use --sample %s",
-			path, design.Sample, len(p.Strata), maxStrata, Random)
+	if design.Sample == Stratified {
+		p.merge()
 	}
 	p.draw()
 	return p, nil
 }
-
-// maxStrata limits the strata, because each needs a label before there is an estimate.
-const maxStrata = 40
 
 func (p *Population) read(r *resultfile.Reader) error {
 	strata, clusters := map[string]int{}, map[string]int{}
@@ -100,11 +97,11 @@ func (p *Population) read(r *resultfile.Reader) error {
 			p.Failed = append(p.Failed, a)
 			continue
 		}
-		if a.Stratum, err = p.Design.stratum(&rec); err != nil {
+		if a.kind, err = p.Design.stratum(&rec); err != nil {
 			return err
 		}
-		if a.stratum = number(strata, a.Stratum); a.stratum == len(p.Strata) {
-			p.Strata = append(p.Strata, Stratum{Name: a.Stratum})
+		if a.stratum = number(strata, a.kind); a.stratum == len(p.Strata) {
+			p.Strata = append(p.Strata, Stratum{Name: a.kind})
 		}
 		p.Strata[a.stratum].Answers++
 		p.Answers = append(p.Answers, a)
@@ -137,6 +134,15 @@ func (p *Population) findCluster(r *resultfile.Reader) error {
 	}
 	p.Cluster = f.Tag()
 	return nil
+}
+
+// merge joins small strata, so that each has enough of few labels.
+func (p *Population) merge() {
+	var group []int
+	p.Strata, group = merge(p.Strata)
+	for i := range p.Answers {
+		p.Answers[i].stratum = group[p.Answers[i].stratum]
+	}
 }
 
 // draw sorts the answers into drawing order.

@@ -107,52 +107,55 @@ func (s spread) plus(o spread, weight float64) spread {
 	return spread{s.yy + weight*o.yy, s.yf + weight*o.yf, s.ff + weight*o.ff}
 }
 
-// total returns the variance of the residuals of all items, with the assumed labels, and without them.
-func (p *ppiPopulation) total() (assumed, drawn spread) {
-	var n float64
+// total returns the variance of the residuals of all items: as a random draw would estimate it, with
+// the assumed labels, and of the drawn labels alone.
+func (p *ppiPopulation) total() (random, drawn spread) {
+	var augmented, lost float64
 	for i := range p.strata {
-		n += p.strata[i].augN
+		s := &p.strata[i]
+		augmented += s.augN
+		lost += p.share(s) * p.share(s) / s.labels
 	}
-	of := func(mean func(s *ppiStratum) (y, f float64), squares func(s *ppiStratum) spread) (v spread) {
-		var y, f float64
-		for i := range p.strata {
-			s := &p.strata[i]
-			my, mf := mean(s)
-			y, f = y+p.share(s)*my, f+p.share(s)*mf
-		}
-		for i := range p.strata {
-			s := &p.strata[i]
-			my, mf := mean(s)
-			dy, df := my-y, mf-f
-			v = v.plus(squares(s), p.share(s)).plus(spread{dy * dy, dy * df, df * df}, p.share(s))
-		}
-		return spread{}.plus(v, n/max(1, n-2))
-	}
-	assumed = of(func(s *ppiStratum) (y, f float64) { return s.augY / s.augN, s.augF / s.augN },
+	random = p.around(func(s *ppiStratum) (y, f float64) { return s.augY / s.augN, s.augF / s.augN },
 		func(s *ppiStratum) spread { return spread{}.plus(spread{s.augYY, s.augYF, s.augFF}, 1/s.augN) })
-	drawn = of(func(s *ppiStratum) (y, f float64) { return s.labelY / s.labels, s.labelF / s.labels },
+	drawn = p.around(func(s *ppiStratum) (y, f float64) { return s.labelY / s.labels, s.labelF / s.labels },
 		func(s *ppiStratum) spread { return spread{}.plus(s.raw, 1/s.labels) })
-	return assumed, drawn
+	return spread{}.plus(random, (augmented-1)/max(1, augmented-2)), spread{}.plus(drawn, 1/(1-lost))
+}
+
+// around returns the mean squares of all items around their mean, from the means of the strata and
+// the mean squares around these.
+func (p *ppiPopulation) around(mean func(s *ppiStratum) (y, f float64), squares func(s *ppiStratum) spread) (v spread) {
+	var y, f float64
+	for i := range p.strata {
+		s := &p.strata[i]
+		my, mf := mean(s)
+		y, f = y+p.share(s)*my, f+p.share(s)*mf
+	}
+	for i := range p.strata {
+		s := &p.strata[i]
+		my, mf := mean(s)
+		dy, df := my-y, mf-f
+		v = v.plus(squares(s), p.share(s)).plus(spread{dy * dy, dy * df, df * df}, p.share(s))
+	}
+	return v
 }
 
 func (p *ppiPopulation) share(s *ppiStratum) float64 { return s.size / p.size }
 
-// within returns the variance of the residuals of a stratum. It is shrunk towards the variance of
-// all items by the weight of one label, so that a stratum with few labels behaves as if it were not
-// drawn by itself. The assumed labels add as much to each stratum as to the variance of all items.
-func (p *ppiPopulation) within(s *ppiStratum, assumed, drawn spread) spread {
-	if len(p.strata) == 1 {
-		return spread{}.plus(assumed, (s.augN-1)/s.augN)
-	}
-	return spread{}.plus(s.raw, 1/s.labels).plus(drawn, 1/s.labels).plus(assumed, 1).plus(drawn, -1)
+// within returns the variance of the residuals of a stratum: that of a random draw, less what the
+// labels of the stratum differ less among themselves than all labels do. Its own variance has the
+// weight of its labels but one, so that one label says nothing about it.
+func (p *ppiPopulation) within(s *ppiStratum, random, drawn spread) spread {
+	return random.plus(drawn, 1/s.labels-1).plus(s.raw, 1/s.labels)
 }
 
 // lambda returns the weight of the verdicts with the least variance of the mean.
 func (p *ppiPopulation) lambda() float64 {
 	var sum spread
-	assumed, drawn := p.total()
+	random, drawn := p.total()
 	for i := range p.strata {
-		sum = sum.plus(p.within(&p.strata[i], assumed, drawn), p.weight(&p.strata[i]))
+		sum = sum.plus(p.within(&p.strata[i], random, drawn), p.weight(&p.strata[i]))
 	}
 	if sum.ff < 1e-12 {
 		return 0
@@ -172,26 +175,28 @@ func (p *ppiPopulation) means(lambda float64) (point, centre float64) {
 }
 
 // labelVariance is the variance due to the items without labels, with the degrees of freedom of
-// Welch and Satterthwaite.
+// Welch and Satterthwaite. These are of the design: the variances of few labels say nothing about
+// how exact they are.
 func (p *ppiPopulation) labelVariance(lambda float64) (v, df float64) {
-	assumed, drawn := p.total()
-	rest, parts := 0.0, 0.0
+	random, drawn := p.total()
+	var sum, shared, parts, labels float64
 	for i := range p.strata {
 		s := &p.strata[i]
 		weight := p.weight(s)
-		all := p.within(s, assumed, drawn).at(lambda)
-		v += weight * all
-		rest += weight * max(0, all-s.raw.at(lambda)/s.labels)
-		if s.labels > 1 {
-			own := weight * s.raw.at(lambda) / s.labels
-			parts += own * own / (s.labels - 1)
+		if weight == 0 {
+			continue
 		}
+		v += weight * p.within(s, random, drawn).at(lambda)
+		sum += weight
+		shared += weight / s.labels
+		parts += weight * weight * (s.labels - 1) / (s.labels * s.labels)
+		labels += s.labels
 	}
-	most := max(1, p.labels-1)
-	if parts += rest * rest / most; parts == 0 || len(p.strata) == 1 {
+	most := max(1, labels-1)
+	if parts += shared * shared / most; parts == 0 {
 		return v, most
 	}
-	return v, max(1, min(most, v*v/parts))
+	return v, min(most, sum*sum/parts)
 }
 
 // itemVariance is the variance of the mean of all labels if all items had one and were independent.
