@@ -66,8 +66,9 @@ func (p *Population) plan(width float64, estimate *Estimate) (*Plan, error) {
 	answered := float64(len(items)) / float64(len(p.Answers))
 	rate := min(1, plan.Rate*answered)
 	design := stats.PPIDesign{
-		Items: len(items), Known: len(p.Failed), Rate: rate, Judged: min(1, passed(items)*answered), Effect: effect(items), Alone: true,
+		Items: len(items), Known: len(p.Failed), Rate: rate, Judged: min(1, passed(items)*answered), Alone: true,
 	}
+	design.Clusters, design.Effect = clusters(items)
 	plan.Least = design.Width(len(p.Answers), confidence)
 	design.Alone = false
 	if estimate != nil {
@@ -79,7 +80,7 @@ func (p *Population) plan(width float64, estimate *Estimate) (*Plan, error) {
 		design.Correlation = max(0, design.Correlation)
 		plan.Rows = append(plan.Rows, need(design, width, fmt.Sprintf("errs in %.0f %% of the answers", 100*e)))
 	}
-	design.Alone = true
+	design.Alone, design.Correlation = true, 0
 	plan.Rows = append(plan.Rows, need(design, width, "is not used: labels alone"))
 	return plan, nil
 }
@@ -102,11 +103,12 @@ func correlation(e *Estimate) float64 {
 	return min(1, e.Weight*math.Sqrt(of(e.Judged)/of(e.Rate.Rate)))
 }
 
-// effect returns the design effect of the clusters on the scorer's verdicts, at least 1.
-func effect(items []stats.JudgedItem) float64 {
+// clusters counts the clusters and returns their design effect on the scorer's verdicts, at least 1.
+func clusters(items []stats.JudgedItem) (n int, effect float64) {
 	values, clusters := make([]float64, len(items)), make([]int, len(items))
 	for i, it := range items {
 		values[i], clusters[i] = it.Judge, it.Cluster
+		n = max(n, it.Cluster+1)
 	}
-	return stats.DesignEffect(values, clusters)
+	return n, stats.DesignEffect(values, clusters)
 }

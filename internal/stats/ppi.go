@@ -80,9 +80,15 @@ func (p *ppiPopulation) estimate(withJudge bool, effect, conf float64) PPIEstima
 	if withJudge {
 		lambda = max(0, p.lambda())
 	}
+	labelVar, _ := p.labelVariance(lambda)
+	return p.interval(lambda, max(effect*p.itemVariance(), p.clusterVariance(lambda)-labelVar), conf)
+}
+
+// interval returns the estimate with this weight of the verdicts and variance due to the choice of
+// items.
+func (p *ppiPopulation) interval(lambda, itemVar, conf float64) PPIEstimate {
 	point, centre := p.means(lambda)
 	labelVar, labelDF := p.labelVariance(lambda)
-	itemVar := max(effect*p.itemVariance(), p.clusterVariance(lambda)-labelVar)
 	total := itemVar + labelVar
 	df := total * total / (itemVar*itemVar/float64(p.clusters-1) + labelVar*labelVar/labelDF)
 	t := StudentQuantile((1+conf)/2, df)

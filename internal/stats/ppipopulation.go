@@ -16,8 +16,9 @@ type ppiPopulation struct {
 
 // ppiStratum has the sums of a stratum. Those with the prefix aug include the assumed labels.
 type ppiStratum struct {
-	size, labels      float64
-	f, labelF, labelY float64 // sums of verdicts of all items, and of verdicts and labels of the labelled
+	size, labels   float64
+	f, ff          float64 // sums of verdicts of all items, and of their squares
+	labelF, labelY float64 // sums of verdicts and labels of the labelled
 
 	augN, augY, augF       float64
 	augYY, augFF, augYF    float64 // centred sums of squares and products
@@ -40,23 +41,55 @@ func newPPIPopulation(items []JudgedItem, low, high, pseudo float64) (*ppiPopula
 		s := &p.strata[it.Stratum]
 		s.size++
 		s.f += it.Judge
-		// Each item carries its part of the assumed labels at both ends, with its own verdict.
-		assumed := pseudo / float64(len(items))
-		s.augment(0, it.Judge, assumed)
-		s.augment(1, it.Judge, assumed)
+		s.ff += it.Judge * it.Judge
 		if labelled {
 			s.label(p.unit(it.Label), it.Judge, 1)
 			p.labels++
 		}
 	}
 	for i := range p.strata {
-		if s := &p.strata[i]; s.labels == 0 {
+		if p.strata[i].labels == 0 {
 			return nil, false
-		} else {
-			s.centre()
 		}
 	}
+	p.assume(pseudo)
 	return p, p.labels >= 2 && p.clusters >= 2
+}
+
+// assume adds so many assumed labels at each end of the range. Each item carries its part of them,
+// with its own verdict. Those of strata that are labelled as a whole, such as questions without an
+// answer, carry none unless all are: few labels of the others would not be more for them.
+func (p *ppiPopulation) assume(pseudo float64) {
+	open := p.open()
+	carriers := 0.0
+	for _, s := range open {
+		carriers += s.size
+	}
+	if len(open) == 0 {
+		carriers = p.size
+	}
+	for i := range p.strata {
+		s := &p.strata[i]
+		if weight := pseudo / carriers; len(open) == 0 || s.labels < s.size {
+			s.augN += 2 * weight * s.size
+			s.augY += weight * s.size
+			s.augF += 2 * weight * s.f
+			s.squareY += weight * s.size
+			s.squareF += 2 * weight * s.ff
+			s.both += weight * s.f
+		}
+		s.centre()
+	}
+}
+
+// open returns the strata that have items without a label.
+func (p *ppiPopulation) open() (open []*ppiStratum) {
+	for i := range p.strata {
+		if s := &p.strata[i]; s.labels < s.size {
+			open = append(open, s)
+		}
+	}
+	return open
 }
 
 func (p *ppiPopulation) unit(label float64) float64 { return (label - p.low) / p.width }
@@ -67,16 +100,12 @@ func (s *ppiStratum) label(y, verdict, count float64) {
 	s.labelF += count * verdict
 	s.labelY += count * y
 	s.raw = s.raw.plus(spread{y * y, y * verdict, verdict * verdict}, count)
-	s.augment(y, verdict, count)
-}
-
-func (s *ppiStratum) augment(y, f, weight float64) {
-	s.augN += weight
-	s.augY += weight * y
-	s.augF += weight * f
-	s.squareY += weight * y * y
-	s.squareF += weight * f * f
-	s.both += weight * y * f
+	s.augN += count
+	s.augY += count * y
+	s.augF += count * verdict
+	s.squareY += count * y * y
+	s.squareF += count * verdict * verdict
+	s.both += count * y * verdict
 }
 
 func (s *ppiStratum) centre() {
@@ -107,55 +136,54 @@ func (s spread) plus(o spread, weight float64) spread {
 	return spread{s.yy + weight*o.yy, s.yf + weight*o.yf, s.ff + weight*o.ff}
 }
 
-// total returns the variance of the residuals of all items: as a random draw would estimate it, with
-// the assumed labels, and of the drawn labels alone.
-func (p *ppiPopulation) total() (random, drawn spread) {
-	var augmented, lost float64
-	for i := range p.strata {
-		s := &p.strata[i]
+// total returns the variance of the residuals of the items in open strata: as a random draw would
+// estimate it, with the assumed labels, and of the drawn labels alone.
+func (p *ppiPopulation) total(open []*ppiStratum) (random, drawn spread) {
+	var size, augmented, lost float64
+	for _, s := range open {
+		size += s.size
 		augmented += s.augN
-		lost += p.share(s) * p.share(s) / s.labels
 	}
-	random = p.around(func(s *ppiStratum) (y, f float64) { return s.augY / s.augN, s.augF / s.augN },
+	for _, s := range open {
+		lost += s.size / size * s.size / size / s.labels
+	}
+	random = around(open, size, func(s *ppiStratum) (y, f float64) { return s.augY / s.augN, s.augF / s.augN },
 		func(s *ppiStratum) spread { return spread{}.plus(spread{s.augYY, s.augYF, s.augFF}, 1/s.augN) })
-	drawn = p.around(func(s *ppiStratum) (y, f float64) { return s.labelY / s.labels, s.labelF / s.labels },
+	drawn = around(open, size, func(s *ppiStratum) (y, f float64) { return s.labelY / s.labels, s.labelF / s.labels },
 		func(s *ppiStratum) spread { return spread{}.plus(s.raw, 1/s.labels) })
-	return spread{}.plus(random, (augmented-1)/max(1, augmented-2)), spread{}.plus(drawn, 1/(1-lost))
+	return spread{}.plus(random, (augmented-1)/max(1, augmented-2)), spread{}.plus(drawn, 1/max(1e-12, 1-lost))
 }
 
-// around returns the mean squares of all items around their mean, from the means of the strata and
-// the mean squares around these.
-func (p *ppiPopulation) around(mean func(s *ppiStratum) (y, f float64), squares func(s *ppiStratum) spread) (v spread) {
+// around returns the mean squares of all items of strata around their mean, from the means of the
+// strata and the mean squares around these.
+func around(strata []*ppiStratum, size float64, mean func(s *ppiStratum) (y, f float64), squares func(s *ppiStratum) spread) (v spread) {
 	var y, f float64
-	for i := range p.strata {
-		s := &p.strata[i]
+	for _, s := range strata {
 		my, mf := mean(s)
-		y, f = y+p.share(s)*my, f+p.share(s)*mf
+		y, f = y+s.size/size*my, f+s.size/size*mf
 	}
-	for i := range p.strata {
-		s := &p.strata[i]
+	for _, s := range strata {
 		my, mf := mean(s)
 		dy, df := my-y, mf-f
-		v = v.plus(squares(s), p.share(s)).plus(spread{dy * dy, dy * df, df * df}, p.share(s))
+		v = v.plus(squares(s), s.size/size).plus(spread{dy * dy, dy * df, df * df}, s.size/size)
 	}
 	return v
 }
 
-func (p *ppiPopulation) share(s *ppiStratum) float64 { return s.size / p.size }
-
 // within returns the variance of the residuals of a stratum: that of a random draw, less what the
 // labels of the stratum differ less among themselves than all labels do. Its own variance has the
 // weight of its labels but one, so that one label says nothing about it.
-func (p *ppiPopulation) within(s *ppiStratum, random, drawn spread) spread {
+func (s *ppiStratum) within(random, drawn spread) spread {
 	return random.plus(drawn, 1/s.labels-1).plus(s.raw, 1/s.labels)
 }
 
 // lambda returns the weight of the verdicts with the least variance of the mean.
 func (p *ppiPopulation) lambda() float64 {
 	var sum spread
-	random, drawn := p.total()
-	for i := range p.strata {
-		sum = sum.plus(p.within(&p.strata[i], random, drawn), p.weight(&p.strata[i]))
+	open := p.open()
+	random, drawn := p.total(open)
+	for _, s := range open {
+		sum = sum.plus(s.within(random, drawn), p.weight(s))
 	}
 	if sum.ff < 1e-12 {
 		return 0
@@ -178,15 +206,12 @@ func (p *ppiPopulation) means(lambda float64) (point, centre float64) {
 // Welch and Satterthwaite. These are of the design: the variances of few labels say nothing about
 // how exact they are.
 func (p *ppiPopulation) labelVariance(lambda float64) (v, df float64) {
-	random, drawn := p.total()
+	open := p.open()
+	random, drawn := p.total(open)
 	var sum, shared, parts, labels float64
-	for i := range p.strata {
-		s := &p.strata[i]
+	for _, s := range open {
 		weight := p.weight(s)
-		if weight == 0 {
-			continue
-		}
-		v += weight * p.within(s, random, drawn).at(lambda)
+		v += weight * s.within(random, drawn).at(lambda)
 		sum += weight
 		shared += weight / s.labels
 		parts += weight * weight * (s.labels - 1) / (s.labels * s.labels)
