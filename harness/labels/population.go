@@ -93,11 +93,12 @@ func (p *Population) read(r *resultfile.Reader) error {
 		if rec.Repeat > 0 {
 			a.ID = fmt.Sprintf("%s#%d", rec.ID, rec.Repeat)
 		}
+		a.kind, err = p.Design.stratum(&rec)
 		if rec.Outcome == result.Errored {
-			p.Failed = append(p.Failed, a)
+			p.Failed = append(p.Failed, a) // A panel has no verdicts on it, and err is of no interest.
 			continue
 		}
-		if a.kind, err = p.Design.stratum(&rec); err != nil {
+		if err != nil {
 			return err
 		}
 		if a.stratum = number(strata, a.kind); a.stratum == len(p.Strata) {
