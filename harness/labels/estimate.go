@@ -1,6 +1,7 @@
 package labels
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -88,7 +89,7 @@ func OpenLabelled(path string, files ...string) (*Population, []Label, error) {
 // other answers, and if the labelled answers are not a sample with known inclusion probabilities.
 func (p *Population) Estimate(labels []Label) (*Estimate, error) {
 	verdicts, err := p.verdicts(labels)
-	if err != nil {
+	if err := errors.Join(err, p.differs()); err != nil {
 		return nil, err
 	}
 	items := p.items(verdicts)

@@ -328,29 +328,58 @@ func expect(t *testing.T, got, want []string) {
 	}
 }
 
-// A plan keeps its word: the interval of as many labels as it says has the width.
+// A plan keeps its word: the interval of as many labels as it says has the width, also if many
+// questions have no answer.
 func TestPlan(t *testing.T) {
+	for _, failed := range []int{0, 1200} {
+		answers := lenient(2000, 6)
+		for i := range answers[:failed] {
+			answers[i].failed, answers[i].passed = true, false
+		}
+		path := save(t, answers)
+		p := open(t, path, labels.Design{Sample: labels.Random})
+		const seen = 100
+		first := filepath.Join(t.TempDir(), "l.jsonl")
+		write(t, first, truth(p, seen))
+		e, err := p.Estimate(truth(p, seen))
+		if err != nil {
+			t.Fatal(err)
+		}
+		width := e.Rate.Interval.High - e.Rate.Interval.Low
+		plan, err := labels.PlanFor(path, width, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same := plan.Rows[0].Labels; same == nil || math.Abs(float64(*same-seen)) > 7 {
+			t.Errorf("%d without an answer: plan %+v of the interval of %d labels", failed, plan.Rows[0], seen)
+		}
+		plan, err = labels.PlanFor(path, .7*width, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		need := plan.Rows[0].Labels
+		if need == nil || *need < seen {
+			t.Fatalf("plan %+v, want more than %d labels", plan, seen)
+		}
+		if e, err = p.Estimate(truth(p, *need)); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Rate.Interval.High - e.Rate.Interval.Low; math.Abs(got-.7*width) > .05*width {
+			t.Errorf("%d without an answer: %d labels give an interval of %.4f, want %.4f", failed, *need, got, .7*width)
+		}
+	}
+}
+
+// A plan needs more labels the worse the judge is, and none is enough for an interval that is narrower
+// than with all of them.
+func TestPlanOfJudges(t *testing.T) {
 	path := save(t, lenient(2000, 6))
-	p := open(t, path, labels.Design{Sample: labels.Random})
-	first := filepath.Join(t.TempDir(), "l.jsonl")
-	write(t, first, truth(p, 60))
-	plan, err := labels.PlanFor(path, .12, first)
+	plan, err := labels.PlanFor(path, .12)
 	if err != nil {
 		t.Fatal(err)
-	}
-	need := plan.Rows[0].Labels
-	if need == nil || *need < 60 {
-		t.Fatalf("plan %+v, want more than 60 labels", plan)
-	}
-	e, err := p.Estimate(truth(p, *need))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if width := e.Rate.Interval.High - e.Rate.Interval.Low; math.Abs(width-.12) > .015 {
-		t.Errorf("%d labels give an interval of %.3f, want .12", *need, width)
 	}
 	last := 0
-	for _, n := range plan.Rows[1:] { // worse and worse judges
+	for _, n := range plan.Rows {
 		if n.Labels == nil || *n.Labels < last {
 			t.Errorf("%+v needs fewer labels than a better judge, %d", n, last)
 		} else {

@@ -47,6 +47,8 @@ type Population struct {
 	Strata []Stratum
 	// Failed are the questions without an answer. They did not pass, whatever a label says.
 	Failed []Answer
+
+	clusters int
 }
 
 // Stratum is a part of the answers that is sampled separately.
@@ -107,7 +109,20 @@ func (p *Population) read(r *resultfile.Reader) error {
 		p.Strata[a.stratum].Answers++
 		p.Answers = append(p.Answers, a)
 	}
+	p.clusters = len(clusters)
 	return nil
+}
+
+// differs returns an error if nothing shows how much questions differ, so that no number of labels
+// is enough for an interval.
+func (p *Population) differs() error {
+	switch {
+	case p.clusters > 1:
+		return nil
+	case p.Cluster == "":
+		return fmt.Errorf("%s: there is one question, and an interval needs several", p.Path)
+	}
+	return fmt.Errorf("%s: all questions are in one cluster of %s, and an interval needs several clusters", p.Path, p.Cluster)
 }
 
 // clusterOf returns a question's cluster by the cluster tag, or else the question itself, whose

@@ -14,8 +14,8 @@ type PPIDesign struct {
 	// over the items that are not known. Correlation is between verdicts and labels: 0 if the judge
 	// says nothing, 1 if it never errs.
 	Rate, Judged, Correlation float64
-	// Clusters counts the clusters, as many as Items if all are independent. Effect is their design
-	// effect on the verdicts, 1 for independent items.
+	// Clusters counts the clusters, two or more, and as many as Items if all are independent. Effect is
+	// their design effect on the verdicts, 1 for independent items.
 	Clusters int
 	Effect   float64
 	// Alone leaves the verdicts out, as PPIRate without a judge does.
