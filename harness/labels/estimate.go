@@ -95,7 +95,9 @@ func (p *Population) Estimate(labels []Label) (*Estimate, error) {
 	items := p.items(verdicts)
 	with, ok := stats.PPIRate(items, true, confidence)
 	if !ok {
-		return nil, fmt.Errorf("%s: %d labels are too few for an estimate: label more of it", p.Path, len(verdicts))
+		c := p.count(verdicts)
+		return nil, fmt.Errorf("%s: %s and %s are too few for an estimate: label more of it",
+			p.Path, figure.Count(c.Labelled, "label"), figure.Count(c.Skipped, "skipped answer"))
 	}
 	alone, _ := stats.PPIRate(items, false, confidence)
 	e := &Estimate{
