@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// leastShare is the least share of the answers in a stratum: that of 3 in 20 labels, which is the
-// least number of a plan. With fewer in a stratum, whole numbers of labels are far from its share.
-// The estimate is then less exact than by a random draw, whatever the strata differ in.
+// leastShare is the least share of the answers in a stratum: 3 of 20 labels, the fewest that a plan
+// says. With fewer labels in a stratum, whole numbers are far from its share. The estimate is then
+// less exact than by a random draw, unless the strata differ much.
 const leastShare = 0.15
 
 // merge joins the two smallest strata until each has leastShare of the answers, or all are one. It

@@ -23,8 +23,9 @@ type PPIDesign struct {
 }
 
 // Width returns the expected width at confidence conf of an interval from this many labels. It uses
-// the formula of the interval, including the labels that the interval assumes. Clusters widen an
-// interval by what they seem to differ in, which varies as χ² does: the width is a mean over that.
+// the formula of the interval, including the labels that the interval assumes. With clusters, the
+// interval depends on how much these seem to differ. That varies as χ² does, and the width is the
+// mean over it.
 func (d PPIDesign) Width(labels int, conf float64) float64 {
 	p := d.population(float64(labels))
 	lambda := 0.0

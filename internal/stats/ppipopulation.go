@@ -57,28 +57,30 @@ func newPPIPopulation(items []JudgedItem, low, high, pseudo float64) (*ppiPopula
 }
 
 // assume adds so many assumed labels at each end of the range. Each item carries its part of them,
-// with its own verdict. Those of strata that are labelled as a whole, such as questions without an
-// answer, carry none unless all are: few labels of the others would not be more for them.
+// with its own verdict. Strata that are labelled as a whole, such as questions without an answer,
+// carry none unless all are: nothing about their labels is in doubt.
 func (p *ppiPopulation) assume(pseudo float64) {
-	open := p.open()
-	carriers := 0.0
-	for _, s := range open {
-		carriers += s.size
+	carriers := p.open()
+	if len(carriers) == 0 {
+		for i := range p.strata {
+			carriers = append(carriers, &p.strata[i])
+		}
 	}
-	if len(open) == 0 {
-		carriers = p.size
+	size := 0.0
+	for _, s := range carriers {
+		size += s.size
+	}
+	for _, s := range carriers {
+		weight := pseudo / size
+		s.augN += 2 * weight * s.size
+		s.augY += weight * s.size
+		s.augF += 2 * weight * s.f
+		s.squareY += weight * s.size
+		s.squareF += 2 * weight * s.ff
+		s.both += weight * s.f
 	}
 	for i := range p.strata {
-		s := &p.strata[i]
-		if weight := pseudo / carriers; len(open) == 0 || s.labels < s.size {
-			s.augN += 2 * weight * s.size
-			s.augY += weight * s.size
-			s.augF += 2 * weight * s.f
-			s.squareY += weight * s.size
-			s.squareF += 2 * weight * s.ff
-			s.both += weight * s.f
-		}
-		s.centre()
+		p.strata[i].centre()
 	}
 }
 
