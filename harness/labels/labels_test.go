@@ -235,36 +235,6 @@ func TestEstimateRejects(t *testing.T) {
 	}
 }
 
-func TestCompare(t *testing.T) {
-	worse, better := lenient(300, 4), lenient(300, 4)
-	for i := range better {
-		better[i].right = better[i].right || i%4 == 0
-		worse[i].passed = true // a scorer that passes all of the worse answers
-	}
-	d := labels.Design{Sample: labels.Random, Seed: 1}
-	a, b := open(t, save(t, worse), d), open(t, save(t, better), d)
-	_, right := rateOf(worse)
-	_, more := rateOf(better)
-	got, err := labels.Compare(a, b, truth(a, 150), truth(b, 150))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if i := got.Difference.Interval; !got.Shown() || got.Judged >= 0 || more-right < i.Low || more-right > i.High {
-		t.Errorf("difference %+v, judged %v; want %v, shown, and a negative judged one", got.Difference, got.Judged, more-right)
-	}
-	if got.Labelled != 150 || got.Questions != 300 {
-		t.Errorf("%d of %d questions have both labels, want 150 of 300", got.Labelled, got.Questions)
-	}
-	same, err := labels.Compare(a, a, truth(a, 150), truth(a, 150))
-	if err != nil || same.Difference.Rate != 0 || same.Shown() {
-		t.Errorf("difference of a result from itself %+v, %v", same, err)
-	}
-	other := open(t, a.Path, labels.Design{Sample: labels.Random, Seed: 2})
-	if _, err := labels.Compare(a, other, truth(a, 9), truth(other, 9)); err == nil {
-		t.Error("results that were drawn with different seeds are compared")
-	}
-}
-
 // The labels of a session survive its end, a line that was cut off is labelled again, and another
 // labeller or result is rejected.
 func TestSession(t *testing.T) {
@@ -328,85 +298,6 @@ func expect(t *testing.T, got, want []string) {
 	}
 }
 
-// A plan keeps its word: the interval of as many labels as it says has the width, also if many
-// questions have no answer.
-func TestPlan(t *testing.T) {
-	for _, failed := range []int{0, 1200} {
-		answers := lenient(2000, 6)
-		for i := range answers[:failed] {
-			answers[i].failed, answers[i].passed = true, false
-		}
-		path := save(t, answers)
-		p := open(t, path, labels.Design{Sample: labels.Random})
-		const seen = 100
-		first := filepath.Join(t.TempDir(), "l.jsonl")
-		write(t, first, truth(p, seen))
-		e, err := p.Estimate(truth(p, seen))
-		if err != nil {
-			t.Fatal(err)
-		}
-		width := e.Rate.Interval.High - e.Rate.Interval.Low
-		plan, err := labels.PlanFor(path, width, first)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if same := plan.Rows[0].Labels; same == nil || math.Abs(float64(*same-seen)) > 7 {
-			t.Errorf("%d without an answer: plan %+v of the interval of %d labels", failed, plan.Rows[0], seen)
-		}
-		plan, err = labels.PlanFor(path, .7*width, first)
-		if err != nil {
-			t.Fatal(err)
-		}
-		need := plan.Rows[0].Labels
-		if need == nil || *need < seen {
-			t.Fatalf("plan %+v, want more than %d labels", plan, seen)
-		}
-		if e, err = p.Estimate(truth(p, *need)); err != nil {
-			t.Fatal(err)
-		}
-		if got := e.Rate.Interval.High - e.Rate.Interval.Low; math.Abs(got-.7*width) > .05*width {
-			t.Errorf("%d without an answer: %d labels give an interval of %.4f, want %.4f", failed, *need, got, .7*width)
-		}
-	}
-}
-
-// A plan needs more labels the worse the judge is, and none is enough for an interval that is narrower
-// than with all of them.
-func TestPlanOfJudges(t *testing.T) {
-	path := save(t, lenient(2000, 6))
-	plan, err := labels.PlanFor(path, .12)
-	if err != nil {
-		t.Fatal(err)
-	}
-	last := 0
-	for _, n := range plan.Rows {
-		if n.Labels == nil || *n.Labels < last {
-			t.Errorf("%+v needs fewer labels than a better judge, %d", n, last)
-		} else {
-			last = *n.Labels
-		}
-	}
-	if plan, err := labels.PlanFor(path, .01); err != nil || plan.Rows[0].Labels != nil {
-		t.Errorf("%+v, %v; want that no number of labels is enough", plan, err)
-	}
-}
-
-func write(t *testing.T, path string, list []labels.Label) {
-	t.Helper()
-	f, err := labels.OpenFile(path, "alice", list[0].Design)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range list {
-		if err := f.Append(l); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Answers about which the recipes disagree are drawn more often than their share, and the estimate is
 // right on average all the same.
 func TestDrawByDisagreement(t *testing.T) {
@@ -467,50 +358,5 @@ func TestForeignFileIsKept(t *testing.T) {
 		if got, err := os.ReadFile(path); err != nil || string(got) != text {
 			t.Errorf("%q became %q (%v)", text, got, err)
 		}
-	}
-}
-
-// Questions that only one of two systems answered are drawn like the others. The estimate of the
-// difference is right on average, whether or not any of them has a label.
-func TestCompareWithoutAnswers(t *testing.T) {
-	worse, better := lenient(300, 4), lenient(300, 4)
-	for i := range better {
-		worse[i].failed, better[i].failed = i%5 == 0, i%10 == 0
-		worse[i].passed = worse[i].passed && !worse[i].failed
-		better[i].passed = better[i].passed && !better[i].failed
-		better[i].right = better[i].right || worse[i].failed
-	}
-	_, right := rateOf(worse)
-	_, more := rateOf(better)
-	first, second := save(t, worse), save(t, better)
-	for _, sample := range []labels.Sample{labels.Random, labels.Stratified} {
-		const seeds = 60
-		mean := 0.0
-		for seed := range uint64(seeds) {
-			d := labels.Design{Sample: sample, Seed: seed}
-			a, b := open(t, first, d), open(t, second, d)
-			got, err := labels.Compare(a, b, truth(a, 40), truth(b, 60))
-			if err != nil {
-				t.Fatalf("%s, seed %d: %v", sample, seed, err)
-			}
-			mean += got.Alone.Rate / seeds
-		}
-		// The standard error of one estimate is about .09.
-		if math.Abs(mean-(more-right)) > 4*.09/math.Sqrt(seeds) {
-			t.Errorf("%s: mean of the differences %.3f, want %.3f", sample, mean, more-right)
-		}
-		d := labels.Design{Sample: sample, Seed: 1}
-		a, b := open(t, first, d), open(t, second, d)
-		all, err := labels.Compare(a, b, truth(a, len(a.Answers)), truth(b, len(b.Answers)))
-		if err != nil || math.Abs(all.Difference.Rate-(more-right)) > 1e-9 {
-			t.Errorf("%s: with all labels %+v, %v; want %v", sample, all, err, more-right)
-		}
-	}
-	worse[1].failed, worse[1].passed = true, false // and no other question of its tag
-	worse[1].tag, better[1].tag = "alone", "alone"
-	d := labels.Design{Sample: labels.Stratified, Seed: 1}
-	a, b := open(t, save(t, worse), d), open(t, save(t, better), d)
-	if _, err := labels.Compare(a, b, truth(a, 40), truth(b, 40)); err != nil {
-		t.Error(err)
 	}
 }
