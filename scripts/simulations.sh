@@ -18,7 +18,7 @@ simulate() {
 }
 simulate ./internal/stats 'TestDocument|TestSimulated'
 simulate ./harness/compare 'TestSimulatedNulls' -full
-simulate ./harness/labels 'TestEstimateCoversConversations'
+simulate ./harness/labels 'TestEstimateCoversConversations|TestSimulatedLabels'
 simulate ./harness/bench/record 'TestClaimsUnderConditions|TestCoverage|TestEqualBenches|TestShape'
 simulate ./harness/bench/load 'TestSimulatedWarmUp'
 simulate ./harness/bench 'TestFindLimitOf|TestBenchOf'

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,4 +68,39 @@ func TestEstimateCoversConversations(t *testing.T) {
 		t.Errorf("covered in %d of %d estimates, %d if questions are independent", found, rounds, independent)
 	}
 	t.Logf("covered in %d of %d estimates, %d if questions are independent", found, rounds, independent)
+}
+
+// One cluster says nothing about others, however many labels there are: neither is there an estimate,
+// nor a number of labels that is enough.
+func TestOneCluster(t *testing.T) {
+	f := resulttest.New("go", time.Unix(0, 0), "++-+-++-++-+-++-++-+-++-++-+-++-")
+	f.Settings.ClusterTag = result.ByBrain
+	for i := range f.Questions {
+		f.Questions[i].Answer, f.Questions[i].Brain = "an answer", "conv-1"
+	}
+	path := f.Save(t, filepath.Join(t.TempDir(), "r.json"))
+	p, err := labels.Open(path, labels.Design{Sample: labels.Random})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []labels.Label
+	for _, a := range p.Answers {
+		list = append(list, labels.Label{ID: a.ID, Question: a.Question, Answer: a.Text, Right: new(true), Labeller: "ann", Design: p.Design})
+	}
+	const want = "all questions are in one cluster of brain"
+	if e, err := p.Estimate(list); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("estimate %+v, %v; want %s", e, err, want)
+	}
+	if plan, err := labels.PlanFor(path, .5); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("plan %+v, %v; want %s", plan, err, want)
+	}
+}
+
+func TestOneQuestion(t *testing.T) {
+	f := resulttest.New("go", time.Unix(0, 0), "+")
+	f.Questions[0].Answer = "an answer"
+	if plan, err := labels.PlanFor(f.Save(t, filepath.Join(t.TempDir(), "r.json")), .5); err == nil ||
+		!strings.Contains(err.Error(), "there is one question") {
+		t.Errorf("plan %+v, %v", plan, err)
+	}
 }

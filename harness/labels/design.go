@@ -22,6 +22,7 @@ const (
 	// Random draws all answers with equal probability.
 	Random Sample = "random"
 	// Stratified draws from each question type, or else each first tag, in proportion to its size.
+	// Small ones are merged.
 	Stratified Sample = "stratified"
 	// Disagreement draws answers on which a panel's recipes disagree more often than others.
 	Disagreement Sample = "disagreement"

@@ -68,25 +68,36 @@ func Compare(first, second *Population, labelsFirst, labelsSecond []Label) (*Dif
 // pairs returns the differences for common questions, and how many of them have labels for both
 // answers.
 func pairs(first, second *Population, labelsFirst, labelsSecond []Label) ([]stats.JudgedItem, int, error) {
-	a, err := first.side(labelsFirst)
+	verdictsFirst, err := first.verdicts(labelsFirst)
 	if err != nil {
 		return nil, 0, err
 	}
-	b, err := second.side(labelsSecond)
+	verdictsSecond, err := second.verdicts(labelsSecond)
 	if err != nil {
 		return nil, 0, err
 	}
-	clusters, strata := map[int]int{}, map[int]int{}
+	// The same share of the answers of both. Otherwise questions that one side failed, which need one
+	// label only, would have it more often than others have two.
+	share := min(first.share(verdictsFirst), second.share(verdictsSecond))
+	ids, xs := first.side(verdictsFirst, share)
+	_, ys := second.side(verdictsSecond, share)
+	clusters, kinds := map[int]int{}, map[string]int{}
 	var items []stats.JudgedItem
+	var strata []Stratum
+	const known = -1 // the stratum of questions without an answer on both sides
 	labelled := 0
-	for _, id := range a.ids {
-		x, y := a.items[id], b.items[id]
-		if y == nil {
+	for _, id := range ids {
+		x, both := xs[id], ys[id]
+		if both == nil {
 			continue
 		}
-		d := stats.JudgedItem{
-			Judge: y.Judge - x.Judge, Label: y.Label - x.Label,
-			Stratum: number(strata, x.Stratum), Cluster: number(clusters, x.Cluster),
+		y := *both
+		d := stats.JudgedItem{Judge: y.judge - x.judge, Label: y.label - x.label, Stratum: known, Cluster: number(clusters, x.cluster)}
+		if !x.failed || !y.failed {
+			if d.Stratum = number(kinds, x.kind); d.Stratum == len(strata) {
+				strata = append(strata, Stratum{Name: x.kind})
+			}
+			strata[d.Stratum].Answers++
 		}
 		if !math.IsNaN(d.Label) {
 			labelled++
@@ -96,27 +107,46 @@ func pairs(first, second *Population, labelsFirst, labelsSecond []Label) ([]stat
 	if len(items) == 0 {
 		return nil, 0, fmt.Errorf("%s and %s have no question in common", first.Path, second.Path)
 	}
+	merged, group := merge(strata)
+	for i := range items {
+		if it := &items[i]; it.Stratum == known {
+			it.Stratum = len(merged)
+		} else {
+			it.Stratum = group[it.Stratum]
+		}
+	}
 	return items, labelled, nil
 }
 
-// side is a population indexed by id.
-type side struct {
-	ids   []string
-	items map[string]*stats.JudgedItem
+// half is what one side of a difference has of a question.
+type half struct {
+	judge, label float64
+	failed       bool
+	kind         string
+	cluster      int
 }
 
-func (p *Population) side(labels []Label) (side, error) {
-	verdicts, err := p.verdicts(labels)
-	if err != nil {
-		return side{}, err
+// share returns the share of the answers that are labelled or skipped.
+func (p *Population) share(verdicts map[string]*verdict) float64 {
+	return float64(len(verdicts)) / float64(len(p.Answers))
+}
+
+// side returns the questions of a population by id, with the labels of a share of the answers, those
+// that are drawn first.
+func (p *Population) side(verdicts map[string]*verdict, share float64) (ids []string, halves map[string]*half) {
+	drawn := int(math.Round(share * float64(len(p.Answers))))
+	halves = make(map[string]*half, len(p.Answers)+len(p.Failed))
+	for i, a := range p.Answers {
+		h := &half{judge: a.judge(), label: math.NaN(), kind: a.kind, cluster: a.cluster}
+		if i < drawn {
+			h.label = verdicts[a.ID].label()
+		}
+		ids, halves[a.ID] = append(ids, a.ID), h
 	}
-	s := side{items: map[string]*stats.JudgedItem{}}
-	items := p.items(verdicts)
-	for i, a := range append(p.Answers[:len(p.Answers):len(p.Answers)], p.Failed...) {
-		s.ids = append(s.ids, a.ID)
-		s.items[a.ID] = &items[i]
+	for _, a := range p.Failed {
+		ids, halves[a.ID] = append(ids, a.ID), &half{failed: true, kind: a.kind, cluster: a.cluster}
 	}
-	return s, nil
+	return ids, halves
 }
 
 // number numbers keys in order of appearance.

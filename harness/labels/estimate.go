@@ -1,6 +1,7 @@
 package labels
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -29,7 +30,7 @@ type Estimate struct {
 	Failed int `json:"failed"`
 	Design
 	// Strata counts the strata that labels were drawn from, and Sparse those with fewer than two
-	// labels. Sparse strata do not narrow the interval.
+	// labels. Sparse strata may widen the interval.
 	Strata int `json:"strata"`
 	Sparse int `json:"sparse_strata"`
 	Labels
@@ -88,13 +89,15 @@ func OpenLabelled(path string, files ...string) (*Population, []Label, error) {
 // other answers, and if the labelled answers are not a sample with known inclusion probabilities.
 func (p *Population) Estimate(labels []Label) (*Estimate, error) {
 	verdicts, err := p.verdicts(labels)
-	if err != nil {
+	if err := errors.Join(err, p.differs()); err != nil {
 		return nil, err
 	}
 	items := p.items(verdicts)
 	with, ok := stats.PPIRate(items, true, confidence)
 	if !ok {
-		return nil, fmt.Errorf("%s: %d labels are too few for an estimate: label more of it", p.Path, len(verdicts))
+		c := p.count(verdicts)
+		return nil, fmt.Errorf("%s: %s and %s are too few for an estimate: label more of it",
+			p.Path, figure.Count(c.Labelled, "label"), figure.Count(c.Skipped, "skipped answer"))
 	}
 	alone, _ := stats.PPIRate(items, false, confidence)
 	e := &Estimate{

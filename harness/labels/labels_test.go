@@ -185,6 +185,29 @@ func TestSparseStrata(t *testing.T) {
 	}
 }
 
+// Tags of few answers do not take labels from the tag of nearly all: the interval is that of a random
+// draw.
+func TestRareTags(t *testing.T) {
+	answers := lenient(400, 9)
+	for i := range answers {
+		if answers[i].tag = "most"; i < 20 {
+			answers[i].tag = fmt.Sprint("rare ", i)
+		}
+	}
+	path := save(t, answers)
+	width := func(sample labels.Sample) float64 {
+		p := open(t, path, labels.Design{Sample: sample, Seed: 3})
+		e, err := p.Estimate(truth(p, 40))
+		if err != nil || e.Strata != 1 || e.Sparse != 0 {
+			t.Fatalf("%s: %d strata, %d of them sparse, %v; want one", sample, e.Strata, e.Sparse, err)
+		}
+		return e.Rate.Interval.High - e.Rate.Interval.Low
+	}
+	if got, want := width(labels.Stratified), width(labels.Random); got != want {
+		t.Errorf("interval of %.3f, want %.3f", got, want)
+	}
+}
+
 func number(t *testing.T, id string) int {
 	t.Helper()
 	var n int
@@ -209,36 +232,6 @@ func TestEstimateRejects(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want an error with %q", err, name)
 		}
-	}
-}
-
-func TestCompare(t *testing.T) {
-	worse, better := lenient(300, 4), lenient(300, 4)
-	for i := range better {
-		better[i].right = better[i].right || i%4 == 0
-		worse[i].passed = true // a scorer that passes all of the worse answers
-	}
-	d := labels.Design{Sample: labels.Random, Seed: 1}
-	a, b := open(t, save(t, worse), d), open(t, save(t, better), d)
-	_, right := rateOf(worse)
-	_, more := rateOf(better)
-	got, err := labels.Compare(a, b, truth(a, 150), truth(b, 150))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if i := got.Difference.Interval; !got.Shown() || got.Judged >= 0 || more-right < i.Low || more-right > i.High {
-		t.Errorf("difference %+v, judged %v; want %v, shown, and a negative judged one", got.Difference, got.Judged, more-right)
-	}
-	if got.Labelled != 150 || got.Questions != 300 {
-		t.Errorf("%d of %d questions have both labels, want 150 of 300", got.Labelled, got.Questions)
-	}
-	same, err := labels.Compare(a, a, truth(a, 150), truth(a, 150))
-	if err != nil || same.Difference.Rate != 0 || same.Shown() {
-		t.Errorf("difference of a result from itself %+v, %v", same, err)
-	}
-	other := open(t, a.Path, labels.Design{Sample: labels.Random, Seed: 2})
-	if _, err := labels.Compare(a, other, truth(a, 9), truth(other, 9)); err == nil {
-		t.Error("results that were drawn with different seeds are compared")
 	}
 }
 
@@ -302,56 +295,6 @@ func expect(t *testing.T, got, want []string) {
 	t.Helper()
 	if strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-// A plan keeps its word: the interval of as many labels as it says has the width.
-func TestPlan(t *testing.T) {
-	path := save(t, lenient(2000, 6))
-	p := open(t, path, labels.Design{Sample: labels.Random})
-	first := filepath.Join(t.TempDir(), "l.jsonl")
-	write(t, first, truth(p, 60))
-	plan, err := labels.PlanFor(path, .12, first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	need := plan.Rows[0].Labels
-	if need == nil || *need < 60 {
-		t.Fatalf("plan %+v, want more than 60 labels", plan)
-	}
-	e, err := p.Estimate(truth(p, *need))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if width := e.Rate.Interval.High - e.Rate.Interval.Low; math.Abs(width-.12) > .015 {
-		t.Errorf("%d labels give an interval of %.3f, want .12", *need, width)
-	}
-	last := 0
-	for _, n := range plan.Rows[1:] { // worse and worse judges
-		if n.Labels == nil || *n.Labels < last {
-			t.Errorf("%+v needs fewer labels than a better judge, %d", n, last)
-		} else {
-			last = *n.Labels
-		}
-	}
-	if plan, err := labels.PlanFor(path, .01); err != nil || plan.Rows[0].Labels != nil {
-		t.Errorf("%+v, %v; want that no number of labels is enough", plan, err)
-	}
-}
-
-func write(t *testing.T, path string, list []labels.Label) {
-	t.Helper()
-	f, err := labels.OpenFile(path, "alice", list[0].Design)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range list {
-		if err := f.Append(l); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
 	}
 }
 

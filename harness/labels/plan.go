@@ -57,6 +57,9 @@ func (p *Population) plan(width float64, estimate *Estimate) (*Plan, error) {
 	if !(width > 0 && width < 1) {
 		return nil, fmt.Errorf("--width %v: must be between 0 and 1", width)
 	}
+	if err := p.differs(); err != nil {
+		return nil, err
+	}
 	items := p.items(nil)
 	plan := &Plan{Path: p.Path, Width: width, Answers: len(p.Answers), Rate: passed(items)}
 	if estimate != nil {
@@ -66,12 +69,13 @@ func (p *Population) plan(width float64, estimate *Estimate) (*Plan, error) {
 	answered := float64(len(items)) / float64(len(p.Answers))
 	rate := min(1, plan.Rate*answered)
 	design := stats.PPIDesign{
-		Items: len(items), Known: len(p.Failed), Rate: rate, Judged: min(1, passed(items)*answered), Effect: effect(items), Alone: true,
+		Items: len(items), Known: len(p.Failed), Rate: rate, Judged: min(1, passed(items)*answered),
+		Clusters: p.clusters, Effect: effect(items), Alone: true,
 	}
 	plan.Least = design.Width(len(p.Answers), confidence)
 	design.Alone = false
 	if estimate != nil {
-		design.Correlation = correlation(estimate)
+		design.Correlation = correlation(estimate.Weight, design.Judged, rate)
 		plan.Rows = append(plan.Rows, need(design, width, fmt.Sprintf("as on the %d labels that there are", estimate.Labelled)))
 	}
 	for _, e := range errorShares {
@@ -79,7 +83,7 @@ func (p *Population) plan(width float64, estimate *Estimate) (*Plan, error) {
 		design.Correlation = max(0, design.Correlation)
 		plan.Rows = append(plan.Rows, need(design, width, fmt.Sprintf("errs in %.0f %% of the answers", 100*e)))
 	}
-	design.Alone = true
+	design.Alone, design.Correlation = true, 0
 	plan.Rows = append(plan.Rows, need(design, width, "is not used: labels alone"))
 	return plan, nil
 }
@@ -92,14 +96,14 @@ func need(d stats.PPIDesign, width float64, judge string) Need {
 	return n
 }
 
-// correlation returns the correlation of verdicts and labels: how much of the labels' standard
-// deviation the weighted verdicts explain.
-func correlation(e *Estimate) float64 {
+// correlation returns the correlation of verdicts and labels, from the weight of the verdicts and
+// both rates of the answers: how much of the labels' standard deviation the weighted verdicts explain.
+func correlation(weight, judged, rate float64) float64 {
 	of := func(p float64) float64 { return p * (1 - p) }
-	if of(e.Rate.Rate) == 0 {
+	if of(rate) == 0 {
 		return 0
 	}
-	return min(1, e.Weight*math.Sqrt(of(e.Judged)/of(e.Rate.Rate)))
+	return min(1, weight*math.Sqrt(of(judged)/of(rate)))
 }
 
 // effect returns the design effect of the clusters on the scorer's verdicts, at least 1.

@@ -26,9 +26,10 @@ type Answer struct {
 	Text         string
 	Type         string
 	// Passed is the verdict of the result's scorer. Labellers must not see it.
-	Passed  bool
-	Stratum string
+	Passed bool
 
+	// kind is what the design tells answers apart by, and stratum the index of its stratum.
+	kind             string
 	stratum, cluster int
 }
 
@@ -46,6 +47,8 @@ type Population struct {
 	Strata []Stratum
 	// Failed are the questions without an answer. They did not pass, whatever a label says.
 	Failed []Answer
+
+	clusters int
 }
 
 // Stratum is a part of the answers that is sampled separately.
@@ -68,16 +71,12 @@ func Open(path string, design Design) (*Population, error) {
 	if len(p.Answers) == 0 {
 		return nil, fmt.Errorf("%s: no question has an answer that can be labelled", path)
 	}
-	if len(p.Strata) > maxStrata {
-		return nil, fmt.Errorf("%s: --sample %s makes %d strata of its answers, and %d are possible: use --sample %s",
-			path, design.Sample, len(p.Strata), maxStrata, Random)
+	if design.Sample == Stratified {
+		p.merge()
 	}
 	p.draw()
 	return p, nil
 }
-
-// maxStrata limits the strata, because each needs a label before there is an estimate.
-const maxStrata = 40
 
 func (p *Population) read(r *resultfile.Reader) error {
 	strata, clusters := map[string]int{}, map[string]int{}
@@ -96,20 +95,34 @@ func (p *Population) read(r *resultfile.Reader) error {
 		if rec.Repeat > 0 {
 			a.ID = fmt.Sprintf("%s#%d", rec.ID, rec.Repeat)
 		}
+		a.kind, err = p.Design.stratum(&rec)
 		if rec.Outcome == result.Errored {
-			p.Failed = append(p.Failed, a)
+			p.Failed = append(p.Failed, a) // A panel has no verdicts on it, and err is of no interest.
 			continue
 		}
-		if a.Stratum, err = p.Design.stratum(&rec); err != nil {
+		if err != nil {
 			return err
 		}
-		if a.stratum = number(strata, a.Stratum); a.stratum == len(p.Strata) {
-			p.Strata = append(p.Strata, Stratum{Name: a.Stratum})
+		if a.stratum = number(strata, a.kind); a.stratum == len(p.Strata) {
+			p.Strata = append(p.Strata, Stratum{Name: a.kind})
 		}
 		p.Strata[a.stratum].Answers++
 		p.Answers = append(p.Answers, a)
 	}
+	p.clusters = len(clusters)
 	return nil
+}
+
+// differs returns an error if nothing shows how much questions differ, so that no number of labels
+// is enough for an interval.
+func (p *Population) differs() error {
+	switch {
+	case p.clusters > 1:
+		return nil
+	case p.Cluster == "":
+		return fmt.Errorf("%s: there is one question, and an interval needs several", p.Path)
+	}
+	return fmt.Errorf("%s: all questions are in one cluster of %s, and an interval needs several clusters", p.Path, p.Cluster)
 }
 
 // clusterOf returns a question's cluster by the cluster tag, or else the question itself, whose
@@ -137,6 +150,15 @@ func (p *Population) findCluster(r *resultfile.Reader) error {
 	}
 	p.Cluster = f.Tag()
 	return nil
+}
+
+// merge joins small strata, so that each has enough of few labels.
+func (p *Population) merge() {
+	var group []int
+	p.Strata, group = merge(p.Strata)
+	for i := range p.Answers {
+		p.Answers[i].stratum = group[p.Answers[i].stratum]
+	}
 }
 
 // draw sorts the answers into drawing order.

@@ -46,9 +46,9 @@ const (
 // It is unbiased whatever the judge, up to the error of λ, which vanishes with 1/labels. Lo and Hi
 // are Wilson's limits for the effective sample size and Student's t with the degrees of freedom of
 // Welch and Satterthwaite. The variance is Var(y)/N for the choice of the items, multiplied by the
-// design effect of the clusters, plus Σ W²·(1-n/N)·Var(y - λ·f)/n for the labels. The variance
-// within a stratum is shrunk towards the variance of all items by the weight of one label, so that
-// strata with few labels behave like a random draw.
+// design effect of the clusters, plus Σ W²·(1-n/N)·Var(y - λ·f)/n for the labels. Var(y - λ·f) of a
+// stratum is shrunk towards that of a random draw by the weight of one label. So labels in
+// proportion to the strata have no wider an interval than a random draw.
 //
 // Use withJudge false for the estimate by labels alone. ok is false, and the figures are NaN, if a
 // stratum has no label or there are fewer than two labels or two clusters, and for values outside
@@ -80,9 +80,15 @@ func (p *ppiPopulation) estimate(withJudge bool, effect, conf float64) PPIEstima
 	if withJudge {
 		lambda = max(0, p.lambda())
 	}
+	labelVar, _ := p.labelVariance(lambda)
+	return p.interval(lambda, max(effect*p.itemVariance(), p.clusterVariance(lambda)-labelVar), conf)
+}
+
+// interval returns the estimate with this weight of the verdicts and variance due to the choice of
+// items.
+func (p *ppiPopulation) interval(lambda, itemVar, conf float64) PPIEstimate {
 	point, centre := p.means(lambda)
 	labelVar, labelDF := p.labelVariance(lambda)
-	itemVar := max(effect*p.itemVariance(), p.clusterVariance(lambda)-labelVar)
 	total := itemVar + labelVar
 	df := total * total / (itemVar*itemVar/float64(p.clusters-1) + labelVar*labelVar/labelDF)
 	t := StudentQuantile((1+conf)/2, df)

@@ -138,6 +138,57 @@ func TestPPIRateOfAllLabels(t *testing.T) {
 	expect(t, "upper limit", with.Hi, alone.Hi, 1e-12)
 }
 
+// Questions without an answer make the error of the labels smaller by their share and do nothing
+// else to it: they are no labels that show how often the others are right.
+func TestPPIRateWithoutAnswers(t *testing.T) {
+	alone, _ := PPIRate(exampleItems(), true, .95)
+	items := exampleItems()
+	for range 300 {
+		items = append(items, JudgedItem{Stratum: 1, Cluster: len(items)})
+	}
+	with, _ := PPIRate(items, true, .95)
+	expect(t, "mean", with.Mean, alone.Mean/4, 1e-12)
+	expect(t, "weight", with.Lambda, alone.Lambda, 1e-12)
+	expect(t, "standard error of the labels", with.LabelSE, alone.LabelSE/4, 1e-12)
+}
+
+// Whatever the labels are, an interval is one of numbers, has the estimate in it and a width.
+func TestPPIIsFinite(t *testing.T) {
+	random := rand.New(rand.NewPCG(39, 1))
+	for range longtest.Rounds(3000, 100_000) {
+		low := -float64(random.IntN(2))
+		values := []float64{low, 1}
+		if random.IntN(2) == 0 {
+			values = values[random.IntN(2):][:1] // all are equal
+		}
+		var items []JudgedItem
+		clusters := 0
+		for s := range 1 + random.IntN(8) {
+			size := 1 + random.IntN(4)
+			if random.IntN(4) == 0 {
+				size = 200
+			}
+			labels := 1 + random.IntN(min(size, 5))
+			for i := range size {
+				it := JudgedItem{Judge: values[random.IntN(len(values))], Label: math.NaN(), Stratum: s, Cluster: random.IntN(clusters + 1)}
+				clusters = max(clusters, it.Cluster+1)
+				if i < labels {
+					it.Label = values[random.IntN(len(values))]
+				}
+				items = append(items, it)
+			}
+		}
+		estimate := PPIRate
+		if low < 0 {
+			estimate = PPIDifference
+		}
+		e, ok := estimate(items, random.IntN(2) == 0, .95)
+		if ok && !(low <= e.Lo && e.Lo <= e.Mean+1e-12 && e.Mean <= e.Hi+1e-12 && e.Hi <= 1 && e.Hi-e.Lo > 1e-6 && e.LabelSE >= 0) {
+			t.Fatalf("%+v of %+v", e, items)
+		}
+	}
+}
+
 // ppiCase is a simulated judge: it passes the share falsePass of the wrong answers and fails the
 // share falseFail of the right ones.
 type ppiCase struct {

@@ -14,18 +14,60 @@ type PPIDesign struct {
 	// over the items that are not known. Correlation is between verdicts and labels: 0 if the judge
 	// says nothing, 1 if it never errs.
 	Rate, Judged, Correlation float64
-	// Effect is the design effect of the clusters, 1 for independent items.
-	Effect float64
+	// Clusters counts the clusters, two or more, and as many as Items if all are independent. Effect is
+	// their design effect on the verdicts, 1 for independent items.
+	Clusters int
+	Effect   float64
 	// Alone leaves the verdicts out, as PPIRate without a judge does.
 	Alone bool
 }
 
 // Width returns the expected width at confidence conf of an interval from this many labels. It uses
-// the formula of the interval, including the labels that the interval assumes.
+// the formula of the interval, including the labels that the interval assumes. With clusters, the
+// interval depends on how much these seem to differ. That varies as χ² does, and the width is the
+// mean over it.
 func (d PPIDesign) Width(labels int, conf float64) float64 {
 	p := d.population(float64(labels))
-	e := p.estimate(!d.Alone, d.Effect, conf)
-	return e.Hi - e.Lo
+	lambda := 0.0
+	if !d.Alone {
+		lambda = max(0, p.lambda())
+	}
+	labelVar, _ := p.labelVariance(lambda)
+	least := d.Effect * p.itemVariance()
+	if d.Clusters >= d.Items {
+		e := p.interval(lambda, least, conf)
+		return e.Hi - e.Lo
+	}
+	// The variance by clusters has no assumed labels.
+	rate, _ := p.means(0)
+	open := &p.strata[0]
+	drawn := d.labelEffect()*rate*(1-rate)/p.size + p.weight(open)*open.raw.at(lambda)/open.labels
+	const points = 20
+	width := 0.0
+	for i := range points {
+		found := drawn * chiSquareShare((float64(i)+.5)/points, float64(d.Clusters-1))
+		e := p.interval(lambda, max(least, found-labelVar), conf)
+		width += (e.Hi - e.Lo) / points
+	}
+	return width
+}
+
+// labelEffect is the design effect of the clusters on the labels. Errors of the judge hide it: they
+// make the verdicts of a cluster less alike than its labels.
+func (d PPIDesign) labelEffect() float64 {
+	if d.Alone || d.Correlation <= 0 {
+		return d.Effect
+	}
+	alike := float64(d.Items) / float64(d.Clusters)
+	return max(d.Effect, min(alike, 1+(d.Effect-1)/(d.Correlation*d.Correlation)))
+}
+
+// chiSquareShare returns the p-quantile of χ² with df degrees of freedom, divided by df (Wilson and
+// Hilferty 1931).
+func chiSquareShare(p, df float64) float64 {
+	v := 2 / (9 * df)
+	root := max(0, 1-v+NormalQuantile(p)*math.Sqrt(v))
+	return root * root * root
 }
 
 // population returns the expected moments of this many labels.
@@ -34,28 +76,20 @@ func (d PPIDesign) population(labels float64) *ppiPopulation {
 	rate, judged := min(1, max(0, d.Rate)), min(1, max(0, d.Judged))
 	both := rate*judged + d.Correlation*math.Sqrt(rate*(1-rate)*judged*(1-judged))
 	both = min(rate, judged, max(both, rate+judged-1, 0))
-	s := ppiStratum{size: open, f: open * judged}
-	assumed := ratePseudo * open / float64(d.Items)
+	s := ppiStratum{size: open, f: open * judged, ff: open * judged}
 	for _, cell := range []struct{ y, f, share float64 }{
 		{1, 1, both}, {1, 0, rate - both}, {0, 1, judged - both}, {0, 0, 1 - rate - judged + both},
 	} {
 		s.label(cell.y, cell.f, labels*cell.share)
 	}
-	for _, f := range []struct{ verdict, share float64 }{{1, judged}, {0, 1 - judged}} {
-		s.augment(0, f.verdict, assumed*f.share)
-		s.augment(1, f.verdict, assumed*f.share)
-	}
-	s.centre()
-	p := &ppiPopulation{size: float64(d.Items), width: 1, strata: []ppiStratum{s}, clusters: d.Items, labels: labels + float64(d.Known)}
+	s.labels = labels // without rounding
+	p := &ppiPopulation{size: float64(d.Items), width: 1, strata: []ppiStratum{s}, clusters: d.Clusters, labels: labels + float64(d.Known)}
 	if d.Known > 0 {
 		known := ppiStratum{size: float64(d.Known)}
-		known.label(0, 0, float64(d.Known))
-		assumed := ratePseudo * float64(d.Known) / float64(d.Items)
-		known.augment(0, 0, assumed)
-		known.augment(1, 0, assumed)
-		known.centre()
+		known.label(0, 0, known.size)
 		p.strata = append(p.strata, known)
 	}
+	p.assume(ratePseudo)
 	return p
 }
 

@@ -16,8 +16,9 @@ type ppiPopulation struct {
 
 // ppiStratum has the sums of a stratum. Those with the prefix aug include the assumed labels.
 type ppiStratum struct {
-	size, labels      float64
-	f, labelF, labelY float64 // sums of verdicts of all items, and of verdicts and labels of the labelled
+	size, labels   float64
+	f, ff          float64 // sums of verdicts of all items, and of their squares
+	labelF, labelY float64 // sums of verdicts and labels of the labelled
 
 	augN, augY, augF       float64
 	augYY, augFF, augYF    float64 // centred sums of squares and products
@@ -40,23 +41,57 @@ func newPPIPopulation(items []JudgedItem, low, high, pseudo float64) (*ppiPopula
 		s := &p.strata[it.Stratum]
 		s.size++
 		s.f += it.Judge
-		// Each item carries its part of the assumed labels at both ends, with its own verdict.
-		assumed := pseudo / float64(len(items))
-		s.augment(0, it.Judge, assumed)
-		s.augment(1, it.Judge, assumed)
+		s.ff += it.Judge * it.Judge
 		if labelled {
 			s.label(p.unit(it.Label), it.Judge, 1)
 			p.labels++
 		}
 	}
 	for i := range p.strata {
-		if s := &p.strata[i]; s.labels == 0 {
+		if p.strata[i].labels == 0 {
 			return nil, false
-		} else {
-			s.centre()
 		}
 	}
+	p.assume(pseudo)
 	return p, p.labels >= 2 && p.clusters >= 2
+}
+
+// assume adds so many assumed labels at each end of the range. Each item carries its part of them,
+// with its own verdict. Strata that are labelled as a whole, such as questions without an answer,
+// carry none unless all are: nothing about their labels is in doubt.
+func (p *ppiPopulation) assume(pseudo float64) {
+	carriers := p.open()
+	if len(carriers) == 0 {
+		for i := range p.strata {
+			carriers = append(carriers, &p.strata[i])
+		}
+	}
+	size := 0.0
+	for _, s := range carriers {
+		size += s.size
+	}
+	for _, s := range carriers {
+		weight := pseudo / size
+		s.augN += 2 * weight * s.size
+		s.augY += weight * s.size
+		s.augF += 2 * weight * s.f
+		s.squareY += weight * s.size
+		s.squareF += 2 * weight * s.ff
+		s.both += weight * s.f
+	}
+	for i := range p.strata {
+		p.strata[i].centre()
+	}
+}
+
+// open returns the strata that have items without a label.
+func (p *ppiPopulation) open() (open []*ppiStratum) {
+	for i := range p.strata {
+		if s := &p.strata[i]; s.labels < s.size {
+			open = append(open, s)
+		}
+	}
+	return open
 }
 
 func (p *ppiPopulation) unit(label float64) float64 { return (label - p.low) / p.width }
@@ -67,16 +102,12 @@ func (s *ppiStratum) label(y, verdict, count float64) {
 	s.labelF += count * verdict
 	s.labelY += count * y
 	s.raw = s.raw.plus(spread{y * y, y * verdict, verdict * verdict}, count)
-	s.augment(y, verdict, count)
-}
-
-func (s *ppiStratum) augment(y, f, weight float64) {
-	s.augN += weight
-	s.augY += weight * y
-	s.augF += weight * f
-	s.squareY += weight * y * y
-	s.squareF += weight * f * f
-	s.both += weight * y * f
+	s.augN += count
+	s.augY += count * y
+	s.augF += count * verdict
+	s.squareY += count * y * y
+	s.squareF += count * verdict * verdict
+	s.both += count * y * verdict
 }
 
 func (s *ppiStratum) centre() {
@@ -107,52 +138,54 @@ func (s spread) plus(o spread, weight float64) spread {
 	return spread{s.yy + weight*o.yy, s.yf + weight*o.yf, s.ff + weight*o.ff}
 }
 
-// total returns the variance of the residuals of all items, with the assumed labels, and without them.
-func (p *ppiPopulation) total() (assumed, drawn spread) {
-	var n float64
-	for i := range p.strata {
-		n += p.strata[i].augN
+// total returns the variance of the residuals of the items in open strata: as a random draw would
+// estimate it, with the assumed labels, and of the drawn labels alone.
+func (p *ppiPopulation) total(open []*ppiStratum) (random, drawn spread) {
+	var size, augmented, lost float64
+	for _, s := range open {
+		size += s.size
+		augmented += s.augN
 	}
-	of := func(mean func(s *ppiStratum) (y, f float64), squares func(s *ppiStratum) spread) (v spread) {
-		var y, f float64
-		for i := range p.strata {
-			s := &p.strata[i]
-			my, mf := mean(s)
-			y, f = y+p.share(s)*my, f+p.share(s)*mf
-		}
-		for i := range p.strata {
-			s := &p.strata[i]
-			my, mf := mean(s)
-			dy, df := my-y, mf-f
-			v = v.plus(squares(s), p.share(s)).plus(spread{dy * dy, dy * df, df * df}, p.share(s))
-		}
-		return spread{}.plus(v, n/max(1, n-2))
+	for _, s := range open {
+		lost += s.size / size * s.size / size / s.labels
 	}
-	assumed = of(func(s *ppiStratum) (y, f float64) { return s.augY / s.augN, s.augF / s.augN },
+	random = around(open, size, func(s *ppiStratum) (y, f float64) { return s.augY / s.augN, s.augF / s.augN },
 		func(s *ppiStratum) spread { return spread{}.plus(spread{s.augYY, s.augYF, s.augFF}, 1/s.augN) })
-	drawn = of(func(s *ppiStratum) (y, f float64) { return s.labelY / s.labels, s.labelF / s.labels },
+	drawn = around(open, size, func(s *ppiStratum) (y, f float64) { return s.labelY / s.labels, s.labelF / s.labels },
 		func(s *ppiStratum) spread { return spread{}.plus(s.raw, 1/s.labels) })
-	return assumed, drawn
+	return spread{}.plus(random, (augmented-1)/max(1, augmented-2)), spread{}.plus(drawn, 1/max(1e-12, 1-lost))
 }
 
-func (p *ppiPopulation) share(s *ppiStratum) float64 { return s.size / p.size }
-
-// within returns the variance of the residuals of a stratum. It is shrunk towards the variance of
-// all items by the weight of one label, so that a stratum with few labels behaves as if it were not
-// drawn by itself. The assumed labels add as much to each stratum as to the variance of all items.
-func (p *ppiPopulation) within(s *ppiStratum, assumed, drawn spread) spread {
-	if len(p.strata) == 1 {
-		return spread{}.plus(assumed, (s.augN-1)/s.augN)
+// around returns the mean squares of all items of strata around their mean, from the means of the
+// strata and the mean squares around these.
+func around(strata []*ppiStratum, size float64, mean func(s *ppiStratum) (y, f float64), squares func(s *ppiStratum) spread) (v spread) {
+	var y, f float64
+	for _, s := range strata {
+		my, mf := mean(s)
+		y, f = y+s.size/size*my, f+s.size/size*mf
 	}
-	return spread{}.plus(s.raw, 1/s.labels).plus(drawn, 1/s.labels).plus(assumed, 1).plus(drawn, -1)
+	for _, s := range strata {
+		my, mf := mean(s)
+		dy, df := my-y, mf-f
+		v = v.plus(squares(s), s.size/size).plus(spread{dy * dy, dy * df, df * df}, s.size/size)
+	}
+	return v
+}
+
+// within returns the variance of the residuals of a stratum: that of a random draw, less what the
+// labels of the stratum differ less among themselves than all labels do. Its own variance has the
+// weight of its labels but one, so that one label says nothing about it.
+func (s *ppiStratum) within(random, drawn spread) spread {
+	return random.plus(drawn, 1/s.labels-1).plus(s.raw, 1/s.labels)
 }
 
 // lambda returns the weight of the verdicts with the least variance of the mean.
 func (p *ppiPopulation) lambda() float64 {
 	var sum spread
-	assumed, drawn := p.total()
-	for i := range p.strata {
-		sum = sum.plus(p.within(&p.strata[i], assumed, drawn), p.weight(&p.strata[i]))
+	open := p.open()
+	random, drawn := p.total(open)
+	for _, s := range open {
+		sum = sum.plus(s.within(random, drawn), p.weight(s))
 	}
 	if sum.ff < 1e-12 {
 		return 0
@@ -172,26 +205,25 @@ func (p *ppiPopulation) means(lambda float64) (point, centre float64) {
 }
 
 // labelVariance is the variance due to the items without labels, with the degrees of freedom of
-// Welch and Satterthwaite.
+// Welch and Satterthwaite. These are of the design: the variances of few labels say nothing about
+// how exact they are.
 func (p *ppiPopulation) labelVariance(lambda float64) (v, df float64) {
-	assumed, drawn := p.total()
-	rest, parts := 0.0, 0.0
-	for i := range p.strata {
-		s := &p.strata[i]
+	open := p.open()
+	random, drawn := p.total(open)
+	var sum, shared, parts, labels float64
+	for _, s := range open {
 		weight := p.weight(s)
-		all := p.within(s, assumed, drawn).at(lambda)
-		v += weight * all
-		rest += weight * max(0, all-s.raw.at(lambda)/s.labels)
-		if s.labels > 1 {
-			own := weight * s.raw.at(lambda) / s.labels
-			parts += own * own / (s.labels - 1)
-		}
+		v += weight * s.within(random, drawn).at(lambda)
+		sum += weight
+		shared += weight / s.labels
+		parts += weight * weight * (s.labels - 1) / (s.labels * s.labels)
+		labels += s.labels
 	}
-	most := max(1, p.labels-1)
-	if parts += rest * rest / most; parts == 0 || len(p.strata) == 1 {
+	most := max(1, labels-1)
+	if parts += shared * shared / most; parts == 0 {
 		return v, most
 	}
-	return v, max(1, min(most, v*v/parts))
+	return v, min(most, sum*sum/parts)
 }
 
 // itemVariance is the variance of the mean of all labels if all items had one and were independent.

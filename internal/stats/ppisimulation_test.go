@@ -10,62 +10,44 @@ import (
 	"evalctl/internal/longtest"
 )
 
-// labelling is a way to draw labels from answers whose strata differ in their rates, or do not.
+// labelling is labels of some answers, drawn at random.
 type labelling struct {
-	items, labels int
-	// strata are as large as each other. drawn says whether labels are drawn from each by its share.
-	strata int
-	drawn  bool
+	items, labels              int
+	rate, falsePass, falseFail float64
 	// known further items are certainly wrong.
 	known int
-	// Rates of the strata are from low to high, evenly.
-	low, high            float64
-	falsePass, falseFail float64
-}
-
-// rate returns the rate of a stratum.
-func (l labelling) rate(stratum int) float64 {
-	if l.strata == 1 {
-		return (l.low + l.high) / 2
-	}
-	return l.low + (l.high-l.low)*float64(stratum)/float64(l.strata-1)
+	// clusters of one size have rates that differ by up to differ either way, 0 for independent items.
+	clusters int
+	differ   float64
 }
 
 // draw returns the answers with their labels, and the rate.
 func (l labelling) draw(random *rand.Rand) (items []JudgedItem, rate float64) {
-	items = make([]JudgedItem, l.items)
-	truth := make([]float64, l.items)
-	members := make([][]int, l.strata)
+	items = make([]JudgedItem, l.items, l.items+l.known)
+	rates := make([]float64, l.clusters)
+	for c := range rates {
+		rates[c] = l.rate + l.differ*(2*random.Float64()-1)
+	}
+	labelled := random.Perm(l.items)
 	for i := range items {
-		s := i % l.strata
-		members[s] = append(members[s], i)
-		rate += l.rate(s) / float64(l.items)
-		truth[i] = bit(random, l.rate(s))
-		items[i] = JudgedItem{Judge: bit(random, l.falsePass), Label: math.NaN(), Cluster: i}
-		if truth[i] == 1 {
+		cluster, rate := i, l.rate
+		if l.clusters > 0 {
+			cluster = i % l.clusters
+			rate = rates[cluster]
+		}
+		truth := bit(random, rate)
+		items[i] = JudgedItem{Judge: bit(random, l.falsePass), Label: math.NaN(), Cluster: cluster}
+		if truth == 1 {
 			items[i].Judge = 1 - bit(random, l.falseFail)
 		}
-		if l.drawn {
-			items[i].Stratum = s
-		}
-	}
-	if !l.drawn {
-		members = [][]int{random.Perm(l.items)}
-	}
-	for s, m := range members {
-		random.Shuffle(len(m), func(i, j int) { m[i], m[j] = m[j], m[i] })
-		n := l.labels / len(members)
-		if s < l.labels%len(members) {
-			n++
-		}
-		for _, i := range m[:n] {
-			items[i].Label = truth[i]
+		if labelled[i] < l.labels {
+			items[i].Label = truth
 		}
 	}
 	for range l.known {
-		items = append(items, JudgedItem{Stratum: len(members), Cluster: len(items)})
+		items = append(items, JudgedItem{Stratum: 1, Cluster: len(items)})
 	}
-	return items, rate * float64(l.items) / float64(len(items))
+	return items, l.rate * float64(l.items) / float64(len(items))
 }
 
 // simulate returns the coverage, the mean width and the error of the estimate.
@@ -84,47 +66,6 @@ func (l labelling) simulate(t *testing.T, random *rand.Rand, rounds int) (covere
 	return covered, width, math.Sqrt(sd)
 }
 
-// TestSimulatedLabels prints the tables of docs/dev/simulations.md, section "Labels of a judge".
-// Intervals of stratified labels cover the rate, and are not wider than those of a random draw of as
-// many labels. With fewer than two labels a stratum, some strata have one and others two, which costs a
-// tenth of the labels.
-func TestSimulatedLabels(t *testing.T) {
-	rounds := longtest.Rounds(300, 4000)
-	random := rand.New(rand.NewPCG(34, 1))
-	var table strings.Builder
-	table.WriteString("| rates of the strata | judge errs | labels | random | 4 strata | 30 strata |\n|---|---|---|---|---|---|\n")
-	for _, rates := range [][2]float64{{.7, .7}, {.05, .95}, {.9, 1}} {
-		for _, judge := range [][2]float64{{.05, .05}, {.2, .1}, {.4, .4}} {
-			for _, labels := range []int{40, 60, 120} {
-				fmt.Fprintf(&table, "| %g to %g | %.0f/%.0f %% | %d |", rates[0], rates[1], 100*judge[0], 100*judge[1], labels)
-				alone := 0.0
-				for _, strata := range []int{1, 4, 30} {
-					l := labelling{1000, labels, strata, strata > 1, 0, rates[0], rates[1], judge[0], judge[1]}
-					if strata == 1 {
-						l.strata = 30
-					}
-					covered, width, sd := l.simulate(t, random, rounds)
-					fmt.Fprintf(&table, " %.3f ± %.3f, %.1f %% |", width, sd, 100*covered)
-					most := 1.03
-					if labels < 2*strata {
-						most = 1.13
-					}
-					if limit := 4 * math.Sqrt(.95*.05/float64(rounds)); covered < .945-limit {
-						t.Errorf("%+v: covered in %.3f", l, covered)
-					}
-					if alone == 0 {
-						alone = width
-					} else if width > most*alone {
-						t.Errorf("%+v: %.3f wide, by a random draw %.3f", l, width, alone)
-					}
-				}
-				table.WriteString("\n")
-			}
-		}
-	}
-	t.Logf("widths, errors of the estimate and coverage:\n%s", table.String())
-}
-
 // TestSimulatedPlans: with as many labels as a plan says, the interval is as wide as it says.
 func TestSimulatedPlans(t *testing.T) {
 	rounds := longtest.Rounds(60, 1000)
@@ -138,13 +79,13 @@ func TestSimulatedPlans(t *testing.T) {
 		rate := of.rate
 		for _, errs := range []float64{0, .02, .05, .1, .2, .3} {
 			for _, width := range []float64{.05, .1, .15} {
-				d := PPIDesign{Items: 4000 + of.known, Known: of.known, Rate: rate, Effect: 1}
+				d := PPIDesign{Items: 4000 + of.known, Known: of.known, Rate: rate, Clusters: 4000 + of.known, Effect: 1}
 				d.Correlation, d.Judged = JudgeCorrelation(rate, 1-errs, 1-errs)
 				n, ok := d.Labels(width, .95)
 				if !ok {
 					t.Fatalf("%+v: no plan for %v", d, width)
 				}
-				l := labelling{4000, n, 1, false, of.known, rate, rate, errs, errs}
+				l := labelling{items: 4000, labels: n, rate: rate, falsePass: errs, falseFail: errs, known: of.known}
 				_, got, _ := l.simulate(t, random, rounds)
 				fmt.Fprintf(&table, "| %g | %d | %.0f %% | %.2f | %d | %.3f |\n", rate, of.known, 100*errs, width, n, got)
 				if got > 1.03*width || n > 20 && got < .9*width {
@@ -154,4 +95,36 @@ func TestSimulatedPlans(t *testing.T) {
 		}
 	}
 	t.Logf("planned labels and simulated widths:\n%s", table.String())
+}
+
+// TestSimulatedPlansOfClusters: the intervals of labels about conversations whose rates differ are as
+// wide as a plan expects.
+func TestSimulatedPlansOfClusters(t *testing.T) {
+	rounds := longtest.Rounds(60, 1000)
+	random := rand.New(rand.NewPCG(38, 1))
+	var table strings.Builder
+	table.WriteString("| conversations | rates differ | judge errs | labels | planned width | width | coverage |\n|---|---|---|---|---|---|---|\n")
+	for _, clusters := range []int{10, 40, 100} {
+		for _, differ := range []float64{.1, .2} {
+			for _, errs := range []float64{.05, .2} {
+				for _, labels := range []int{40, 150} {
+					l := labelling{
+						items: 1000, labels: labels, rate: .7, falsePass: errs, falseFail: errs, clusters: clusters, differ: differ,
+					}
+					d := PPIDesign{Items: l.items, Rate: l.rate, Clusters: clusters}
+					d.Correlation, d.Judged = JudgeCorrelation(l.rate, 1-errs, 1-errs)
+					// The intraclass correlation of the verdicts.
+					alike := (1 - 2*errs) * (1 - 2*errs) * differ * differ / 3 / (d.Judged * (1 - d.Judged))
+					d.Effect = 1 + float64(l.items/clusters-1)*alike
+					want := d.Width(labels, .95)
+					covered, got, _ := l.simulate(t, random, rounds)
+					fmt.Fprintf(&table, "| %d | %.2f | %.0f %% | %d | %.3f | %.3f | %.1f %% |\n", clusters, differ, 100*errs, labels, want, got, 100*covered)
+					if got > 1.08*want || got < .92*want {
+						t.Errorf("%+v: width %.4f, planned %.4f", l, got, want)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("planned and simulated widths:\n%s", table.String())
 }
