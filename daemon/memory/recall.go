@@ -14,7 +14,7 @@ import (
 
 const (
 	// contextWeight is the weight of the conversation in a recall, where the query has weight 1.
-	// See docs/sessions.md for the measurement. Queries of one or two terms are vague: for each
+	// See docs/dev/ranking.md for the measurement. Queries of one or two terms are vague: for each
 	// term below three, the conversation gets vagueWeight more.
 	contextWeight = 0.2
 	vagueWeight   = 0.15
