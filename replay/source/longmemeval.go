@@ -67,10 +67,10 @@ func (w *walker) instance(n int) (*instance, error) {
 			in.question, err = w.text(key)
 		case "question_date":
 			var s scalar
-			s, err = w.scalar(key, true)
+			s, err = w.scalar(key)
 			in.date = s.text
 		case "answer":
-			in.answer, err = w.scalar(key, true)
+			in.answer, err = w.scalar(key)
 		case "answer_session_ids":
 			in.gold, err = w.texts(key)
 		case "haystack_session_ids":
@@ -107,9 +107,9 @@ func (w *walker) turn(c *chat, n int) error {
 	err := w.members(func(key string) (err error) {
 		switch key {
 		case "role":
-			role, err = w.scalar(key, true)
+			role, err = w.scalar(key)
 		case "content":
-			content, err = w.scalar(key, true) // it may be evidence
+			content, err = w.scalar(key)
 		case "has_answer":
 			marks, err = w.boolean()
 			c.marked = c.marked || marks
@@ -143,7 +143,7 @@ func (w *walker) turn(c *chat, n int) error {
 		c.marks = append(c.marks, t.Text)
 	}
 	c.count++
-	c.size += int64(content.size)
+	c.size += int64(len(content.text))
 	if w.keep {
 		c.turns = append(c.turns, t)
 	}
