@@ -14,8 +14,7 @@ import (
 
 // FoundQuestion is one question of a file.
 type FoundQuestion struct {
-	Path   string
-	Format Format
+	Path string
 	// Result is nil for a run in JSON lines.
 	Result *result.Result
 	// Records has one record for each time the question was asked, and is empty if the file lacks
@@ -32,7 +31,7 @@ func Find(path, id string) (*FoundQuestion, error) {
 		return nil, err
 	}
 	defer src.close()
-	found := &FoundQuestion{Path: path, Format: src.format, Result: src.res}
+	found := &FoundQuestion{Path: path, Result: src.res}
 	var ids []string
 	for rec, err := range src.records {
 		if err != nil {

@@ -25,7 +25,6 @@ type chat struct {
 	size   int64
 	marked bool     // a turn says that it has the answer
 	marks  []string // the texts of such turns
-	offset int64
 }
 
 // info implements element.
@@ -89,7 +88,7 @@ func (w *walker) instance(n int) (*instance, error) {
 
 func (w *walker) chats(in *instance) error {
 	return w.array("haystack_sessions", func() error {
-		c := chat{offset: w.r.Offset()}
+		var c chat
 		err := w.array("a session", func() error { return w.turn(&c, len(in.sessions)+1) })
 		in.sessions = append(in.sessions, c)
 		return err
