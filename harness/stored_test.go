@@ -82,7 +82,7 @@ func TestFelt(t *testing.T) {
 		if diff := cmp.Diff(c.want, r.FeltMS); diff != "" || r.LatencyMS != 12.345 {
 			t.Errorf("%v: latency %v, felt %s", c.waited, r.LatencyMS, diff)
 		}
-		s := &StoredAnswers{records: []result.Record{r}, byID: map[storedID]int{{id: "a"}: 0}}
+		s := &StoredAnswers{records: []result.Record{r}, byID: map[result.AskedID]int{{ID: "a"}: 0}}
 		again, err := s.Ask(t.Context(), pipeline.Job{Question: q})
 		if diff := cmp.Diff(r, again); diff != "" || err != nil {
 			t.Errorf("%v: %v %s", c.waited, err, diff)

@@ -425,12 +425,12 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		seen := map[attempt]bool{}
+		seen := map[result.AskedID]bool{}
 		for _, r := range im.Records {
-			if r.ID == "" || r.Question == "" || seen[attempt{r.ID, r.Repeat}] || r.Score != nil && (*r.Score < 0 || *r.Score > 1) {
+			if r.ID == "" || r.Question == "" || seen[r.Asked()] || r.Score != nil && (*r.Score < 0 || *r.Score > 1) {
 				t.Errorf("%+v", r)
 			}
-			seen[attempt{r.ID, r.Repeat}] = true
+			seen[r.Asked()] = true
 		}
 		rep := im.Report
 		if len(im.Records)+len(rep.Unmatched) > rep.Answers {
