@@ -37,9 +37,9 @@ type plainDoc struct {
 	words scorer.Words
 }
 
-// NewCorpus returns the documents of brains. If byText is set, passages without a document name are
+// newCorpus returns the documents of brains. If byText is set, passages without a document name are
 // assigned by their text.
-func NewCorpus(d dataset.Dataset, brains []dataset.Brain, byText bool) *Corpus {
+func newCorpus(d dataset.Dataset, brains []dataset.Brain, byText bool) *Corpus {
 	k := &Corpus{
 		dataset: d, docs: map[string][]dataset.Doc{}, paths: map[string]*dataset.Paths{},
 		texts: map[string]func() []plainDoc{},

@@ -24,8 +24,8 @@ type FoundQuestion struct {
 	Near []string
 }
 
-// Find reads one question of a file. Like Open, it reads and checks the whole file.
-func Find(path, id string) (*FoundQuestion, error) {
+// find reads one question of a file. Like Open, it reads and checks the whole file.
+func find(path, id string) (*FoundQuestion, error) {
 	src, err := openSource(path)
 	if err != nil {
 		return nil, err
@@ -52,12 +52,12 @@ func Find(path, id string) (*FoundQuestion, error) {
 // nearShown is the maximum number of similar ids.
 const nearShown = 3
 
-// FindAll finds the question in each file, like Find. It returns an error if no file has it.
+// FindAll finds the question in each file, like find. It returns an error if no file has it.
 func FindAll(paths []string, id string) ([]*FoundQuestion, error) {
 	found, errs := make([]*FoundQuestion, len(paths)), make([]error, len(paths))
 	var wait sync.WaitGroup
 	for i, path := range paths {
-		wait.Go(func() { found[i], errs[i] = Find(path, id) })
+		wait.Go(func() { found[i], errs[i] = find(path, id) })
 	}
 	wait.Wait()
 	if err := errors.Join(errs...); err != nil {

@@ -138,15 +138,15 @@ func FuzzLines(f *testing.F) {
 
 func TestFind(t *testing.T) {
 	path := newFile("go", "ppf").write(t, filepath.Join(t.TempDir(), "go.json"))
-	found, err := Find(path, "q002")
+	found, err := find(path, "q002")
 	if err != nil || len(found.Records) != 1 || found.Records[0].Passed || found.Result == nil || found.Near != nil {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	found, err = Find(path, "Q00")
+	found, err = find(path, "Q00")
 	if err != nil || len(found.Records) != 0 || strings.Join(found.Near, " ") != "q000 q001 q002" {
 		t.Errorf("near %v, %v", found.Near, err)
 	}
-	if found, _ = Find(path, "entirely different"); len(found.Near) != 0 {
+	if found, _ = find(path, "entirely different"); len(found.Near) != 0 {
 		t.Errorf("near %v", found.Near)
 	}
 }
