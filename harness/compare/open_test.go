@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 func TestOpenLines(t *testing.T) {
@@ -57,10 +58,7 @@ func TestOpenRejects(t *testing.T) {
 		{"text", "hello\n", "it is not a result file: it begins with 'h'"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "run.jsonl")
-			if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			path := filetest.Write(t, filepath.Join(t.TempDir(), "run.jsonl"), c.text)
 			run, err := Open(path)
 			if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, %v, want %q", run, err, c.want)

@@ -22,6 +22,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -74,10 +75,7 @@ func read(path string) (res result.Result, questions []result.Record, err error)
 type whole = resulttest.File
 
 func TestReadGolden(t *testing.T) {
-	data, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, golden)
 	var want whole
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)
@@ -207,11 +205,7 @@ func fileOf(stopped result.Stop, planned int, questions ...string) string {
 
 func writeText(tb testing.TB, text string) string {
 	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "go.json")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		tb.Fatal(err)
-	}
-	return path
+	return filetest.Write(tb, filepath.Join(tb.TempDir(), "go.json"), text)
 }
 
 func TestReadRejects(t *testing.T) {
@@ -314,16 +308,12 @@ func TestReadTruncated(t *testing.T) {
 	file := strings.TrimSpace(fileOf("", 2, `{"outcome":"error","id":"a","answer":"x \" \\"}`, `{"outcome":"error","id":"b","tags":["[","}"]}`))
 	path := filepath.Join(t.TempDir(), "go.json")
 	for n := 1; n < len(file); n++ {
-		if err := os.WriteFile(path, []byte(file[:n]), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, file[:n])
 		if _, _, err := read(path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("byte %d: the file ends before", n)) {
 			t.Fatalf("%d bytes: got %v", n, err)
 		}
 	}
-	if err := os.WriteFile(path, []byte(file), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, file)
 	if _, _, err := read(path); err != nil {
 		t.Error(err)
 	}
@@ -331,10 +321,7 @@ func TestReadTruncated(t *testing.T) {
 
 // TestReadAnyOrder checks that neither the order of the keys, nor space, nor unknown keys matter.
 func TestReadAnyOrder(t *testing.T) {
-	data, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, golden)
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
 		t.Fatal(err)
@@ -362,9 +349,7 @@ func TestReadAnyOrder(t *testing.T) {
 			b.WriteString(string(name) + space() + ":" + space() + string(members[key]) + space())
 		}
 		b.WriteString("}" + space())
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, b.String())
 		res, questions, err := read(path)
 		if err != nil {
 			t.Fatal(err)
@@ -419,9 +404,7 @@ func TestReadChangedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if err := os.WriteFile(path, []byte(strings.Replace(file, `,{"outcome":"error","id":"c"}`, "", 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, strings.Replace(file, `,{"outcome":"error","id":"c"}`, "", 1))
 	var last error
 	for _, err := range r.Questions() {
 		last = err
