@@ -58,6 +58,22 @@ func OpenUnchecked(path string) (*Reader, error) {
 	return r, nil
 }
 
+// ReadAll reads a file with all questions into memory.
+func ReadAll(path string) (res result.Result, questions []result.Record, err error) {
+	r, err := Open(path)
+	if err != nil {
+		return res, nil, err
+	}
+	defer r.Close()
+	for rec, err := range r.Questions() {
+		if err != nil {
+			return res, nil, err
+		}
+		questions = append(questions, rec)
+	}
+	return r.Result(), questions, nil
+}
+
 // Result returns the result. All callers share its maps and pointers.
 func (r *Reader) Result() result.Result { return r.res }
 

@@ -55,22 +55,6 @@ func ExampleOpen() {
 	// q6 unscored false
 }
 
-// read returns all that a result file contains.
-func read(path string) (res result.Result, questions []result.Record, err error) {
-	r, err := resultfile.Open(path)
-	if err != nil {
-		return res, nil, err
-	}
-	defer r.Close()
-	for q, err := range r.Questions() {
-		if err != nil {
-			return res, nil, err
-		}
-		questions = append(questions, q)
-	}
-	return r.Result(), questions, nil
-}
-
 // whole is a result file as encoding/json reads it.
 type whole = resulttest.File
 
@@ -80,7 +64,7 @@ func TestReadGolden(t *testing.T) {
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)
 	}
-	res, questions, err := read(golden)
+	res, questions, err := resultfile.ReadAll(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +158,7 @@ func TestReadWhatIsWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.Remove(path)
-		got, questions, err := read(path)
+		got, questions, err := resultfile.ReadAll(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +206,7 @@ func TestReadRejects(t *testing.T) {
 			`{"outcome":"error","id":"a","repeat":3}`)
 		return strings.NewReplacer(`"selected":0`, `"selected":3,"repeats":3`, from, to).Replace(file)
 	}
-	if _, questions, err := read(writeText(t, thrice("-", "-"))); err != nil || len(questions) != 3 {
+	if _, questions, err := resultfile.ReadAll(writeText(t, thrice("-", "-"))); err != nil || len(questions) != 3 {
 		t.Errorf("three repeats: %d questions, %v", len(questions), err)
 	}
 	repeated := fileOf("", 3, `{"outcome":"error","id":"a"}`, `{"outcome":"error","id":"b"}`, ` {"outcome":"error","id":"a"}`)
@@ -288,7 +272,7 @@ func TestReadRejects(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := writeText(t, c.file)
-			_, questions, err := read(path)
+			_, questions, err := resultfile.ReadAll(path)
 			if err == nil || !strings.HasPrefix(err.Error(), "read "+path+": ") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s (%d questions)", err, c.want, len(questions))
 			}
@@ -309,12 +293,12 @@ func TestReadTruncated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "go.json")
 	for n := 1; n < len(file); n++ {
 		filetest.Write(t, path, file[:n])
-		if _, _, err := read(path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("byte %d: the file ends before", n)) {
+		if _, _, err := resultfile.ReadAll(path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("byte %d: the file ends before", n)) {
 			t.Fatalf("%d bytes: got %v", n, err)
 		}
 	}
 	filetest.Write(t, path, file)
-	if _, _, err := read(path); err != nil {
+	if _, _, err := resultfile.ReadAll(path); err != nil {
 		t.Error(err)
 	}
 }
@@ -332,7 +316,7 @@ func TestReadAnyOrder(t *testing.T) {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
-	want, wantQuestions, err := read(golden)
+	want, wantQuestions, err := resultfile.ReadAll(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +334,7 @@ func TestReadAnyOrder(t *testing.T) {
 		}
 		b.WriteString("}" + space())
 		filetest.Write(t, path, b.String())
-		res, questions, err := read(path)
+		res, questions, err := resultfile.ReadAll(path)
 		if err != nil {
 			t.Fatal(err)
 		}

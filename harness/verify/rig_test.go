@@ -141,19 +141,11 @@ func (judge) Score(_ context.Context, item scorer.Item) (scorer.Verdict, error) 
 // records returns the questions of a file.
 func records(tb testing.TB, path string) (result.Result, []result.Record) {
 	tb.Helper()
-	r, err := resultfile.Open(path)
+	res, questions, err := resultfile.ReadAll(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer r.Close()
-	var out []result.Record
-	for q, err := range r.Questions() {
-		if err != nil {
-			tb.Fatal(err)
-		}
-		out = append(out, q)
-	}
-	return r.Result(), out
+	return res, questions
 }
 
 // replayFile returns a result file as a replay writes it.
