@@ -7,8 +7,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// BrainInfos describes the brains that a run asks, for its result.
-func BrainInfos(brains []dataset.Brain) []result.BrainInfo {
+// brainInfos describes the brains that a run asks, for its result.
+func brainInfos(brains []dataset.Brain) []result.BrainInfo {
 	var out []result.BrainInfo
 	for _, b := range Asked(brains) {
 		info := result.BrainInfo{ID: b.Name, Questions: b.Questions}

@@ -11,6 +11,7 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 // TestSeveralBrains checks that each question is asked in its brain, by the brain's id.
@@ -19,7 +20,7 @@ func TestSeveralBrains(t *testing.T) {
 		daemontest.Stream(w,
 			event("answer_delta", `{"delta":"`+r.URL.Path+`"}`)+event("done", `{"ok":true}`))
 	})
-	file := writeFile(t, filepath.Join(t.TempDir(), "q.jsonl"), strings.Join([]string{
+	file := filetest.Write(t, filepath.Join(t.TempDir(), "q.jsonl"), strings.Join([]string{
 		`{"id":"q1","question":"question 1","brain":"b",` +
 			`"expected_substrings":["/v1/brains/id-b/ask"]}`,
 		`{"id":"q2","question":"question 2","expected_substrings":["/v1/brains/id-eval/ask"]}`,

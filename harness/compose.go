@@ -53,7 +53,7 @@ type Subject struct {
 func (r *runner) compose() (end func(), err error) {
 	s, end := &r.cfg.Subject, func() {}
 	if s.Documents == nil && s.Records == nil {
-		s.Documents = NewCorpus(r.cfg.Dataset, r.cfg.Brains, s.Session.mapped() != nil)
+		s.Documents = newCorpus(r.cfg.Dataset, r.cfg.Brains, s.Session.mapped() != nil)
 	}
 	if s.Session.mapped() != nil {
 		r.noteMapped()

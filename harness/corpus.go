@@ -2,14 +2,11 @@ package harness
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"unicode"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
-	"evalctl/internal/visible"
 	"evalctl/scorer"
 )
 
@@ -35,11 +32,14 @@ type Corpus struct {
 }
 
 // plainDoc is a document reduced to words.
-type plainDoc struct{ path, words string }
+type plainDoc struct {
+	path  string
+	words scorer.Words
+}
 
-// NewCorpus returns the documents of brains. If byText is set, passages without a document name are
+// newCorpus returns the documents of brains. If byText is set, passages without a document name are
 // assigned by their text.
-func NewCorpus(d dataset.Dataset, brains []dataset.Brain, byText bool) *Corpus {
+func newCorpus(d dataset.Dataset, brains []dataset.Brain, byText bool) *Corpus {
 	k := &Corpus{
 		dataset: d, docs: map[string][]dataset.Doc{}, paths: map[string]*dataset.Paths{},
 		texts: map[string]func() []plainDoc{},
@@ -58,7 +58,7 @@ func NewCorpus(d dataset.Dataset, brains []dataset.Brain, byText bool) *Corpus {
 func plainDocs(docs []dataset.Doc) []plainDoc {
 	plain := make([]plainDoc, len(docs))
 	for i, d := range docs {
-		plain[i] = plainDoc{d.Path, wordsOf(string(d.Data))}
+		plain[i] = plainDoc{d.Path, scorer.WordsOf(string(d.Data))}
 	}
 	return plain
 }
@@ -70,7 +70,7 @@ func (k *Corpus) textOf(q dataset.Question, c result.Chunk) []string {
 	if texts == nil || known.Has(known.Name(c.Path)) || known.Has(known.Name(c.DocumentID)) {
 		return nil
 	}
-	return containing(texts(), wordsOf(c.Text))
+	return containing(texts(), scorer.WordsOf(c.Text))
 }
 
 // Documents implements Documents.
@@ -121,27 +121,17 @@ func (k *Corpus) dateAt(q dataset.Question, path string) string {
 // ByText implements Documents.
 func (k *Corpus) ByText() int { return int(k.byText.Load()) }
 
-// fewestWords is the minimum number of words to assign a passage by its text.
-const fewestWords = 3
-
 // containing returns the paths of the documents that contain words in sequence, or are contained in
 // them.
-func containing(docs []plainDoc, words string) (paths []string) {
-	if strings.Count(words, " ") <= fewestWords {
+func containing(docs []plainDoc, words scorer.Words) (paths []string) {
+	if !words.Identify() {
 		return nil
 	}
 	for _, d := range docs {
-		whole := strings.Count(d.words, " ") > fewestWords && strings.Contains(words, d.words)
-		if (whole || strings.Contains(d.words, words)) && !slices.Contains(paths, d.path) {
+		whole := d.words.Identify() && words.Quote(d.words)
+		if (whole || d.words.Quote(words)) && !slices.Contains(paths, d.path) {
 			paths = append(paths, d.path)
 		}
 	}
 	return paths
-}
-
-// wordsOf returns the lower-case words of a text, each between spaces.
-func wordsOf(text string) string {
-	return " " + strings.Join(strings.FieldsFunc(visible.Folded(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
-	}), " ") + " "
 }

@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/filetest"
 	"evalctl/scorer"
 )
 
@@ -25,7 +26,7 @@ func TestRunDaemonDies(t *testing.T) {
 		`{"id":"b","question":"question 2","expected_substrings":["answer"]}` + "\n" +
 		`{"id":"c","question":"hang","expected_substrings":["answer"]}` + "\n" +
 		`{"id":"d","question":"question 4","expected_substrings":["answer"]}` + "\n"
-	d := openDataset(t, writeFile(t, t.TempDir()+"/d.jsonl", text))
+	d := openDataset(t, filetest.Write(t, t.TempDir()+"/d.jsonl", text))
 	daemon := startChild(t, "daemon", "DELAY=0s")
 	e, err := target.NewEndpoint(daemon.firstLine, "", "evalctl-test", 2)
 	if err != nil {

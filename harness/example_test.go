@@ -17,6 +17,7 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/filetest"
 	"evalctl/scorer"
 )
 
@@ -75,9 +76,7 @@ func TestDriveStopped(t *testing.T) {
 	s := daemontest.Answering(t)
 	file := filepath.Join(t.TempDir(), "q.jsonl")
 	lines := `{"id":"q1","question":"question 1"}` + "\n" + `{"id":"q2","question":"question 2"}`
-	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, file, lines)
 	all := func(dataset.Question) error { return nil }
 	d, err := dataset.Open(file, dataset.Options{Check: all})
 	if err != nil {

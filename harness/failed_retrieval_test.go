@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/daemontest"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 // TestFailedAskRetrieves checks that what an ask retrieved before it failed counts for retrieval,
@@ -35,7 +36,7 @@ func TestFailedAskRetrieves(t *testing.T) {
 					<-r.Context().Done()
 				}
 			})
-			path := writeFile(t, t.TempDir()+"/q.jsonl",
+			path := filetest.Write(t, t.TempDir()+"/q.jsonl",
 				`{"id":"a","question":"who?","expected_substrings":["x"],"expected_paths":["d.md"]}`+"\n")
 			d := openDataset(t, path)
 			cfg := setUp(t, s, d, t.TempDir())

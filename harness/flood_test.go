@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/daemontest"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 )
 
 // TestFailuresOfAFloodingDaemon checks the size of the files of a run whose daemon sends megabytes
@@ -22,7 +23,7 @@ func TestFailuresOfAFloodingDaemon(t *testing.T) {
 	})
 	dir := t.TempDir()
 	path := setUp(t, s, d, dir).finish(t)
-	data := readFile(t, path)
+	data := filetest.Read(t, path)
 	if err := resulttest.Validate("result", data); err != nil {
 		t.Errorf("not valid against the schema: %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 
 // TestByText checks to which documents passages belong whose service does not say it.
 func TestByText(t *testing.T) {
-	corpus := NewCorpus(dataset.Dataset{}, []dataset.Brain{{Name: "b", Docs: []dataset.Doc{
+	corpus := newCorpus(dataset.Dataset{}, []dataset.Brain{{Name: "b", Docs: []dataset.Doc{
 		{Path: "ada.md", Data: []byte("# Ada\n\nAda moved to Lisbon in May. She likes tea.\n")},
 		{Path: "bob.md", Data: []byte("Bob likes tea, and she likes tea too.")},
 		{Path: "short.md", Data: []byte("Tea.")},

@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 	"evalctl/scorer"
 )
 
@@ -86,7 +87,7 @@ func TestRunScoresRetrieval(t *testing.T) {
 				`{"path":"data/`+query+`","score":1}]}`)
 		}
 	})
-	file := writeFile(t, t.TempDir()+"/q.jsonl", strings.Join([]string{
+	file := filetest.Write(t, t.TempDir()+"/q.jsonl", strings.Join([]string{
 		`{"id":"q1","question":"one.md","expected_paths":["one.md"],"tags":["a"]}`,
 		`{"id":"q2","question":"two.md","expected_paths":["one.md","two.md"]}`,
 		`{"id":"q3","question":"two.md","expected_paths":["three.md"]}`,
@@ -143,7 +144,7 @@ func TestRunScoresRetrieval(t *testing.T) {
 
 func TestRunWithoutGoldHasNoRetrieval(t *testing.T) {
 	const question = `{"id":"q1","question":"question 1","expected_substrings":["answer 1"]}`
-	d := openDataset(t, writeFile(t, t.TempDir()+"/q.jsonl", question))
+	d := openDataset(t, filetest.Write(t, t.TempDir()+"/q.jsonl", question))
 	path := setUp(t, daemontest.Answering(t), d, t.TempDir()).finish(t)
 	if f := readResult(t, path); f.Retrieval != nil || f.Questions[0].Retrieval != nil {
 		t.Errorf("got %+v", f.Retrieval)

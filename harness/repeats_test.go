@@ -94,20 +94,8 @@ func TestRepeatedRun(t *testing.T) {
 // readRepeats reads a result file with repeats as programs do.
 func readRepeats(t *testing.T, path string) {
 	t.Helper()
-	r, err := resultfile.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	n := 0
-	for _, err := range r.Questions() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		n++
-	}
-	if n != 9 {
-		t.Errorf("read %d questions", n)
+	if _, questions, err := resultfile.ReadAll(path); err != nil || len(questions) != 9 {
+		t.Errorf("read %d questions: %v", len(questions), err)
 	}
 	failed, err := dataset.Failed(path)
 	if err != nil || !cmp.Equal(failed, []string{"q5", "q4"}) {

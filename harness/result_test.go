@@ -18,6 +18,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
 	"evalctl/harness/wording"
+	"evalctl/internal/filetest"
 	"evalctl/internal/goldentest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
@@ -47,7 +48,7 @@ func TestResultFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := readResult(t, path)
-	data := readFile(t, path)
+	data := filetest.Read(t, path)
 	// Times depend on the machine; everything else is the same everywhere.
 	for _, c := range []struct{ find, put string }{
 		{`("finished_at": )"[^"]+"`, `${1}"2026-03-21T10:00:01Z"`},
@@ -74,7 +75,7 @@ func TestResultFile(t *testing.T) {
 
 // TestSchemaIsStrict checks that the schema rejects files that the code must not write.
 func TestSchemaIsStrict(t *testing.T) {
-	golden := readFile(t, filepath.Join("testdata", "result.json"))
+	golden := filetest.Read(t, filepath.Join("testdata", "result.json"))
 	if err := resulttest.Validate("result", golden); err != nil {
 		t.Fatal(err)
 	}

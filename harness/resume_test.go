@@ -25,6 +25,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/wording"
 	"evalctl/internal/awaittest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -178,7 +179,7 @@ func TestResumeAfterAnyCut(t *testing.T) {
 			at = bytes.LastIndexByte(lines[:at], '\n') + 1
 		}
 		cut := lines[:at]
-		path := writeFile(t, filepath.Join(t.TempDir(), "go.journal"), string(cut))
+		path := filetest.Write(t, filepath.Join(t.TempDir(), "go.journal"), string(cut))
 		j, err := journal.Open(path)
 		if err != nil {
 			rt.Fatal(err)
@@ -241,7 +242,7 @@ func TestResumeAfterKill(t *testing.T) {
 	if c.ProcessState.Success() {
 		t.Fatal("the run ended before it was killed")
 	}
-	data := readFile(t, c.firstLine)
+	data := filetest.Read(t, c.firstLine)
 	ask, _ := leftToDo(data, n)
 	if len(ask) == 0 || len(ask) == n {
 		t.Fatalf("%d of %d questions were left", len(ask), n)

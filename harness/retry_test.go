@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 	"evalctl/scorer"
 )
 
@@ -144,7 +145,7 @@ func TestRetryCutAtEveryLine(t *testing.T) {
 	s := ailing(t, &repaired)
 	judge := outageGrader(&repaired)
 	cfg, _ := finishAiling(t, s, judge)
-	kept := readFile(t, cfg.Journal.Path())
+	kept := filetest.Read(t, cfg.Journal.Path())
 	repaired.Store(true)
 	var lines []byte
 	n := 0
@@ -168,7 +169,7 @@ func TestRetryCutAtEveryLine(t *testing.T) {
 			if at < len(lines) && lines[at-1] != '\n' && at%every != 0 {
 				continue
 			}
-			path := writeFile(t, filepath.Join(t.TempDir(), "go.journal"), string(lines[:at]))
+			path := filetest.Write(t, filepath.Join(t.TempDir(), "go.journal"), string(lines[:at]))
 			j, err := journal.Open(path)
 			if err != nil {
 				t.Fatalf("%d bytes: %v", at, err)

@@ -22,6 +22,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
 	"evalctl/harness/target"
+	"evalctl/internal/filetest"
 	"evalctl/internal/heap"
 	"evalctl/scorer"
 )
@@ -46,11 +47,7 @@ func writeDataset(tb testing.TB, n int) string {
 			`"reference_answer":"answer %d","expected_paths":["d%d.md"],"tags":["t%d"]}`+"\n",
 			i, i, i, i, i, i%3)
 	}
-	path := filepath.Join(tb.TempDir(), "questions.jsonl")
-	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-		tb.Fatal(err)
-	}
-	return path
+	return filetest.Write(tb, filepath.Join(tb.TempDir(), "questions.jsonl"), b.String())
 }
 
 // event is a frame of an event stream.
@@ -199,7 +196,7 @@ type resultFile = resulttest.File
 // readResult reads a result file and checks it against the schema and its questions.
 func readResult(tb testing.TB, path string) resultFile {
 	tb.Helper()
-	data := readFile(tb, path)
+	data := filetest.Read(tb, path)
 	if err := resulttest.Validate("result", data); err != nil {
 		tb.Fatalf("%s is not valid against the schema: %v\n%s", path, err, data)
 	}
@@ -256,26 +253,6 @@ func playRun() error {
 		Notes:  Notes{Settings: result.Settings{Concurrency: 16, TimeoutSeconds: 60, Floor: 0.9}},
 	}.run(context.Background())
 	return err
-}
-
-func readFile(tb testing.TB, path string) []byte {
-	tb.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return data
-}
-
-func writeFile(tb testing.TB, path, text string) string {
-	tb.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		tb.Fatal(err)
-	}
-	return path
 }
 
 // questionTime is more than any test's question needs.

@@ -234,7 +234,7 @@ func (r *runner) result(
 	}
 	notes, brains := r.cfg.Notes, r.cfg.Notes.Brains
 	if brains == nil {
-		brains = BrainInfos(r.cfg.Brains)
+		brains = brainInfos(r.cfg.Brains)
 	}
 	res := result.Result{
 		SDK: id.SDK, ScorerName: id.Scorer, Brain: id.Brain, Brains: brains,

@@ -23,6 +23,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/awaittest"
+	"evalctl/internal/filetest"
 )
 
 const token = "evk_secret-of-the-test"
@@ -64,10 +65,7 @@ func open(t *testing.T, c harness.SessionConfig) *harness.Session {
 // pid returns the process id that a daemon has written to its home.
 func pid(t *testing.T, home string) int {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(home, "PID"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, filepath.Join(home, "PID"))
 	n, err := strconv.Atoi(string(text))
 	if err != nil {
 		t.Fatal(err)

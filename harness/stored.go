@@ -20,12 +20,7 @@ type StoredAnswers struct {
 	// SHA256 is the digest of the file.
 	SHA256  string
 	records []result.Record
-	byID    map[storedID]int // an index of records
-}
-
-type storedID struct {
-	id     string
-	repeat int
+	byID    map[result.AskedID]int // an index of records
 }
 
 // OpenStored reads a result file into memory. It rejects a run that stopped early or left questions
@@ -36,7 +31,7 @@ func OpenStored(path string) (*StoredAnswers, error) {
 		return nil, err
 	}
 	defer r.Close()
-	s := &StoredAnswers{Result: r.Result(), byID: map[storedID]int{}}
+	s := &StoredAnswers{Result: r.Result(), byID: map[result.AskedID]int{}}
 	if s.SHA256, err = r.SHA256(); err != nil {
 		return nil, err
 	}
@@ -55,7 +50,7 @@ func OpenStored(path string) (*StoredAnswers, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.byID[storedID{rec.ID, rec.Repeat}] = len(s.records)
+		s.byID[rec.Asked()] = len(s.records)
 		s.records = append(s.records, rec)
 	}
 	return s, nil
@@ -109,7 +104,7 @@ func (s *StoredAnswers) Ask(_ context.Context, j pipeline.Job) (result.Record, e
 
 // Record returns the record of a question in the file.
 func (s *StoredAnswers) Record(q dataset.Question) (result.Record, error) {
-	i, ok := s.byID[storedID{q.ID, q.Repeat}]
+	i, ok := s.byID[result.AskedID{ID: q.ID, Repeat: q.Repeat}]
 	if !ok {
 		return result.Record{}, fmt.Errorf("question %q has no stored answer", q.ID)
 	}

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/filetest"
 	"evalctl/scorer"
 )
 
@@ -58,12 +58,9 @@ func TestStored(t *testing.T) {
 
 // TestStoredRefuses checks that answers which are not all there are not scored again.
 func TestStoredRefuses(t *testing.T) {
-	golden := readFile(t, "testdata/result.json")
+	golden := filetest.Read(t, "testdata/result.json")
 	stopped := strings.Replace(string(golden), `"stopped": ""`, `"stopped": "interrupted"`, 2)
-	path := t.TempDir() + "/go.json"
-	if err := os.WriteFile(path, []byte(stopped), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.Write(t, t.TempDir()+"/go.json", stopped)
 	if _, err := OpenStored(path); err == nil || !strings.Contains(err.Error(), "stopped (interrupted)") {
 		t.Errorf("got %v", err)
 	}
@@ -82,7 +79,7 @@ func TestFelt(t *testing.T) {
 		if diff := cmp.Diff(c.want, r.FeltMS); diff != "" || r.LatencyMS != 12.345 {
 			t.Errorf("%v: latency %v, felt %s", c.waited, r.LatencyMS, diff)
 		}
-		s := &StoredAnswers{records: []result.Record{r}, byID: map[storedID]int{{id: "a"}: 0}}
+		s := &StoredAnswers{records: []result.Record{r}, byID: map[result.AskedID]int{{ID: "a"}: 0}}
 		again, err := s.Ask(t.Context(), pipeline.Job{Question: q})
 		if diff := cmp.Diff(r, again); diff != "" || err != nil {
 			t.Errorf("%v: %v %s", c.waited, err, diff)

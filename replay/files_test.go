@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // TestLock: a ledger is in the way of a new replay, not of a resumed one, unless its process was
@@ -25,9 +27,7 @@ func TestLock(t *testing.T) {
 	}
 	put := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	left := func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))

@@ -1,19 +1,17 @@
 package replay
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // TestRelocate moves every file that a replay may name to another machine.
 func TestRelocate(t *testing.T) {
 	dir := t.TempDir()
-	here := filepath.Join(dir, "here.txt")
-	if err := os.WriteFile(here, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	here := filetest.Write(t, filepath.Join(dir, "here.txt"), "")
 	for _, name := range []string{"dataset", "corpus", "errata", "ids", "exclude-ids", "judge-prompts", "prices"} {
 		options := map[string]any{name: `C:\elsewhere\here.txt`, "model": "fake"}
 		if err := relocate(options, dir); err != nil || options[name] != here || options["model"] != "fake" {

@@ -19,6 +19,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
 	"evalctl/harness/verify"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/longtest"
@@ -55,10 +56,7 @@ func benchmark(t testing.TB, questions int) *source.Benchmark {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "lanterns.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "lanterns.json"), data)
 	b, err := source.Open(t.Context(), path, source.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package replay_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"evalctl/harness/launch"
 	"evalctl/harness/plan"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/replay"
 	"evalctl/replay/source"
@@ -48,10 +48,7 @@ func TestTrivial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "b.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "b.json"), data)
 	b, err := source.Open(t.Context(), path, source.Options{})
 	if err != nil {
 		t.Fatal(err)

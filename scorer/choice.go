@@ -12,12 +12,12 @@ import (
 	"evalctl/internal/llm"
 )
 
-// ChoiceOf returns the lower-case letter of the option chosen in an answer to a multiple-choice
+// choiceOf returns the lower-case letter of the option chosen in an answer to a multiple-choice
 // question, or "" for none or several. It takes the only option that the answer calls its final
 // answer; else the only one it says it chooses or calls right; else the one it begins with; else
 // the only one in parentheses. Options that the answer rejects, compares with or only considers do
 // not count.
-func ChoiceOf(answer string) string {
+func choiceOf(answer string) string {
 	text := choiceText(answer)
 	mentions := mentionsIn(text)
 	for _, chosen := range []func([]mention) ([]string, bool){finalOnes, chosenOnes, leadingOne, onlyOne} {
@@ -296,7 +296,7 @@ func isCJK(r rune) bool {
 
 // choiceIs reports whether an answer chooses an option.
 func choiceIs(answer, want string) (holds bool, reason string) {
-	got := ChoiceOf(answer)
+	got := choiceOf(answer)
 	if got == "" {
 		return false, "the answer chooses no option, or several"
 	}

@@ -80,7 +80,7 @@ var choices = []struct{ answer, want string }{
 
 func TestChoiceOf(t *testing.T) {
 	for _, tt := range choices {
-		if got := ChoiceOf(tt.answer); got != tt.want {
+		if got := choiceOf(tt.answer); got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.answer, got, tt.want)
 		}
 	}
@@ -92,7 +92,7 @@ func FuzzChoiceOf(f *testing.F) {
 		f.Add(tt.answer)
 	}
 	f.Fuzz(func(t *testing.T, answer string) {
-		got := ChoiceOf(answer)
+		got := choiceOf(answer)
 		if got != "" && (len(got) != 1 || !strings.Contains(strings.ToLower(norm.NFKC.String(answer)), got)) {
 			t.Errorf("%q: %q", answer, got)
 		}

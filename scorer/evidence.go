@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"evalctl/internal/visible"
 )
@@ -76,6 +77,12 @@ func (w Words) Quote(piece Words) bool {
 
 // Len returns the number of words.
 func (w Words) Len() int { return max(0, strings.Count(string(w), " ")-1) }
+
+// fewestWords is the minimum number of words by which a text is recognized in others.
+const fewestWords = 3
+
+// Identify reports whether w has enough words to recognize the document of a passage by them.
+func (w Words) Identify() bool { return w.Len() >= fewestWords }
 
 // between returns words separated and surrounded by spaces.
 func between(words []string) string { return " " + strings.Join(words, " ") + " " }
@@ -186,7 +193,7 @@ func wordsOf(text string) (words []string) {
 	}
 	for i, r := range folded {
 		switch {
-		case unicode.In(r, unspaced...):
+		case r >= utf8.RuneSelf && unicode.In(r, unspaced...):
 			end(i)
 			words = append(words, string(r))
 		case unicode.IsLetter(r) || unicode.IsNumber(r):

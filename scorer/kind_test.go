@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -87,10 +87,7 @@ func TestKinds(t *testing.T) {
 
 // The schema of results lists the same scorers.
 func TestKindsOfTheSchema(t *testing.T) {
-	data, err := os.ReadFile("../docs/result.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, "../docs/result.schema.json")
 	var schema struct {
 		Defs struct{ Scorer struct{ Enum []string } } `json:"$defs"`
 	}

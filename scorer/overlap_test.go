@@ -3,17 +3,15 @@ package scorer
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // TestOverlap compares stems, token F1 and BLEU-1 with those of NLTK and of LoCoMo's rules, which
 // testdata/overlap/vectors.py computes.
 func TestOverlap(t *testing.T) {
-	data, err := os.ReadFile("testdata/overlap/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, "testdata/overlap/vectors.json")
 	var vectors struct {
 		Stems map[string]string `json:"stems"`
 		Pairs []struct {

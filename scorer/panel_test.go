@@ -27,7 +27,7 @@ func panelOf(t *testing.T, w words, models ...string) *Panel {
 	t.Helper()
 	var members []Member
 	for _, m := range models {
-		j, err := NewTyped(w, m, StrictPrompts())
+		j, err := NewTyped(w, m, strictPrompts())
 		if err != nil {
 			t.Fatal(err)
 		}

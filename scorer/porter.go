@@ -20,7 +20,7 @@ func stem(word string) string {
 		word = before + "i"
 	}
 	word = stemDouble(word)
-	word = replaceSuffix(word, 1, suffixes3)
+	word = replaceSuffix(word, suffixes3)
 	word = stemLong(word)
 	return stemEnd(word)
 }
@@ -152,12 +152,11 @@ var (
 	}
 )
 
-// replaceSuffix applies the first rule whose suffix matches, if the rest has at least the given
-// measure.
-func replaceSuffix(word string, least int, rules []suffixRule) string {
+// replaceSuffix applies the first rule whose suffix matches, if the rest has a measure.
+func replaceSuffix(word string, rules []suffixRule) string {
 	for _, r := range rules {
 		if before, ok := strings.CutSuffix(word, r.suffix); ok {
-			if measure(before) >= least {
+			if measure(before) > 0 {
 				return before + r.end
 			}
 			return word
@@ -176,7 +175,7 @@ func stemDouble(word string) string {
 		}
 		return word
 	}
-	return replaceSuffix(word, 1, suffixes2)
+	return replaceSuffix(word, suffixes2)
 }
 
 func stemLong(word string) string {

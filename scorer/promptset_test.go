@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 )
@@ -139,9 +140,7 @@ func prompts(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	return dir
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/sharedtest"
 )
 
@@ -219,11 +219,7 @@ func TestMeasureProperties(t *testing.T) {
 // testData returns a file in testdata.
 func testData(t *testing.T, elem ...string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(append([]string{"testdata"}, elem...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return filetest.Read(t, filepath.Join(append([]string{"testdata"}, elem...)...))
 }
 
 func TestVectors(t *testing.T) { checkVectors(t, testData(t, "vectors.json")) }

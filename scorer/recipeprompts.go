@@ -17,7 +17,7 @@ const (
 
 // recipeSets are the prompts of the built-in recipes.
 var recipeSets = map[string]func() PromptSet{
-	RecipeStrict: StrictPrompts, RecipeBenchmark: ReplayPrompts, RecipeGenerous: GenerousPrompts,
+	RecipeStrict: strictPrompts, RecipeBenchmark: ReplayPrompts, RecipeGenerous: generousPrompts,
 }
 
 // RecipePrompts returns the prompts of a built-in recipe by type. The error lists the recipes.
@@ -40,13 +40,13 @@ const (
 // DefaultPrompts they ask for 0 or 1, because benchmarks count whole questions.
 func ReplayPrompts() PromptSet { return recipeSet("replay", replayVersion, nil) }
 
-// StrictPrompts returns prompts that accept an answer only if it states everything in the reference
+// strictPrompts returns prompts that accept an answer only if it states everything in the reference
 // and nothing else about the subject of the question.
-func StrictPrompts() PromptSet { return recipeSet("strict", strictVersion, strictOffline) }
+func strictPrompts() PromptSet { return recipeSet("strict", strictVersion, strictOffline) }
 
-// GenerousPrompts returns prompts as lenient as several published evaluations: an answer is right
+// generousPrompts returns prompts as lenient as several published evaluations: an answer is right
 // if it is on the topic and agrees with some part of the reference.
-func GenerousPrompts() PromptSet { return recipeSet("generous", generousVersion, generousOffline) }
+func generousPrompts() PromptSet { return recipeSet("generous", generousVersion, generousOffline) }
 
 const replayRepair = `Your reply could not be used: %v. Decide on the same candidate_answer again. Reply with exactly one JSON object and nothing else, without code fences: {"score": <1 if it is right, 0 if it is wrong>, "reason": "<one short sentence>"}`
 

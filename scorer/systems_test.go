@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // reading is a question of datasets/core.jsonl with what a memory system returned for it, and a
@@ -91,10 +93,7 @@ func (r returnedText) passage(t *testing.T) Passage {
 	if !r.Whole {
 		return Passage{Document: r.Document, Text: r.Text}
 	}
-	data, err := os.ReadFile(filepath.Join("..", "datasets", "core.corpus", filepath.FromSlash(r.Document)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, filepath.Join("..", "datasets", "core.corpus", filepath.FromSlash(r.Document)))
 	text := string(data)
 	if front, body, ok := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n---\n"); ok && !strings.Contains(front, "\n\n") {
 		text = body
@@ -105,10 +104,7 @@ func (r returnedText) passage(t *testing.T) Passage {
 // coreEvidence returns the pieces of evidence of the questions of datasets/core.jsonl, by id.
 func coreEvidence(t *testing.T) map[string][]string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "datasets", "core.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, filepath.Join("..", "datasets", "core.jsonl"))
 	evidence := map[string][]string{}
 	for line := range strings.Lines(string(data)) {
 		var q struct {

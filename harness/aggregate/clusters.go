@@ -108,7 +108,7 @@ func meanOf(clusters map[string]attempts) (m stats.ClusteredMean, n int) {
 func (s *Sum) tagInterval(res *result.Result, tag string, n result.Counts) *result.Interval {
 	_, clusters := s.tagClusters(res, tag)
 	if clusters == nil || n.Total < 2 {
-		return PassInterval(n)
+		return passInterval(n)
 	}
 	m, _ := meanOf(clusters)
 	return clusterInterval(m)

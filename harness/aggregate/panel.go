@@ -150,7 +150,7 @@ func (s *panelSum) interval(recipe int, n result.Counts, clusters map[string]att
 	}
 	m, asked := meanOf(by)
 	if asked < 2 || asked != n.Total {
-		return PassInterval(n)
+		return passInterval(n)
 	}
 	return clusterInterval(m)
 }

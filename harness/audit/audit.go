@@ -165,20 +165,11 @@ func Claims() (names []string) {
 
 // Open reads a result file.
 func Open(path string) (*Subject, error) {
-	r, err := resultfile.Open(path)
+	res, records, err := resultfile.ReadAll(path)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	s := &Subject{Path: path, Result: r.Result()}
-	s.Name = s.Result.SDK
-	for rec, err := range r.Questions() {
-		if err != nil {
-			return nil, err
-		}
-		s.Records = append(s.Records, rec)
-	}
-	return s, nil
+	return &Subject{Path: path, Name: res.SDK, Result: res, Records: records}, nil
 }
 
 // split returns the shares of passed records, among the records that count: one for the group given

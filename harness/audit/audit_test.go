@@ -2,7 +2,6 @@ package audit
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 	"evalctl/scorer"
 )
 
@@ -109,9 +109,7 @@ func TestClaims(t *testing.T) {
 	for _, r := range one.Records[:20] {
 		list = append(list, r.ID)
 	}
-	if err := os.WriteFile(ids, []byte(strings.Join(list, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, ids, strings.Join(list, "\n"))
 	public, err := dataset.ReadIDs(ids)
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,7 @@ import (
 
 // FoundQuestion is one question of a file.
 type FoundQuestion struct {
-	Path   string
-	Format Format
+	Path string
 	// Result is nil for a run in JSON lines.
 	Result *result.Result
 	// Records has one record for each time the question was asked, and is empty if the file lacks
@@ -25,14 +24,14 @@ type FoundQuestion struct {
 	Near []string
 }
 
-// Find reads one question of a file. Like Open, it reads and checks the whole file.
-func Find(path, id string) (*FoundQuestion, error) {
+// find reads one question of a file. Like Open, it reads and checks the whole file.
+func find(path, id string) (*FoundQuestion, error) {
 	src, err := openSource(path)
 	if err != nil {
 		return nil, err
 	}
 	defer src.close()
-	found := &FoundQuestion{Path: path, Format: src.format, Result: src.res}
+	found := &FoundQuestion{Path: path, Result: src.res}
 	var ids []string
 	for rec, err := range src.records {
 		if err != nil {
@@ -53,12 +52,12 @@ func Find(path, id string) (*FoundQuestion, error) {
 // nearShown is the maximum number of similar ids.
 const nearShown = 3
 
-// FindAll finds the question in each file, like Find. It returns an error if no file has it.
+// FindAll finds the question in each file, like find. It returns an error if no file has it.
 func FindAll(paths []string, id string) ([]*FoundQuestion, error) {
 	found, errs := make([]*FoundQuestion, len(paths)), make([]error, len(paths))
 	var wait sync.WaitGroup
 	for i, path := range paths {
-		wait.Go(func() { found[i], errs[i] = Find(path, id) })
+		wait.Go(func() { found[i], errs[i] = find(path, id) })
 	}
 	wait.Wait()
 	if err := errors.Join(errs...); err != nil {

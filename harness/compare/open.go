@@ -2,8 +2,6 @@ package compare
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -56,7 +54,7 @@ func Open(path string) (*Run, error) {
 		path: path, info: src.info, format: src.format, res: src.res,
 		index: map[string]int{}, ignored: src.ignored,
 	}
-	if run.sha256, err = digest(path); err != nil {
+	if run.sha256, err = resultfile.Digest(path); err != nil {
 		return nil, err
 	}
 	for rec, err := range src.records {
@@ -166,16 +164,3 @@ func hasLines(f *os.File) (bool, error) {
 
 // trimMark removes a byte order mark.
 func trimMark(text []byte) []byte { return inputfile.Text(text) }
-
-func digest(path string) (string, error) {
-	f, err := inputfile.Open(path, inputfile.Streamed)
-	if err != nil {
-		return "", fmt.Errorf("open result: %w", err)
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 func TestOpenLines(t *testing.T) {
@@ -57,10 +58,7 @@ func TestOpenRejects(t *testing.T) {
 		{"text", "hello\n", "it is not a result file: it begins with 'h'"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "run.jsonl")
-			if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			path := filetest.Write(t, filepath.Join(t.TempDir(), "run.jsonl"), c.text)
 			run, err := Open(path)
 			if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, %v, want %q", run, err, c.want)
@@ -138,15 +136,15 @@ func FuzzLines(f *testing.F) {
 
 func TestFind(t *testing.T) {
 	path := newFile("go", "ppf").write(t, filepath.Join(t.TempDir(), "go.json"))
-	found, err := Find(path, "q002")
+	found, err := find(path, "q002")
 	if err != nil || len(found.Records) != 1 || found.Records[0].Passed || found.Result == nil || found.Near != nil {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	found, err = Find(path, "Q00")
+	found, err = find(path, "Q00")
 	if err != nil || len(found.Records) != 0 || strings.Join(found.Near, " ") != "q000 q001 q002" {
 		t.Errorf("near %v, %v", found.Near, err)
 	}
-	if found, _ = Find(path, "entirely different"); len(found.Near) != 0 {
+	if found, _ = find(path, "entirely different"); len(found.Near) != 0 {
 		t.Errorf("near %v", found.Near)
 	}
 }

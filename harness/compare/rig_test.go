@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/longtest"
 )
 
@@ -100,10 +100,7 @@ var ofLines = []string{"dataset", "scorer", "reader"}
 // openLines opens a run in JSON lines.
 func openLines(t testing.TB, name, text string) *Run {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name+".jsonl")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.Write(t, filepath.Join(t.TempDir(), name+".jsonl"), text)
 	run, err := Open(path)
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/key"
+	"evalctl/internal/filetest"
 )
 
 // repeatedly returns runs of an SDK, of which the last question fails in every second one. Their
@@ -125,14 +125,8 @@ func TestRunsInTurn(t *testing.T) {
 
 func TestSideErrors(t *testing.T) {
 	runs := repeatedly(t, "go", 4, 1)
-	data, err := os.ReadFile(runs[0].path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same := filepath.Join(t.TempDir(), "copy.json")
-	if err := os.WriteFile(same, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, runs[0].path)
+	same := filetest.Write(t, filepath.Join(t.TempDir(), "copy.json"), data)
 	copied, err := Open(same)
 	if err != nil {
 		t.Fatal(err)

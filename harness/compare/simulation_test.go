@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 var full = flag.Bool("full", false, "simulate as often as docs/dev/simulations.md says, and compare with it")
@@ -178,10 +178,7 @@ func TestSimulatedNulls(t *testing.T) {
 			}
 		}
 	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "dev", "simulations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := filetest.Read(t, filepath.Join("..", "..", "docs", "dev", "simulations.md"))
 	missing := ""
 	for _, n := range shapes {
 		a := n.falseAlarms(t, rounds, resamples)

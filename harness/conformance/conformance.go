@@ -61,11 +61,8 @@ func (p Profile) of() string {
 	return " of the profile " + string(p)
 }
 
-// NotJudged returns the number of checks without a verdict in one group, or in all if group is
-// empty.
-func (r Report) NotJudged(group string) int {
-	return r.Count(group, Must, NotJudged) + r.Count(group, Should, NotJudged)
-}
+// NotJudged returns the number of checks without a verdict.
+func (r Report) NotJudged() int { return r.Count("", Must, NotJudged) + r.Count("", Should, NotJudged) }
 
 // Groups returns the groups with results, in catalog order.
 func (r Report) Groups() []string {

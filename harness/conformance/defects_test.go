@@ -162,8 +162,8 @@ func TestCrashDefects(t *testing.T) {
 			if d := r.Deaths[0]; !d.Restarted || !strings.Contains(d.Cause, "the disk is full") || tt.killer != "" && d.Killer != tt.killer {
 				t.Errorf("death %+v", d)
 			}
-			if n := r.Count("", Must, Broken) + r.Count("", Should, Broken); n > 0 || r.NotJudged("") > 0 {
-				t.Errorf("%d broken, %d not judged", n, r.NotJudged(""))
+			if n := r.Count("", Must, Broken) + r.Count("", Should, Broken); n > 0 || r.NotJudged() > 0 {
+				t.Errorf("%d broken, %d not judged", n, r.NotJudged())
 			}
 		})
 	}

@@ -164,7 +164,7 @@ func TestEvaluable(t *testing.T) {
 			if !slices.Equal(broken, tt.broken) || r.Profile != Evaluable {
 				t.Errorf("broken %q, want %q: %+v", broken, tt.broken, r.Findings)
 			}
-			if len(tt.broken) == 0 && r.NotJudged("") > 0 {
+			if len(tt.broken) == 0 && r.NotJudged() > 0 {
 				t.Errorf("not judged: %+v", r.Unjudged())
 			}
 			if slices.Contains(tt.broken, "evaluable-found") {

@@ -185,7 +185,7 @@ func TestRestart(t *testing.T) {
 					t.Errorf("%s was reported %d times", res.ID, reported[res.ID])
 				}
 			}
-			if n := r.NotJudged(""); n != tt.notJudged {
+			if n := r.NotJudged(); n != tt.notJudged {
 				t.Errorf("%d not judged, want %d", n, tt.notJudged)
 			}
 			if !r.Partial && len(r.BrainsLeft) > 0 {

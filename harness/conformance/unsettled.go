@@ -92,7 +92,7 @@ func (r Report) Err() error {
 		}
 		return e
 	}
-	if r.NotJudged("") == len(r.Results) {
+	if r.NotJudged() == len(r.Results) {
 		return errors.New("no check could be judged")
 	}
 	if detail := r.toolsUnreachable(); detail != "" {

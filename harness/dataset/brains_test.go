@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"evalctl/internal/filetest"
 )
 
 // questionLines writes a dataset of questions with these JSON members after id and question.
@@ -18,13 +20,13 @@ func questionLines(t *testing.T, members ...string) string {
 	for i, m := range members {
 		fmt.Fprintf(&b, `{"id":"q%d","question":"question %d"%s}`+"\n", i+1, i+1, m)
 	}
-	return writeFile(t, filepath.Join(t.TempDir(), "q.jsonl"), b.String())
+	return filetest.Write(t, filepath.Join(t.TempDir(), "q.jsonl"), b.String())
 }
 
 func corpusLines(t *testing.T, lines ...string) Corpus {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "c.jsonl")
-	c, err := LoadCorpus(writeFile(t, path, strings.Join(lines, "\n")))
+	c, err := LoadCorpus(filetest.Write(t, path, strings.Join(lines, "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,9 +218,9 @@ func TestBrainsRejects(t *testing.T) {
 // TestBrainsOfAFolder checks that errors name files without a line, and at most ten of them.
 func TestBrainsOfAFolder(t *testing.T) {
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "a/n.md"), "x")
+	filetest.Write(t, filepath.Join(dir, "a/n.md"), "x")
 	for i := range 13 {
-		writeFile(t, filepath.Join(dir, fmt.Sprintf("lost/%02d.md", i)), "x")
+		filetest.Write(t, filepath.Join(dir, fmt.Sprintf("lost/%02d.md", i)), "x")
 	}
 	c, err := LoadCorpus(dir)
 	if err != nil {

@@ -1,27 +1,23 @@
 package dataset
 
 import (
-	"os"
 	"strings"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // TestChangedLine checks that a question whose text has changed since Open is not asked.
 func TestChangedLine(t *testing.T) {
 	path := writeDataset(t, 6)
 	d := openAll(t, path)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	n := 0
 	for q, err := range d.Questions() {
 		if n++; n == 3 {
 			// The new text has the same length and is written in place, so that the reader sees it.
 			changed := strings.Replace(string(data), "question 4", "question 9", 1)
-			if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, path, changed)
 			break
 		}
 		if err != nil {

@@ -1,13 +1,13 @@
 package dataset
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/internal/filetest"
 	"evalctl/scorer"
 )
 
@@ -59,9 +59,7 @@ func TestBadChecks(t *testing.T) {
 func TestBadCheckHasItsLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "q.jsonl")
 	lines := "{\"id\":\"a\",\"question\":\"?\"}\n\n{\"id\":\"b\",\"question\":\"?\",\"checks\":[{\"regex\":\"[\"}]}\n"
-	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, lines)
 	_, err := Open(path, Options{Naming: BrainNaming{Default: "b"}})
 	if err == nil || !strings.HasPrefix(err.Error(), path+`:3: question "b": checks[0]: "regex": `) {
 		t.Error(err)

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
+
+	"evalctl/internal/filetest"
 )
 
 func TestConvert(t *testing.T) {
@@ -249,7 +251,7 @@ func FuzzConvert(f *testing.F) {
 			}
 			return
 		}
-		writeFile(t, path, string(got.Lines))
+		filetest.Write(t, path, string(got.Lines))
 		if got.Documents {
 			_, err = LoadCorpus(path)
 		} else {

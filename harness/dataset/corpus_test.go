@@ -7,18 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-func writeFile(t *testing.T, path, text string) string {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
+	"evalctl/internal/filetest"
+)
 
 func docsOf(c Corpus) map[string]string {
 	out := map[string]string{}
@@ -30,10 +21,10 @@ func docsOf(c Corpus) map[string]string {
 
 func TestLoadCorpusFolder(t *testing.T) {
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "b.md"), "B")
-	writeFile(t, filepath.Join(dir, "_generated.txt"), "not a document")
-	writeFile(t, filepath.Join(dir, "a/x.md"), "---\ndate: 2025-01-01\n---\nAX")
-	writeFile(t, filepath.Join(dir, "notes.txt"), "left out")
+	filetest.Write(t, filepath.Join(dir, "b.md"), "B")
+	filetest.Write(t, filepath.Join(dir, "_generated.txt"), "not a document")
+	filetest.Write(t, filepath.Join(dir, "a/x.md"), "---\ndate: 2025-01-01\n---\nAX")
+	filetest.Write(t, filepath.Join(dir, "notes.txt"), "left out")
 	c, err := LoadCorpus(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -46,15 +37,15 @@ func TestLoadCorpusFolder(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	before := c.SHA256
-	writeFile(t, filepath.Join(dir, "notes.txt"), "changed, but not a document")
+	filetest.Write(t, filepath.Join(dir, "notes.txt"), "changed, but not a document")
 	if c, _ = LoadCorpus(dir); c.SHA256 != before {
 		t.Error("a file that is not a document changed the corpus's hash")
 	}
-	writeFile(t, filepath.Join(dir, "b.md"), "C")
+	filetest.Write(t, filepath.Join(dir, "b.md"), "C")
 	if c, _ = LoadCorpus(dir); c.SHA256 == before {
 		t.Error("a changed document did not change the corpus's hash")
 	}
-	writeFile(t, filepath.Join(dir, "LOUD.MD"), "not a document")
+	filetest.Write(t, filepath.Join(dir, "LOUD.MD"), "not a document")
 	if err := os.Symlink("a", filepath.Join(dir, "linked")); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +54,7 @@ func TestLoadCorpusFolder(t *testing.T) {
 	if err != nil || diff != "" || len(c.Docs) != 2 {
 		t.Errorf("%v, %d documents, left out: %s", err, len(c.Docs), diff)
 	}
-	writeFile(t, filepath.Join(dir, "large.md"), strings.Repeat("x", 8<<20+1))
+	filetest.Write(t, filepath.Join(dir, "large.md"), strings.Repeat("x", 8<<20+1))
 	const large = `document "large.md" has 8388609 bytes and the protocol's limit is 8388608; split it`
 	if _, err := LoadCorpus(dir); err == nil || !strings.Contains(err.Error(), large) {
 		t.Errorf("got %v", err)
@@ -71,7 +62,7 @@ func TestLoadCorpusFolder(t *testing.T) {
 }
 
 func TestLoadCorpusLines(t *testing.T) {
-	file := writeFile(t, filepath.Join(t.TempDir(), "c.jsonl"), "\xef\xbb\xbf# documents\r\n"+
+	file := filetest.Write(t, filepath.Join(t.TempDir(), "c.jsonl"), "\xef\xbb\xbf# documents\r\n"+
 		`{"path":"z.md","title":"A\n title","text":"Text.\n\nMore.","date":"2025-03-14"}`+"\r\n\n"+
 		`{"path":"a/b.md","text":"no title"}`+"\n"+
 		`{"path":"t.md","title":"only a title"}`+"\n"+
@@ -117,7 +108,7 @@ func TestLoadCorpusRejects(t *testing.T) {
 		{"twice", `{"path":"first.md","text":"x"}`, `path "first.md" is already used on line 1`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			file := writeFile(t, filepath.Join(t.TempDir(), "c.jsonl"),
+			file := filetest.Write(t, filepath.Join(t.TempDir(), "c.jsonl"),
 				`{"path":"first.md","text":"x"}`+"\n"+c.line+"\n")
 			_, err := LoadCorpus(file)
 			if err == nil || !strings.HasPrefix(err.Error(), file+":2: ") ||
@@ -130,20 +121,20 @@ func TestLoadCorpusRejects(t *testing.T) {
 
 func TestLoadCorpusFails(t *testing.T) {
 	dir := t.TempDir()
-	outside := writeFile(t, filepath.Join(t.TempDir(), "secret.md"), "secret")
+	outside := filetest.Write(t, filepath.Join(t.TempDir(), "secret.md"), "secret")
 	linked, hollow := filepath.Join(dir, "linked"), filepath.Join(dir, "hollow")
 	generated := filepath.Join(dir, "generated")
-	writeFile(t, filepath.Join(generated, "_a", "_index.md"), "x")
-	writeFile(t, filepath.Join(hollow, "a.md"), "\n \n")
-	writeFile(t, filepath.Join(linked, "a.md"), "x")
+	filetest.Write(t, filepath.Join(generated, "_a", "_index.md"), "x")
+	filetest.Write(t, filepath.Join(hollow, "a.md"), "\n \n")
+	filetest.Write(t, filepath.Join(linked, "a.md"), "x")
 	utf16 := filepath.Join(dir, "utf16")
-	writeFile(t, filepath.Join(utf16, "a.md"), "\xff\xfea\x00b\x00")
+	filetest.Write(t, filepath.Join(utf16, "a.md"), "\xff\xfea\x00b\x00")
 	if err := os.Symlink(outside, filepath.Join(linked, "b.md")); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ path, want string }{
 		{t.TempDir(), "has no documents; it must be a folder of .md files, or a .jsonl file of"},
-		{writeFile(t, filepath.Join(dir, "empty.jsonl"), "# none\n"), "has no documents"},
+		{filetest.Write(t, filepath.Join(dir, "empty.jsonl"), "# none\n"), "has no documents"},
 		{filepath.Join(dir, "missing"), "open corpus: "},
 		{hollow, "a.md is empty; fill it or remove it"},
 		{generated, "read corpus " + generated +
@@ -163,7 +154,7 @@ func TestCorpusFor(t *testing.T) {
 	if got := CorpusFor(dataset); got != "" {
 		t.Errorf("got %q although there is none", got)
 	}
-	file := writeFile(t, filepath.Join(dir, "smoke.corpus.jsonl"), "")
+	file := filetest.Write(t, filepath.Join(dir, "smoke.corpus.jsonl"), "")
 	if got := CorpusFor(dataset); got != file {
 		t.Errorf("got %q, want %s", got, file)
 	}

@@ -1,18 +1,16 @@
 package dataset
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // TestCriteria: what a file selected is selected again by the ids that Fixed returns, without it.
 func TestCriteria(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ids")
-	if err := os.WriteFile(path, []byte("a\n@b\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "ids"), "a\n@b\n")
 	s, err := Criteria{IDs: []string{"c", "@@d", "@" + path}, Limit: 3}.Read()
 	if err != nil {
 		t.Fatal(err)

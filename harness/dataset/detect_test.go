@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/sharedtest"
 )
 
@@ -65,7 +66,7 @@ func TestOpenNamesFormat(t *testing.T) {
 			"one JSON object per line; convert it:\n  evalctl dataset convert DIR/l.json " +
 			"--output DIR/l.jsonl, or measure with it as it is:\n  evalctl replay --sdk go --dataset DIR/l.json"},
 	} {
-		file := writeFile(t, filepath.Join(dir, name), c.text)
+		file := filetest.Write(t, filepath.Join(dir, name), c.text)
 		_, err := Open(file, Options{Check: accept})
 		if _, ok := errors.AsType[*FormatError](err); !ok ||
 			!strings.HasSuffix(strings.ReplaceAll(err.Error(), dir, "DIR"), c.want) {
@@ -80,7 +81,7 @@ func TestLoadCorpusNamesFormat(t *testing.T) {
 		"docs.corpus.jsonl": "documents.corpus.jsonl",
 	} {
 		t.Chdir(t.TempDir())
-		writeFile(t, name, "path,title\na.md,A\n")
+		filetest.Write(t, name, "path,title\na.md,A\n")
 		_, err := LoadCorpus(name)
 		if f, ok := errors.AsType[*FormatError](err); !ok || f.Output != want || f.Format != CSV {
 			t.Errorf("%s: got %v", name, err)

@@ -1,13 +1,13 @@
 package dataset
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 // TestDoubts checks which values of a dataset are warned of, each with a value like it that is not.
@@ -51,11 +51,7 @@ func TestDoubts(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		write := func(name, text string) string {
-			path := filepath.Join(dir, name)
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			return path
+			return filetest.Write(t, filepath.Join(dir, name), text)
 		}
 		write("q.corpus.jsonl", `{"path":"notes/caf`+e+`.md","text":"The boat is blue."}`)
 		spec := Spec{Path: write("q.jsonl", `{"id":"q","question":"Which?",`+c.line+`}`), Options: Options{Naming: BrainNaming{Default: "b"}}}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // TestEvidence checks that evidence must be in the documents of its question.
@@ -26,7 +28,7 @@ func TestEvidence(t *testing.T) {
 		{"of a message", `"before":[{"op":"message","session":"s","text":"I moved to Porto."}],"expected_evidence":["I moved to Porto."]`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			path := writeFile(t, filepath.Join(t.TempDir(), "q.jsonl"), `{"id":"q","question":"?",`+c.members+"}")
+			path := filetest.Write(t, filepath.Join(t.TempDir(), "q.jsonl"), `{"id":"q","question":"?",`+c.members+"}")
 			d, err := Open(path, Options{Naming: BrainNaming{Default: "eval"}})
 			if err == nil {
 				var brains []Brain

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"testing"
 	"testing/iotest"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/filetest"
 )
 
 func FuzzReadQuestions(f *testing.F) {
@@ -72,9 +73,7 @@ func FuzzLoadLines(f *testing.F) {
 	}
 	path := filepath.Join(f.TempDir(), "fuzz.jsonl")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, data)
 		docs, _, err := loadLines(path)
 		if err != nil {
 			if _, ok := errors.AsType[*LineError](err); !ok || docs != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // checkGold checks questions with these lines against a corpus of these documents, if there are
@@ -14,7 +16,7 @@ func checkGold(
 	t *testing.T, topK int, lines []string, documents ...string,
 ) (GoldReport, error) {
 	t.Helper()
-	path := writeFile(t, filepath.Join(t.TempDir(), "q.jsonl"), strings.Join(lines, "\n"))
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "q.jsonl"), strings.Join(lines, "\n"))
 	var corpus *Corpus
 	if len(documents) > 0 {
 		corpus = &Corpus{Path: "notes"}
@@ -106,7 +108,7 @@ func TestGoldWarnings(t *testing.T) {
 // TestGoldOfSeveralBrains checks that a path is one of the question's brain.
 func TestGoldOfSeveralBrains(t *testing.T) {
 	in := func(brain string) string { return `,"brain":"` + brain + `"` }
-	path := writeFile(t, filepath.Join(t.TempDir(), "q.jsonl"), strings.Join([]string{
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "q.jsonl"), strings.Join([]string{
 		line("1", "q", "x", gold("n.md")+in("a")),
 		line("2", "q", "x", gold("n.md")+in("b")),
 		line("3", "q", "x", gold("m.md")+in("b")),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/sharedtest"
 )
 
@@ -66,7 +67,7 @@ func TestUnknownKeysOfDocuments(t *testing.T) {
 		`{"path":"a.md","text":"x","dates":"2025"}`:  `unknown field "dates": did you mean "date"?`,
 		`{"path":"a.md","text":"x","brain_id":"b1"}`: `unknown field "brain_id": did you mean "brain"?`,
 	} {
-		file := writeFile(t, filepath.Join(t.TempDir(), "c.jsonl"), line)
+		file := filetest.Write(t, filepath.Join(t.TempDir(), "c.jsonl"), line)
 		if _, err := LoadCorpus(file); err == nil || err.Error() != file+":1: "+want {
 			t.Errorf("%s: got %v", line, err)
 		}

@@ -3,23 +3,19 @@ package dataset
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/internal/filetest"
 	"evalctl/scorer"
 )
 
 func labelsFile(tb testing.TB, text string) string {
 	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "labels.jsonl")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
-	return path
+	return filetest.Write(tb, filepath.Join(tb.TempDir(), "labels.jsonl"), text)
 }
 
 func acceptItem(scorer.Item) error { return nil }

@@ -1,22 +1,20 @@
 package dataset
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evalctl/internal/filetest"
 )
 
 // opened opens a dataset of these lines.
 func opened(t *testing.T, isolated bool, lines ...string) (Dataset, error) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "q.jsonl")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "q.jsonl"), strings.Join(lines, "\n"))
 	return Open(path, Options{Naming: BrainNaming{Default: "eval"}, Isolated: isolated})
 }
 

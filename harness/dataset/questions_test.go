@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"evalctl/internal/filetest"
 	"evalctl/scorer"
 )
 
@@ -146,10 +147,7 @@ func TestReadQuestionsReadError(t *testing.T) {
 
 func openText(t *testing.T, text string, limit int, check func(Question) error) (Dataset, error) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "d.jsonl")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "d.jsonl"), text)
 	return Open(path, Options{Selection: Selection{Limit: limit}, Check: check})
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // writeDataset writes questions "question 1" to "question n" and returns the file's path.
@@ -16,7 +18,7 @@ func writeDataset(t *testing.T, n int) string {
 		fmt.Fprintf(&b, `{"id":"q%d","question":"question %d","reference_answer":"answer %d"}`+"\n",
 			i, i, i)
 	}
-	return writeFile(t, filepath.Join(t.TempDir(), "questions.jsonl"), b.String())
+	return filetest.Write(t, filepath.Join(t.TempDir(), "questions.jsonl"), b.String())
 }
 
 // openAll opens a dataset and accepts every question.

@@ -3,20 +3,18 @@ package dataset
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"evalctl/internal/filetest"
 )
 
 func compileSchema(t *testing.T, name string) (*jsonschema.Schema, map[string][]string) {
 	t.Helper()
-	data, err := os.ReadFile("../../docs/" + name + ".schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, "../../docs/"+name+".schema.json")
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
@@ -106,10 +104,7 @@ func TestSchemaOfQuestions(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := filetest.Read(t, file)
 		for line := range readLines(bytes.NewReader(data), file) {
 			checkSchema(t, s, string(line.text), read)
 		}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 // mixed has five questions with tags.
@@ -25,7 +26,7 @@ const mixed = "\xef\xbb\xbf# a comment\r\n" +
 
 func openMixed(t *testing.T, o Options) (Dataset, error) {
 	t.Helper()
-	return Open(writeFile(t, filepath.Join(t.TempDir(), "d.jsonl"), mixed), o)
+	return Open(filetest.Write(t, filepath.Join(t.TempDir(), "d.jsonl"), mixed), o)
 }
 
 func idsOf(t testing.TB, d Dataset) (ids []string) {
@@ -183,7 +184,7 @@ func TestShuffleIsAPermutation(t *testing.T) {
 			for _, id := range ids {
 				fmt.Fprintf(&b, `{"id":"%s","question":"%s"}`+"\n", id, strings.Repeat("x", len(id)*3))
 			}
-			d, err := Open(writeFile(t, filepath.Join(dir, "d.jsonl"), b.String()), Options{Selection: s})
+			d, err := Open(filetest.Write(t, filepath.Join(dir, "d.jsonl"), b.String()), Options{Selection: s})
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -223,7 +224,7 @@ func TestFailed(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := string(head[:len(head)-1]) + `,"questions":[` + strings.Join(records, ",") + "]}"
-		return writeFile(t, filepath.Join(t.TempDir(), "r.json"), text)
+		return filetest.Write(t, filepath.Join(t.TempDir(), "r.json"), text)
 	}
 	got, err := Failed(write(`{"id":"a","outcome":"scored","score":1,"passed":true}`,
 		`{"id":"b","outcome":"scored","score":0}`, `{"id":"c","outcome":"error"}`,

@@ -2,7 +2,6 @@ package dataset_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/filetest"
 )
 
 // TestWrittenQuestions: a question that is written as a line is read as the same question.
@@ -25,9 +25,7 @@ func TestWrittenQuestions(t *testing.T) {
 			}
 			lines = append(append(lines, line...), '\n')
 		}
-		if err := os.WriteFile(path, lines, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, lines)
 		if diff := cmp.Diff(want, questionsIn(t, path), cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(dataset.Question{}), cmpopts.IgnoreFields(dataset.Question{}, "Line")); diff != "" || len(want) == 0 {
 			t.Errorf("%s: %d questions: %s", name, len(want), diff)
 		}

@@ -23,6 +23,7 @@ import (
 	"evalctl/harness/extern"
 	"evalctl/harness/launch"
 	"evalctl/internal/awaittest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/longtest"
 	"evalctl/scorer"
 )
@@ -46,10 +47,7 @@ func TestMain(m *testing.M) {
 // script writes a shell script and returns the definition of the scorer that runs it.
 func script(t *testing.T, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "score.sh")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "score.sh"), text)
 	return "cmd:sh " + path
 }
 
@@ -86,10 +84,7 @@ func open(t *testing.T, text string, o extern.Options) *extern.Scorer {
 // block returns the first block of a language in the page on adding a scorer.
 func block(t *testing.T, language string) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/adding.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := filetest.Read(t, "../../docs/adding.md")
 	_, rest, _ := strings.Cut(string(page), "```"+language+"\n")
 	text, _, found := strings.Cut(rest, "```")
 	if !found {
@@ -110,10 +105,7 @@ func TestScorersOfTheDocumentation(t *testing.T) {
 				t.Skip(err)
 			}
 			text := block(t, c.language)
-			path := filepath.Join(t.TempDir(), "score")
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := filetest.Write(t, filepath.Join(t.TempDir(), "score"), text)
 			s := open(t, "cmd:"+c.program+" "+path, extern.Options{})
 			v, err := s.Score(t.Context(), item)
 			if err != nil || !v.Scored || !v.Passed() || v.Reason != c.reason || s.Identity().Name != c.name {
@@ -318,10 +310,7 @@ func TestProcessGroupAndEnvironment(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	data, err := os.ReadFile(pids)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, pids)
 	for _, pid := range strings.Fields(string(data)) {
 		n, err := strconv.Atoi(pid)
 		if err != nil {

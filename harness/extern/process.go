@@ -183,13 +183,7 @@ func (p *process) end(why error, guilty int64) {
 
 // close closes the standard input so that the process ends, and kills it if it does not.
 func (p *process) close() error {
-	_ = p.filter.In.Close() // the end of its requests
-	select {
-	case <-p.filter.Done():
-	case <-time.After(exitWait):
-	}
-	err := p.filter.Stop()
-	_ = p.filter.Out.Close()
+	err := p.filter.Close(exitWait)
 	<-p.read
 	return errors.Join(err, os.RemoveAll(p.dir))
 }

@@ -92,10 +92,10 @@ type BenchNight struct {
 	Load
 }
 
-// BenchLines returns the lines of the complete benches among entries, which must be sorted newest
+// benchLines returns the lines of the complete benches among entries, which must be sorted newest
 // first. Each line has its last nights, or all if last is 0. A line contains only benches that did
 // the same work.
-func BenchLines(entries []*Entry, last int) []*BenchLine {
+func benchLines(entries []*Entry, last int) []*BenchLine {
 	type series struct{ measure, target, op, arrival, documents string }
 	bySeries, lines := map[series]*BenchLine{}, []*BenchLine{} // not null, as JSON
 	for _, e := range slices.Backward(entries) {

@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/bench/record"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 // writeBench writes a bench of two operations with a p50 of so many milliseconds.
@@ -48,9 +49,7 @@ func writeBench(t *testing.T, root string, day, hour int, ms float64, edit func(
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, started.Format("go.bench-20060102T150405Z")+".json"), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, started.Format("go.bench-20060102T150405Z")+".json"), data)
 }
 
 func TestBenches(t *testing.T) {
@@ -89,9 +88,7 @@ func TestBenches(t *testing.T) {
 	if cut := f.Trend(1).Benches[4]; len(cut.Nights) != 1 || cut.Older != 1 {
 		t.Errorf("the last night of %+v", cut)
 	}
-	if err := os.WriteFile(filepath.Join(root, "half.bench.json"), []byte(`{"schema_version":1,"kind":"bench","sdk":`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(root, "half.bench.json"), `{"schema_version":1,"kind":"bench","sdk":`)
 	if f, err = Read(root, time.Time{}); err != nil || len(f.Unreadable) != 1 {
 		t.Errorf("%v, not read: %v", err, f.Unreadable)
 	}

@@ -9,16 +9,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // TestReadOfOthers has a pipe, which would be waited for, and links to what is not in the folder: each
 // is named as unreadable.
 func TestReadOfOthers(t *testing.T) {
 	root := t.TempDir()
-	outside := filepath.Join(t.TempDir(), "x.json")
-	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	outside := filetest.Write(t, filepath.Join(t.TempDir(), "x.json"), "secret")
 	for name, to := range map[string]string{"kernel.json": "/proc/kmsg", "device.json": "/dev/zero", "outside.json": outside, "run.journal": outside} {
 		if err := os.Symlink(to, filepath.Join(root, name)); err != nil {
 			t.Fatal(err)

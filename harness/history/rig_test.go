@@ -1,7 +1,6 @@
 package history_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"evalctl/harness/history"
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/longtest"
 )
 
@@ -45,14 +45,7 @@ func (m *made) replay(arm string) *made {
 // put writes a file and returns its path.
 func put(t testing.TB, text string, elements ...string) string {
 	t.Helper()
-	path := filepath.Join(elements...)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return filetest.Write(t, filepath.Join(elements...), text)
 }
 
 // read reads a folder.

@@ -14,7 +14,7 @@ type Trend struct {
 // Trend returns the lines of the folder's results with their questions. Each has its last nights,
 // or all if last is 0.
 func (f *Folder) Trend(last int) Trend {
-	t := Trend{f.Root, Lines(f.Entries, last), BenchLines(f.Entries, last), len(f.Conformance) + len(f.Others), f.Unreadable}
+	t := Trend{f.Root, Lines(f.Entries, last), benchLines(f.Entries, last), len(f.Conformance) + len(f.Others), f.Unreadable}
 	for _, l := range t.Lines {
 		l.ReadQuestions()
 	}

@@ -11,6 +11,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/internal/chain"
+	"evalctl/internal/filetest"
 )
 
 // unlinked returns a journal as an older version wrote it.
@@ -27,7 +28,7 @@ func TestChangedLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = j.Close()
-	lines := strings.SplitAfter(strings.TrimSuffix(string(readFile(t, j.Path())), "\n"), "\n")
+	lines := strings.SplitAfter(strings.TrimSuffix(string(filetest.Read(t, j.Path())), "\n"), "\n")
 	lines[5] += "\n"
 	all := strings.Join(lines, "")
 	for name, tt := range map[string]struct {
@@ -42,7 +43,7 @@ func TestChangedLines(t *testing.T) {
 		"a line inserted":    {lines[0] + lines[1] + string(unlinked([]byte(lines[2]))) + lines[2], 3},
 		"a line of a second": {all + lines[4], 7},
 	} {
-		path := writeFile(t, filepath.Join(t.TempDir(), "go.journal"), tt.text)
+		path := filetest.Write(t, filepath.Join(t.TempDir(), "go.journal"), tt.text)
 		_, err := Open(path)
 		at, ok := errors.AsType[*dataset.LineError](err)
 		if !ok || at.Line != tt.line || !errors.Is(err, chain.ErrBroken) || !strings.Contains(err.Error(), "start a new run") {
@@ -53,7 +54,7 @@ func TestChangedLines(t *testing.T) {
 		}
 	}
 	for n := 1; n <= len(lines); n++ {
-		path := writeFile(t, filepath.Join(t.TempDir(), "go.journal"), strings.Join(lines[:n], "")+`{"chain":"12`)
+		path := filetest.Write(t, filepath.Join(t.TempDir(), "go.journal"), strings.Join(lines[:n], "")+`{"chain":"12`)
 		j, err := Open(path)
 		if err != nil {
 			t.Fatalf("%d lines: %v", n, err)
@@ -71,8 +72,8 @@ func TestChangedLines(t *testing.T) {
 func TestUnchained(t *testing.T) {
 	j := sampleJournal(t, t.TempDir())
 	_ = j.Close()
-	old := string(unlinked(readFile(t, j.Path())))
-	path := writeFile(t, filepath.Join(t.TempDir(), "go.journal"), old)
+	old := string(unlinked(filetest.Read(t, j.Path())))
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "go.journal"), old)
 	j, err := Open(path)
 	if err != nil || !j.Unchained() || j.Spent() != 12 {
 		t.Fatal(err)
@@ -80,7 +81,7 @@ func TestUnchained(t *testing.T) {
 	if err := j.MarkSeeded("b"); err != nil {
 		t.Fatal(err)
 	}
-	if got := string(readFile(t, path)); got != old+`{"kind":"seeded","index":0,"brain":"b"}`+"\n" {
+	if got := string(filetest.Read(t, path)); got != old+`{"kind":"seeded","index":0,"brain":"b"}`+"\n" {
 		t.Errorf("got %s", got)
 	}
 	if got := reopened(t, j); !got.Seeded("b") || !got.Unchained() {

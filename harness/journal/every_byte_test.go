@@ -5,18 +5,20 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // TestOpenAtEveryByte cuts a journal at every byte and checks that exactly the complete lines are
 // kept.
 func TestOpenAtEveryByte(t *testing.T) {
 	sample := sampleJournal(t, t.TempDir())
-	journal := readFile(t, sample.Path())
+	journal := filetest.Read(t, sample.Path())
 	_ = sample.Close()
 	firstLine := bytes.IndexByte(journal, '\n') + 1
 	path := filepath.Join(t.TempDir(), "go.journal")
 	for at := range len(journal) + 1 {
-		writeFile(t, path, string(journal[:at]))
+		filetest.Write(t, path, string(journal[:at]))
 		j, err := Open(path)
 		if at < firstLine {
 			if err == nil || err.Error() != path+" contains no run; start a new run" {

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 func Example() {
@@ -98,10 +99,7 @@ func TestWriteResult(t *testing.T) {
 
 func readQuestions(t *testing.T, path string) []result.Record {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	var f struct {
 		result.Result
 		Questions []result.Record `json:"questions"`

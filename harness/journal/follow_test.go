@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/scorer"
 )
 
@@ -57,10 +58,8 @@ func TestFollow(t *testing.T) {
 	if p, _ := f.Read(); p.Failed[0].ID != "q2" || p.Failed[0].Error.Message != "late" || p.Failed[1].Reason != "another colour" {
 		t.Errorf("the last failure is not first: %+v", p.Failed)
 	}
-	short := readFile(t, j.Path())
-	if err := os.WriteFile(j.Path(), short[:bytes.IndexByte(short, '\n')+1], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	short := filetest.Read(t, j.Path())
+	filetest.Write(t, j.Path(), short[:bytes.IndexByte(short, '\n')+1])
 	want("cut to its first line", 0, 0, 0, 0, false)
 	if err := j.Remove(); err != nil {
 		t.Fatal(err)
@@ -103,9 +102,7 @@ func TestFollowRejects(t *testing.T) {
 		{start + `{"kind":"grade","index":2}` + "\n", "not a line of this run"},
 		{start + `{"kind":"grade","index":-1}` + "\n", "not a line of this run"},
 	} {
-		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, c.text)
 		_, err := NewFollower(path).Read()
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: got %v, want %q", c.text, err, c.want)
@@ -117,7 +114,7 @@ func TestFollowRejects(t *testing.T) {
 func FuzzFollow(f *testing.F) {
 	j := sampleJournal(f, f.TempDir())
 	_ = j.Close()
-	sample := readFile(f, j.Path())
+	sample := filetest.Read(f, j.Path())
 	f.Add(sample, 900)
 	f.Add(sample[:len(sample)-20], 10)
 	f.Add([]byte("{}\n"), 0)
@@ -125,9 +122,7 @@ func FuzzFollow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, at int) {
 		at = max(0, min(at, len(data)))
 		write := func(b []byte) {
-			if err := os.WriteFile(path, b, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, path, b)
 		}
 		write(data[:at])
 		parts := NewFollower(path)

@@ -10,12 +10,13 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 func FuzzOpen(f *testing.F) {
 	j := sampleJournal(f, f.TempDir())
 	_ = j.Close()
-	sample := readFile(f, j.Path())
+	sample := filetest.Read(f, j.Path())
 	f.Add(sample)
 	f.Add(sample[:len(sample)-20])
 	f.Add(bytes.Replace(sample, []byte(`"selected":3`), []byte(`"selected":99999999999`), 1))
@@ -28,9 +29,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(unlinked(sample))
 	path := filepath.Join(f.TempDir(), "fuzz.journal")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, data)
 		j, err := Open(path)
 		if err != nil {
 			if kept, _ := os.ReadFile(path); !bytes.Equal(kept, data) {

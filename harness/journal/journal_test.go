@@ -18,6 +18,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/internal/awaittest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -76,7 +77,7 @@ func TestRoundTrip(t *testing.T) {
 func TestOpenRejects(t *testing.T) {
 	j := sampleJournal(t, t.TempDir())
 	_ = j.Close()
-	data := unlinked(readFile(t, j.Path())) // what its lines say is checked besides their links
+	data := unlinked(filetest.Read(t, j.Path())) // what its lines say is checked besides their links
 	lines := strings.SplitAfter(strings.TrimSuffix(string(data), "\n"), "\n")
 	first, answer0, answer1, grade0, spent := lines[0], lines[1], lines[2], lines[3], lines[4]+"\n"
 	for _, c := range []struct {
@@ -121,7 +122,7 @@ func TestOpenRejects(t *testing.T) {
 			"the run has 9223372036854775807 questions"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			path := writeFile(t, filepath.Join(t.TempDir(), "go.journal"), c.text)
+			path := filetest.Write(t, filepath.Join(t.TempDir(), "go.journal"), c.text)
 			j, err := Open(path)
 			if err == nil {
 				_ = j.Close()
@@ -151,13 +152,13 @@ func TestOpenMissingJournal(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("opening a journal created one")
 	}
-	empty := writeFile(t, path, "")
+	empty := filetest.Write(t, path, "")
 	if _, err := Open(empty); err == nil ||
 		err.Error() != empty+" contains no run; start a new run" {
 		t.Errorf("got %v", err)
 	}
 	for _, content := range []string{"", `{"kind":"run","name":"go"`} {
-		j, err := Create(filepath.Dir(writeFile(t, path, content)), journalIdentity(1), started, nil)
+		j, err := Create(filepath.Dir(filetest.Write(t, path, content)), journalIdentity(1), started, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,26 +287,6 @@ func journalIdentity(n int) result.Identity {
 }
 
 var started = time.Date(2026, 3, 21, 10, 0, 0, 0, time.UTC)
-
-func readFile(tb testing.TB, path string) []byte {
-	tb.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return data
-}
-
-func writeFile(tb testing.TB, path, text string) string {
-	tb.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		tb.Fatal(err)
-	}
-	return path
-}
 
 // reopened closes a journal and opens its file again.
 func reopened(t *testing.T, j *Journal) *Journal {

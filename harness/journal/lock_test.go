@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"evalctl/internal/awaittest"
+	"evalctl/internal/filetest"
 )
 
 // TestLockOutput checks that a folder is locked for one SDK until it is released.
@@ -78,7 +79,7 @@ func TestDaemonLogKeepsBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, log, "of the first run")
+	filetest.Write(t, log, "of the first run")
 	if again, err := DaemonLog(dir, "go"); err != nil || again != log {
 		t.Error(again, err)
 	}

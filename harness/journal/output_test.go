@@ -12,14 +12,8 @@ import (
 	"time"
 
 	"evalctl/internal/atomicfile"
+	"evalctl/internal/filetest"
 )
-
-func put(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func writing(text string) func(io.Writer) error {
 	return func(w io.Writer) error {
@@ -37,7 +31,7 @@ func files(t *testing.T, dir string) map[string]string {
 	}
 	out := map[string]string{}
 	for _, e := range entries {
-		data := readFile(t, filepath.Join(dir, e.Name()))
+		data := filetest.Read(t, filepath.Join(dir, e.Name()))
 		out[e.Name()] = string(data)
 	}
 	return out
@@ -61,7 +55,7 @@ func TestOutputKeepsForeignFiles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			for name, text := range c.have {
-				put(t, filepath.Join(dir, name), text)
+				filetest.Write(t, filepath.Join(dir, name), text)
 				if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
 					t.Fatal(err)
 				}
@@ -122,10 +116,10 @@ func TestNames(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	const old, own = "go-20260321T010203Z-abcdef.json", "go-20260321T010203Z-000000.json"
-	put(t, in(old), "old")
-	put(t, in(own), "new")
-	put(t, in("go.json"), "new")
-	put(t, in("alone.json"), "alone")
+	filetest.Write(t, in(old), "old")
+	filetest.Write(t, in(own), "new")
+	filetest.Write(t, in("go.json"), "new")
+	filetest.Write(t, in("alone.json"), "alone")
 	for path, want := range map[string][2]string{
 		old: {old, ""}, own: {own, "go.json"}, "go.json": {own, "go.json"}, "alone.json": {"alone.json", ""},
 		"missing.json": {"missing.json", ""},
@@ -145,10 +139,10 @@ func TestJournalNamesOnlyItsOwnFile(t *testing.T) {
 	dir := t.TempDir()
 	j := sampleJournal(t, dir)
 	_ = j.Close()
-	data := readFile(t, j.Path())
+	data := filetest.Read(t, j.Path())
 	own, _, _ := strings.Cut(string(data[strings.Index(string(data), `"file":"`)+len(`"file":"`):]), `"`)
 	for _, name := range []string{"../go-20260321T010203Z-abcdef.json", "go.json", "other-20260321T010203Z-abcdef.json"} {
-		put(t, j.Path(), strings.Replace(string(data), own, name, 1))
+		filetest.Write(t, j.Path(), strings.Replace(string(data), own, name, 1))
 		if j, err := Open(j.Path()); err == nil || !strings.Contains(err.Error(), "is not the name of a result file") {
 			t.Errorf("%s: %v", name, err)
 			_ = j.Close()

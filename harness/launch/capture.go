@@ -135,11 +135,11 @@ func (c *capture) beginning() ([]byte, error) {
 	return c.section(c.start, min(c.end, c.start+c.head))
 }
 
-// ending returns up to limit bytes of the last output.
-func (c *capture) ending(limit int64) ([]byte, error) {
+// ending returns the last output, up to tailBytes.
+func (c *capture) ending() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.section(max(c.start, c.end-limit), c.end)
+	return c.section(max(c.start, c.end-tailBytes), c.end)
 }
 
 func (c *capture) section(from, to int64) ([]byte, error) {

@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evalctl/internal/awaittest"
+	"evalctl/internal/filetest"
 )
 
 // maxLog is the largest size of a log.
@@ -138,10 +139,7 @@ func TestFloodingDaemonOfAKilledLauncher(t *testing.T) {
 
 func readLog(t *testing.T, path string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, path)
 	if len(text) > int(maxLog) {
 		t.Errorf("the log has %d bytes", len(text))
 	}
@@ -181,10 +179,7 @@ func lineNumbers(t *testing.T, text []byte) (first, dropped, last int64) {
 // TestCaptureGoesOnWithoutADisk checks that a daemon is not blocked by a log that cannot be
 // written.
 func TestCaptureGoesOnWithoutADisk(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "log"), "")
 	file, err := os.Open(path) // only for reading
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/redact"
 )
 
@@ -36,10 +37,7 @@ func TestStartedEnvironment(t *testing.T) {
 	p.Env = append(p.Env, "LAUNCH_TEST_BASE_URL=http://gateway")
 	p.Passed = []string{"LAUNCH_TEST_PASSED", "LAUNCH_TEST_MISSING"}
 	d := e.start(t, p)
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, file)
 	got := "\n" + string(data)
 	for _, want := range []string{
 		"\nLAUNCH_TEST_PASSED=passed\n", "\nLAUNCH_TEST_BASE_URL=http://gateway\n", "\nPATH=" + os.Getenv("PATH") + "\n", "\nLC_TEST=locale\n",
@@ -94,10 +92,7 @@ func TestOwnHome(t *testing.T) {
 	p.Command = []string{"sh", "-c", `{ pwd; env; } >"$2"; exec "$0" role:healthy "$1"`, e.self, "{addr}", file}
 	p.Passed = []string{"XDG_STATE_HOME"}
 	e.start(t, p)
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, file)
 	got := "\n" + string(data)
 	for _, want := range []string{
 		"\n" + own + "/work\n", "\nHOME=" + own + "\n", "\nUSERPROFILE=" + own + "\n", "\nTMPDIR=" + own + "/tmp\n", "\nXDG_CONFIG_HOME=" + own + "/.config\n",

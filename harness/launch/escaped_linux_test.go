@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"evalctl/internal/awaittest"
+	"evalctl/internal/filetest"
 )
 
 // escape is a script that leaves two processes without the daemon's groups, session and
@@ -99,10 +100,7 @@ func recorded(t *testing.T, file string) (pids []int) {
 		text, _ := os.ReadFile(file)
 		return strings.Count(string(text), "\n") == 2
 	})
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, file)
 	for _, word := range strings.Fields(string(text)) {
 		pid, err := strconv.Atoi(word)
 		if err != nil {

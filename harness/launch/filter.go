@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 )
 
 // Filter is a process used through its standard input and output. It is a process group like a
 // Daemon, and its standard error is logged like a Daemon's output.
 type Filter struct {
-	// In is the standard input, and Out the standard output. The caller closes both after Stop.
-	// Reads of Out fail once it is closed.
+	// In is the standard input, and Out the standard output. Reads of Out fail after Close.
 	In, Out *os.File
 
 	d *Daemon
@@ -20,7 +20,7 @@ type Filter struct {
 
 // StartFilter starts a command that reads requests and writes replies. Placeholders in the command
 // are not replaced, and only the profile's variables are set. ctx applies only to the start. The
-// caller must call Stop.
+// caller must call Close.
 func StartFilter(ctx context.Context, p Profile, o Options) (*Filter, error) {
 	if !supported {
 		return nil, fmt.Errorf("start %s on %s: %w", p.Command[0], runtime.GOOS, errors.ErrUnsupported)
@@ -53,7 +53,7 @@ func StartFilter(ctx context.Context, p Profile, o Options) (*Filter, error) {
 func (f *Filter) Done() <-chan struct{} { return f.d.Done() }
 
 // Err returns why the process exited by itself: its exit status and the end of its standard error.
-// It is nil while it runs, and if Stop ended it.
+// It is nil while it runs, and if Close ended it.
 func (f *Filter) Err() error { return f.d.Err() }
 
 // Escaped is Daemon.Escaped.
@@ -65,8 +65,18 @@ func (f *Filter) Isolated(err error) error { return f.d.Isolated(err) }
 // LastLines returns the end of a running process's standard error.
 func (f *Filter) LastLines() string { return f.d.LastLines() }
 
-// Stop ends the process group like Daemon.Stop.
-func (f *Filter) Stop() error { return f.d.Stop() }
+// Close closes the standard input, at which the process should end, ends the process group like
+// Daemon.Stop if it has not ended after wait, and closes the standard output.
+func (f *Filter) Close(wait time.Duration) error {
+	_ = f.In.Close()
+	select {
+	case <-f.Done():
+	case <-time.After(wait):
+	}
+	err := f.d.Stop()
+	_ = f.Out.Close()
+	return err
+}
 
 // Kill ends the process group at once.
 func (f *Filter) Kill() error { return f.d.stop(0) }

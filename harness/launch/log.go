@@ -72,7 +72,7 @@ func announcedURL(line string) string {
 
 // lastLines returns the end of the log and its path for an error message.
 func (c *capture) lastLines() string {
-	data, err := c.ending(tailBytes)
+	data, err := c.ending()
 	if err != nil {
 		return fmt.Sprintf("the log cannot be read: %v", err)
 	}
@@ -98,7 +98,7 @@ var inUse = []string{"address already in use", "eaddrinuse"}
 
 // saysInUse reports whether the end of the log says that the daemon's address is in use.
 func (c *capture) saysInUse() bool {
-	data, _ := c.ending(tailBytes) // an error shows in lastLines
+	data, _ := c.ending() // an error shows in lastLines
 	text := strings.ToLower(string(data))
 	return slices.ContainsFunc(inUse, func(says string) bool { return strings.Contains(text, says) })
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"evalctl/internal/filetest"
 )
 
 func TestAnnouncedURL(t *testing.T) {
@@ -73,9 +75,7 @@ func TestLogKeepsItsFile(t *testing.T) {
 	if err := os.Rename(path, path+".aside"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte("evalctl: listening on http://127.0.0.1:1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, "evalctl: listening on http://127.0.0.1:1\n")
 	if got := tail.announced(); got != "" {
 		t.Errorf("the URL %s is from another daemon's log", got)
 	}
@@ -104,10 +104,7 @@ func TestLastLines(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "log")
-			if err := os.WriteFile(path, []byte("before\n"+test.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := filetest.Write(t, filepath.Join(t.TempDir(), "log"), "before\n"+test.text)
 			f, err := os.Open(path)
 			if err != nil {
 				t.Fatal(err)

@@ -2,13 +2,13 @@ package ledger
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 )
 
@@ -29,9 +29,7 @@ func TestBill(t *testing.T) {
 	}
 	bill := w.bill("go.bill.jsonl")
 	open := func(data string, b *result.Bill) (result.CostParts, error) {
-		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, data)
 		return resultfile.SumBill(b, filepath.Join(dir, "go.json"))
 	}
 	whole := text.String()

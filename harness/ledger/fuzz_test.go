@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evalctl/harness/ledger"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 )
 
@@ -26,9 +27,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(unlinked(sample))
 	path := filepath.Join(f.TempDir(), "fuzz.ledger")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, data)
 		l, err := ledger.Open(path)
 		if err != nil {
 			if kept, _ := os.ReadFile(path); !bytes.Equal(kept, data) {

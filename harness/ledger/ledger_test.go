@@ -17,6 +17,7 @@ import (
 
 	"evalctl/harness/ledger"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 )
@@ -48,10 +49,7 @@ func TestFormat(t *testing.T) {
 	l := create(t, new(2*llm.Dollar))
 	fill(t, l)
 	closed(t, l)
-	got, err := os.ReadFile(l.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := filetest.Read(t, l.Path())
 	want := `{"kind":"replay","version":1,"started_at":"2026-11-22T01:02:03Z","cap_usd":2.00,"options":{"seed":7}}
 {"kind":"reserve","id":1,"phase":"ingest","arm":"go","model":"gpt-4o","usd":0.0000005}
 {"kind":"settle","id":1,"phase":"ingest","arm":"go","model":"gpt-4o","usd":0.0000001,"input_tokens":100,"output_tokens":200}
@@ -87,28 +85,19 @@ func TestChangedLines(t *testing.T) {
 	l := create(t, new(2*llm.Dollar))
 	fill(t, l)
 	closed(t, l)
-	data, err := os.ReadFile(l.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, l.Path())
 	lines := strings.SplitAfter(string(data), "\n")
 	for want, text := range map[string]string{
 		":3: the ledger is damaged: it does not continue": strings.Replace(string(data), `"usd":0.0000001,`, `"usd":0.00,`, 1),
 		":1: the ledger is damaged: it does not continue": strings.Replace(string(data), `"cap_usd":2.00`, `"cap_usd":9.00`, 1),
 		":9: the ledger is damaged: it does not continue": strings.Join(slices.Delete(slices.Clone(lines), 8, 9), ""),
 	} {
-		path := filepath.Join(t.TempDir(), "changed.ledger")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := filetest.Write(t, filepath.Join(t.TempDir(), "changed.ledger"), text)
 		if _, err := ledger.Open(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "start a new replay") {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	path := filepath.Join(t.TempDir(), "old.ledger")
-	if err := os.WriteFile(path, unlinked(data), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "old.ledger"), unlinked(data))
 	old, chained := reopen(t, path), reopen(t, l.Path())
 	if old.Spent() != chained.Spent() || !old.Unchained() || chained.Unchained() {
 		t.Errorf("spent %s, %s with links", old.Spent(), chained.Spent())
@@ -322,15 +311,10 @@ func TestEveryCut(t *testing.T) {
 	l := create(t, new(llm.USD(1000)))
 	fill(t, l)
 	closed(t, l)
-	all, err := os.ReadFile(l.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := filetest.Read(t, l.Path())
 	path := filepath.Join(t.TempDir(), "cut.ledger")
 	for n := bytes.IndexByte(all, '\n') + 1; n <= len(all); n++ {
-		if err := os.WriteFile(path, all[:n], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, all[:n])
 		l := reopen(t, path)
 		addsUp(t, l, "go", "ts")
 		settled := llm.USD(0)
@@ -365,10 +349,7 @@ func TestDamage(t *testing.T) {
 		"lost":           {start + held + strings.Replace(done, "}", `,"lost_usd":0.20}`, 1), `:3: the ledger is damaged`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "a.ledger")
-			if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := filetest.Write(t, filepath.Join(t.TempDir(), "a.ledger"), tt.text)
 			_, err := ledger.Open(path)
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), path) {
 				t.Errorf("got %v", err)

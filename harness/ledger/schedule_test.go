@@ -14,6 +14,7 @@ import (
 
 	"evalctl/harness/ledger"
 	"evalctl/internal/awaittest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 )
 
@@ -96,9 +97,7 @@ func schedule(t *testing.T, dir string, seed uint64) {
 			break
 		}
 		closed(t, l)
-		if err := os.WriteFile(path, v.dead, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, v.dead)
 		l = reopen(t, path)
 		addsUp(t, l, "ts", "go")
 		if v.bill > l.Spent() || l.Spent() > limit {

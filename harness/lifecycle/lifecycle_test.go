@@ -22,6 +22,7 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/filetest"
 	"evalctl/internal/longtest"
 	"evalctl/scorer"
 )
@@ -138,10 +139,7 @@ func read(t *testing.T, path string, o dataset.Options) dataset.Dataset {
 // written is read for a dataset of these lines.
 func written(t *testing.T, o dataset.Options, lines ...string) dataset.Dataset {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "q.jsonl")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "q.jsonl"), strings.Join(lines, "\n"))
 	return read(t, path, o)
 }
 

@@ -170,14 +170,8 @@ func (s *server) close() error {
 	if s.client != nil {
 		_ = s.client.Close() // the process is ended in any case
 	}
-	s.process.In.Close()
-	select {
-	case <-s.process.Done():
-	case <-time.After(endWithin):
-	}
-	err := s.process.Stop()
+	err := s.process.Close(endWithin)
 	s.seen.left(s.process.Escaped())
-	s.process.Out.Close()
 	return err
 }
 

@@ -16,10 +16,10 @@ type Baseline struct {
 	id result.Identity
 }
 
-// OpenBaseline reads a result file, or returns nil if path is empty. id is the identity of the run
+// openBaseline reads a result file, or returns nil if path is empty. id is the identity of the run
 // to compare, which may differ in the settings named in accept. The error for an incomparable
 // baseline wraps key.ErrIncomparable.
-func OpenBaseline(path string, margin float64, accept []string, id result.Identity) (*Baseline, error) {
+func openBaseline(path string, margin float64, accept []string, id result.Identity) (*Baseline, error) {
 	if path == "" {
 		return nil, nil
 	}

@@ -45,7 +45,7 @@ func (t Targets) Calls(d target.Definition, s *harness.SessionConfig, a Asks) (c
 	env := llm.Env(Environment(t.Env, d))
 	own := slices.ContainsFunc(t.Passed, isMetered)
 	past := own && a.Unmetered // the gateways
-	s.Profile.Passed = t.PassedTo(d, ModelVariables(env, a.Model.Provider))
+	s.Profile.Passed = t.PassedTo(d, modelVariables(env, a.Model.Provider))
 	if !past {
 		s.Profile.Passed = slices.DeleteFunc(s.Profile.Passed, isMetered)
 	}

@@ -81,10 +81,10 @@ func isPostgres(name string) bool {
 	return strings.HasPrefix(name, "PG") && !strings.HasPrefix(name, "PGPASSWORD")
 }
 
-// ModelVariables returns the variables that a daemon's models need: the addresses of their
+// modelVariables returns the variables that a daemon's models need: the addresses of their
 // providers, and keys for daemons only. env looks up the daemon's environment, and provider is its
 // completion provider. A provider's key is not included; the user must name it.
-func ModelVariables(env func(string) string, provider string) (names []string) {
+func modelVariables(env func(string) string, provider string) (names []string) {
 	embedding := env("SVC_EMBED_PROVIDER")
 	for _, p := range []string{provider, embedding} {
 		switch p {

@@ -40,7 +40,7 @@ func TestPassedTo(t *testing.T) {
 		"mapped":   {target.Definition{Settings: target.Settings{Mapping: "m.yaml"}}, nil, ""},
 	} {
 		targets := targetsOf(environ, tt.passed...)
-		got := targets.PassedTo(tt.d, ModelVariables(targets.Env, "fake"))
+		got := targets.PassedTo(tt.d, modelVariables(targets.Env, "fake"))
 		if strings.Join(got, " ") != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
@@ -53,7 +53,7 @@ func TestDaemonEnv(t *testing.T) {
 		"OPENAI_BASE_URL=http://h", "OLLAMA_HOST=h", "MINE_API_KEY=a=b", "PLAIN=1",
 	}
 	targets := targetsOf(environ, "MINE_API_KEY", "PLAIN")
-	env := targets.DaemonEnv(harness.SessionConfig{}, append(ModelVariables(targets.Env, "openai"), "MINE_API_KEY", "PLAIN", "OLLAMA_HOST", "SVC_TOKEN"))
+	env := targets.DaemonEnv(harness.SessionConfig{}, append(modelVariables(targets.Env, "openai"), "MINE_API_KEY", "PLAIN", "OLLAMA_HOST", "SVC_TOKEN"))
 	if want := []string{"OPENAI_API_KEY", "SOME_API_KEY", "SVC_TOKEN_OTHER"}; !slices.Equal(env.Withheld, want) {
 		t.Errorf("withheld %q, want %q", env.Withheld, want)
 	}

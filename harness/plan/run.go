@@ -225,7 +225,7 @@ func (r *Run) Left(j *journal.Journal) (judging.Forecast, error) {
 }
 
 func (r *Run) planBaseline() (err error) {
-	r.Baseline, err = OpenBaseline(r.RunSpec.Baseline, r.Margin, r.Accept, r.Identity(r.daemon))
+	r.Baseline, err = openBaseline(r.RunSpec.Baseline, r.Margin, r.Accept, r.Identity(r.daemon))
 	return err
 }
 

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/harness/wording"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -24,9 +24,7 @@ func specs(t *testing.T) (Spec, RunSpec) {
 	questions := filepath.Join(t.TempDir(), "q.jsonl")
 	lines := `{"id":"a","question":"What colour?","expected_substrings":["green"],"tags":["x"]}` + "\n" +
 		`{"id":"b","question":"Which day?","expected_substrings":["Monday"]}` + "\n"
-	if err := os.WriteFile(questions, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, questions, lines)
 	scenario, err := target.ScenarioOf(result.AskBasic)
 	if err != nil {
 		t.Fatal(err)
@@ -112,9 +110,7 @@ func TestLeft(t *testing.T) {
 	of, s := specs(t)
 	of.Targets.Env = func(name string) string { return map[string]string{"OPENAI_API_KEY": "k"}[name] }
 	lines := `{"id":"a","question":"What colour?","reference_answer":"It is green."}` + "\n" + `{"id":"b","question":"Which colour?","reference_answer":"It is the red of bricks."}` + "\n"
-	if err := os.WriteFile(of.Questions.Path, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, of.Questions.Path, lines)
 	var err error
 	if s.Scorer, err = scorer.Find("judge"); err != nil {
 		t.Fatal(err)

@@ -105,7 +105,7 @@ func (t Targets) Session(d target.Definition, token string, port int) (config ha
 	}
 	config.Profile = d.Profile
 	env := Environment(t.Env, d)
-	config.Profile.Passed = t.PassedTo(d, ModelVariables(env, env("SVC_LLM_PROVIDER")))
+	config.Profile.Passed = t.PassedTo(d, modelVariables(env, env("SVC_LLM_PROVIDER")))
 	config.Launch = launch.Options{Port: port, Watchdog: []string{t.Self, "watchdog"}, HealthTimeout: t.StartTimeout}
 	if d.Own {
 		config.Command = ownCommand

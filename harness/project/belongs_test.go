@@ -3,7 +3,6 @@ package project_test
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness/project"
+	"evalctl/internal/filetest"
 )
 
 // TestBelongsEnds checks that no flag belongs to itself, through any others.
@@ -63,10 +63,7 @@ func TestBelongs(t *testing.T) {
 			} `cmd:""`
 		}
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "evalctl.yaml")
-			if err := os.WriteFile(path, []byte(c.file), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := filetest.Write(t, filepath.Join(t.TempDir(), "evalctl.yaml"), c.file)
 			if c.env {
 				t.Setenv("TEST_DATASET", "env.jsonl")
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/project"
+	"evalctl/internal/filetest"
 )
 
 const example = `# of a repository
@@ -89,10 +90,7 @@ func TestRead(t *testing.T) {
 	if _, err := project.Read(filepath.Join(dir, "none.yaml")); !os.IsNotExist(err) {
 		t.Errorf("a missing file: %v", err)
 	}
-	large := filepath.Join(dir, "large.yaml")
-	if err := os.WriteFile(large, []byte(strings.Repeat("# x\n", 1<<19)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	large := filetest.Write(t, filepath.Join(dir, "large.yaml"), strings.Repeat("# x\n", 1<<19))
 	if _, err := project.Read(large); err == nil || !strings.Contains(err.Error(), "cannot be a project file") {
 		t.Errorf("a large file: %v", err)
 	}

@@ -75,10 +75,10 @@ func requirement(r conformance.Result) testCase {
 		return c
 	}
 	c.kind, c.message = string(r.Level), printable.Line(r.Detail, messageLength)
-	c.text = fmt.Sprintf("%s (spec %s)\n%s", r.Sentence, r.Section, shortened(r.Detail, partLength))
+	c.text = fmt.Sprintf("%s (spec %s)\n%s", r.Sentence, r.Section, shortened(r.Detail))
 	for _, evidence := range []string{r.Cause, r.Request, r.Response} {
 		if evidence != "" && evidence != r.Detail {
-			c.text += "\n\n" + shortened(evidence, partLength)
+			c.text += "\n\n" + shortened(evidence)
 		}
 	}
 	switch {
@@ -115,7 +115,7 @@ func (c Conformance) reports() []*form.Report {
 	found.Show(form.Everywhere, form.List{Title: fmt.Sprintf("Findings: %d", len(r.Findings)), N: len(r.Findings), More: form.F(wholeReport),
 		Item: func(i int) form.Item { return findingItem(r.Findings[i]) }})
 	groups := r.Unjudged()
-	found.Show(form.Everywhere, form.List{Title: fmt.Sprintf("Not judged: %d", r.NotJudged("")), N: len(groups), More: form.F(wholeReport), Most: shownUnjudged,
+	found.Show(form.Everywhere, form.List{Title: fmt.Sprintf("Not judged: %d", r.NotJudged()), N: len(groups), More: form.F(wholeReport), Most: shownUnjudged,
 		Item: func(i int) form.Item { return groupItem(groups[i]) }})
 	found.Show(form.Everywhere, form.List{Title: fmt.Sprintf("Found once, and allowed for in the other checks: %d", len(r.Normalised)), N: len(r.Normalised), More: form.F(wholeReport),
 		Item: func(i int) form.Item { return form.Item{Head: form.F("%s", form.Data(r.Normalised[i]))} }})
@@ -173,7 +173,7 @@ func (c Conformance) verdict() form.Verdict {
 		v.Tone, v.Mark, v.Word = form.Bad, "✗", "Fail"
 	case !c.isWhole():
 		v.Tone, v.Mark, v.Word = form.Doubt, "‖", "Inconclusive"
-	case r.NotJudged("") == len(r.Results): // nothing was found out
+	case r.NotJudged() == len(r.Results): // nothing was found out
 		v.Tone, v.Mark, v.Word = form.Doubt, "!", "Invalid"
 	case r.Unsettled() != "":
 		v.Tone, v.Mark, v.Word = form.Doubt, "‖", "Inconclusive"
@@ -181,7 +181,7 @@ func (c Conformance) verdict() form.Verdict {
 	v.Headline = form.F("%s: %s", v.Word, c.broken())
 	should := r.Count("", conformance.Should, conformance.Broken)
 	kept := r.Count("", conformance.Must, conformance.Kept) + r.Count("", conformance.Should, conformance.Kept)
-	v.Sentences = []form.Text{form.F("%d SHOULD%s broken, %d kept, %d not judged", should, r.Of(), kept, r.NotJudged(""))}
+	v.Sentences = []form.Text{form.F("%d SHOULD%s broken, %d kept, %d not judged", should, r.Of(), kept, r.NotJudged())}
 	return v
 }
 

@@ -1,13 +1,13 @@
 package report
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"evalctl/harness/conformance"
+	"evalctl/internal/filetest"
 )
 
 func TestConformance(t *testing.T) {
@@ -48,9 +48,7 @@ func TestOldConformance(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "conformance.json")
 	const old = `{"endpoint": "http://x", "planned": 1, "results": [{"id": "brains-get-200", "group": "brains", "level": "SHOULD",
 		"section": "2", "sentence": "GET of a brain returns the brain with its id.", "own": true, "verdict": "broken"}]}`
-	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, old)
 	doc, err := Read(path)
 	if c, ok := doc.(Conformance); err != nil || !ok || len(c.Results) != 1 || len(c.Findings) != 1 {
 		t.Errorf("%v: %+v", err, doc)

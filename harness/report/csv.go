@@ -25,7 +25,7 @@ func CSV(w io.Writer, c *compare.Comparison) error {
 			margin = string(p.Margin.Verdict)
 		}
 		names := []string{csvText(c.Runs[p.Reference].Name), csvText(c.Runs[p.Run].Name)}
-		row := tableRow("pass_rate", c.Tag, names, p.ReferenceRate, p.RunRate, p.Table)
+		row := passRateRow(c.Tag, names, p.ReferenceRate, p.RunRate, p.Table)
 		out.Row(append(row, margin)...)
 		for _, m := range p.Measures {
 			row := measureRow(m.Name, c.Tag, names, m.N, &m.ReferenceMean, &m.RunMean, m.Interval)
@@ -48,15 +48,15 @@ func CSV(w io.Writer, c *compare.Comparison) error {
 	for _, t := range c.Tags {
 		for _, p := range t.Pairs {
 			names := []string{csvText(c.Runs[p.Reference].Name), csvText(c.Runs[p.Run].Name)}
-			row := tableRow("pass_rate", t.Tag, names, t.Counts[p.Reference].PassRate(), t.Counts[p.Run].PassRate(), p.Table)
+			row := passRateRow(t.Tag, names, t.Counts[p.Reference].PassRate(), t.Counts[p.Run].PassRate(), p.Table)
 			out.Row(append(row, "")...)
 		}
 	}
 	return out.Flush()
 }
 
-func tableRow(figure, tag string, names []string, reference, run *float64, t compare.Table) []string {
-	row := measureRow(figure, tag, names, t.N, reference, run, t.Interval)
+func passRateRow(tag string, names []string, reference, run *float64, t compare.Table) []string {
+	row := measureRow("pass_rate", tag, names, t.N, reference, run, t.Interval)
 	row[7] = csvNumber(t.Difference)
 	for i, n := range []int{t.Both, t.OnlyRun, t.OnlyReference, t.Neither, t.Tied, t.Unscored} {
 		row[13+i] = strconv.Itoa(n)

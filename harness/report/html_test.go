@@ -17,6 +17,7 @@ import (
 	"evalctl/harness/report"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 // hostile is text that tries everything a page must not do.
@@ -203,10 +204,7 @@ func TestSavedFilesCanBeRead(t *testing.T) {
 			}
 		}
 	}
-	other := filepath.Join(t.TempDir(), "other.jsonl")
-	if err := os.WriteFile(other, []byte(`{"id":"q-000","passed":true}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	other := filetest.Write(t, filepath.Join(t.TempDir(), "other.jsonl"), `{"id":"q-000","passed":true}`)
 	runs, err := compare.OpenAll([]string{saved["go.verdicts.jsonl"], other})
 	if err != nil {
 		t.Fatal(err)
@@ -219,10 +217,7 @@ func TestSavedFilesCanBeRead(t *testing.T) {
 	if saved := both.Runs[1]; saved.Asked != 9 || saved.Counts.Total != 1 || saved.Counts.Passed != 0 {
 		t.Errorf("the saved verdicts are %d questions, and %+v of the compared one", saved.Asked, saved.Counts)
 	}
-	data, err := os.ReadFile(saved["go.figures.json"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, saved["go.figures.json"])
 	var figures result.Result
 	if err := json.Unmarshal(data, &figures); err != nil || figures.Counts != c.Result.Counts {
 		t.Errorf("the saved figures are %+v, %v", figures.Counts, err)

@@ -24,17 +24,9 @@ type Run struct {
 // ReadRun reads a result file with all its questions. It rejects the files that resultfile.Open and
 // Reader.Questions reject. Errors name the file.
 func ReadRun(path string) (*Run, error) {
-	r, err := resultfile.Open(path)
+	res, questions, err := resultfile.ReadAll(path)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	run := &Run{Path: path, Result: r.Result()}
-	for rec, err := range r.Questions() {
-		if err != nil {
-			return nil, err
-		}
-		run.Questions = append(run.Questions, rec)
-	}
-	return run, nil
+	return &Run{Path: path, Result: res, Questions: questions}, nil
 }

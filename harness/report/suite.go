@@ -190,14 +190,14 @@ func (run *Run) details(r *result.Record) string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s: %s", p.what, shortened(p.text, partLength))
+		fmt.Fprintf(&b, "%s: %s", p.what, shortened(p.text))
 	}
 	return b.String()
 }
 
-// shortened returns the first most characters of a text, and the number of omitted bytes.
-func shortened(text string, most int) string {
-	first := printable.First(text, most)
+// shortened returns the beginning of a text, and the number of omitted bytes.
+func shortened(text string) string {
+	first := printable.First(text, partLength)
 	if first == text {
 		return text
 	}

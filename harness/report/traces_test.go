@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 	"evalctl/internal/goldentest"
 )
 
@@ -132,9 +133,7 @@ func TestReplaceable(t *testing.T) {
 			t.Error(err, "a file that does not exist")
 		}
 		for content, want := range map[string]bool{"": true, start + "[]}": true, "{": false, `{"id":"q1","question":"?"}`: false} {
-			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, path, content)
 			if got := replaceable(path, start); got != want {
 				t.Errorf("--%s, %.20q: %v", flag, content, got)
 			}

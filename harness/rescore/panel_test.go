@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/rescore"
 	"evalctl/harness/result"
 	"evalctl/harness/verify"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/replay/imports"
@@ -97,9 +98,7 @@ func TestPlantedLeniency(t *testing.T) {
 			for i, model := range []string{"usual", "hard", "soft"} {
 				file := filepath.Join(t.TempDir(), model+".yaml")
 				text := fmt.Sprintf("prompt: benchmark\nmodel: openai/%s\ntemperature: 0.%d\n", model, i)
-				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				filetest.Write(t, file, text)
 				list = append(list, file)
 			}
 			recipes, err := judging.Recipes(list)

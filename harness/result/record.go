@@ -116,8 +116,7 @@ type Record struct {
 	// MustCite are paths of documents. The answer passes only if it cites one of them.
 	MustCite []string `json:"must_cite,omitempty"`
 	Tags     []string `json:"tags,omitempty"`
-	// Repeat numbers the repeats of a question from 1, 0 if it was asked once. ID and Repeat
-	// identify a question.
+	// Repeat numbers the repeats of a question from 1, 0 if it was asked once.
 	Repeat int    `json:"repeat,omitempty"`
 	Brain  string `json:"brain,omitempty"` // if the run has several
 	// Haystack is the haystack of the question, if it names the cluster and differs from Brain.
@@ -161,6 +160,15 @@ type Record struct {
 	// Original is nil unless errata correct the gold of the question.
 	Original *Original `json:"original,omitempty"`
 }
+
+// AskedID identifies a question of a result: its id, and the repeat, 0 if it was asked once.
+type AskedID struct {
+	ID     string
+	Repeat int
+}
+
+// Asked returns what identifies the record in its result.
+func (r *Record) Asked() AskedID { return AskedID{r.ID, r.Repeat} }
 
 // Item returns the parts of the question and its answer that a scorer sees.
 func (r *Record) Item() scorer.Item {

@@ -1,10 +1,11 @@
 package resultfile
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 func TestKindOf(t *testing.T) {
@@ -31,10 +32,7 @@ func TestKindOf(t *testing.T) {
 		if got, _ := kindOf([]byte(c.head)); got != c.want {
 			t.Errorf("%q is %q, want %q", c.head, got, c.want)
 		}
-		path := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(path, []byte(c.head), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := filetest.Write(t, filepath.Join(t.TempDir(), "file"), c.head)
 		err := Unexpected(path, "a dataset")
 		if c.want == otherFile {
 			if err != nil {

@@ -58,6 +58,22 @@ func OpenUnchecked(path string) (*Reader, error) {
 	return r, nil
 }
 
+// ReadAll reads a file with all questions into memory.
+func ReadAll(path string) (res result.Result, questions []result.Record, err error) {
+	r, err := Open(path)
+	if err != nil {
+		return res, nil, err
+	}
+	defer r.Close()
+	for rec, err := range r.Questions() {
+		if err != nil {
+			return res, nil, err
+		}
+		questions = append(questions, rec)
+	}
+	return r.Result(), questions, nil
+}
+
 // Result returns the result. All callers share its maps and pointers.
 func (r *Reader) Result() result.Result { return r.res }
 
@@ -90,9 +106,23 @@ func (r *Reader) RawQuestions() iter.Seq2[[]byte, error] {
 
 // SHA256 returns the SHA-256 of the whole file, in hexadecimal.
 func (r *Reader) SHA256() (string, error) {
+	return digest(r.path, io.NewSectionReader(r.file, 0, 1<<62))
+}
+
+// Digest returns the SHA-256 of a file, in hexadecimal.
+func Digest(path string) (string, error) {
+	f, err := inputfile.Open(path, inputfile.Streamed)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return digest(path, f)
+}
+
+func digest(path string, content io.Reader) (string, error) {
 	sum := sha256.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(r.file, 0, 1<<62)); err != nil {
-		return "", fmt.Errorf("read %s: %w", r.path, err)
+	if _, err := io.Copy(sum, content); err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
@@ -107,7 +137,7 @@ func (r *Reader) Close() error { return r.close() }
 // questions that disagree with the counts.
 func (r *Reader) Questions() iter.Seq2[result.Record, error] {
 	return func(yield func(result.Record, error) bool) {
-		numbers := make(map[askedKey]int, min(r.count, 1<<20))
+		numbers := make(map[result.AskedID]int, min(r.count, 1<<20))
 		stream := jsonstream.New(io.NewSectionReader(r.file, r.questions, 1<<62), r.questions)
 		number := 0
 		var counts result.Counts
@@ -135,14 +165,8 @@ func (r *Reader) Questions() iter.Seq2[result.Record, error] {
 // errStopped means that the caller wants no more questions.
 var errStopped = errors.New("stopped")
 
-// askedKey identifies a question of a result.
-type askedKey struct {
-	id     string
-	repeat int
-}
-
 func (r *Reader) nextQuestion(
-	stream *jsonstream.Reader, number int, numbers map[askedKey]int,
+	stream *jsonstream.Reader, number int, numbers map[result.AskedID]int,
 ) (rec result.Record, err error) {
 	at := stream.Offset()
 	text, err := stream.Value()
@@ -153,7 +177,7 @@ func (r *Reader) nextQuestion(
 	if err == nil && rec.ID == "" {
 		err = jsonstream.At(at, errors.New("it has no id"))
 	}
-	key := askedKey{rec.ID, rec.Repeat}
+	key := rec.Asked()
 	if err == nil && numbers[key] > 0 {
 		err = jsonstream.At(at, fmt.Errorf("duplicate id %q, first used by question %d", rec.ID, numbers[key]))
 	}

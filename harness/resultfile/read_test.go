@@ -22,6 +22,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -54,35 +55,16 @@ func ExampleOpen() {
 	// q6 unscored false
 }
 
-// read returns all that a result file contains.
-func read(path string) (res result.Result, questions []result.Record, err error) {
-	r, err := resultfile.Open(path)
-	if err != nil {
-		return res, nil, err
-	}
-	defer r.Close()
-	for q, err := range r.Questions() {
-		if err != nil {
-			return res, nil, err
-		}
-		questions = append(questions, q)
-	}
-	return r.Result(), questions, nil
-}
-
 // whole is a result file as encoding/json reads it.
 type whole = resulttest.File
 
 func TestReadGolden(t *testing.T) {
-	data, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, golden)
 	var want whole
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)
 	}
-	res, questions, err := read(golden)
+	res, questions, err := resultfile.ReadAll(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +158,7 @@ func TestReadWhatIsWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.Remove(path)
-		got, questions, err := read(path)
+		got, questions, err := resultfile.ReadAll(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,11 +189,7 @@ func fileOf(stopped result.Stop, planned int, questions ...string) string {
 
 func writeText(tb testing.TB, text string) string {
 	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "go.json")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		tb.Fatal(err)
-	}
-	return path
+	return filetest.Write(tb, filepath.Join(tb.TempDir(), "go.json"), text)
 }
 
 func TestReadRejects(t *testing.T) {
@@ -228,7 +206,7 @@ func TestReadRejects(t *testing.T) {
 			`{"outcome":"error","id":"a","repeat":3}`)
 		return strings.NewReplacer(`"selected":0`, `"selected":3,"repeats":3`, from, to).Replace(file)
 	}
-	if _, questions, err := read(writeText(t, thrice("-", "-"))); err != nil || len(questions) != 3 {
+	if _, questions, err := resultfile.ReadAll(writeText(t, thrice("-", "-"))); err != nil || len(questions) != 3 {
 		t.Errorf("three repeats: %d questions, %v", len(questions), err)
 	}
 	repeated := fileOf("", 3, `{"outcome":"error","id":"a"}`, `{"outcome":"error","id":"b"}`, ` {"outcome":"error","id":"a"}`)
@@ -294,7 +272,7 @@ func TestReadRejects(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := writeText(t, c.file)
-			_, questions, err := read(path)
+			_, questions, err := resultfile.ReadAll(path)
 			if err == nil || !strings.HasPrefix(err.Error(), "read "+path+": ") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s (%d questions)", err, c.want, len(questions))
 			}
@@ -314,27 +292,20 @@ func TestReadTruncated(t *testing.T) {
 	file := strings.TrimSpace(fileOf("", 2, `{"outcome":"error","id":"a","answer":"x \" \\"}`, `{"outcome":"error","id":"b","tags":["[","}"]}`))
 	path := filepath.Join(t.TempDir(), "go.json")
 	for n := 1; n < len(file); n++ {
-		if err := os.WriteFile(path, []byte(file[:n]), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := read(path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("byte %d: the file ends before", n)) {
+		filetest.Write(t, path, file[:n])
+		if _, _, err := resultfile.ReadAll(path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("byte %d: the file ends before", n)) {
 			t.Fatalf("%d bytes: got %v", n, err)
 		}
 	}
-	if err := os.WriteFile(path, []byte(file), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := read(path); err != nil {
+	filetest.Write(t, path, file)
+	if _, _, err := resultfile.ReadAll(path); err != nil {
 		t.Error(err)
 	}
 }
 
 // TestReadAnyOrder checks that neither the order of the keys, nor space, nor unknown keys matter.
 func TestReadAnyOrder(t *testing.T) {
-	data, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, golden)
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
 		t.Fatal(err)
@@ -345,7 +316,7 @@ func TestReadAnyOrder(t *testing.T) {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
-	want, wantQuestions, err := read(golden)
+	want, wantQuestions, err := resultfile.ReadAll(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,10 +333,8 @@ func TestReadAnyOrder(t *testing.T) {
 			b.WriteString(string(name) + space() + ":" + space() + string(members[key]) + space())
 		}
 		b.WriteString("}" + space())
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		res, questions, err := read(path)
+		filetest.Write(t, path, b.String())
+		res, questions, err := resultfile.ReadAll(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -419,9 +388,7 @@ func TestReadChangedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if err := os.WriteFile(path, []byte(strings.Replace(file, `,{"outcome":"error","id":"c"}`, "", 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, strings.Replace(file, `,{"outcome":"error","id":"c"}`, "", 1))
 	var last error
 	for _, err := range r.Questions() {
 		last = err

@@ -18,6 +18,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
 	"evalctl/harness/signing"
+	"evalctl/internal/filetest"
 	"evalctl/internal/sshsig"
 )
 
@@ -39,9 +40,7 @@ func newKey(t *testing.T, name, namespace string) (*sshsig.Signer, *sshsig.Allow
 	key, allowed := filepath.Join(t.TempDir(), "key"), filepath.Join(t.TempDir(), "allowed")
 	line := name + ` namespaces="` + namespace + `" ` + string(ssh.MarshalAuthorizedKey(public))
 	for path, data := range map[string][]byte{key: pem.EncodeToMemory(block), allowed: []byte(line)} {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, data)
 	}
 	signer, err := sshsig.Load(key, nil)
 	if err != nil {
@@ -92,9 +91,7 @@ func TestSignature(t *testing.T) {
 	data := resultFile(t)
 	path := filepath.Join(t.TempDir(), "go.json")
 	write := func(path string, data []byte) {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, data)
 	}
 	write(path, data)
 	signer, allowed := newKey(t, "ci@example.org", "evalctl-result")
@@ -103,10 +100,7 @@ func TestSignature(t *testing.T) {
 	if err != nil || signature != path+".sig" {
 		t.Fatalf("the signature is %s: %v", signature, err)
 	}
-	armored, err := os.ReadFile(signature)
-	if err != nil {
-		t.Fatal(err)
-	}
+	armored := filetest.Read(t, signature)
 	for _, c := range []struct {
 		name    string
 		allowed *sshsig.AllowedKeys
@@ -133,10 +127,7 @@ func TestSignature(t *testing.T) {
 
 // TestSignRejects: what is not what its questions say is not signed.
 func TestSignRejects(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "go.json")
-	if err := os.WriteFile(path, bytes.Replace(resultFile(t), []byte(`"passed":true`), []byte(`"passed":false`), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "go.json"), bytes.Replace(resultFile(t), []byte(`"passed":true`), []byte(`"passed":false`), 1))
 	signer, _ := newKey(t, "ci@example.org", "evalctl-result")
 	if _, err := signing.Sign(signer, path); err == nil || !strings.Contains(err.Error(), "is not signed") {
 		t.Errorf("the error is %v", err)

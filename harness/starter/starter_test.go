@@ -14,6 +14,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/starter"
+	"evalctl/internal/filetest"
 	"evalctl/internal/visible"
 	"evalctl/scorer"
 )
@@ -73,9 +74,7 @@ func TestGaps(t *testing.T) {
 		}
 		for _, name := range []string{"a.md", "b.txt", "c.md"} {
 			text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 60).Draw(t, name), " ")
-			if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			filetest.Write(t, filepath.Join(from, name), text)
 		}
 		questions, corpus := read(t, from, filepath.Join(root, "project"))
 		all, codes := "", map[string]bool{}
@@ -153,9 +152,7 @@ The old quay has 371-372 stones, as every one of us knows.
 The old pier has 471–472 stones, as every one of us knows.
 The old tower has 148 steps, as every one of us knows.
 `
-	if err := os.WriteFile(filepath.Join(from, "a.md"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(from, "a.md"), text)
 	if _, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Size: 50}); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 )
 
@@ -62,10 +63,7 @@ func TestSweepFile(t *testing.T) {
 		path != filepath.Join(dir, "go.sweep.json") {
 		t.Fatal(path, err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	if err := resulttest.Validate("sweep", data); err != nil {
 		t.Errorf("not valid against the schema: %v\n%s", err, data)
 	}

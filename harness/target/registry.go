@@ -78,7 +78,7 @@ func (r Registry) Find(text string) (Definition, error) {
 		return Definition{}, err
 	}
 	if defined {
-		return r.define(name, definition, "its definition", nil)
+		return r.define(name, definition, nil)
 	}
 	return r.named(name, nil)
 }
@@ -133,7 +133,7 @@ func (r Registry) named(name string, outer []string) (Definition, error) {
 		return r.started(name, words, Variable(name, "CMD"))
 	}
 	if definition, ok := r.Defined[name]; ok {
-		return r.define(name, definition, "its definition", outer)
+		return r.define(name, definition, outer)
 	}
 	if name == "go" {
 		return r.own(), nil
@@ -191,14 +191,14 @@ func (r Registry) known(name string) bool {
 }
 
 // define returns the target of a definition. outer are the names that refer to it.
-func (r Registry) define(name, definition, origin string, outer []string) (d Definition, err error) {
+func (r Registry) define(name, definition string, outer []string) (d Definition, err error) {
 	rest, isMCP := strings.CutPrefix(definition, "mcp:")
 	words, err := shellquote.Split(rest)
 	if err != nil {
-		return d, fmt.Errorf("target %s: %s: %w", name, origin, err)
+		return d, fmt.Errorf("target %s: its definition: %w", name, err)
 	}
 	if isMCP {
-		return r.server(name, words, origin)
+		return r.server(name, words)
 	}
 	settings, words := leading(words)
 	assigned, words, err := assignments(words)
@@ -229,7 +229,7 @@ func (r Registry) define(name, definition, origin string, outer []string) (d Def
 			}
 		}
 	default:
-		if d, err = r.started(name, words, origin); err != nil {
+		if d, err = r.started(name, words, "its definition"); err != nil {
 			return d, err
 		}
 		d.Profile.Env = assigned
@@ -241,7 +241,7 @@ func (r Registry) define(name, definition, origin string, outer []string) (d Def
 }
 
 // server returns a target that is an MCP server.
-func (r Registry) server(name string, words []string, origin string) (d Definition, err error) {
+func (r Registry) server(name string, words []string) (d Definition, err error) {
 	settings, words := leading(words)
 	assigned, words, err := assignments(words)
 	switch {
@@ -254,7 +254,7 @@ func (r Registry) server(name string, words []string, origin string) (d Definiti
 		d = Definition{Name: name, Endpoint: words[0]}
 		settings = append(settings, words[1:]...)
 	default:
-		if d, err = r.started(name, words, origin); err != nil {
+		if d, err = r.started(name, words, "its definition"); err != nil {
 			return d, err
 		}
 		d.Profile.Env = assigned

@@ -3,7 +3,6 @@ package target
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 // TestWarmUp checks that the first questions are asked and one of every brain, and that failures
@@ -28,10 +28,7 @@ func TestWarmUp(t *testing.T) {
 		}
 		fmt.Fprintf(&lines, `{"id":"q%d","question":"question %d"%s}`+"\n", i+1, i+1, brain)
 	}
-	path := filepath.Join(t.TempDir(), "questions.jsonl")
-	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "questions.jsonl"), lines.String())
 	accept := func(dataset.Question) error { return nil }
 	d, err := dataset.Open(path, dataset.Options{Naming: dataset.BrainNaming{Default: "eval"}, Check: accept})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/aggregate"
 	"evalctl/harness/resultfile"
+	"evalctl/internal/filetest"
 	"evalctl/scorer"
 )
 
@@ -53,10 +54,7 @@ func baselineFile(tb testing.TB) (path, base string) {
 // without the baseline those that follow from the pairs.
 func TestBaseline(t *testing.T) {
 	path, base := baselineFile(t)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	whole := mustDecode(t, data).(map[string]any)
 	gate := whole["gate"].(map[string]any)["baseline"].(map[string]any)
 	changed := filepath.Join(t.TempDir(), "go.json")

@@ -27,7 +27,7 @@ func benchFile(path string) (*Report, error) {
 		rep.add(Difference{Path: orRoot(path), Problem: problem})
 	})
 	if f.Cost.Parts != nil && f.Cost.TotalUSD != nil {
-		spending(".cost", &f.Cost, path, rep)
+		spending(&f.Cost, path, rep)
 	}
 	if f.Baseline != nil {
 		rep.leaveOut("that the blocks of the baseline come from " + f.Baseline.Path + " with the SHA-256 " + f.Baseline.SHA256)

@@ -2,7 +2,6 @@ package verify_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"evalctl/harness/bench/record"
 	"evalctl/harness/result"
 	"evalctl/harness/verify"
+	"evalctl/internal/filetest"
 )
 
 // writeBench writes a bench of two targets, edited as JSON by edit.
@@ -62,11 +62,7 @@ func writeBench(t *testing.T, edit func(f map[string]any)) string {
 		}
 		data = append([]byte(`{"schema_version":1,"kind":"bench",`), rest[1:]...)
 	}
-	path := filepath.Join(t.TempDir(), "go.bench.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return filetest.Write(t, filepath.Join(t.TempDir(), "go.bench.json"), data)
 }
 
 // at returns a part of a JSON value.

@@ -17,7 +17,7 @@ func (f *figures) spending(want, res *result.Result, rep *Report) {
 	if parts == nil || file.TotalUSD == nil {
 		return
 	}
-	spending(".cost", &file.Spending, rep.Path, rep)
+	spending(&file.Spending, rep.Path, rep)
 	if c := res.CostAccounting; c != nil {
 		if sums := c.Parts(); *parts != sums {
 			add.differ(".cost.parts", parts, sums)
@@ -32,12 +32,12 @@ func (f *figures) spending(want, res *result.Result, rep *Report) {
 		"the requests of the questions cost from %v to %v", least, most)
 }
 
-// spending checks the spending recorded at a place in the file at path.
-func spending(at string, s *result.Spending, path string, rep *Report) {
+// spending checks the spending recorded under cost in the file at path.
+func spending(s *result.Spending, path string, rep *Report) {
 	add := reporter(rep.add)
 	sum := s.Parts.Total()
-	add.must(*s.TotalUSD == sum, at, s.TotalUSD, "the parts of total_usd add up to %v", sum)
-	add.must(s.Parts.MayHaveUSD <= *s.TotalUSD, at+".parts.may_have_been_charged_usd", s.Parts.MayHaveUSD, "it is a part of total_usd")
+	add.must(*s.TotalUSD == sum, ".cost", s.TotalUSD, "the parts of total_usd add up to %v", sum)
+	add.must(s.Parts.MayHaveUSD <= *s.TotalUSD, ".cost.parts.may_have_been_charged_usd", s.Parts.MayHaveUSD, "it is a part of total_usd")
 	if s.Bill == nil {
 		if *s.TotalUSD > 0 {
 			rep.leaveOut("the payments, which have no bill")
@@ -49,8 +49,8 @@ func spending(at string, s *result.Spending, path string, rep *Report) {
 	case errors.Is(err, fs.ErrNotExist):
 		rep.leaveOut("the bill " + s.Bill.File + ", which is not beside the file")
 	case err != nil:
-		add(Difference{Path: at + ".bill", Problem: err.Error()})
+		add(Difference{Path: ".cost.bill", Problem: err.Error()})
 	case sums != *s.Parts:
-		add.differ(at+".parts", s.Parts, sums)
+		add.differ(".cost.parts", s.Parts, sums)
 	}
 }

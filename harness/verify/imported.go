@@ -1,14 +1,11 @@
 package verify
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"slices"
 
 	"evalctl/harness/result"
-	"evalctl/internal/inputfile"
+	"evalctl/harness/resultfile"
 )
 
 // sources compares the files of imported answers with their digests, and returns the paths of
@@ -20,7 +17,7 @@ func sources(res *result.Result, rep *Report) (absent []string) {
 	var sums []string
 	for i, file := range res.Imported.Files {
 		sums = append(sums, file.SHA256)
-		sum, err := digest(file.Path)
+		sum, err := resultfile.Digest(file.Path)
 		path := fmt.Sprintf(".imported.files[%d].sha256", i)
 		switch {
 		case err != nil:
@@ -33,20 +30,6 @@ func sources(res *result.Result, rep *Report) (absent []string) {
 		rep.add(Difference{Path: ".identity.imported.sha256", InFile: text(id.SHA256), Recomputed: text(sums)})
 	}
 	return absent
-}
-
-// digest returns the SHA-256 of a file.
-func digest(path string) (string, error) {
-	f, err := inputfile.Open(path, inputfile.Streamed)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // votes checks the score of an imported answer with several judgements.

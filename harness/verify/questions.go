@@ -39,24 +39,18 @@ type figures struct {
 	baseline *aggregate.Baseline
 
 	number  int // of questions
-	numbers map[askedID]int
+	numbers map[result.AskedID]int
 	tags    map[string]int
 	brains  map[string]int
 	// actor is the cost, according to the questions, of the model that wrote the answers.
 	actor llm.USD
 }
 
-// askedID identifies a question of a file.
-type askedID struct {
-	id     string
-	repeat int
-}
-
 // add decodes and checks questions concurrently.
 func (f *figures) add(questions iter.Seq2[[]byte, error], res *result.Result, rep *Report) (err error) {
 	check := newChecker(res)
 	check.textless = rep.Kind == "sweep"
-	f.numbers = map[askedID]int{}
+	f.numbers = map[result.AskedID]int{}
 	batches, done := make(chan batch), make(chan batchContent)
 	var workers, collector sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -103,7 +97,7 @@ func (f *figures) count(c batchContent, rep *Report) {
 			continue // it could not be decoded
 		}
 		number := c.first + i
-		key := askedID{rec.ID, rec.Repeat}
+		key := rec.Asked()
 		if other := f.numbers[key]; other > 0 {
 			late := max(number, other)
 			rep.add(Difference{
@@ -128,7 +122,7 @@ func (f *figures) count(c batchContent, rep *Report) {
 func (f *figures) ids() string {
 	ids := map[string]bool{}
 	for key := range f.numbers {
-		ids[key.id] = true
+		ids[key.ID] = true
 	}
 	return result.IDsSHA256(maps.Keys(ids))
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
 	"evalctl/harness/target"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/internal/longtest"
 	"evalctl/scorer"
@@ -76,10 +76,7 @@ func openQuestions(tb testing.TB, n int, sc scorer.Scorer) dataset.Dataset {
 		fmt.Fprintf(&b, `{"id":"q%d","question":"question %d","expected_substrings":["answer %d"],`+
 			`"reference_answer":"answer %d","expected_paths":["d%d.md"],%s"tags":["t%d","a.b"]}`+"\n", i, i, i, i, i, evidence, i%2)
 	}
-	path := filepath.Join(tb.TempDir(), "questions.jsonl")
-	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-		tb.Fatal(err)
-	}
+	path := filetest.Write(tb, filepath.Join(tb.TempDir(), "questions.jsonl"), b.String())
 	d, err := dataset.Open(path, dataset.Options{})
 	if err != nil {
 		tb.Fatal(err)
@@ -144,19 +141,11 @@ func (judge) Score(_ context.Context, item scorer.Item) (scorer.Verdict, error) 
 // records returns the questions of a file.
 func records(tb testing.TB, path string) (result.Result, []result.Record) {
 	tb.Helper()
-	r, err := resultfile.Open(path)
+	res, questions, err := resultfile.ReadAll(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer r.Close()
-	var out []result.Record
-	for q, err := range r.Questions() {
-		if err != nil {
-			tb.Fatal(err)
-		}
-		out = append(out, q)
-	}
-	return r.Result(), out
+	return res, questions
 }
 
 // replayFile returns a result file as a replay writes it.
@@ -235,9 +224,5 @@ func write(tb testing.TB, res result.Result, questions []result.Record) string {
 		fmt.Fprintf(&b, "%s\n    %s", map[bool]string{true: ","}[i > 0], line)
 	}
 	b.WriteString("\n  ]\n}\n")
-	path := filepath.Join(tb.TempDir(), "go.json")
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-		tb.Fatal(err)
-	}
-	return path
+	return filetest.Write(tb, filepath.Join(tb.TempDir(), "go.json"), b.Bytes())
 }

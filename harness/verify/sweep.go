@@ -62,7 +62,7 @@ func sweepFile(path string) (*Report, error) {
 		return rep.finish(), nil
 	}
 	if s.Cost.Parts != nil && s.Cost.TotalUSD != nil {
-		spending(".cost", &s.Cost, path, rep)
+		spending(&s.Cost, path, rep)
 	}
 	rep.Cells = len(s.Cells)
 	if s.Stopped == "" && len(s.Cells) != s.Planned {

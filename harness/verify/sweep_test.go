@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/result"
 	sweepfile "evalctl/harness/sweep"
+	"evalctl/internal/filetest"
 	"evalctl/scorer"
 )
 
@@ -42,10 +43,7 @@ func TestSweep(t *testing.T) {
 	if rep := verified(t, path); !rep.OK || rep.Cells != 2 || rep.Questions != 24 || rep.Figures < 400 {
 		t.Fatalf("%d figures of %d questions, %+v", rep.Figures, rep.Questions, rep.Differences)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	whole := mustDecode(t, data).(map[string]any)
 	cell := whole["cells"].([]any)[1].(map[string]any)
 	changed := filepath.Join(t.TempDir(), "go.sweep.json")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,6 +18,7 @@ import (
 	"golang.org/x/text/message"
 
 	"evalctl/docs"
+	"evalctl/internal/filetest"
 )
 
 // TestSchemasAgree changes every value of files in many ways. A complete implementation of JSON
@@ -31,10 +31,7 @@ func TestSchemasAgree(t *testing.T) {
 	written := files(t)
 	written["sweep"] = sweepOf(t)
 	for name, path := range written {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := filetest.Read(t, path)
 		file := mustDecode(t, data).(map[string]any)
 		if name == "sweep" {
 			cell := file["cells"].([]any)[0].(map[string]any)

@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
@@ -111,10 +112,7 @@ func TestEveryFigure(t *testing.T) {
 		if name != "exact" && name != "replay" {
 			continue // these have all keys
 		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := filetest.Read(t, path)
 		whole := mustDecode(t, data).(map[string]any)
 		_, questions, _ := bytes.Cut(data, []byte("\n  \"questions\": "))
 		delete(whole, "questions")
@@ -133,9 +131,7 @@ func TestEveryFigure(t *testing.T) {
 			found := f.differences(t, head)
 			if n%25 == 0 && follows(at) { // the figures depend on the identity
 				file := slices.Concat(head[:len(head)-1], []byte(`,"questions":`), questions)
-				if err := os.WriteFile(changed, file, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				filetest.Write(t, changed, file)
 				if rep, err := File(changed); err == nil && !reflect.DeepEqual(rep.Differences, found) {
 					t.Errorf("%s: after a change of %s File finds %+v, not %+v", name, at, rep.Differences, found)
 				}

@@ -29,7 +29,6 @@ const maxNights = 60
 
 // server serves one folder.
 type server struct {
-	root    string
 	results *history.Reader
 	now     func() time.Time
 
@@ -41,7 +40,7 @@ type server struct {
 // such as localhost, as a protection against DNS rebinding; the caller must listen on a loopback
 // address.
 func New(root string) http.Handler {
-	s := &server{root: root, results: history.NewReader(root), now: time.Now, runs: map[string]*journal.Follower{}}
+	s := &server{results: history.NewReader(root), now: time.Now, runs: map[string]*journal.Follower{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.serve(s.list))
 	mux.HandleFunc("GET /result/{id}", s.serve(s.result))

@@ -20,6 +20,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
 	"evalctl/internal/awaittest"
+	"evalctl/internal/filetest"
 )
 
 // hostile is a text that must be shown and not interpreted.
@@ -44,15 +45,7 @@ func save(t *testing.T, root, sdk string, days int, outcomes string, change func
 
 func put(t *testing.T, data []byte, elements ...string) string {
 	t.Helper()
-	path := filepath.Join(elements...)
-	err := os.MkdirAll(filepath.Dir(path), 0o755)
-	if err == nil {
-		err = os.WriteFile(path, data, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return filetest.Write(t, filepath.Join(elements...), data)
 }
 
 // site is a folder that is served.
@@ -304,10 +297,7 @@ func TestProgress(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before, err := os.ReadFile(j.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := filetest.Read(t, j.Path())
 	text, _ = s.page(live[0], http.StatusOK)
 	wantText(t, "progress", text, "2 of 3 questions", "1 passed, 0 failed, 1 errors, 0 unscored; 2 answered", "q-01, error: \"><script>")
 	if _, body := s.do(http.MethodGet, live[0], nil); !regexp.MustCompile(`http-equiv="refresh" content="\d+"`).MatchString(body) {

@@ -2,13 +2,13 @@ package actor
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/replay/source"
@@ -35,11 +35,7 @@ func writeBenchmark(tb testing.TB, sizes ...int) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	path := filepath.Join(tb.TempDir(), "benchmark.json")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		tb.Fatal(err)
-	}
-	return path
+	return filetest.Write(tb, filepath.Join(tb.TempDir(), "benchmark.json"), text)
 }
 
 func TestBaselines(t *testing.T) {
@@ -95,9 +91,7 @@ func TestBaselines(t *testing.T) {
 func TestBaselineOfCorpus(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), text)
 		return filepath.Join(dir, name)
 	}
 	path := write("x.jsonl", `{"id":"1","question":"Who?","reference_answer":"Ana","expected_paths":["raw/documents/b.md"]}`+"\n")

@@ -12,6 +12,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/verify"
+	"evalctl/internal/filetest"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )
@@ -182,9 +183,7 @@ func TestLetters(t *testing.T) {
 		table += "0,q" + q + ",t,tea,Which " + q + "?,(c),\"['(a) Mint', '(b) Black', '(c) Green', '(d) None']\",c0,1\n"
 	}
 	for name, text := range map[string]string{"q.csv": table, "shared_contexts.jsonl": `{"c0": [{"role": "user", "content": "x"}]}`} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	b, err := source.Open(t.Context(), filepath.Join(dir, "q.csv"), source.Options{FileOrder: true})
 	if err != nil {
@@ -226,10 +225,7 @@ func TestVerifySources(t *testing.T) {
 			t.Errorf("%s does not say %s", got, want)
 		}
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	changed := bytes.Replace(data, []byte(`"votes":[1,1,0]`), []byte(`"votes":[1,0,0]`), 1)
 	if bytes.Equal(changed, data) {
 		t.Fatal("the result has no votes")
@@ -245,8 +241,6 @@ func TestVerifySources(t *testing.T) {
 		}
 		check(strings.ReplaceAll(step.want, "\\", ""))
 	}
-	if err := os.WriteFile(path, changed, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, changed)
 	check(".score")
 }

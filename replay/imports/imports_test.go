@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/verify"
+	"evalctl/internal/filetest"
 	"evalctl/internal/sharedtest"
 	"evalctl/replay/source"
 )
@@ -46,11 +46,7 @@ func read(t *testing.T, s Spec) *Import {
 // file writes a file and returns its path.
 func file(t *testing.T, name, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return filetest.Write(t, filepath.Join(t.TempDir(), name), text)
 }
 
 // writes writes the result, checks that verify can recompute it, and returns it.
@@ -417,20 +413,17 @@ func FuzzRead(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		path := filepath.Join(t.TempDir(), "a")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := filetest.Write(t, filepath.Join(t.TempDir(), "a"), text)
 		im, err := Read(Spec{Files: []string{path}})
 		if err != nil {
 			return
 		}
-		seen := map[attempt]bool{}
+		seen := map[result.AskedID]bool{}
 		for _, r := range im.Records {
-			if r.ID == "" || r.Question == "" || seen[attempt{r.ID, r.Repeat}] || r.Score != nil && (*r.Score < 0 || *r.Score > 1) {
+			if r.ID == "" || r.Question == "" || seen[r.Asked()] || r.Score != nil && (*r.Score < 0 || *r.Score > 1) {
 				t.Errorf("%+v", r)
 			}
-			seen[attempt{r.ID, r.Repeat}] = true
+			seen[r.Asked()] = true
 		}
 		rep := im.Report
 		if len(im.Records)+len(rep.Unmatched) > rep.Answers {

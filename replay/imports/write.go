@@ -52,25 +52,19 @@ func (im *Import) Write(ctx context.Context, dir string, id result.Identity) (re
 }
 
 // storedRecords is a pipeline.Asker that returns imported records.
-type storedRecords map[attempt]result.Record
-
-// attempt is a question and the repeat, 0 if it is asked once.
-type attempt struct {
-	id     string
-	repeat int
-}
+type storedRecords map[result.AskedID]result.Record
 
 func (im *Import) asker() storedRecords {
 	s := storedRecords{}
 	for _, r := range im.Records {
-		s[attempt{r.ID, r.Repeat}] = r
+		s[r.Asked()] = r
 	}
 	return s
 }
 
 // Ask implements pipeline.Asker.
 func (s storedRecords) Ask(_ context.Context, j pipeline.Job) (result.Record, error) {
-	r, ok := s[attempt{j.Question.ID, j.Question.Repeat}]
+	r, ok := s[result.AskedID{ID: j.Question.ID, Repeat: j.Question.Repeat}]
 	if !ok {
 		return r, fmt.Errorf("question %q has no imported answer", j.Question.ID)
 	}

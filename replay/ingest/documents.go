@@ -9,7 +9,6 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
-	"evalctl/internal/visible"
 	"evalctl/replay/source"
 	"evalctl/scorer"
 )
@@ -115,7 +114,7 @@ func (f *FilledBrains) Date(q dataset.Question, c result.Chunk) string {
 		return k.dates[own[i]]
 	}
 	last := ""
-	if f.byText && strings.Count(words(c.Text), " ") > fewestWords {
+	if f.byText && scorer.WordsOf(c.Text).Identify() {
 		f.whose(k, nil, c.Text, func(path string) { last = max(last, k.dates[path]) })
 	}
 	return last
@@ -124,7 +123,7 @@ func (f *FilledBrains) Date(q dataset.Question, c result.Chunk) string {
 // containing returns the gold documents that contain the text of a chunk. It returns none for a
 // text with too few words to identify a document.
 func (f *FilledBrains) containing(k *contents, gold scorer.Ranking, text string) (paths []string) {
-	if strings.Count(words(text), " ") <= fewestWords {
+	if !scorer.WordsOf(text).Identify() {
 		return nil
 	}
 	for _, g := range gold {
@@ -137,9 +136,6 @@ func (f *FilledBrains) containing(k *contents, gold scorer.Ranking, text string)
 	}
 	return paths
 }
-
-// fewestWords is the number of words that a text needs to identify a document.
-const fewestWords = 3
 
 // ByText returns the number of chunks that were matched by their text, because the service does not
 // name their documents.
@@ -279,10 +275,7 @@ func sessionContains(s source.Session, text string) bool {
 	if contains(string(s.Document().Data), text) {
 		return true
 	}
-	part := words(text)
-	if part == "  " {
-		return false
-	}
+	part := scorer.WordsOf(text)
 	for _, speaker := range []func(source.Turn) string{
 		func(t source.Turn) string { return t.Role + " " + t.Name },
 		source.Turn.Speaker,
@@ -292,16 +285,9 @@ func sessionContains(s source.Session, text string) bool {
 		for _, t := range s.Turns {
 			b.WriteString(speaker(t) + " " + t.Text + "\n")
 		}
-		if strings.Contains(words(b.String()), part) {
+		if scorer.WordsOf(b.String()).Quote(part) {
 			return true
 		}
 	}
 	return false
-}
-
-// words returns the words of a text in lower case, each between spaces.
-func words(text string) string {
-	return " " + strings.Join(strings.FieldsFunc(visible.Folded(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}), " ") + " "
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evalctl/internal/awaittest"
+	"evalctl/internal/filetest"
 )
 
 // home returns a home and closes it.
@@ -29,10 +30,7 @@ func home(t *testing.T, cache, sdk, build string) string {
 func TestHome(t *testing.T) {
 	cache := t.TempDir()
 	first := home(t, cache, "go", "1")
-	kept := filepath.Join(first, "brain")
-	if err := os.WriteFile(kept, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kept := filetest.Write(t, filepath.Join(first, "brain"), "")
 	other := home(t, cache, "ts", "1")
 	if again := home(t, cache, "go", "1"); again != first || other == first {
 		t.Fatalf("homes %s, %s, %s", first, again, other)

@@ -19,6 +19,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
+	"evalctl/internal/filetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -240,14 +241,9 @@ func TestReuse(t *testing.T) {
 // forge changes the ends of all signatures in a record.
 func forge(t *testing.T, path string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, path)
 	forged := regexp.MustCompile(`[0-9a-f]{4}",`).ReplaceAll(text, []byte(`0000",`))
-	if err := os.WriteFile(path, forged, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, forged)
 }
 
 // TestUnknownRest checks that what an interrupted replay has left in a brain is deleted.
@@ -276,10 +272,7 @@ func TestUnknownRest(t *testing.T) {
 
 func TestRejects(t *testing.T) {
 	b := bench(t, instances)
-	record := filepath.Join(t.TempDir(), "brains.json")
-	if err := os.WriteFile(record, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	record := filetest.Write(t, filepath.Join(t.TempDir(), "brains.json"), "{")
 	for want, change := range map[string]func(*Config){
 		"unknown ingest mode":   func(c *Config) { c.Mode = "slow" },
 		"shared brain":          func(c *Config) { c.Shared = "A/B" },

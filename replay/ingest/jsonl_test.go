@@ -1,12 +1,12 @@
 package ingest
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/replay/source"
 )
 
@@ -22,9 +22,7 @@ func jsonl(t *testing.T, corpus string) *source.Benchmark {
 		if text == "" {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	return open(t, filepath.Join(dir, "q.jsonl"))
 }

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 )
 
@@ -103,14 +103,9 @@ func TestLossIsKept(t *testing.T) {
 	if l, reused := loss(); l != (seed.Loss{Searched: 5}) || reused != 0 {
 		t.Errorf("filled: %+v, %d reused", l, reused)
 	}
-	data, err := os.ReadFile(record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, record)
 	data = []byte(strings.ReplaceAll(string(data), `"missing": 0`, `"missing": 2`))
-	if err := os.WriteFile(record, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, record, data)
 	if l, reused := loss(); l != (seed.Loss{Missing: 4, Searched: 5}) || reused != 2 {
 		t.Errorf("reused: %+v, %d reused", l, reused)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/replay/source"
 	"evalctl/scorer"
@@ -48,10 +48,7 @@ const instances = `[
 // bench opens a benchmark with this text.
 func bench(tb testing.TB, text string) *source.Benchmark {
 	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "bench.json")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	path := filetest.Write(tb, filepath.Join(tb.TempDir(), "bench.json"), text)
 	return open(tb, path)
 }
 

@@ -2,13 +2,13 @@ package nightly
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"evalctl/harness/report"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 	"evalctl/internal/goldentest"
 )
 
@@ -60,10 +60,7 @@ func TestReportWithoutAResult(t *testing.T) {
 // TestReportNamesDamagedResults writes the report of results that cannot be read.
 func TestReportNamesDamagedResults(t *testing.T) {
 	dir := t.TempDir()
-	empty := filepath.Join(dir, "empty.json")
-	if err := os.WriteFile(empty, []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	empty := filetest.Write(t, filepath.Join(dir, "empty.json"), "{")
 	got := reportOf(t, dir, Arm{Name: "a", Path: empty}, Arm{Name: "b", Path: filepath.Join(dir, "none.json"), Problem: "killed"})
 	for _, want := range []string{"empty.json", "killed; open result:", "none.json"} {
 		if !strings.Contains(got, want) {

@@ -2,7 +2,6 @@ package nightly
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 // rows returns the rows of the trend of an arm, without the ends of the lines.
@@ -75,18 +75,9 @@ func TestTrend(t *testing.T) {
 func TestTrendNamesUnreadableFiles(t *testing.T) {
 	root := t.TempDir()
 	for i := range 7 {
-		path := filepath.Join(root, "2026-09-20", fmt.Sprintf("broken%d.json", i))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(`{"sdk":`), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(root, "2026-09-20", fmt.Sprintf("broken%d.json", i)), `{"sdk":`)
 	}
-	sweep := filepath.Join(root, "2026-09-20", "go.sweep.json")
-	if err := os.WriteFile(sweep, []byte(`{}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(root, "2026-09-20", "go.sweep.json"), `{}`)
 	path := replayOf("go", every(6)).Save(t, t.TempDir(), "go.json")
 	page := reportOf(t, root, Arm{Name: "go", Path: path})
 	for _, want := range []string{"not read: `read ", "broken0.json", "broken4.json", "and 2 more"} {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Allocate divides a sample of n among strata in proportion to their sizes, by largest remainder:
+// allocate divides a sample of n among strata in proportion to their sizes, by largest remainder:
 // each stratum gets its quota n·N_h/N rounded down, and the rest goes to the largest fractions
 // (ties: to the larger stratum, then by name; statistics.md B.10). The parts add up to n, and none
 // exceeds its stratum.
@@ -16,9 +16,9 @@ import (
 // lower get exactly this minimum, and the others divide the rest in proportion.
 //
 // Only integer arithmetic is used, so that the result is the same on every platform. The part of a
-// stratum may shrink by one when n grows. Allocate returns an error if n is negative, above the
+// stratum may shrink by one when n grows. It returns an error if n is negative, above the
 // total or too small for the minima, and if a size or least is negative.
-func Allocate(sizes map[string]int, n, least int) (map[string]int, error) {
+func allocate(sizes map[string]int, n, least int) (map[string]int, error) {
 	strata := make([]stratum, 0, len(sizes))
 	for _, name := range slices.Sorted(maps.Keys(sizes)) {
 		strata = append(strata, stratum{name, sizes[name], min(least, sizes[name])})

@@ -46,7 +46,7 @@ func TestAllocate(t *testing.T) {
 		{"an empty stratum", map[string]int{"a": 5, "b": 0}, 3, 1, map[string]int{"a": 3, "b": 0}},
 		{"nothing", map[string]int{}, 0, 1, map[string]int{}},
 	} {
-		got, err := Allocate(c.sizes, c.n, c.least)
+		got, err := allocate(c.sizes, c.n, c.least)
 		if err != nil || !maps.Equal(got, c.want) {
 			t.Errorf("%s: %v, %v, want %v", c.name, got, err, c.want)
 		}
@@ -64,7 +64,7 @@ func TestAllocateVectors(t *testing.T) {
 		t.Fatalf("%d rows, %v", len(groups.Rows), err)
 	}
 	for _, v := range groups.Rows {
-		if got, err := Allocate(longMemEval, v.N, 0); err != nil || !maps.Equal(got, v.Alloc) {
+		if got, err := allocate(longMemEval, v.N, 0); err != nil || !maps.Equal(got, v.Alloc) {
 			t.Errorf("%d: %v, %v, want %v", v.N, got, err, v.Alloc)
 		}
 	}
@@ -83,7 +83,7 @@ func TestAllocateRefuses(t *testing.T) {
 		{longMemEval, 5, -1, "the minimum per stratum is -1"},
 		{map[string]int{"a\x1b[2J": -1}, 0, 0, `stratum "a\x1b[2J" has the negative size -1`},
 	} {
-		got, err := Allocate(c.sizes, c.n, c.least)
+		got, err := allocate(c.sizes, c.n, c.least)
 		if err == nil || got != nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, %d, %d: %v, %v, want %q", c.sizes, c.n, c.least, got, err, c.want)
 		}
@@ -111,7 +111,7 @@ func TestAllocateProperties(t *testing.T) {
 	})
 }
 
-// checkParts checks that Allocate returns parts of n that are fair, or an error if there are none.
+// checkParts checks that allocate returns parts of n that are fair, or an error if there are none.
 func checkParts(t rapid.TB, sizes map[string]int, n, least int) {
 	t.Helper()
 	total, minima := 0, 0
@@ -119,7 +119,7 @@ func checkParts(t rapid.TB, sizes map[string]int, n, least int) {
 		total += size
 		minima += min(size, least)
 	}
-	parts, err := Allocate(sizes, n, least)
+	parts, err := allocate(sizes, n, least)
 	if (err != nil) != (n < minima) {
 		t.Fatalf("n = %d, least = %d: %v, minima %d", n, least, err, minima)
 	}

@@ -37,15 +37,15 @@ type Config struct {
 //
 // The same questions, size, minimum and seed always yield the same sample, in any order of items,
 // on every platform and with every version of Go: each stratum is ordered by the SHA-256 of seed,
-// stratum and id, and Allocate decides how many of its first questions are drawn. With the same
-// seed, a larger sample contains a smaller one, except where Allocate gives a stratum fewer
+// stratum and id, and allocate decides how many of its first questions are drawn. With the same
+// seed, a larger sample contains a smaller one, except where allocate gives a stratum fewer
 // questions in the larger one.
 //
 // The populations and strata in the result exclude Exclude, and are sorted by name. Equal
 // Signatures mean the same ids in the same strata.
 //
 // Draw returns an error if ids of items are repeated, if ids to draw are unknown, repeated,
-// excluded or none, if ids to exclude are unknown, if nothing is left to draw, and if Allocate
+// excluded or none, if ids to exclude are unknown, if nothing is left to draw, and if allocate
 // does. It names at most ten ids.
 func Draw(items []Item, c Config) (result.Sample, []string, error) {
 	pool, chosen, err := choose(items, c)
@@ -113,7 +113,7 @@ func first(pool []Item, c Config) (map[string]bool, error) {
 		strata[item.Stratum] = append(strata[item.Stratum], place{item.ID, h.Sum(nil)})
 		sizes[item.Stratum]++
 	}
-	parts, err := Allocate(sizes, c.Size, c.MinPerStratum)
+	parts, err := allocate(sizes, c.Size, c.MinPerStratum)
 	if err != nil {
 		return nil, err
 	}

@@ -164,7 +164,7 @@ func TestDrawEveryRealSize(t *testing.T) {
 		if err != nil || len(ids) != n || s.Size != n {
 			t.Fatalf("size %d: %d, %v", n, len(ids), err)
 		}
-		parts, err := Allocate(longMemEval, n, 0)
+		parts, err := allocate(longMemEval, n, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/filetest"
 	"evalctl/internal/sharedtest"
 	"evalctl/scorer"
 )
@@ -37,9 +38,7 @@ func beamFolder(t *testing.T, root, name, chat, questions string) string {
 		t.Fatal(err)
 	}
 	for path, text := range map[string]string{"chat.json": chat, beamProbes: questions} {
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, path), text)
 	}
 	return dir
 }

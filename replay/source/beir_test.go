@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/filetest"
 )
 
 // beirFolder writes a folder of BEIR and returns its path. A file without text is not written.
@@ -27,9 +28,7 @@ func beirFolder(t *testing.T, queries, corpus string, qrels map[string]string) s
 		if text == "" {
 			continue
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 	}
 	return dir
 }

@@ -1,13 +1,13 @@
 package source
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/filetest"
 	"evalctl/internal/sharedtest"
 	"evalctl/scorer"
 )
@@ -90,11 +90,7 @@ func TestEvidenceOfBenchmarks(t *testing.T) {
 func TestEvidenceOfJSONL(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	write("a.corpus.jsonl", `{"path":"tea.md","text":"Ann drinks *mint tea* every\nmorning."}`+"\n")
 	good := write("a.jsonl", `{"id":"q","question":"Which?","expected_paths":["tea.md"],"expected_evidence":["Ann drinks mint tea every morning."]}`+"\n")

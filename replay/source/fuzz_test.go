@@ -3,12 +3,12 @@ package source
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/filetest"
 )
 
 // FuzzOpen checks that no file is accepted that is not valid JSON or whose parts do not belong
@@ -22,10 +22,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`[{"question_id":"a","question_type":"b","question":"c"}]`))
 	f.Add([]byte("id,question\n1,2\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "a.json")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := filetest.Write(t, filepath.Join(t.TempDir(), "a.json"), data)
 		b, err := Open(t.Context(), path, Options{})
 		if err != nil {
 			return
@@ -92,10 +89,7 @@ func FuzzErrata(f *testing.F) {
 	f.Add([]byte(`[{"id":"1","action":"exclude"},]`))
 	f.Add([]byte("[] x"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "e.jsonl")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := filetest.Write(t, filepath.Join(t.TempDir(), "e.jsonl"), data)
 		e, err := loadErrata(path)
 		if err != nil {
 			return

@@ -1,12 +1,12 @@
 package source
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/filetest"
 	"evalctl/internal/sharedtest"
 )
 
@@ -49,12 +49,7 @@ func lifeFolder(t *testing.T, files map[string]string) string {
 			continue
 		}
 		path = filepath.Join(dir, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 	}
 	return filepath.Join(dir, "QA", "QA_clean.json")
 }
@@ -134,10 +129,7 @@ func TestLifeBenchRefused(t *testing.T) {
 
 // TestLifeBenchFile reads published questions, whose evidence is of the first version.
 func TestLifeBenchFile(t *testing.T) {
-	data, err := os.ReadFile(sharedtest.Path(t, "layouts/lifebench-qa.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, sharedtest.Path(t, "layouts/lifebench-qa.json"))
 	calls := `[{"type": "call", "contactName": "Cleo", "datetime": "2025-01-03 10:00:00", "phone_id": 1}]`
 	b := open(t, lifeFolder(t, map[string]string{"QA/QA_clean.json": string(data), "phone_data/call.json": calls}), Options{})
 	if len(b.Questions) != 4 || len(b.Questions[2].Checks) != 3 || len(b.Questions[2].Gold) != 1 || b.Questions[1].Checks[0].Choice == "" {

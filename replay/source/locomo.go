@@ -127,13 +127,13 @@ func (w *walker) said(c *conversation, m *meeting, session string, number int) e
 	err := w.members(func(key string) (err error) {
 		switch key {
 		case "speaker":
-			speaker, err = w.scalar(key, true)
+			speaker, err = w.scalar(key)
 		case "text":
-			text, err = w.scalar(key, true) // it may be evidence
+			text, err = w.scalar(key)
 		case "blip_caption":
-			caption, err = w.scalar(key, true)
+			caption, err = w.scalar(key)
 		case "dia_id":
-			id, err = w.scalar(key, true)
+			id, err = w.scalar(key)
 		case "img_url", "query", "re-download":
 			err = w.skip() // where the photo was found
 		default:
@@ -148,10 +148,8 @@ func (w *walker) said(c *conversation, m *meeting, session string, number int) e
 		len([]rune(speaker.text)) > protocol.MaxMessageName {
 		return jsonstream.At(start, fmt.Errorf("%s: the turn has no usable speaker", session))
 	}
-	const before, after = " [shares ", "]"
 	if caption.filled {
-		text.text += before + caption.text + after
-		text.size += len(before) + caption.size + len(after)
+		text.text += " [shares " + caption.text + "]"
 	}
 	if t, ok := plainTurnID(id.text); ok {
 		c.turns[t] = text.text
@@ -170,7 +168,7 @@ func (w *walker) said(c *conversation, m *meeting, session string, number int) e
 		w.traps.add(trapContentType, fmt.Sprintf("%s: %s, byte %d", w.where, session, start))
 	}
 	m.count++
-	m.size += int64(text.size)
+	m.size += int64(len(text.text))
 	m.turns = append(m.turns, Turn{Name: speaker.text, Text: text.text, SourceID: id.text})
 	return nil
 }
@@ -186,9 +184,9 @@ func (w *walker) asked(c *conversation) error {
 		case "question":
 			a.question, err = w.text(key)
 		case "answer":
-			a.answer, err = w.scalar(key, true)
+			a.answer, err = w.scalar(key)
 		case "adversarial_answer":
-			a.adversarial, err = w.scalar(key, true)
+			a.adversarial, err = w.scalar(key)
 		case "evidence":
 			a.evidence, err = w.texts(key)
 		case "category":

@@ -1,12 +1,12 @@
 package source
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/filetest"
 	"evalctl/internal/sharedtest"
 	"evalctl/scorer"
 )
@@ -25,9 +25,7 @@ func plusFolder(t *testing.T, plus, base string) string {
 	if base == "" {
 		return path
 	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "locomo10.json"), []byte(base), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(filepath.Dir(path), "locomo10.json"), base)
 	return path
 }
 
@@ -129,10 +127,7 @@ func TestLoCoMoPlusRefused(t *testing.T) {
 // TestLoCoMoPlusFile reads the published entries with published conversations.
 func TestLoCoMoPlusFile(t *testing.T) {
 	read := func(name string) string {
-		data, err := os.ReadFile(sharedtest.Path(t, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := filetest.Read(t, sharedtest.Path(t, name))
 		return string(data)
 	}
 	b := open(t, plusFolder(t, read("layouts/locomo-plus.json"), read("locomo/locomo5.json")), Options{})

@@ -25,7 +25,6 @@ type chat struct {
 	size   int64
 	marked bool     // a turn says that it has the answer
 	marks  []string // the texts of such turns
-	offset int64
 }
 
 // info implements element.
@@ -67,10 +66,10 @@ func (w *walker) instance(n int) (*instance, error) {
 			in.question, err = w.text(key)
 		case "question_date":
 			var s scalar
-			s, err = w.scalar(key, true)
+			s, err = w.scalar(key)
 			in.date = s.text
 		case "answer":
-			in.answer, err = w.scalar(key, true)
+			in.answer, err = w.scalar(key)
 		case "answer_session_ids":
 			in.gold, err = w.texts(key)
 		case "haystack_session_ids":
@@ -89,7 +88,7 @@ func (w *walker) instance(n int) (*instance, error) {
 
 func (w *walker) chats(in *instance) error {
 	return w.array("haystack_sessions", func() error {
-		c := chat{offset: w.r.Offset()}
+		var c chat
 		err := w.array("a session", func() error { return w.turn(&c, len(in.sessions)+1) })
 		in.sessions = append(in.sessions, c)
 		return err
@@ -107,9 +106,9 @@ func (w *walker) turn(c *chat, n int) error {
 	err := w.members(func(key string) (err error) {
 		switch key {
 		case "role":
-			role, err = w.scalar(key, true)
+			role, err = w.scalar(key)
 		case "content":
-			content, err = w.scalar(key, true) // it may be evidence
+			content, err = w.scalar(key)
 		case "has_answer":
 			marks, err = w.boolean()
 			c.marked = c.marked || marks
@@ -143,7 +142,7 @@ func (w *walker) turn(c *chat, n int) error {
 		c.marks = append(c.marks, t.Text)
 	}
 	c.count++
-	c.size += int64(content.size)
+	c.size += int64(len(content.text))
 	if w.keep {
 		c.turns = append(c.turns, t)
 	}

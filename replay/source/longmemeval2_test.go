@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/filetest"
 )
 
 const (
@@ -35,9 +36,7 @@ func lme2Folder(t *testing.T, questions, lists, lines string) string {
 		if text == "" || lists == "" {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 	}
 	return path
 }

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 var full = flag.Bool("full", false, "measure memory with a file of the size of LongMemEval-S")
@@ -22,10 +24,7 @@ func TestMeasuredLoad(t *testing.T) {
 	}
 	b := open(t, path, Options{})
 	haystack(t, b, b.Infos()[len(b.Infos())-1].ID)
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := filetest.Read(t, "/proc/self/status")
 	_, peak, _ := strings.Cut(string(status), "VmHWM:")
 	fmt.Println("peak:" + peak)
 }

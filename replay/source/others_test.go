@@ -2,12 +2,12 @@ package source
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/filetest"
 	"evalctl/internal/sharedtest"
 	"evalctl/scorer"
 )
@@ -52,9 +52,7 @@ func TestLettaFacts(t *testing.T) {
 func TestAgentMemory(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	write("queries.json", `[{"id": "q1", "query": "What degree?", "gold_answers": ["BA", 7], "gold_ids": ["d2", "none"], "user_id": "u1", "meta": {"question_type": "t", "query_timestamp": "2023-05-30T00:00:00+00:00"}},
 		{"id": "q2", "query": "Which?", "gold_answers": ["x"], "gold_ids": [], "user_id": "u2", "meta": {}}]`)

@@ -1,12 +1,12 @@
 package source
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/filetest"
 )
 
 const (
@@ -21,13 +21,7 @@ func persona2(t *testing.T, table, history string) string {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range map[string]string{"benchmark/text/benchmark.csv": table, "data/chat_history_32k/p7.json": history} {
-		path := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(root, filepath.FromSlash(name)), text)
 	}
 	return filepath.Join(root, "benchmark", "text", "benchmark.csv")
 }

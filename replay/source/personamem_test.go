@@ -1,7 +1,6 @@
 package source
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"evalctl/internal/filetest"
 	"evalctl/scorer"
 )
 
@@ -24,9 +24,7 @@ func personaFolder(t *testing.T, table, contexts string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"questions_32k.csv": table, "shared_contexts_32k.jsonl": contexts} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	return filepath.Join(dir, "questions_32k.csv")
 }

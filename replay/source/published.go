@@ -52,8 +52,8 @@ var published = []PublishedFile{
 // AllPublished returns the benchmarks that can be downloaded by name.
 func AllPublished() []PublishedFile { return slices.Clone(published) }
 
-// FindPublished returns the benchmark with this name.
-func FindPublished(name string) (PublishedFile, error) {
+// findPublished returns the benchmark with this name.
+func findPublished(name string) (PublishedFile, error) {
 	var names []string
 	for _, b := range published {
 		if b.Name == name {
@@ -69,7 +69,7 @@ func FindPublished(name string) (PublishedFile, error) {
 // dir, which it creates. An empty dir means evalctl/datasets in the user's cache folder.
 func Fetched(b PublishedFile, dir string) (_ PublishedFile, path string, err error) {
 	if b.URL == "" {
-		if b, err = FindPublished(b.Name); err != nil {
+		if b, err = findPublished(b.Name); err != nil {
 			return b, "", err
 		}
 	}

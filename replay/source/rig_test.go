@@ -2,9 +2,10 @@ package source
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // open opens a benchmark that closes with the test.
@@ -21,11 +22,7 @@ func open(tb testing.TB, path string, o Options) *Benchmark {
 // writeFile writes a file into a folder of the test and returns its path.
 func writeFile(tb testing.TB, name, text string) string {
 	tb.Helper()
-	path := filepath.Join(tb.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
-	return path
+	return filetest.Write(tb, filepath.Join(tb.TempDir(), name), text)
 }
 
 // encode returns v as JSON.

@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/filetest"
 	"evalctl/internal/sharedtest"
 )
 
@@ -48,10 +48,7 @@ func TestNeutralLoCoMo(t *testing.T) {
 		Tags      []string `json:"tags"`
 		Incorrect string   `json:"adversarial_answer"`
 	}
-	data, err := os.ReadFile(sharedtest.Path(t, "neutral/locomo-session/questions.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, sharedtest.Path(t, "neutral/locomo-session/questions.jsonl"))
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	if len(lines) != len(b.Questions) {
 		t.Fatalf("%d questions, want %d", len(b.Questions), len(lines))
@@ -90,10 +87,7 @@ func TestLongMemEvalFiles(t *testing.T) {
 	for _, name := range []string{"longmemeval_s_3.json", "lme_mini.json"} {
 		path := sharedtest.Path(t, "longmemeval/"+name)
 		b := open(t, path, Options{})
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := filetest.Read(t, path)
 		var file []struct {
 			ID       string          `json:"question_id"`
 			Type     string          `json:"question_type"`

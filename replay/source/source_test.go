@@ -13,6 +13,7 @@ import (
 
 	"evalctl/docs"
 	"evalctl/harness/dataset"
+	"evalctl/internal/filetest"
 )
 
 // TestAdders checks that the files of every benchmark can be read.
@@ -85,10 +86,7 @@ func TestOpenErrors(t *testing.T) {
 			t.Errorf("%+v: got %v, want %s", o, err, want)
 		}
 	}
-	again := filepath.Join(filepath.Dir(file), "b.json")
-	if err := os.WriteFile(again, []byte("[]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(filepath.Dir(file), "b.json"), "[]")
 	_, err := Open(t.Context(), filepath.Dir(file), Options{})
 	if err == nil || !strings.Contains(err.Error(), "it is a folder of files of longmemeval; name one of them") {
 		t.Errorf("a folder: %v", err)
@@ -111,9 +109,7 @@ func TestChangedFile(t *testing.T) {
 		file := writeFile(t, "a.json", text)
 		b := open(t, file, Options{})
 		haystack(t, b, "q2")
-		if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, file, changed)
 		if _, err := b.Haystack("q2"); !errors.Is(err, ErrChanged) {
 			t.Errorf("got %v", err)
 		}
@@ -128,9 +124,7 @@ func TestGrowingFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := os.WriteFile(path, []byte("[1,2]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, "[1,2]")
 	if _, err := f.rehash(t.Context()); !errors.Is(err, ErrChanged) {
 		t.Errorf("got %v", err)
 	}

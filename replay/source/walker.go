@@ -1,13 +1,10 @@
 package source
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"evalctl/internal/jsonstream"
@@ -105,32 +102,26 @@ func (w *walker) value() (raw []byte, at int64, err error) {
 // scalar is a string, a number or null.
 type scalar struct {
 	text   string
-	size   int  // of text in bytes, also if it was not decoded
 	filled bool // text has more than space
 	number bool
 }
 
-// scalar reads a string, a number, or null as an empty string. name is the key, for errors. If
-// decode is false, the text is not decoded.
-func (w *walker) scalar(name string, decode bool) (scalar, error) {
+// scalar reads a string, a number, or null as an empty string. name is the key, for errors.
+func (w *walker) scalar(name string) (scalar, error) {
 	raw, at, err := w.value()
 	if err != nil {
 		return scalar{}, err
 	}
 	switch {
 	case raw[0] == '"':
-		info, wrong, err := checkString(raw)
+		text, wrong, err := w.decode(raw)
 		if err != nil {
 			return scalar{}, jsonstream.At(at+int64(wrong), fmt.Errorf("%s: %w", name, err))
 		}
-		if info.surrogates > 0 {
+		if strings.ContainsRune(text, utf8.RuneError) && unpaired(raw) {
 			w.traps.add(trapSurrogate, fmt.Sprintf("%s: %s, byte %d", w.where, name, at))
 		}
-		s := scalar{size: info.size, filled: info.filled}
-		if decode {
-			s.text, err = w.decode(raw, info)
-		}
-		return s, err
+		return scalar{text: text, filled: strings.TrimSpace(text) != ""}, nil
 	case string(raw) == "null":
 		return scalar{}, nil
 	}
@@ -140,34 +131,34 @@ func (w *walker) scalar(name string, decode bool) (scalar, error) {
 	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		return scalar{}, jsonstream.At(at, fmt.Errorf("%s must be a string, not %s", name, kindOf(raw)))
 	}
-	return scalar{text: string(raw), size: len(raw), filled: true, number: true}, nil
+	return scalar{text: string(raw), filled: true, number: true}, nil
 }
 
 // maxShort and maxShorts limit the length and number of shared strings.
 const maxShort, maxShorts = 32, 4096
 
-// decode decodes a string. Short strings such as names and ids recur often and are shared.
-func (w *walker) decode(raw []byte, info stringInfo) (string, error) {
-	if info.escaped || len(raw) > maxShort {
-		return unquote(raw, info)
+// decode is decodeText, but short strings such as names and ids, which recur often, are shared.
+func (w *walker) decode(raw []byte) (text string, wrong int, err error) {
+	if len(raw) > maxShort {
+		return decodeText(raw)
 	}
 	if text, known := w.short[string(raw)]; known {
-		return text, nil
+		return text, 0, nil
 	}
-	text, err := unquote(raw, info)
+	text, wrong, err = decodeText(raw)
 	if w.short == nil {
 		w.short = map[string]string{}
 	}
-	if len(w.short) < maxShorts {
+	if err == nil && len(w.short) < maxShorts {
 		w.short[string(raw)] = text
 	}
-	return text, err
+	return text, wrong, err
 }
 
 // text reads a non-empty string or a number, since ids may be numbers.
 func (w *walker) text(name string) (string, error) {
 	at := w.r.Offset()
-	s, err := w.scalar(name, true)
+	s, err := w.scalar(name)
 	if err == nil && !s.filled {
 		err = jsonstream.At(at, fmt.Errorf("%s is empty", name))
 	}
@@ -179,14 +170,14 @@ func (w *walker) texts(name string) (list []string, err error) {
 	if c, err := w.r.Peek(); err != nil {
 		return nil, err
 	} else if c != '[' {
-		s, err := w.scalar(name, true)
-		if err == nil && s.size > 0 {
+		s, err := w.scalar(name)
+		if err == nil && s.text != "" {
 			err = w.errorf("%s must be an array of strings", name)
 		}
 		return nil, err
 	}
 	err = w.r.Elements(func() error {
-		s, err := w.scalar(name, true)
+		s, err := w.scalar(name)
 		list = append(list, s.text)
 		return err
 	})
@@ -227,63 +218,4 @@ func kindOf(raw []byte) string {
 		return "a string"
 	}
 	return "a number"
-}
-
-// stringInfo is the result of checkString.
-type stringInfo struct {
-	size       int  // of the decoded text in bytes
-	filled     bool // it has more than space
-	escaped    bool
-	surrogates int // without a pair
-}
-
-// checkString checks the JSON string raw and describes its content without decoding it. wrong is
-// the index of an invalid byte.
-func checkString(raw []byte) (info stringInfo, wrong int, err error) {
-	end := len(raw) - 1
-	for i := 1; i < end; {
-		start := i
-		i += plainPrefix(raw[i:end])
-		info.size += i - start
-		info.filled = info.filled || len(bytes.Trim(raw[start:i], " ")) > 0
-		if i == end {
-			break
-		}
-		r, n, err := special(raw[i:end])
-		if err != nil {
-			return info, i, err
-		}
-		if raw[i] == '\\' {
-			info.escaped = true
-			if r == utf8.RuneError && !isReplacement(raw[i:]) {
-				info.surrogates++
-			}
-		}
-		info.size += utf8.RuneLen(r)
-		info.filled = info.filled || !unicode.IsSpace(r)
-		i += n
-	}
-	return info, 0, nil
-}
-
-// special decodes an escape or a multi-byte character at the start of b. n is its length.
-func special(b []byte) (r rune, n int, err error) {
-	switch c := b[0]; {
-	case c == '\\':
-		if r, n = unescape(b); n == 0 {
-			err = errors.New("this escape is not valid JSON")
-		}
-	case c < ' ':
-		err = fmt.Errorf("the character %q must be escaped in JSON", c)
-	default:
-		if r, n = utf8.DecodeRune(b); r == utf8.RuneError && n == 1 {
-			err = errors.New("the text is not valid UTF-8; save the file as UTF-8")
-		}
-	}
-	return r, n, err
-}
-
-// isReplacement reports whether b begins with an escape of U+FFFD.
-func isReplacement(b []byte) bool {
-	return len(b) >= 6 && strings.EqualFold(string(b[:6]), `\ufffd`)
 }

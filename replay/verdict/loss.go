@@ -2,10 +2,6 @@ package verdict
 
 import (
 	"slices"
-	"strings"
-	"unicode"
-
-	"golang.org/x/text/cases"
 
 	"evalctl/harness/result"
 	"evalctl/scorer"
@@ -61,21 +57,6 @@ func hasReference(r *result.Record) bool {
 	if r.JudgeType == scorer.TypePreference || scorer.Declines(r.Answer) {
 		return false // the reference is a rubric, or the answer quotes it
 	}
-	want, have := words(r.Reference), words(r.Answer)
-	if len(want) == 0 || len(have) > suspectWords {
-		return false
-	}
-	for i := range len(have) - len(want) + 1 {
-		if slices.Equal(have[i:i+len(want)], want) {
-			return true
-		}
-	}
-	return false
-}
-
-// words returns the case-folded words and numbers of a text.
-func words(text string) []string {
-	return strings.FieldsFunc(cases.Fold().String(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
-	})
+	answer := scorer.WordsOf(r.Answer)
+	return answer.Len() <= suspectWords && answer.Quote(scorer.WordsOf(r.Reference))
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,6 +41,9 @@ func TestCause(t *testing.T) {
 		}, want: result.CauseJudgeSuspect},
 		"part of a word": {r: result.Record{
 			Outcome: result.Scored, Reply: result.Reply{Retrieval: found(1), Answer: "In 2012."}, Reference: "12",
+		}, want: result.CauseReader},
+		"somewhere in a long answer": {r: result.Record{
+			Outcome: result.Scored, Reply: result.Reply{Retrieval: found(1), Answer: "Paris" + strings.Repeat(" or Oslo", 30)}, Reference: "Paris",
 		}, want: result.CauseReader},
 		"declines with the words": {r: result.Record{
 			Outcome: result.Scored,

@@ -49,7 +49,7 @@ func brainAccessChecks() []check {
 			deletesBrains, put("a.md", "one"), expect(remove, 403), expectUndeleted("a.md", "one")),
 		should("brains-tenant-unlisted", "5", "With a token of another tenant, GET /v1/brains does not list the brain.",
 			lazily(func(c *client) step {
-				return inspect(list, 200, jsonField("items", isArray), jsonField("items", lists("brain", c.brain, false)))
+				return inspect(list, 200, jsonField("items", isArray), jsonField("items", listsBrain(c.brain, false)))
 			})),
 	}
 }

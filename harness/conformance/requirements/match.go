@@ -44,16 +44,16 @@ func hasField(name string, m matcher) func(object) error {
 	return func(o object) error { return matchField(o, name, m) }
 }
 
-// lists requires that an array contains an object with an id, or does not. what names the object.
-func lists(what, id string, want bool) matcher {
+// listsBrain requires that an array contains a brain, or does not.
+func listsBrain(id string, want bool) matcher {
 	return func(got any) error {
 		items, _ := got.([]any)
 		has := slices.ContainsFunc(items, func(item any) bool { o, _ := item.(object); return o["id"] == id })
 		switch {
 		case want && !has:
-			return because("lacks a "+what, "want the %s %s in the list, got %s", what, id, excerpt(encode(got)))
+			return because("lacks a brain", "want the brain %s in the list, got %s", id, excerpt(encode(got)))
 		case has && !want:
-			return because("lists a "+what+" that it must not", "want no %s %s in the list, got %s", what, id, excerpt(encode(got)))
+			return because("lists a brain that it must not", "want no brain %s in the list, got %s", id, excerpt(encode(got)))
 		}
 		return nil
 	}

@@ -74,7 +74,7 @@ func mcpEffectChecks() []check {
 			awaitHit("grandfather")),
 		should("mcp-list-brains-created", "4.1", "memory_list_brains lists the brain that the checks created.",
 			lazily(func(c *client) step {
-				return calling("memory_list_brains", object{}, payloadHas(map[string]matcher{"items": lists("brain", c.brain, true)}))
+				return calling("memory_list_brains", object{}, payloadHas(map[string]matcher{"items": listsBrain(c.brain, true)}))
 			})),
 		should("mcp-default-brain", "1", "A call without brain uses a default brain, or returns the error no_brain.",
 			withClient(func(ctx context.Context, c *client, m *mcpclient.Client) error {

@@ -174,7 +174,7 @@ func expectGone(r request) step {
 // expectBrainListed requires the list of brains to contain the check's brain, or not to.
 func expectBrainListed(want bool) step {
 	return lazily(func(c *client) step {
-		return inspect(daemonRequest("GET", "/v1/brains"), 200, jsonField("items", lists("brain", c.brain, want)))
+		return inspect(daemonRequest("GET", "/v1/brains"), 200, jsonField("items", listsBrain(c.brain, want)))
 	})
 }
 

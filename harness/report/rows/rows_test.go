@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/goldentest"
 	"evalctl/scorer"
 )
@@ -37,10 +37,7 @@ func open(t *testing.T) *resultfile.Reader {
 // write writes a result file with a question for each hostile text, which change may change.
 func write(t *testing.T, change func([]result.Record)) string {
 	t.Helper()
-	data, err := os.ReadFile("../../testdata/result.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, "../../testdata/result.json")
 	var file resulttest.File
 	if err := json.Unmarshal(data, &file); err != nil {
 		t.Fatal(err)
@@ -199,14 +196,8 @@ func TestJSONLines(t *testing.T) {
 
 // A file that is damaged in its questions is an error, not a shorter table.
 func TestDamagedResult(t *testing.T) {
-	data, err := os.ReadFile("../../testdata/result.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "go.json")
-	if err := os.WriteFile(path, bytes.Replace(data, []byte(`"id":"q3"`), []byte(`"id":"q2"`), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, "../../testdata/result.json")
+	path := filetest.Write(t, filepath.Join(t.TempDir(), "go.json"), bytes.Replace(data, []byte(`"id":"q3"`), []byte(`"id":"q2"`), 1))
 	for _, write := range []func(*bytes.Buffer, *resultfile.Reader) error{
 		func(b *bytes.Buffer, r *resultfile.Reader) error { return rows.CSV(b, r) },
 		func(b *bytes.Buffer, r *resultfile.Reader) error { return rows.JSONLines(b, r) },

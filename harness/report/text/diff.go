@@ -21,7 +21,6 @@ const chunkShown = 160
 // side is one answer to show: a record of a file.
 type side struct {
 	name string
-	res  *result.Result
 	rec  *result.Record
 }
 
@@ -65,7 +64,7 @@ func sidesOf(found []*compare.FoundQuestion) (sides []side, missing []string) {
 			missing = append(missing, name)
 		}
 		for j := range f.Records {
-			s := side{name, f.Result, &f.Records[j]}
+			s := side{name, &f.Records[j]}
 			if len(f.Records) > 1 {
 				s.name = fmt.Sprintf("%s #%d", name, j+1)
 			}

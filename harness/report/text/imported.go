@@ -25,7 +25,7 @@ func Imported(t *terminal.Terminal, res *result.Result) {
 	}
 	for _, f := range im.Files {
 		t.Field("imported", "%s  %s, %s, sha256 %.8s…", terminal.Line(f.Path), f.Format, figure.Count(f.Answers, "answer"), f.SHA256)
-		t.Field("read", "%s", terminal.Line(pairs(f.Mapped, " from ", ", ")))
+		t.Field("read", "%s", terminal.Line(pairs(f.Mapped, " from ")))
 		if len(f.LeftOut) > 0 {
 			t.Field("left out", "%s", terminal.Line(strings.Join(counted(f.LeftOut), ", ")))
 		}
@@ -47,7 +47,7 @@ func Imported(t *terminal.Terminal, res *result.Result) {
 	t.Field("questions", "%s found%s: %s", figure.Count(res.Planned/max(1, res.Identity.Dataset.Repeats), "question"), each,
 		strings.Join(counted(im.MatchedBy), ", "))
 	if len(im.Conversations) > 0 {
-		t.Field("talks", "%s", terminal.Line(pairs(im.Conversations, " is ", ", ")))
+		t.Field("talks", "%s", terminal.Line(pairs(im.Conversations, " is ")))
 	}
 	if n := len(im.Unanswered); n > 0 {
 		t.Field("unanswered", "%s of the dataset without an answer, which do not count", figure.Count(n, "question"))
@@ -128,12 +128,12 @@ func ImportedVerdicts(t *terminal.Terminal, res *result.Result) {
 }
 
 // pairs joins the entries of a map, ordered by key.
-func pairs(m map[string]string, between, separator string) string {
+func pairs(m map[string]string, between string) string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		out = append(out, key+between+m[key])
 	}
-	return strings.Join(out, separator)
+	return strings.Join(out, ", ")
 }
 
 // counted returns keys with their counts, ordered by key.

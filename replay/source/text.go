@@ -1,0 +1,73 @@
+package source
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// decodeText decodes a JSON string. With an error, wrong is the index of an invalid byte.
+func decodeText(raw []byte) (text string, wrong int, err error) {
+	if i := slices.IndexFunc(raw, func(c byte) bool { return c < ' ' }); i >= 0 {
+		return "", i, fmt.Errorf("the character %q must be escaped in JSON", raw[i])
+	}
+	if !utf8.Valid(raw) {
+		return "", firstInvalid(raw), errors.New("the text is not valid UTF-8; save the file as UTF-8")
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), 0, nil
+	}
+	err = json.Unmarshal(raw, &text)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return "", bytes.LastIndexByte(raw[:syntax.Offset-1], '\\'), errors.New("this escape is not valid JSON")
+	}
+	return text, 0, err
+}
+
+// firstInvalid returns the index of the first byte that is not UTF-8.
+func firstInvalid(raw []byte) (at int) {
+	for at < len(raw) {
+		r, n := utf8.DecodeRune(raw[at:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		at += n
+	}
+	return at
+}
+
+// unpaired reports whether a valid JSON string has half of a surrogate pair, which becomes U+FFFD.
+func unpaired(raw []byte) bool {
+	for {
+		at := bytes.IndexByte(raw, '\\')
+		if at < 0 {
+			return false
+		}
+		raw = raw[at:]
+		first := codeUnit(raw)
+		switch {
+		case first == 0:
+			raw = raw[2:]
+		case !utf16.IsSurrogate(first):
+			raw = raw[6:]
+		case utf16.DecodeRune(first, codeUnit(raw[6:])) == utf8.RuneError:
+			return true
+		default:
+			raw = raw[12:]
+		}
+	}
+}
+
+// codeUnit returns the value of the \uXXXX at the start of b, 0 for anything else.
+func codeUnit(b []byte) rune {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0
+	}
+	unit, _ := strconv.ParseUint(string(b[2:6]), 16, 16) // other digits are not valid JSON
+	return rune(unit)
+}
