@@ -36,7 +36,7 @@ var exceptions = []exception{
 	{"floor", defaultOf, map[string]string{"replay": "none"}, "the specification gives run a floor of 0.90 (4.4), and replay none"},
 	{"max-cost-usd", defaultOf, map[string]string{"replay": "20", "judge check": "20"}, "the specification gives a replay 20 dollars (8), and a run what SVC_EVAL_BUDGET_USD says (4.4)"},
 	{"concurrency", defaultOf, map[string]string{"replay": "16", "serve worker": "16"}, "the specification gives replay 16 (8)"},
-	{"concurrency", defaultOf, map[string]string{"bench": ""}, "a bench with --rate has none, otherwise 8 requests, which are the load that is measured"},
+	{"concurrency", defaultOf, map[string]string{"bench": "8"}, "the load that is measured; a bench with --rate has none"},
 	{"top-k", defaultOf, map[string]string{"replay": "10", "bench": "10"}, "the specification gives run 5 (4.4) and a search 10 (8)"},
 	{"top-k", defaultOf, map[string]string{"run sweep": "5,10,20"}, "a sweep compares several values"},
 	{"top-k", unitOf, map[string]string{"run sweep": "N,..."}, "a sweep compares several values"},
@@ -53,7 +53,7 @@ var exceptions = []exception{
 	{"labels", unitOf, map[string]string{"judge estimate": "FILE,..."}, "a file for each labeller"},
 	{"target", unitOf, map[string]string{"conformance": "TARGET"}, "a daemon is checked alone"},
 	{"margin", defaultOf, map[string]string{"compare": ""}, "without a margin, compare asks for any difference"},
-	{"seed", defaultOf, map[string]string{"run": "", "run sweep": "", "replay": "42"}, "another default would draw other samples and orders than earlier results have"},
+	{"seed", defaultOf, map[string]string{"run": "0", "run sweep": "0", "replay": "42"}, "another default would draw other samples and orders than earlier results have"},
 	{"seed", defaultOf, map[string]string{"init": ""}, "planted codes that are the same for everybody could be in a model"},
 	{"sample-size", defaultOf, map[string]string{"replay": "0"}, "dataset sample needs a value"},
 	{"scorer", defaultOf, map[string]string{"rescore": "", "dataset check": ""}, "rescore needs a value; dataset check checks the format without one"},
@@ -66,7 +66,15 @@ var exceptions = []exception{
 }
 
 // withoutDefault matches the default at the end of a help text.
-var withoutDefault = regexp.MustCompile(` \([^() ]*\)\.$`)
+var withoutDefault = regexp.MustCompile(` \(([^() ]*)\)\.$`)
+
+// givenDefault returns a flag's default, which is at the end of its help text if its tag has none.
+func givenDefault(f *kong.Flag) string {
+	if said := withoutDefault.FindStringSubmatch(f.OrigHelp); said != nil && !strings.HasPrefix(said[1], "$") {
+		return cmp.Or(f.Default, said[1])
+	}
+	return f.Default
+}
 
 // use is a flag of a command.
 type use struct {
@@ -90,7 +98,7 @@ func flagUses() map[string][]use {
 			}
 			uses[f.Name] = append(uses[f.Name], use{
 				strings.TrimPrefix(n.Path(), "evalctl "), f,
-				map[string]string{meaningOf: withoutDefault.ReplaceAllString(f.OrigHelp, ""), unitOf: unit, defaultOf: f.Default, valuesOf: f.Enum},
+				map[string]string{meaningOf: withoutDefault.ReplaceAllString(f.OrigHelp, ""), unitOf: unit, defaultOf: givenDefault(f), valuesOf: f.Enum},
 			})
 		}
 		for _, c := range n.Children {
