@@ -35,7 +35,7 @@ func body(markdown string) string {
 func blocks(body string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var paragraph []string
-		fenced := false
+		var fence Fence
 		end := func() bool {
 			text := strings.Join(paragraph, " ")
 			paragraph = nil
@@ -43,14 +43,15 @@ func blocks(body string) iter.Seq[string] {
 		}
 		for line := range strings.Lines(body) {
 			line = strings.TrimSpace(line)
-			fence := fenceOf(line) != ""
-			fenced = fenced != fence
+			outside := fence.size == 0
+			code := fence.Inside(line)
+			mark := code && (outside || fence.size == 0)
 			text := Unmarked(line)
 			begins := text != line || strings.HasPrefix(line, "|")
-			if (begins || fence || fenced || text == "") && !end() {
+			if (begins || code || text == "") && !end() {
 				return
 			}
-			if !fence && text != "" {
+			if !mark && text != "" {
 				paragraph = append(paragraph, strings.Join(strings.Fields(text), " "))
 			}
 			// Nothing continues a heading.
@@ -60,43 +61,6 @@ func blocks(body string) iter.Seq[string] {
 		}
 		end()
 	}
-}
-
-// fenceOf returns the fence of code with which a line begins, or "".
-func fenceOf(line string) string {
-	for _, fence := range []string{"```", "~~~"} {
-		if strings.HasPrefix(strings.TrimSpace(line), fence) {
-			return fence
-		}
-	}
-	return ""
-}
-
-// WithoutCode returns Markdown without its fenced blocks. A fence that is never closed does not
-// begin one.
-func WithoutCode(markdown string) string {
-	lines := strings.SplitAfter(markdown, "\n")
-	var b strings.Builder
-	unclosed := map[string]bool{}
-	for i := 0; i < len(lines); i++ {
-		fence := fenceOf(lines[i])
-		if fence == "" || unclosed[fence] {
-			b.WriteString(lines[i])
-			continue
-		}
-		end := i + 1
-		for end < len(lines) && fenceOf(lines[end]) != fence {
-			end++
-		}
-		if end < len(lines) {
-			b.WriteString("\n") // what comes before does not go on after it
-			i = end
-			continue
-		}
-		unclosed[fence] = true
-		b.WriteString(lines[i])
-	}
-	return b.String()
 }
 
 // Unmarked returns a line of Markdown without the marks of headings, quotations and list items at

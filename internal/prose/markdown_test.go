@@ -40,15 +40,3 @@ func TestUnmarked(t *testing.T) {
 		}
 	}
 }
-
-func TestWithoutCode(t *testing.T) {
-	for text, want := range map[string]string{
-		"a\n```go\nb\n```\nc":         "a\n\nc",
-		"a\n~~~\n```\n~~~\nc\n":       "a\n\nc\n",
-		"a\n``` never closed\nb\n~~~": "a\n``` never closed\nb\n~~~",
-	} {
-		if got := prose.WithoutCode(text); got != want {
-			t.Errorf("%q: got %q", text, got)
-		}
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/daemon/frontmatter"
+	"evalctl/internal/prose"
 )
 
 const (
@@ -128,13 +129,13 @@ func pieces(ends []int, text string, start, end, limit int, units []func(string)
 
 // blockEnd ends a paragraph or fenced code block after the blank lines that follow it.
 func blockEnd(s string) int {
-	var fence fence
+	var fence prose.Fence
 	blank := false
 	for start, end := 0, 0; start < len(s); start = end {
 		end = lineEnd(s, start)
 		line := s[start:end]
 		isBlank := strings.TrimSpace(line) == ""
-		fenced := fence.inside(line)
+		fenced := fence.Inside(line)
 		if blank && !isBlank {
 			return start
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"evalctl/internal/printable"
+	"evalctl/internal/prose"
 )
 
 // maxHeading bounds one heading of a heading path, maxHeadingPath the whole path, in code points:
@@ -29,14 +30,14 @@ func sections(text string) []section {
 		out   []section
 		open  section
 		body  bool // open has text besides headings
-		fence fence
+		fence prose.Fence
 		path  [6]string
 	)
 	for start, end := 0, 0; start < len(text); start = end {
 		end = lineEnd(text, start)
 		line := text[start:end]
 		level, title := 0, ""
-		if !fence.inside(line) {
+		if !fence.Inside(line) {
 			level, title = heading(line)
 		}
 		if level == 0 {
@@ -63,10 +64,10 @@ func joinHeadings(path [6]string) string {
 
 // firstHeading returns the text of the first heading, "" if there is none.
 func firstHeading(text string) string {
-	var fence fence
+	var fence prose.Fence
 	for start, end := 0, 0; start < len(text); start = end {
 		end = lineEnd(text, start)
-		if fence.inside(text[start:end]) {
+		if fence.Inside(text[start:end]) {
 			continue
 		}
 		if level, title := heading(text[start:end]); level > 0 && title != "" {
@@ -106,46 +107,18 @@ const fencedMost = 0.9
 // Prose returns the part of a text that shows its language: what is outside fenced code, or all of
 // it if that is little.
 func Prose(text string) string {
-	var prose strings.Builder
-	var fence fence
+	var rest strings.Builder
+	var fence prose.Fence
 	for start, end := 0, 0; start < len(text); start = end {
 		end = lineEnd(text, start)
-		if !fence.inside(text[start:end]) {
-			prose.WriteString(text[start:end])
+		if !fence.Inside(text[start:end]) {
+			rest.WriteString(text[start:end])
 		}
 	}
-	if float64(prose.Len()) <= (1-fencedMost)*float64(len(text)) {
+	if float64(rest.Len()) <= (1-fencedMost)*float64(len(text)) {
 		return text
 	}
-	return prose.String()
-}
-
-// fence tracks code fences line by line.
-type fence struct {
-	mark byte
-	size int
-}
-
-// inside reports whether the line belongs to fenced code, including its fences.
-func (f *fence) inside(line string) bool {
-	s := strings.TrimLeft(line, " ")
-	run := 0
-	if len(line)-len(s) <= 3 && s != "" && (s[0] == '`' || s[0] == '~') {
-		run = len(s) - len(strings.TrimLeft(s, s[:1]))
-	}
-	rest := strings.TrimSpace(s[run:])
-	switch {
-	case f.size > 0:
-		if run >= f.size && s[0] == f.mark && rest == "" {
-			f.size = 0
-		}
-		return true
-	// An info string with a backtick is inline code, not a fence.
-	case run >= 3 && (s[0] == '~' || !strings.Contains(rest, "`")):
-		f.mark, f.size = s[0], run
-		return true
-	}
-	return false
+	return rest.String()
 }
 
 // lineEnd returns the offset after the line that begins at start.
