@@ -56,6 +56,9 @@ func (c *initCmd) Run(ctx context.Context, p *process) error {
 	for i, file := range project.Files {
 		t.Field([]string{"wrote", "", "", ""}[i], "%s", terminal.Line(file))
 	}
+	if project.Workflows != "" {
+		t.Field("move", "the workflow to %s, the only place where GitHub looks for it", terminal.Line(project.Workflows))
+	}
 	if c.From != "" {
 		t.Field("documents", "%s", figure.Count(project.Documents, "document"))
 		printLeftOut(t, project.LeftOut)

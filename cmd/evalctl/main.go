@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -225,13 +226,38 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 		more = append(more, kong.Help(printAllHelp))
 	}
 	k, err := newParser(ctx, p, c, command, more...).Parse(args)
-	if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context.Selected() != nil && strings.HasPrefix(e.Error(), `expected "`) {
-		err = fmt.Errorf("%w is missing on the command line: %s --help says how it is used", err, e.Context.Selected().FullPath())
+	if e, ok := errors.AsType[*kong.ParseError](err); ok {
+		err = plainly(e)
 	}
 	if err != nil {
 		return k, err
 	}
 	return k, project.CheckTyped(k, slices.Concat(c.Serve.settings().Empty(), c.MCP.settings().Empty())...)
+}
+
+var (
+	noValue  = regexp.MustCompile(`^(--\S+): expected \w+ value but got "EOL" \(<EOL>\)$`)
+	noNumber = regexp.MustCompile(`^(--\S+): expected an? (?:float|int|uint) but got "(.*)" \(string\)$`)
+	notOneOf = regexp.MustCompile(`^(.* must be one of )("[^ ]*")( but got .*)$`)
+)
+
+// plainly returns an error of kong in the words of the other messages.
+func plainly(e *kong.ParseError) error {
+	text := e.Error()
+	if strings.HasPrefix(text, `expected "`) && e.Context.Selected() != nil {
+		return fmt.Errorf("%w is missing on the command line: %s --help says how it is used", e, e.Context.Selected().FullPath())
+	}
+	if m := noValue.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("%s has no value", m[1])
+	}
+	if m := noNumber.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("%s %s: must be a number", m[1], m[2])
+	}
+	if m := notOneOf.FindStringSubmatch(text); m != nil {
+		values := slices.DeleteFunc(strings.Split(strings.ReplaceAll(m[2], `"`, ""), ","), func(v string) bool { return v == "" })
+		return errors.New(m[1] + strings.Join(values, ", ") + m[3])
+	}
+	return e
 }
 
 // newParser returns a parser of the command line. Its values go to c. It knows only some commands,

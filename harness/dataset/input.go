@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
@@ -84,6 +85,9 @@ func (in *Input) CheckGold(topK int) (err error) {
 // when it is opened.
 func CheckFile(path string) error {
 	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return fmt.Errorf("--dataset %s is a folder: name the file of questions, such as %s", path, filepath.Join(path, "questions.jsonl"))
+	}
 	if err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("--dataset %s is not a regular file, and questions are read more than once: "+
 			"write them to a .jsonl file", path)

@@ -22,7 +22,9 @@ func (t Targets) FindServer(given, token string) (config harness.SessionConfig, 
 	if mapping.Describes(given) {
 		return harness.SessionConfig{Endpoint: given, Token: token, UserAgent: t.UserAgent, Secrets: t.Secrets}, nil
 	}
-	if _, known := t.Defined[given]; !known {
+	_, defined := t.Defined[given]
+	name, definition, _ := strings.Cut(given, "=")
+	if named := target.IsName(name) && strings.HasPrefix(definition, "mcp:"); !defined && !named {
 		given = "server=mcp:" + strings.TrimPrefix(given, "mcp:")
 	}
 	d, err := t.Find(given)

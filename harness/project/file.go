@@ -15,6 +15,7 @@ import (
 
 	"evalctl/harness/target"
 	"evalctl/internal/inputfile"
+	"evalctl/internal/yamlfile"
 )
 
 // Name is the name of the project file.
@@ -70,7 +71,7 @@ func Parse(path string, data []byte) (*File, error) {
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
 		return p, nil // an empty file sets nothing
 	} else if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err) // it has the line
+		return nil, yamlfile.Syntax(path, err)
 	}
 	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, p.Errorf(more.Line, "the file has more than one document; write one")

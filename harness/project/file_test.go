@@ -75,8 +75,9 @@ func TestParseErrors(t *testing.T) {
 		"run: {}\n---\nrun: {}\n":                 "f:2: the file has more than one document; write one",
 		"targets:\n  mine: \"\"\n":                "f:2: the definition of mine is empty",
 		"targets:\n  m: a\nsdks:\n  m: b\n":       "f:4: target m is defined twice, in targets and in sdks",
-		"run:\n  sdk: go\n dataset: q.jsonl\n":    "f: yaml: line 2:",
-		"run: \"" + strings.Repeat("x", 9) + "\n": "f: yaml: ",
+		"run:\n  sdk: go\n dataset: q.jsonl\n":    "f:2: did not find",
+		"run:\n\tsdk: go\n":                       "f:2: found character that cannot start any token; if it is a tab, indent with spaces",
+		"run: \"" + strings.Repeat("x", 9) + "\n": "f:2: found",
 	} {
 		_, err := project.Parse("f", []byte(text))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

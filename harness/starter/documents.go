@@ -38,14 +38,17 @@ const (
 
 // documents reads the documents of a folder, which are named .md in the project: texts as they are,
 // HTML and PDF converted to Markdown. If a text and a page have the same name, the text is taken.
-// Hidden files and folders are skipped. Both lists are ascending by path.
+// Hidden files and folders are skipped, and the documents of projects. Both lists are ascending by path.
 func documents(ctx context.Context, o Options) (docs []dataset.Doc, leftOut []LeftOut, err error) {
+	if info, err := os.Stat(o.From); err == nil && !info.IsDir() {
+		return nil, nil, fmt.Errorf("--from %s is a file: name the folder with your documents", o.From)
+	}
 	files := map[kind][]string{}
 	err = fs.WalkDir(os.DirFS(o.From), ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if hidden := strings.HasPrefix(d.Name(), ".") && p != "."; hidden && d.IsDir() {
+		if hidden := strings.HasPrefix(d.Name(), ".") && p != "."; d.IsDir() && (hidden || o.isCorpus(p)) {
 			return fs.SkipDir
 		} else if hidden || d.IsDir() {
 			return nil
@@ -90,6 +93,15 @@ func documents(ctx context.Context, o Options) (docs []dataset.Doc, leftOut []Le
 	}
 	slices.SortFunc(docs, func(a, b dataset.Doc) int { return strings.Compare(a.Path, b.Path) })
 	return docs, leftOut, nil
+}
+
+// isCorpus reports whether a folder has the documents of a project, which may be copies of others.
+func (o Options) isCorpus(p string) bool {
+	beside := func(name string) bool {
+		_, err := os.Stat(filepath.Join(o.From, filepath.FromSlash(path.Dir(p)), name))
+		return err == nil
+	}
+	return path.Base(p) == corpusFolder && beside(questionsFile) && beside(projectFile)
 }
 
 // documentName returns the name of a file in the project.

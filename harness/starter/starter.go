@@ -5,6 +5,7 @@ package starter
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"embed"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 
 	"evalctl/harness/dataset"
@@ -51,6 +53,8 @@ type Options struct {
 type Project struct {
 	// Files are the paths of the files and folders.
 	Files []string
+	// Workflows is the folder where the workflow belongs, "" if it is there or in no repository.
+	Workflows string
 	// Documents is the number of documents.
 	Documents int
 	LeftOut   []LeftOut
@@ -90,7 +94,32 @@ func Write(ctx context.Context, o Options) (*Project, error) {
 	if err := content(); err != nil {
 		return nil, err
 	}
-	return p, errors.Join(copyFile("evalctl.yaml", paths[projectFile]), copyFile("workflow.yml", paths[workflowFile]))
+	workflow, err := p.workflow(o.Dir)
+	return p, errors.Join(err, copyFile("evalctl.yaml", paths[projectFile]), atomicfile.WriteData(paths[workflowFile], 0o644, workflow))
+}
+
+// workflow returns the workflow of a project, with its folder in the repository.
+func (p *Project) workflow(dir string) ([]byte, error) {
+	data, err := files.ReadFile("workflow.yml")
+	if err != nil {
+		return nil, err
+	}
+	folder, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	for root := folder; ; root = filepath.Dir(root) {
+		_, err := os.Stat(filepath.Join(root, ".git"))
+		if err == nil && root != folder {
+			p.Workflows = filepath.Join(root, filepath.FromSlash(path.Dir(workflowFile)))
+			rel, _ := filepath.Rel(root, folder) // both are absolute
+			name, _ := json.Marshal(filepath.ToSlash(rel))
+			return bytes.Replace(data, []byte("PROJECT: . #"), fmt.Appendf(nil, "PROJECT: %s #", name), 1), nil
+		}
+		if err == nil || root == filepath.Dir(root) {
+			return data, nil
+		}
+	}
 }
 
 // make creates the questions.

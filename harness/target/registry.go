@@ -110,11 +110,15 @@ var nameForm = sync.OnceValue(func() *regexp.Regexp {
 func IsName(name string) bool { return nameForm().MatchString(name) }
 
 func checkName(name string) error {
-	if !IsName(name) {
-		return fmt.Errorf("target %q: a name has 1 to 64 small letters, digits and hyphens between them; "+
-			"write NAME, NAME=URL or NAME='COMMAND'", name)
+	if IsName(name) {
+		return nil
 	}
-	return nil
+	meant := ""
+	if lower := strings.ToLower(name); IsName(lower) {
+		meant = fmt.Sprintf("did you mean %s? ", lower)
+	}
+	return fmt.Errorf("target %q: %sa name has 1 to 64 small letters, digits and hyphens between them; "+
+		"write NAME, NAME=URL, NAME='COMMAND' or NAME='mcp:COMMAND'", name, meant)
 }
 
 // Variable returns the environment variable that configures a target. what is CMD for the command
@@ -163,8 +167,12 @@ func (r Registry) unknown(name string) error {
 		return fmt.Errorf("no usable daemon command for target %s: set %s, for example: export %[2]s='%[3]s'",
 			name, variable, example(name))
 	}
-	return fmt.Errorf("no usable daemon command for target %s: write %[1]s='COMMAND' or %[1]s=URL, set %[2]s, or take one of %[3]s",
-		name, variable, strings.Join(r.Names(), ", "))
+	usable := slices.DeleteFunc(r.Names(), func(n string) bool {
+		_, defined := r.Defined[n]
+		return n != "go" && !defined && r.Env(Variable(n, "CMD")) == ""
+	})
+	return fmt.Errorf("no usable daemon command for target %s: write %[1]s='COMMAND' or %[1]s=URL, set %[2]s, or take one that is set up: %[3]s",
+		name, variable, strings.Join(usable, ", "))
 }
 
 func example(sdk string) string {
@@ -206,6 +214,9 @@ func (r Registry) define(name, definition string, outer []string) (d Definition,
 		return d, fmt.Errorf("target %s: %w", name, err)
 	}
 	switch {
+	case len(words) > 0 && strings.HasPrefix(words[0], "mcp:"):
+		return d, fmt.Errorf("target %s: assignments and settings of an MCP server follow mcp:, "+
+			"such as %[1]s='mcp: A=1 COMMAND'", name)
 	case len(words) > 0 && isURL(words[0]):
 		settings = append(settings, words[1:]...)
 		if len(assigned) > 0 {
@@ -253,6 +264,9 @@ func (r Registry) server(name string, words []string) (d Definition, err error) 
 	case len(words) > 0 && isURL(words[0]):
 		d = Definition{Name: name, Endpoint: words[0]}
 		settings = append(settings, words[1:]...)
+	case !slices.ContainsFunc(settings, isMapping) && slices.ContainsFunc(words, isMapping):
+		return d, fmt.Errorf("target %s: --mapping after the command would be an argument of the server: "+
+			"write %[1]s='mcp: --mapping MAPPING COMMAND'", name)
 	default:
 		if d, err = r.started(name, words, "its definition"); err != nil {
 			return d, err
@@ -265,6 +279,8 @@ func (r Registry) server(name string, words []string) (d Definition, err error) 
 	}
 	return d, nil
 }
+
+func isMapping(word string) bool { return word == "--mapping" || strings.HasPrefix(word, "--mapping=") }
 
 // leading splits words into leading settings with their values, and the rest.
 func leading(words []string) (settings, rest []string) {

@@ -30,12 +30,26 @@ func Decode(path string, data []byte, into any) error {
 	case errors.Is(err, io.EOF), err == nil && (len(doc.Content) == 0 || doc.Content[0].Tag == "!!null"):
 		return ErrEmpty
 	case err != nil:
-		return fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: ")) // it has the line
+		return Syntax(path, err)
 	}
 	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s:%d: the file has more than one document; write one", path, max(more.Line, 1))
 	}
 	return (&file{path}).members(doc.Content[0], "the file", reflect.ValueOf(into).Elem())
+}
+
+// Syntax returns an error of the YAML parser about the file at path in the form of the other
+// messages.
+func Syntax(path string, err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	place := path
+	if line, rest, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(line, "line ") {
+		place, text = path+":"+strings.TrimPrefix(line, "line "), rest
+	}
+	if strings.HasSuffix(text, "found character that cannot start any token") {
+		text += "; if it is a tab, indent with spaces"
+	}
+	return fmt.Errorf("%s: %s", place, text)
 }
 
 type file struct{ path string }

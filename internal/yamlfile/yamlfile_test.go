@@ -48,7 +48,7 @@ func TestErrors(t *testing.T) {
 		"- name\n":                                  "f:1: the file must be a mapping, such as name: …",
 		"name: a\nname: b\n":                        `f:2: "name" is set twice, first in line 1`,
 		"name: a\n---\nname: b\n":                   "f:2: the file has more than one document; write one",
-		"name: a\n b: c\n":                          "f: line 2: mapping values are not allowed in this context",
+		"name: a\n b: c\n":                          "f:2: mapping values are not allowed in this context",
 		"<<: {name: a}\n":                           `f:1: unknown key "<<"`,
 		"? [a]\n: b\n":                              `f:1: unknown key ""`,
 		strings.Repeat("a", 300) + ": 1\nname: b\n": `f:1: unknown key "aaa`,

@@ -68,7 +68,7 @@ var (
 	needOtherTenant = need{"needs a token, and a token of another tenant", func(d *Target) bool {
 		return d.config.Token != "" && d.config.OtherTenantToken != ""
 	}}
-	needSlow = need{"takes half a minute: include it with the option for slow checks", func(d *Target) bool { return d.config.Slow }}
+	needSlow = need{"takes half a minute: include it with --slow", func(d *Target) bool { return d.config.Slow }}
 	needMCP  = need{"needs an MCP server", func(d *Target) bool { return d.tools != nil }}
 	// needLocalMCP requires a server that can read files on this machine, after needMCP.
 	needLocalMCP = need{"needs an MCP server that is a command on this machine", func(d *Target) bool { return d.tools.local }}
