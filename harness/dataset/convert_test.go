@@ -134,7 +134,7 @@ func TestConvertRejects(t *testing.T) {
 		{"null in a list", `[{"id":"a","question":"q","tags":[null]}]`, JSONArray, []string{`f:1: field "tags" must be`}},
 		{"an object for text", `[{"id":"a","question":{}}]`, JSONArray, []string{`f:1: field "question" must be text, not an object`}},
 		{"a key twice", `[{"id":"a","question":"q","id":"b"}]`, JSONArray, []string{`f:1: field "id" is given twice`}},
-		{"bad YAML", "- id: a\n  question: [q\n", YAML, []string{"f: yaml: line "}},
+		{"bad YAML", "- id: a\n  question: [q\n", YAML, []string{"f:1: did not find"}},
 		{"YAML of texts", "- a\n- b\n", YAML, []string{"f:1: expected a mapping of fields"}},
 		{"a merge", "- &a {id: a, question: q}\n- {<<: *a, id: b}\n", YAML, []string{"f:2: merge keys (<<) are not read"}},
 		{"a key of a mapping", "- id: a\n  question: q\n  x: {1: 2, [3]: 4}\n", YAML, []string{`f:1: field "x": `}},

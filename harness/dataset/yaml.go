@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"evalctl/internal/yamlfile"
 )
 
 // readYAML reads the mappings of a sequence, of the only sequence inside a mapping, or of the
@@ -23,7 +25,7 @@ func readYAML(name string, data []byte) ([]record, error) {
 			return records, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err) // it has the line
+			return nil, yamlfile.Syntax(name, err)
 		}
 		if len(doc.Content) == 0 {
 			continue

@@ -12,6 +12,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/yamlfile"
 )
 
 // The placeholders of operations. {home} is the directory of a started server.
@@ -36,7 +37,7 @@ func Parse(path string, data []byte) (*Mapping, error) {
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s is empty; a mapping has a name, remember and search", path)
 	} else if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err) // it has the line
+		return nil, yamlfile.Syntax(path, err)
 	}
 	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, f.errorf(&more, "the file has more than one document; write one")
