@@ -84,10 +84,9 @@ func TestBrainsByIDOrSlug(t *testing.T) {
 			if found[name] == "" {
 				want = refused
 			}
-			var b protocol.Brain
 			body := s.expect(t, want, "GET", "/v1/brains/"+name, "", who(key)...)
-			if err := json.Unmarshal([]byte(body), &b); err != nil || b.ID != found[name] {
-				t.Errorf("%q asks for %s: got %s, want %q (%v)", key, name, body, found[name], err)
+			if b := decoded[protocol.Brain](t, body); b.ID != found[name] {
+				t.Errorf("%q asks for %s: got %s, want %q", key, name, body, found[name])
 			}
 			if got := s.status(t, "GET", "/v1/brains/"+name+"/documents?dir=", "", who(key)...); got != want {
 				t.Errorf("%q lists %s: got %d, want %d", key, name, got, want)
@@ -149,11 +148,7 @@ func TestDefaultBrain(t *testing.T) {
 			s = open
 		}
 		s.api.defaultName = tt.configured
-		var list protocol.BrainList
-		body := s.expect(t, 200, "GET", "/v1/brains", "", who(tt.key)...)
-		if err := json.Unmarshal([]byte(body), &list); err != nil {
-			t.Fatal(err)
-		}
+		list := decoded[protocol.BrainList](t, s.expect(t, 200, "GET", "/v1/brains", "", who(tt.key)...))
 		if got := *list.DefaultBrainID; got != tt.want {
 			t.Errorf("default brain %q for %q: got %q, want %q", tt.configured, tt.key, got, tt.want)
 		}
@@ -164,10 +159,7 @@ func TestDefaultBrain(t *testing.T) {
 func TestDefaultBrainFollowsDeletion(t *testing.T) {
 	s := startBrains(t, nil, "- b b", "- a a", "- c c")
 	for _, want := range []string{"b", "a", "c", ""} {
-		var list protocol.BrainList
-		if err := json.Unmarshal([]byte(s.expect(t, 200, "GET", "/v1/brains", "")), &list); err != nil {
-			t.Fatal(err)
-		}
+		list := decoded[protocol.BrainList](t, s.expect(t, 200, "GET", "/v1/brains", ""))
 		if got := *list.DefaultBrainID; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -181,11 +173,8 @@ func TestListBrainsLimit(t *testing.T) {
 	s := startFake(t)
 	s.expect(t, 201, "POST", "/v1/brains", `{"id":"zzz"}`)
 	for limit, want := range map[string]int{"": 2, "?limit=1": 1, "?limit=2": 2, "?limit=9": 2} {
-		var list protocol.BrainList
 		body := s.expect(t, 200, "GET", "/v1/brains"+limit, "")
-		if err := json.Unmarshal([]byte(body), &list); err != nil {
-			t.Fatal(err)
-		}
+		list := decoded[protocol.BrainList](t, body)
 		if len(list.Items) != want || *list.DefaultBrainID != "eval" {
 			t.Errorf("%s: got %s", limit, body)
 		}

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -42,9 +41,9 @@ func TestConsolidateExtractedFacts(t *testing.T) {
 	s.extracted(t, "one")
 	s.extracted(t, "two")
 	answer := s.expect(t, 200, "POST", consolidatePath, "")
-	var got protocol.ConsolidateResponse
-	if err := json.Unmarshal([]byte(answer), &got); err != nil || got.Result.Record == "" {
-		t.Fatalf("%v: %s", err, answer)
+	got := decoded[protocol.ConsolidateResponse](t, answer)
+	if got.Result.Record == "" {
+		t.Fatal(answer)
 	}
 	const note = "memory/global/notes/ana-i-have-a-brother-in-lima.md"
 	found := false

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -66,10 +65,7 @@ func startSearch(t *testing.T, cfg search.Config) *server {
 
 func searchFor(t *testing.T, s *server, body string) protocol.SearchResponse {
 	t.Helper()
-	var got protocol.SearchResponse
-	if err := json.Unmarshal([]byte(s.expect(t, 200, "POST", searchURL, body)), &got); err != nil {
-		t.Fatal(err)
-	}
+	got := decoded[protocol.SearchResponse](t, s.expect(t, 200, "POST", searchURL, body))
 	return got
 }
 
@@ -136,9 +132,9 @@ func TestModesThatCannotRun(t *testing.T) {
 			s := startSearch(t, tt.cfg)
 			for target, body := range map[string]string{searchURL: `{"query":"Rome","mode":"` + tt.mode + `"}`, "/v1/brains/eval/ask": `{"question":"Rome","mode":"` + tt.mode + `"}`} {
 				answer := s.expect(t, tt.status, "POST", target, body)
-				var p protocol.Problem
-				if err := json.Unmarshal([]byte(answer), &p); err != nil || p.Code != tt.code || !strings.Contains(p.Detail, tt.text) || strings.Contains(answer, "secret") {
-					t.Errorf("%s: %v %s", target, err, answer)
+				wantProblem(t, answer, tt.code, tt.text)
+				if strings.Contains(answer, "secret") {
+					t.Errorf("it has a secret: %s", answer)
 				}
 			}
 		})
@@ -224,9 +220,8 @@ func TestTopKLeftOut(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"", "&top_k=", "&candidate_k=0&rerank_top_n=0"} {
-		var got protocol.SearchResponse
-		if err := json.Unmarshal([]byte(s.expect(t, 200, "GET", searchURL+"?q=kettle"+query, "")), &got); err != nil || len(got.Chunks) != protocol.DefaultTopK {
-			t.Errorf("%q: %d chunks, %v", query, len(got.Chunks), err)
+		if got := decoded[protocol.SearchResponse](t, s.expect(t, 200, "GET", searchURL+"?q=kettle"+query, "")); len(got.Chunks) != protocol.DefaultTopK {
+			t.Errorf("%q: %d chunks", query, len(got.Chunks))
 		}
 	}
 }
