@@ -19,17 +19,28 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/httpstore"
 	"evalctl/internal/llm"
+	"evalctl/internal/postgres/postgrestest"
 )
+
+// configOf returns the configuration of a daemon with a store of its own.
+func configOf(t *testing.T, kind string) daemon.Config {
+	t.Helper()
+	cfg := daemon.Config{Store: kind, Reader: llm.NewFake(), ReaderModel: llm.FakeModel, AllowPrivateFetch: true}
+	switch kind {
+	case daemon.StoreFS, daemon.StoreGit:
+		cfg.Home = t.TempDir()
+	case daemon.StorePostgres:
+		cfg.Store = postgrestest.Database(t)
+	}
+	return cfg
+}
 
 // onEveryStore runs a test on a daemon of each kind, with a brain eval. Calling restart starts the
 // daemon again, unless it keeps everything in memory. The daemon may fetch pages of this machine.
 func onEveryStore(t *testing.T, test func(t *testing.T, d running, restart func() running)) {
 	for _, kind := range []string{daemon.StoreMemory, daemon.StoreFS, daemon.StoreGit} {
 		t.Run(kind, func(t *testing.T) {
-			cfg := daemon.Config{Store: kind, Reader: llm.NewFake(), ReaderModel: llm.FakeModel, AllowPrivateFetch: true}
-			if kind != daemon.StoreMemory {
-				cfg.Home = t.TempDir()
-			}
+			cfg := configOf(t, kind)
 			d := serve(t, cfg)
 			d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"id":"eval"}`)
 			test(t, d, func() running {
