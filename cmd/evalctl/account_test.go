@@ -151,10 +151,7 @@ func newAccountRig(t *testing.T, env []string, model bool) *accountRig {
 	a.put(t, "q.jsonl", questions.String())
 	a.put(t, "life.jsonl", life.String())
 	a.put(t, "labels.jsonl", labels.String())
-	benchmark, err := os.ReadFile(lanterns(t, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	benchmark := readFile(t, lanterns(t, 3))
 	a.put(t, "lanterns.json", string(benchmark))
 	return a
 }
@@ -162,9 +159,7 @@ func newAccountRig(t *testing.T, env []string, model bool) *accountRig {
 func (a *accountRig) put(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(a.dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, path, text)
 }
 
 func (a *accountRig) run(t *testing.T, args []string) (code int, output string) {
@@ -192,10 +187,7 @@ func (a *accountRig) check(t *testing.T, pattern string, billed llm.USD, broken 
 	}
 	var totals, sums, mayHave, shared, listed llm.USD
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := readFile(t, file)
 		var c costs
 		if err := json.Unmarshal(data, &c); err != nil || c.Cost.TotalUSD == nil || c.Cost.Parts == nil {
 			t.Fatalf("%s: %v, %+v", file, err, c)

@@ -29,10 +29,7 @@ func TestAuditPublished(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	page, err := os.ReadFile("../../docs/audit.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := readFile(t, "../../docs/audit.md")
 	var printed strings.Builder
 	n := 0
 	for _, block := range strings.Split(string(page), "```console\n")[1:] {

@@ -40,10 +40,7 @@ type compose struct {
 // theCompose returns docs/compose.yaml.
 func theCompose(t *testing.T) compose {
 	t.Helper()
-	data, err := os.ReadFile("../../docs/compose.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := readFile(t, "../../docs/compose.yaml")
 	var c compose
 	if err := yaml.Unmarshal(data, &c); err != nil {
 		t.Fatal(err)
@@ -234,10 +231,7 @@ func asked(t *testing.T, token, method, target, host, contentType, body string) 
 // imageEnv returns the environment of the container image.
 func imageEnv(t *testing.T) []string {
 	t.Helper()
-	data, err := os.ReadFile("../../tools/image/config.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := readFile(t, "../../tools/image/config.json")
 	var config struct{ Env []string }
 	if err := json.Unmarshal(data, &config); err != nil || len(config.Env) == 0 {
 		t.Fatalf("%v: %s", err, data)

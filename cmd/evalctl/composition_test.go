@@ -372,9 +372,7 @@ func TestComposition(t *testing.T) {
 				"corpus.jsonl": composedCorpus, "plain.jsonl": fmt.Sprintf(composedQuestions, ""), "put.jsonl": fmt.Sprintf(composedQuestions, quietPut),
 				"ids.yaml": composedIDs, "no-ids.yaml": strings.Replace(composedIDs, ", id: $.id", "", 1),
 			} {
-				if err := os.WriteFile(filepath.Join(c.dir, file), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				writeFile(t, filepath.Join(c.dir, file), text)
 			}
 			if name == "own" {
 				c.target, c.name = []string{"--sdk=go"}, "go"

@@ -176,9 +176,7 @@ func TestConformanceOutput(t *testing.T) {
 		}
 	}
 	file, link := filepath.Join(dir, "report"), filepath.Join(dir, "link")
-	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, file, "old")
 	if err := os.Symlink("report", link); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -30,9 +29,7 @@ func TestFailuresAreInOrder(t *testing.T) {
 		fmt.Fprintf(&lines, `{"id":%q,"question":"question %d","expected_substrings":["nothing"],"reference_answer":"x"}`+"\n", id, i)
 	}
 	dataset := filepath.Join(dir, "q.jsonl")
-	if err := os.WriteFile(dataset, []byte(lines.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, dataset, lines.String())
 	evaluate := func(args ...string) (stderr string) {
 		t.Helper()
 		code, _, stderr := inProcess(context.Background(), args...)
@@ -54,7 +51,7 @@ func TestFailuresAreInOrder(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"the terminal": terminal, "show": evaluate("show", result[0]),
-		"JUnit": read(t, filepath.Join(dir, "junit.xml")), "Markdown": read(t, filepath.Join(dir, "report.md")),
+		"JUnit": string(readFile(t, filepath.Join(dir, "junit.xml"))), "Markdown": string(readFile(t, filepath.Join(dir, "report.md"))),
 		"the annotations": terminal[strings.Index(terminal, "::"):],
 	} {
 		pattern := map[string]string{
@@ -84,13 +81,4 @@ func slowDaemon(t *testing.T) *daemontest.Daemon {
 		time.Sleep(rand.N(20 * time.Millisecond))
 		daemontest.Stream(w, daemontest.AnswerTo(question))
 	})
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

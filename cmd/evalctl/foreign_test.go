@@ -19,10 +19,7 @@ import (
 func TestOwnToolsMeasureTheSame(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	data, err := os.ReadFile("../../datasets/core.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := readFile(t, "../../datasets/core.jsonl")
 	var questions bytes.Buffer
 	for line := range bytes.Lines(data) {
 		q := map[string]any{}
@@ -36,14 +33,9 @@ func TestOwnToolsMeasureTheSame(t *testing.T) {
 	}
 	dataset := filepath.Join(dir, "core.jsonl")
 	explicit := filepath.Join(dir, "tools.yaml")
-	mapping, err := os.ReadFile("../../harness/mapping/builtin/memory-tools.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mapping := readFile(t, "../../harness/mapping/builtin/memory-tools.yaml")
 	for path, data := range map[string][]byte{dataset: questions.Bytes(), explicit: bytes.Replace(mapping, []byte("name: memory-tools"), []byte("name: by-hand"), 1)} {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, path, data)
 	}
 	url, _ := serveProcess(t, []string{"SVC_LLM_PROVIDER=fake"}, "--store", "memory")
 	measured := map[string]resulttest.File{}

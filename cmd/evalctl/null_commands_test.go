@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,9 +41,7 @@ func nullRun(t *testing.T, random *rand.Rand, path string, questions []float64, 
 		}
 		text.Write(append(data, '\n'))
 	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, path, text.String())
 	return path
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -66,9 +65,7 @@ func TestEveryFlagFromTheFile(t *testing.T) {
 			text += line + v + "\n"
 		}
 		path := filepath.Join(t.TempDir(), project.Name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, path, text)
 		t.Chdir(filepath.Dir(path))
 		config := resolver()
 		_, fromFile := parseRun(t, nil, kong.Resolvers(config))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,10 +27,7 @@ func TestReplayLoCoMo(t *testing.T) {
 		t.Skip("ranking is measured without the race detector")
 	}
 	path := sharedtest.Path(t, "locomo/locomo5.json")
-	page, err := os.ReadFile(replaysPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := readFile(t, replaysPage)
 	before, rest, ok := strings.Cut(string(page), locomoBegin)
 	_, after, ended := strings.Cut(rest, locomoEnd)
 	if !ok || !ended {

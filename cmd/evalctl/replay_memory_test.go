@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,9 +39,7 @@ func conversations(t *testing.T, n int) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "conversations.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, path, data)
 	return path
 }
 

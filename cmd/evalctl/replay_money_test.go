@@ -240,9 +240,7 @@ func essays(t *testing.T, questions int) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "essays.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, path, data)
 	return path
 }
 

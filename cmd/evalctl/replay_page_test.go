@@ -76,10 +76,7 @@ func testSessionIn(t *testing.T, file string, prepare func(*session), hidden ...
 	if testing.Short() {
 		t.Skip("it runs every command of the page")
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := readFile(t, file)
 	s := newSession(t)
 	prepare(s)
 	s.hidden = hidden
@@ -102,9 +99,7 @@ func testSessionIn(t *testing.T, file string, prepare func(*session), hidden ...
 		page.WriteString("```\n" + rest)
 	}
 	if goldentest.Updating() {
-		if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, file, page.String())
 	}
 }
 

@@ -226,10 +226,7 @@ func TestReplayQueueResumed(t *testing.T) {
 // recordsOf returns the questions of a result of oracle.
 func recordsOf(t *testing.T, dir string) []result.Record {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "out", "oracle.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := readFile(t, filepath.Join(dir, "out", "oracle.json"))
 	var res struct{ Questions []result.Record }
 	if err := json.Unmarshal(data, &res); err != nil {
 		t.Fatal(err)

@@ -129,9 +129,7 @@ func TestHugeReplies(t *testing.T) {
 			}
 			files := map[string]string{"q.jsonl": lines.String(), "stub.yaml": repliesMapping}
 			for name, text := range files {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				writeFile(t, filepath.Join(dir, name), text)
 			}
 			definition := "stub=" + server.URL
 			if c.mapped {

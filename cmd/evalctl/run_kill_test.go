@@ -123,9 +123,7 @@ func startKilledRun(t *testing.T, random *rand.Rand) *killedRun {
 	for i := range 60 {
 		fmt.Fprintf(&questions, `{"id":"q%d","question":"question %d","reference_answer":"answer %d"}`+"\n", i, i, i)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "q.jsonl"), []byte(questions.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, filepath.Join(dir, "q.jsonl"), questions.String())
 	return &killedRun{
 		t: t, dir: dir, till: v,
 		env: append(os.Environ(), "OPENAI_BASE_URL="+provider.URL, "OPENAI_API_KEY=k", "SVC_LLM_PROVIDER=openai"),

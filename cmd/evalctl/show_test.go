@@ -43,10 +43,7 @@ func TestReportOfADamagedResult(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it is concurrent")
 	}
-	data, err := os.ReadFile("../../harness/testdata/result.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := readFile(t, "../../harness/testdata/result.json")
 	var doc any
 	numbers := json.NewDecoder(bytes.NewReader(data))
 	numbers.UseNumber() // amounts of money have no exponent

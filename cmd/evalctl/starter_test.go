@@ -75,10 +75,7 @@ func TestInitWorkflow(t *testing.T) {
 // workflowSteps returns the scripts of a workflow. None may have an expression of GitHub in it.
 func workflowSteps(t *testing.T, path string) (scripts []string) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := readFile(t, path)
 	var w workflow
 	if err := yaml.Unmarshal(data, &w); err != nil {
 		t.Fatal(err)

@@ -20,12 +20,7 @@ func TestVectorsLast(t *testing.T) {
 	note := filepath.Join(dir, "notes", "boat.md")
 	write := func(path, text string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, path, text)
 	}
 	write(note, "The boat is green.")
 	write(filepath.Join(dir, "notes", "clock.md"), "The clock is red.")

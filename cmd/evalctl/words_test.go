@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,10 +11,7 @@ import (
 // TestOneWord checks that the help of no command has a word in place of which docs/dev/words.md has
 // another one.
 func TestOneWord(t *testing.T) {
-	page, err := os.ReadFile("../../docs/dev/words.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := readFile(t, "../../docs/dev/words.md")
 	words := map[string]string{} // those of the page, by the words that are not used
 	for _, m := range regexp.MustCompile(`(?m)^\| ([a-z]+) \| .* \| (.+) \|$`).FindAllStringSubmatch(string(page), -1) {
 		for word := range strings.SplitSeq(m[2], ", ") {
