@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/history"
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 )
@@ -151,7 +152,7 @@ func newAccountRig(t *testing.T, env []string, model bool) *accountRig {
 	a.put(t, "q.jsonl", questions.String())
 	a.put(t, "life.jsonl", life.String())
 	a.put(t, "labels.jsonl", labels.String())
-	benchmark := readFile(t, lanterns(t, 3))
+	benchmark := filetest.Read(t, lanterns(t, 3))
 	a.put(t, "lanterns.json", string(benchmark))
 	return a
 }
@@ -159,7 +160,7 @@ func newAccountRig(t *testing.T, env []string, model bool) *accountRig {
 func (a *accountRig) put(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(a.dir, name)
-	writeFile(t, path, text)
+	filetest.Write(t, path, text)
 }
 
 func (a *accountRig) run(t *testing.T, args []string) (code int, output string) {
@@ -187,7 +188,7 @@ func (a *accountRig) check(t *testing.T, pattern string, billed llm.USD, broken 
 	}
 	var totals, sums, mayHave, shared, listed llm.USD
 	for _, file := range files {
-		data := readFile(t, file)
+		data := filetest.Read(t, file)
 		var c costs
 		if err := json.Unmarshal(data, &c); err != nil || c.Cost.TotalUSD == nil || c.Cost.Parts == nil {
 			t.Fatalf("%s: %v, %+v", file, err, c)

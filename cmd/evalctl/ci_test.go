@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"evalctl/internal/filetest"
 )
 
 // workflow is what these tests look at in a workflow of GitHub.
@@ -36,7 +38,7 @@ func workflows(t *testing.T) (map[string]workflow, map[string]*yaml.Node) {
 	}
 	files, nodes := map[string]workflow{}, map[string]*yaml.Node{}
 	for _, path := range paths {
-		data := readFile(t, path)
+		data := filetest.Read(t, path)
 		var w workflow
 		var n yaml.Node
 		if err := yaml.Unmarshal(data, &w); err != nil {
@@ -119,7 +121,7 @@ type action struct {
 // theAction returns the action of docs/ci, which has one step.
 func theAction(t *testing.T) action {
 	t.Helper()
-	data := readFile(t, "../../docs/ci/action/action.yml")
+	data := filetest.Read(t, "../../docs/ci/action/action.yml")
 	var a action
 	if err := yaml.Unmarshal(data, &a); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm/llmtest"
 )
 
@@ -99,7 +100,7 @@ func TestRunWithholdsCredentials(t *testing.T) {
 	write := func(t *testing.T, dir, name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		writeFile(t, path, text)
+		filetest.Write(t, path, text)
 	}
 	for name, tt := range map[string]struct {
 		args             []string

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"evalctl/harness/daemontest"
+	"evalctl/internal/filetest"
 )
 
 // TestFailuresAreInOrder checks that every output lists the questions that did not pass in the
@@ -29,7 +30,7 @@ func TestFailuresAreInOrder(t *testing.T) {
 		fmt.Fprintf(&lines, `{"id":%q,"question":"question %d","expected_substrings":["nothing"],"reference_answer":"x"}`+"\n", id, i)
 	}
 	dataset := filepath.Join(dir, "q.jsonl")
-	writeFile(t, dataset, lines.String())
+	filetest.Write(t, dataset, lines.String())
 	evaluate := func(args ...string) (stderr string) {
 		t.Helper()
 		code, _, stderr := inProcess(context.Background(), args...)
@@ -51,7 +52,7 @@ func TestFailuresAreInOrder(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"the terminal": terminal, "show": evaluate("show", result[0]),
-		"JUnit": string(readFile(t, filepath.Join(dir, "junit.xml"))), "Markdown": string(readFile(t, filepath.Join(dir, "report.md"))),
+		"JUnit": string(filetest.Read(t, filepath.Join(dir, "junit.xml"))), "Markdown": string(filetest.Read(t, filepath.Join(dir, "report.md"))),
 		"the annotations": terminal[strings.Index(terminal, "::"):],
 	} {
 		pattern := map[string]string{

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"evalctl/internal/filetest"
 )
 
 // TestFilesOfOthers runs each command with something in place of each file that it reads that is
@@ -20,7 +22,7 @@ func TestFilesOfOthers(t *testing.T) {
 	const secret = "hush-9f3c"
 	put := func(name, text string) {
 		t.Helper()
-		writeFile(t, filepath.Join(dir, name), text)
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	put("q.jsonl", `{"id":"q","question":"what?","expected_substrings":["x"]}`+"\n")
 	put("corpus.jsonl", `{"path":"a.md","text":"x"}`+"\n")
@@ -37,7 +39,7 @@ func TestFilesOfOthers(t *testing.T) {
 		t.Fatal(results, err)
 	}
 	good := results[0]
-	text := readFile(t, good)
+	text := filetest.Read(t, good)
 	put("good.json", string(text))
 	put("key.pub", "")
 	kinds := map[string]func(path string) error{

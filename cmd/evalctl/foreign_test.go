@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 )
 
 // TestOwnToolsMeasureTheSame measures this program's own memory over HTTP, over its MCP tools on stdio
@@ -19,7 +20,7 @@ import (
 func TestOwnToolsMeasureTheSame(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	data := readFile(t, "../../datasets/core.jsonl")
+	data := filetest.Read(t, "../../datasets/core.jsonl")
 	var questions bytes.Buffer
 	for line := range bytes.Lines(data) {
 		q := map[string]any{}
@@ -33,9 +34,9 @@ func TestOwnToolsMeasureTheSame(t *testing.T) {
 	}
 	dataset := filepath.Join(dir, "core.jsonl")
 	explicit := filepath.Join(dir, "tools.yaml")
-	mapping := readFile(t, "../../harness/mapping/builtin/memory-tools.yaml")
+	mapping := filetest.Read(t, "../../harness/mapping/builtin/memory-tools.yaml")
 	for path, data := range map[string][]byte{dataset: questions.Bytes(), explicit: bytes.Replace(mapping, []byte("name: memory-tools"), []byte("name: by-hand"), 1)} {
-		writeFile(t, path, data)
+		filetest.Write(t, path, data)
 	}
 	url, _ := serveProcess(t, []string{"SVC_LLM_PROVIDER=fake"}, "--store", "memory")
 	measured := map[string]resulttest.File{}

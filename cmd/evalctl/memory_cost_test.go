@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm/llmtest"
 )
 
@@ -81,7 +82,7 @@ func TestMemoryCost(t *testing.T) {
 					file = "q.corpus/a.md"
 				}
 				path := filepath.Join(dir, file)
-				writeFile(t, path, text)
+				filetest.Write(t, path, text)
 			}
 			cmd := replayCommand(t, dir)
 			cmd.Args = []string{cmd.Args[0], "run", "--config=none", "--target=t=mcp: --mapping thinker.yaml " + python + " thinker.py", "--dataset=q.jsonl",

@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/board"
 	"evalctl/harness/compare"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/longtest"
 )
 
@@ -41,7 +42,7 @@ func nullRun(t *testing.T, random *rand.Rand, path string, questions []float64, 
 		}
 		text.Write(append(data, '\n'))
 	}
-	writeFile(t, path, text.String())
+	filetest.Write(t, path, text.String())
 	return path
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // TestRanksFollowResponse: in every mode, the reported ranks are the positions of the chunks in the
@@ -32,7 +34,7 @@ func TestRanksFollowResponse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"corpus.jsonl": corpus.String(), "q.jsonl": question.String()} {
-		writeFile(t, filepath.Join(dir, name), text)
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	for _, mode := range []string{"bm25", "semantic", "hybrid", "hybrid-rerank"} {
 		got := reportedOrder(t, dir, mode)

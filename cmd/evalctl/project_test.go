@@ -8,6 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness/project"
+	"evalctl/internal/filetest"
 )
 
 // FuzzProject checks that no file makes the parser or the check of its project.Settings panic, and
@@ -65,7 +66,7 @@ func TestEveryFlagFromTheFile(t *testing.T) {
 			text += line + v + "\n"
 		}
 		path := filepath.Join(t.TempDir(), project.Name)
-		writeFile(t, path, text)
+		filetest.Write(t, path, text)
 		t.Chdir(filepath.Dir(path))
 		config := resolver()
 		_, fromFile := parseRun(t, nil, kong.Resolvers(config))

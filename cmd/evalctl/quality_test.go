@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 	"evalctl/internal/goldentest"
 	"evalctl/internal/longtest"
 	"evalctl/internal/sharedtest"
@@ -146,7 +147,7 @@ func runRetrieval(t *testing.T, v any, mode, dataset, corpus string, more ...str
 	if err != nil || len(files) != 1 {
 		t.Fatalf("results %v, %v", files, err)
 	}
-	data := readFile(t, files[0])
+	data := filetest.Read(t, files[0])
 	if err := json.Unmarshal(data, v); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +201,7 @@ const (
 // cutTable cuts the page at a table.
 func cutTable(t *testing.T, name string) (before, table, after string) {
 	t.Helper()
-	page := readFile(t, qualityPage)
+	page := filetest.Read(t, qualityPage)
 	begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->\n"
 	before, rest, _ := strings.Cut(string(page), begin)
 	table, after, ok := strings.Cut(rest, end)
@@ -213,7 +214,7 @@ func cutTable(t *testing.T, name string) (before, table, after string) {
 func writeTable(t *testing.T, name, table string) {
 	t.Helper()
 	before, _, after := cutTable(t, name)
-	writeFile(t, qualityPage, before+table+after)
+	filetest.Write(t, qualityPage, before+table+after)
 }
 
 func writeQuality(t *testing.T, modes []string, measured map[string]result.Metrics) {

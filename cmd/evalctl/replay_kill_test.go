@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/internal/awaittest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/longtest"
 )
 
@@ -52,7 +53,7 @@ func lanterns(t *testing.T, questions int) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "benchmark.json")
-	writeFile(t, path, data)
+	filetest.Write(t, path, data)
 	return path
 }
 
@@ -191,7 +192,7 @@ func outcome(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	out := map[string]any{}
 	for _, name := range []string{"go", "oracle"} {
-		data := readFile(t, filepath.Join(dir, "out", name+".json"))
+		data := filetest.Read(t, filepath.Join(dir, "out", name+".json"))
 		var v any
 		if err := json.Unmarshal(data, &v); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
+	"evalctl/internal/filetest"
 	"evalctl/internal/goldentest"
 	"evalctl/internal/sharedtest"
 )
@@ -27,7 +28,7 @@ func TestReplayLoCoMo(t *testing.T) {
 		t.Skip("ranking is measured without the race detector")
 	}
 	path := sharedtest.Path(t, "locomo/locomo5.json")
-	page := readFile(t, replaysPage)
+	page := filetest.Read(t, replaysPage)
 	before, rest, ok := strings.Cut(string(page), locomoBegin)
 	_, after, ended := strings.Cut(rest, locomoEnd)
 	if !ok || !ended {

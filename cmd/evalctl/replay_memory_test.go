@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 // conversations writes a benchmark like LoCoMo, of conversations with three questions each.
@@ -39,7 +40,7 @@ func conversations(t *testing.T, n int) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "conversations.json")
-	writeFile(t, path, data)
+	filetest.Write(t, path, data)
 	return path
 }
 

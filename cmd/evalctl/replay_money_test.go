@@ -15,6 +15,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 )
@@ -240,7 +241,7 @@ func essays(t *testing.T, questions int) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "essays.json")
-	writeFile(t, path, data)
+	filetest.Write(t, path, data)
 	return path
 }
 

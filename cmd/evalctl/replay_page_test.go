@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/goldentest"
 )
 
@@ -76,7 +77,7 @@ func testSessionIn(t *testing.T, file string, prepare func(*session), hidden ...
 	if testing.Short() {
 		t.Skip("it runs every command of the page")
 	}
-	data := readFile(t, file)
+	data := filetest.Read(t, file)
 	s := newSession(t)
 	prepare(s)
 	s.hidden = hidden
@@ -99,7 +100,7 @@ func testSessionIn(t *testing.T, file string, prepare func(*session), hidden ...
 		page.WriteString("```\n" + rest)
 	}
 	if goldentest.Updating() {
-		writeFile(t, file, page.String())
+		filetest.Write(t, file, page.String())
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/longtest"
 )
 
@@ -129,7 +130,7 @@ func TestHugeReplies(t *testing.T) {
 			}
 			files := map[string]string{"q.jsonl": lines.String(), "stub.yaml": repliesMapping}
 			for name, text := range files {
-				writeFile(t, filepath.Join(dir, name), text)
+				filetest.Write(t, filepath.Join(dir, name), text)
 			}
 			definition := "stub=" + server.URL
 			if c.mapped {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 const wirePage = "../../docs/wire.md"
@@ -34,7 +36,7 @@ func (x *exchange) is(r *http.Request) bool {
 // exchangesOf returns the exchanges of the page's blocks that are marked as http.
 func exchangesOf(t *testing.T) []*exchange {
 	t.Helper()
-	page := readFile(t, wirePage)
+	page := filetest.Read(t, wirePage)
 	var out []*exchange
 	for i, part := range strings.Split(string(page), "```") {
 		block, ok := strings.CutPrefix(part, "http\n")
@@ -194,7 +196,7 @@ func TestWirePage(t *testing.T) {
 		"q.corpus/parrot.md": "The parrot likes nuts.",
 	} {
 		file := filepath.Join(dir, name)
-		writeFile(t, file, text)
+		filetest.Write(t, file, text)
 	}
 	run := func(code int, more ...string) []byte {
 		t.Helper()
@@ -237,7 +239,7 @@ func checkAnswer(t *testing.T, dir string, summary []byte, document string) {
 	if err := json.Unmarshal(summary, &named); err != nil {
 		t.Fatal(err)
 	}
-	data := readFile(t, filepath.Join(dir, named.Result))
+	data := filetest.Read(t, filepath.Join(dir, named.Result))
 	for _, want := range []string{
 		`"The kettle is green."`, `"my-model"`, `"input_tokens": 212`, `"output_tokens": 5`, `"bm25"`, document,
 	} {
