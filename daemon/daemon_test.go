@@ -43,7 +43,7 @@ type running struct {
 	stop func() error // stops it and returns the result of Serve
 }
 
-func serve(t *testing.T, cfg daemon.Config) running {
+func serve(t testing.TB, cfg daemon.Config) running {
 	t.Helper()
 	cfg.SearchWait = cmp.Or(cfg.SearchWait, time.Hour) // unless a test is about it
 	d, err := daemon.New(t.Context(), cfg)
@@ -307,17 +307,6 @@ func TestStopLetsOrdinaryRequestsFinish(t *testing.T) {
 	if got := d.expect(t, 200, "GET", "/v1/brains/eval/documents/read?path=a.md", "", ""); got != "walrus" {
 		t.Errorf("read %q", got)
 	}
-}
-
-func TestHugeHeadersAreRefused(t *testing.T) {
-	t.Parallel()
-	d := serve(t, daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
-	conn := d.dial(t, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Big: "+strings.Repeat("x", 100<<10)+"\r\n\r\n")
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil || !strings.Contains(line, "431") {
-		t.Errorf("got %q, %v", line, err)
-	}
-	d.expect(t, 200, "GET", "/healthz", "", "")
 }
 
 // BenchmarkNew opens and closes a home with 100 brains.

@@ -83,30 +83,3 @@ func TestADamagedBrainIsAlone(t *testing.T) {
 	}
 	d.expect(t, 409, "POST", "/v1/brains", js, `{"id":"cut"}`)
 }
-
-// TestSessionOfANewerProgram: a session whose state a newer program has written is refused.
-func TestSessionOfANewerProgram(t *testing.T) {
-	home := t.TempDir()
-	cfg := onDisk(home, daemon.StoreFS, &awaittest.Log{})
-	fill(t, cfg, "notes")
-	const session = "/v1/brains/notes/sessions/s1"
-	d := serve(t, cfg)
-	d.expect(t, 201, "POST", session+"/messages", js, `{"role":"user","content":"hello"}`)
-	if err := d.stop(); err != nil { // it writes the state again when memories are extracted
-		t.Fatal(err)
-	}
-	var state string
-	err := filepath.WalkDir(filepath.Join(home, "brains", "notes", "documents"), func(path string, _ os.DirEntry, err error) error {
-		if data, readErr := os.ReadFile(path); readErr == nil && strings.Contains(string(data), `"version": 1`) {
-			state = path
-		}
-		return err
-	})
-	if err != nil || state == "" {
-		t.Fatalf("no state of the session: %v", err)
-	}
-	writeFile(t, home, strings.TrimPrefix(state, filepath.Join(home, "brains")), `{"version": 2, "id": "s1"}`)
-	if got := serve(t, cfg).expect(t, 501, "GET", session, "", ""); !strings.Contains(got, "state has version 2") {
-		t.Errorf("session: %s", got)
-	}
-}

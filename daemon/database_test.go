@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"evalctl/daemon"
-	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
@@ -31,21 +29,7 @@ type replica struct {
 // startReplicaOn starts a daemon on a database, and ends it with the test.
 func startReplicaOn(tb testing.TB, database string) *replica {
 	tb.Helper()
-	d, err := daemon.New(tb.Context(), daemon.Config{
-		Store: database, Reader: llm.NewFake(), ReaderModel: llm.FakeModel, IndexConfig: brain.IndexConfig{SearchWait: time.Hour},
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	server := httptest.NewServer(d.Handler())
-	tb.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-		if err := d.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return &replica{tb, server.URL}
+	return &replica{tb, serve(tb, daemon.Config{Store: database, Reader: llm.NewFake(), ReaderModel: llm.FakeModel}).url}
 }
 
 // send returns the response and its body.

@@ -12,10 +12,7 @@ import (
 	"time"
 
 	"evalctl/daemon"
-	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
-	"evalctl/internal/llm"
-	"evalctl/internal/postgres/postgrestest"
 )
 
 // TestSearchesDuringIngest writes batches while a client searches, on every store. Each search is
@@ -24,16 +21,8 @@ func TestSearchesDuringIngest(t *testing.T) {
 	const batches, batchDocs = 3, 400
 	for _, kind := range []string{daemon.StoreMemory, daemon.StoreFS, daemon.StoreGit, daemon.StorePostgres} {
 		t.Run(kind, func(t *testing.T) {
-			cfg := daemon.Config{
-				Store: kind, Reader: llm.NewFake(), ReaderModel: llm.FakeModel,
-				IndexConfig: brain.IndexConfig{SearchWait: time.Millisecond},
-			}
-			switch kind {
-			case daemon.StoreFS, daemon.StoreGit:
-				cfg.Home = t.TempDir()
-			case daemon.StorePostgres:
-				cfg.Store = postgrestest.Database(t)
-			}
+			cfg := configOf(t, kind)
+			cfg.SearchWait = time.Millisecond
 			d := serve(t, cfg)
 			d.expect(t, 201, "POST", "/v1/brains", protocol.TypeJSON, `{"id":"eval"}`)
 			d.search(t)

@@ -19,17 +19,28 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/httpstore"
 	"evalctl/internal/llm"
+	"evalctl/internal/postgres/postgrestest"
 )
+
+// configOf returns the configuration of a daemon with a store of its own.
+func configOf(t *testing.T, kind string) daemon.Config {
+	t.Helper()
+	cfg := daemon.Config{Store: kind, Reader: llm.NewFake(), ReaderModel: llm.FakeModel, AllowPrivateFetch: true}
+	switch kind {
+	case daemon.StoreFS, daemon.StoreGit:
+		cfg.Home = t.TempDir()
+	case daemon.StorePostgres:
+		cfg.Store = postgrestest.Database(t)
+	}
+	return cfg
+}
 
 // onEveryStore runs a test on a daemon of each kind, with a brain eval. Calling restart starts the
 // daemon again, unless it keeps everything in memory. The daemon may fetch pages of this machine.
 func onEveryStore(t *testing.T, test func(t *testing.T, d running, restart func() running)) {
 	for _, kind := range []string{daemon.StoreMemory, daemon.StoreFS, daemon.StoreGit} {
 		t.Run(kind, func(t *testing.T) {
-			cfg := daemon.Config{Store: kind, Reader: llm.NewFake(), ReaderModel: llm.FakeModel, AllowPrivateFetch: true}
-			if kind != daemon.StoreMemory {
-				cfg.Home = t.TempDir()
-			}
+			cfg := configOf(t, kind)
 			d := serve(t, cfg)
 			d.expect(t, 201, "POST", "/v1/brains", "application/json", `{"id":"eval"}`)
 			test(t, d, func() running {
@@ -134,88 +145,6 @@ func TestRecordFollowsItsDocument(t *testing.T) {
 		d = restart()
 		if got := d.expect(t, 200, "GET", recordsPath, "", ""); got != "{\"items\":[]}\n" {
 			t.Errorf("left over: %s", got)
-		}
-	})
-}
-
-// TestRecordLimits creates documents at each limit of spec 2 and 4.1, above it and below it. What
-// is rejected leaves nothing.
-func TestRecordLimits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing in it is concurrent")
-	}
-	t.Parallel()
-	wide := func(n int) string { return strings.Repeat("ä", n) }
-	// The longest path, of segments that every file system accepts.
-	long := strings.Repeat(strings.Repeat("p", 127)+"/", 8)
-	long = long[:protocol.MaxDocumentPath-len(".md")] + ".md"
-	tags := func(n, length int) []string {
-		list := make([]string, n)
-		for i := range list {
-			list[i] = wide(length-1) + string(rune('a'+i%26))
-		}
-		return list
-	}
-	type doc = protocol.CreateDocument
-	onEveryStore(t, func(t *testing.T, d running, restart func() running) {
-		kept := map[string]protocol.DocumentRecord{}
-		for name, tt := range map[string]struct {
-			status int
-			doc    doc
-		}{
-			"no content":           {400, doc{}},
-			"shortest content":     {201, doc{Content: "x"}},
-			"longest content":      {201, doc{Content: wide(protocol.MaxDocumentContent)}},
-			"longer content":       {413, doc{Content: wide(protocol.MaxDocumentContent + 1)}},
-			"longest title":        {201, doc{Content: "x", Title: wide(protocol.MaxDocumentTitle)}},
-			"longer title":         {400, doc{Content: "x", Title: wide(protocol.MaxDocumentTitle + 1)}},
-			"blank title":          {400, doc{Content: "x", Title: " "}},
-			"longest path":         {201, doc{Content: "x", Path: long}},
-			"longer path":          {400, doc{Content: "x", Path: "p" + long}},
-			"path with NUL":        {400, doc{Content: "x", Path: "a\x00.md"}},
-			"most tags":            {201, doc{Content: "x", Tags: tags(protocol.MaxDocumentTags, protocol.MaxDocumentTag)}},
-			"more tags":            {400, doc{Content: "x", Tags: tags(protocol.MaxDocumentTags+1, 1)}},
-			"longer tag":           {400, doc{Content: "x", Tags: tags(1, protocol.MaxDocumentTag+1)}},
-			"empty tag":            {400, doc{Content: "x", Tags: []string{""}}},
-			"tag with a comma":     {400, doc{Content: "x", Tags: []string{"a,b"}}},
-			"longest metadata key": {201, doc{Content: "x", Metadata: map[string]any{wide(protocol.MaxMetadataKey): true}}},
-			"longer metadata key":  {400, doc{Content: "x", Metadata: map[string]any{wide(protocol.MaxMetadataKey + 1): true}}},
-			"empty metadata key":   {400, doc{Content: "x", Metadata: map[string]any{"": true}}},
-			"list as metadata":     {400, doc{Content: "x", Metadata: map[string]any{"k": []int{1}}}},
-			"unknown source":       {400, doc{Content: "x", Source: "web"}},
-		} {
-			body, err := json.Marshal(tt.doc)
-			if err != nil {
-				t.Fatal(err)
-			}
-			status, answer := d.send(t, "POST", recordsPath, "application/json", string(body))
-			if status != tt.status {
-				t.Errorf("%s: got %d %.200s, want %d", name, status, answer, tt.status)
-			}
-			if status != 201 {
-				continue
-			}
-			var got protocol.DocumentRecord
-			if err := json.Unmarshal([]byte(answer), &got); err != nil {
-				t.Fatal(err)
-			}
-			if tt.doc.Title != "" && got.Title != tt.doc.Title || tt.doc.Path != "" && got.Path != tt.doc.Path ||
-				len(tt.doc.Tags) > 0 && got.Metadata["tags"] != strings.Join(tt.doc.Tags, ",") {
-				t.Errorf("%s: got %.300s", name, answer)
-			}
-			kept[got.Path] = got
-		}
-		d = restart()
-		var list protocol.DocumentList
-		if err := json.Unmarshal([]byte(d.expect(t, 200, "GET", recordsPath, "", "")), &list); err != nil {
-			t.Fatal(err)
-		}
-		got := map[string]protocol.DocumentRecord{}
-		for _, r := range list.Items {
-			got[r.Path] = r
-		}
-		if diff := cmp.Diff(kept, got); diff != "" {
-			t.Error(diff)
 		}
 	})
 }

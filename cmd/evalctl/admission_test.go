@@ -11,6 +11,7 @@ import (
 
 	"evalctl/harness/daemontest"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 // library is a shelf that notes which brains it has had.
@@ -75,9 +76,7 @@ func newAdmissionRig(t *testing.T, mapping string) *admissionRig {
 	}
 	corpus := strings.Join(strings.SplitAfter(composedCorpus, "\n")[:2], "")
 	for name, text := range map[string]string{"corpus.jsonl": corpus, "q.jsonl": many, "shelf.yaml": mapping} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	c := &composition{t: t, dir: dir, name: "shelf", target: []string{"--target=shelf=" + server.URL + " --mapping shelf.yaml"}}
 	return &admissionRig{c, l}

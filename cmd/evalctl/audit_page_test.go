@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/sharedtest"
 )
 
@@ -29,10 +30,7 @@ func TestAuditPublished(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	page, err := os.ReadFile("../../docs/audit.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := filetest.Read(t, "../../docs/audit.md")
 	var printed strings.Builder
 	n := 0
 	for _, block := range strings.Split(string(page), "```console\n")[1:] {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"evalctl/harness/bench/record"
+	"evalctl/internal/filetest"
 )
 
 // benchFlags has a value of each flag of bench that is not its default. {dir} has a corpus and
@@ -63,9 +64,7 @@ func TestBenchFlags(t *testing.T) {
 	}
 	for name, text := range map[string]string{"corpus.jsonl": docs, "q.jsonl": `{"id":"1","question":"what?","expected_substrings":["this"]}`,
 		"prices.json": `{"date": "2026-03-21", "models": {"fake": {"input": 1, "output": 2}}}`} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	var flags []string
 	for _, f := range grammar([]string{"bench"}).Children[0].Flags {
@@ -167,7 +166,5 @@ func writeBench(t *testing.T, path string, f record.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, data)
 }

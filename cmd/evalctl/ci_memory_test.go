@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 	"evalctl/internal/longtest"
 )
 
@@ -36,10 +37,7 @@ func memoryGate(t *testing.T, dir string, inputs ...string) (code int, out strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(folder, "action.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, filepath.Join(folder, "action.yml"))
 	var a action
 	if err := yaml.Unmarshal(data, &a); err != nil {
 		t.Fatal(err)
@@ -111,9 +109,7 @@ func TestMemoryGate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "forgetful.yaml"), []byte(forgetful), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "forgetful.yaml"), forgetful)
 	code, out := memoryGate(t, dir, "TARGET=mcp: --mapping forgetful.yaml evalctl serve mcp", "BASELINE="+baseline, "OUTPUT=forgetful")
 	if code == 0 {
 		t.Errorf("a memory that forgets passes:\n%s", out)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"evalctl/internal/filetest"
 )
 
 // workflow is what these tests look at in a workflow of GitHub.
@@ -36,10 +38,7 @@ func workflows(t *testing.T) (map[string]workflow, map[string]*yaml.Node) {
 	}
 	files, nodes := map[string]workflow{}, map[string]*yaml.Node{}
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := filetest.Read(t, path)
 		var w workflow
 		var n yaml.Node
 		if err := yaml.Unmarshal(data, &w); err != nil {
@@ -122,10 +121,7 @@ type action struct {
 // theAction returns the action of docs/ci, which has one step.
 func theAction(t *testing.T) action {
 	t.Helper()
-	data, err := os.ReadFile("../../docs/ci/action/action.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, "../../docs/ci/action/action.yml")
 	var a action
 	if err := yaml.Unmarshal(data, &a); err != nil {
 		t.Fatal(err)

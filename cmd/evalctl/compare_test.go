@@ -18,6 +18,7 @@ import (
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/goldentest"
 	"evalctl/scorer"
 )
@@ -151,9 +152,7 @@ func TestCompareShowsCommand(t *testing.T) {
 	args := []string{"compare", "--accept", "dataset,scorer,reader"}
 	for name, passed := range map[string]string{"a": "true", "b": "false"} {
 		path := filepath.Join(dir, name+".jsonl")
-		if err := os.WriteFile(path, []byte(`{"id":"q; $(touch x)","passed":`+passed+"}\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, `{"id":"q; $(touch x)","passed":`+passed+"}\n")
 		args = append(args, path)
 	}
 	code, stdout, stderr := inProcess(t.Context(), args...)
@@ -174,9 +173,7 @@ func TestComparedOnce(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	const older, newer = "go-20260321T010203Z-abcdef.json", "go-20260322T010203Z-abcdef.json"
 	for name, text := range map[string]string{older: "1", newer: "2", "go.json": "2", "ts.json": "3"} {
-		if err := os.WriteFile(in(name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, in(name), text)
 	}
 	for _, c := range []struct{ given, want []string }{
 		{[]string{older, newer, "go.json", "ts.json"}, []string{older, newer, "ts.json"}},

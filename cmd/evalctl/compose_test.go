@@ -18,6 +18,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -40,10 +41,7 @@ type compose struct {
 // theCompose returns docs/compose.yaml.
 func theCompose(t *testing.T) compose {
 	t.Helper()
-	data, err := os.ReadFile("../../docs/compose.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, "../../docs/compose.yaml")
 	var c compose
 	if err := yaml.Unmarshal(data, &c); err != nil {
 		t.Fatal(err)
@@ -234,10 +232,7 @@ func asked(t *testing.T, token, method, target, host, contentType, body string) 
 // imageEnv returns the environment of the container image.
 func imageEnv(t *testing.T) []string {
 	t.Helper()
-	data, err := os.ReadFile("../../tools/image/config.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, "../../tools/image/config.json")
 	var config struct{ Env []string }
 	if err := json.Unmarshal(data, &config); err != nil || len(config.Env) == 0 {
 		t.Fatalf("%v: %s", err, data)

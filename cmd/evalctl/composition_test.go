@@ -22,6 +22,7 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/postgres/postgrestest"
 )
 
@@ -372,9 +373,7 @@ func TestComposition(t *testing.T) {
 				"corpus.jsonl": composedCorpus, "plain.jsonl": fmt.Sprintf(composedQuestions, ""), "put.jsonl": fmt.Sprintf(composedQuestions, quietPut),
 				"ids.yaml": composedIDs, "no-ids.yaml": strings.Replace(composedIDs, ", id: $.id", "", 1),
 			} {
-				if err := os.WriteFile(filepath.Join(c.dir, file), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				filetest.Write(t, filepath.Join(c.dir, file), text)
 			}
 			if name == "own" {
 				c.target, c.name = []string{"--sdk=go"}, "go"

@@ -14,6 +14,7 @@ import (
 
 	"evalctl/daemon"
 	"evalctl/daemon/httpapi"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 )
 
@@ -176,9 +177,7 @@ func TestConformanceOutput(t *testing.T) {
 		}
 	}
 	file, link := filepath.Join(dir, "report"), filepath.Join(dir, "link")
-	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, file, "old")
 	if err := os.Symlink("report", link); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm/llmtest"
 )
 
@@ -99,12 +100,7 @@ func TestRunWithholdsCredentials(t *testing.T) {
 	write := func(t *testing.T, dir, name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 	}
 	for name, tt := range map[string]struct {
 		args             []string

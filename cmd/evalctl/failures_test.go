@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"evalctl/harness/daemontest"
+	"evalctl/internal/filetest"
 )
 
 // TestFailuresAreInOrder checks that every output lists the questions that did not pass in the
@@ -30,9 +30,7 @@ func TestFailuresAreInOrder(t *testing.T) {
 		fmt.Fprintf(&lines, `{"id":%q,"question":"question %d","expected_substrings":["nothing"],"reference_answer":"x"}`+"\n", id, i)
 	}
 	dataset := filepath.Join(dir, "q.jsonl")
-	if err := os.WriteFile(dataset, []byte(lines.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, dataset, lines.String())
 	evaluate := func(args ...string) (stderr string) {
 		t.Helper()
 		code, _, stderr := inProcess(context.Background(), args...)
@@ -54,7 +52,7 @@ func TestFailuresAreInOrder(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"the terminal": terminal, "show": evaluate("show", result[0]),
-		"JUnit": read(t, filepath.Join(dir, "junit.xml")), "Markdown": read(t, filepath.Join(dir, "report.md")),
+		"JUnit": string(filetest.Read(t, filepath.Join(dir, "junit.xml"))), "Markdown": string(filetest.Read(t, filepath.Join(dir, "report.md"))),
 		"the annotations": terminal[strings.Index(terminal, "::"):],
 	} {
 		pattern := map[string]string{
@@ -84,13 +82,4 @@ func slowDaemon(t *testing.T) *daemontest.Daemon {
 		time.Sleep(rand.N(20 * time.Millisecond))
 		daemontest.Stream(w, daemontest.AnswerTo(question))
 	})
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"evalctl/internal/filetest"
 )
 
 // TestFilesOfOthers runs each command with something in place of each file that it reads that is
@@ -20,9 +22,7 @@ func TestFilesOfOthers(t *testing.T) {
 	const secret = "hush-9f3c"
 	put := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	put("q.jsonl", `{"id":"q","question":"what?","expected_substrings":["x"]}`+"\n")
 	put("corpus.jsonl", `{"path":"a.md","text":"x"}`+"\n")
@@ -39,10 +39,7 @@ func TestFilesOfOthers(t *testing.T) {
 		t.Fatal(results, err)
 	}
 	good := results[0]
-	text, err := os.ReadFile(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := filetest.Read(t, good)
 	put("good.json", string(text))
 	put("key.pub", "")
 	kinds := map[string]func(path string) error{

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness/project"
+	"evalctl/internal/filetest"
 	"evalctl/internal/goldentest"
 )
 
@@ -186,10 +186,7 @@ const tableMark = "<!-- What follows is written by go test ./cmd/evalctl -run Te
 // TestFlagPage keeps the tables of flags.md.
 func TestFlagPage(t *testing.T) {
 	const path = "../../docs/flags.md"
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := filetest.Read(t, path)
 	text, _, found := strings.Cut(string(page), tableMark)
 	if !found {
 		t.Fatalf("%s has no mark where its tables begin", path)

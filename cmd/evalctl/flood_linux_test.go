@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // TestFloodingDaemon checks what 24 questions to a daemon cost that floods its clients and its log.
@@ -28,9 +30,7 @@ func TestFloodingDaemon(t *testing.T) {
 	for i := range questions {
 		fmt.Fprintf(&lines, `{"id":"q-%02d","question":"question %d","expected_substrings":["nothing"]}`+"\n", i, i)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "q.jsonl"), []byte(lines.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "q.jsonl"), lines.String())
 	cmd := exec.CommandContext(t.Context(), "evalctl", "run", "--sdk", "py", "--brain", "notes", "--dataset", "q.jsonl",
 		"--scorer", "exact", "--concurrency", "8", "--quiet") // TestMain puts evalctl on the PATH
 	cmd.Dir = dir

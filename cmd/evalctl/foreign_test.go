@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 )
 
 // TestOwnToolsMeasureTheSame measures this program's own memory over HTTP, over its MCP tools on stdio
@@ -19,10 +20,7 @@ import (
 func TestOwnToolsMeasureTheSame(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	data, err := os.ReadFile("../../datasets/core.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, "../../datasets/core.jsonl")
 	var questions bytes.Buffer
 	for line := range bytes.Lines(data) {
 		q := map[string]any{}
@@ -36,14 +34,9 @@ func TestOwnToolsMeasureTheSame(t *testing.T) {
 	}
 	dataset := filepath.Join(dir, "core.jsonl")
 	explicit := filepath.Join(dir, "tools.yaml")
-	mapping, err := os.ReadFile("../../harness/mapping/builtin/memory-tools.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mapping := filetest.Read(t, "../../harness/mapping/builtin/memory-tools.yaml")
 	for path, data := range map[string][]byte{dataset: questions.Bytes(), explicit: bytes.Replace(mapping, []byte("name: memory-tools"), []byte("name: by-hand"), 1)} {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, data)
 	}
 	url, _ := serveProcess(t, []string{"SVC_LLM_PROVIDER=fake"}, "--store", "memory")
 	measured := map[string]resulttest.File{}

@@ -7,16 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/porttest"
 )
 
 // shellBlocks returns the code of a page's blocks that are marked as sh.
 func shellBlocks(t *testing.T, page string) string {
 	t.Helper()
-	data, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, page)
 	var code strings.Builder
 	for i, part := range strings.Split(string(data), "```") {
 		if text, ok := strings.CutPrefix(part, "sh\n"); ok && i%2 == 1 {

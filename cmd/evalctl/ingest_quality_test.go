@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/filetest"
 	"evalctl/internal/goldentest"
 	"evalctl/internal/sharedtest"
 	"evalctl/replay/ingest"
@@ -136,28 +136,20 @@ func writeIngestModes(t *testing.T, rows []string, table map[string]result.Metri
 		}
 		text.WriteString("\n")
 	}
-	page, err := os.ReadFile(replaysPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := filetest.Read(t, replaysPage)
 	before, rest, _ := strings.Cut(string(page), ingestBegin)
 	_, after, ok := strings.Cut(rest, ingestEnd)
 	if !ok {
 		t.Fatalf("%s has no markers for the table", replaysPage)
 	}
 	page = []byte(before + ingestBegin + text.String() + ingestEnd + after)
-	if err := os.WriteFile(replaysPage, page, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, replaysPage, page)
 }
 
 // compareIngestModes compares the metrics with the page, as compareQuality does.
 func compareIngestModes(t *testing.T, table map[string]result.Metrics) {
 	t.Helper()
-	page, err := os.ReadFile(replaysPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := filetest.Read(t, replaysPage)
 	for row, figures := range table {
 		_, rest, _ := strings.Cut(string(page), row)
 		line, _, _ := strings.Cut(rest, "\n")

@@ -2,13 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm/llmtest"
 )
 
@@ -82,12 +82,7 @@ func TestMemoryCost(t *testing.T) {
 					file = "q.corpus/a.md"
 				}
 				path := filepath.Join(dir, file)
-				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				filetest.Write(t, path, text)
 			}
 			cmd := replayCommand(t, dir)
 			cmd.Args = []string{cmd.Args[0], "run", "--config=none", "--target=t=mcp: --mapping thinker.yaml " + python + " thinker.py", "--dataset=q.jsonl",

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"evalctl/harness/board"
 	"evalctl/harness/compare"
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/longtest"
 )
 
@@ -42,9 +42,7 @@ func nullRun(t *testing.T, random *rand.Rand, path string, questions []float64, 
 		}
 		text.Write(append(data, '\n'))
 	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, text.String())
 	return path
 }
 

@@ -3,10 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // TestRanksFollowResponse: in every mode, the reported ranks are the positions of the chunks in the
@@ -33,9 +34,7 @@ func TestRanksFollowResponse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"corpus.jsonl": corpus.String(), "q.jsonl": question.String()} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, filepath.Join(dir, name), text)
 	}
 	for _, mode := range []string{"bm25", "semantic", "hybrid", "hybrid-rerank"} {
 		got := reportedOrder(t, dir, mode)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness/project"
+	"evalctl/internal/filetest"
 )
 
 // FuzzProject checks that no file makes the parser or the check of its project.Settings panic, and
@@ -66,9 +66,7 @@ func TestEveryFlagFromTheFile(t *testing.T) {
 			text += line + v + "\n"
 		}
 		path := filepath.Join(t.TempDir(), project.Name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 		t.Chdir(filepath.Dir(path))
 		config := resolver()
 		_, fromFile := parseRun(t, nil, kong.Resolvers(config))

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 	"evalctl/internal/goldentest"
 	"evalctl/internal/longtest"
 	"evalctl/internal/sharedtest"
@@ -146,10 +147,7 @@ func runRetrieval(t *testing.T, v any, mode, dataset, corpus string, more ...str
 	if err != nil || len(files) != 1 {
 		t.Fatalf("results %v, %v", files, err)
 	}
-	data, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, files[0])
 	if err := json.Unmarshal(data, v); err != nil {
 		t.Fatal(err)
 	}
@@ -203,10 +201,7 @@ const (
 // cutTable cuts the page at a table.
 func cutTable(t *testing.T, name string) (before, table, after string) {
 	t.Helper()
-	page, err := os.ReadFile(qualityPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := filetest.Read(t, qualityPage)
 	begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->\n"
 	before, rest, _ := strings.Cut(string(page), begin)
 	table, after, ok := strings.Cut(rest, end)
@@ -219,9 +214,7 @@ func cutTable(t *testing.T, name string) (before, table, after string) {
 func writeTable(t *testing.T, name, table string) {
 	t.Helper()
 	before, _, after := cutTable(t, name)
-	if err := os.WriteFile(qualityPage, []byte(before+table+after), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, qualityPage, before+table+after)
 }
 
 func writeQuality(t *testing.T, modes []string, measured map[string]result.Metrics) {

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // TestRelease checks a release that scripts/release.sh has built in the clone that
@@ -26,10 +28,7 @@ func TestRelease(t *testing.T) {
 		t.Skip("EVALCTL_TEST_RELEASE names no clone with a release; .ci/run builds one")
 	}
 	dist := filepath.Join(clone, "dist")
-	sums, err := os.ReadFile(filepath.Join(dist, "SHA256SUMS"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sums := filetest.Read(t, filepath.Join(dist, "SHA256SUMS"))
 	head, err := exec.CommandContext(t.Context(), "git", "-C", clone, "rev-parse", "HEAD").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -56,10 +55,7 @@ const ciVersion = "0.0.0-ci"
 // checkArchive checks the checksum and the contents of an archive.
 func checkArchive(t *testing.T, file, sums, folder string) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, file)
 	if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(data), filepath.Base(file)); !strings.Contains(sums, want) {
 		t.Errorf("SHA256SUMS has no line %q:\n%s", want, sums)
 	}
@@ -87,10 +83,7 @@ func checkArchive(t *testing.T, file, sums, folder string) {
 // checkFormula checks that the formula has the checksums of all archives that Homebrew can install.
 func checkFormula(t *testing.T, file, sums string) {
 	t.Helper()
-	formula, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	formula := filetest.Read(t, file)
 	archives := 0
 	for line := range strings.Lines(sums) {
 		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/internal/awaittest"
+	"evalctl/internal/filetest"
 	"evalctl/internal/longtest"
 )
 
@@ -52,9 +53,7 @@ func lanterns(t *testing.T, questions int) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "benchmark.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, data)
 	return path
 }
 
@@ -193,10 +192,7 @@ func outcome(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	out := map[string]any{}
 	for _, name := range []string{"go", "oracle"} {
-		data, err := os.ReadFile(filepath.Join(dir, "out", name+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := filetest.Read(t, filepath.Join(dir, "out", name+".json"))
 		var v any
 		if err := json.Unmarshal(data, &v); err != nil {
 			t.Fatal(err)

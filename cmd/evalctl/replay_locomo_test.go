@@ -2,13 +2,13 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
+	"evalctl/internal/filetest"
 	"evalctl/internal/goldentest"
 	"evalctl/internal/sharedtest"
 )
@@ -28,10 +28,7 @@ func TestReplayLoCoMo(t *testing.T) {
 		t.Skip("ranking is measured without the race detector")
 	}
 	path := sharedtest.Path(t, "locomo/locomo5.json")
-	page, err := os.ReadFile(replaysPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := filetest.Read(t, replaysPage)
 	before, rest, ok := strings.Cut(string(page), locomoBegin)
 	_, after, ended := strings.Cut(rest, locomoEnd)
 	if !ok || !ended {

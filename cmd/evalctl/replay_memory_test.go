@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"evalctl/harness/compare"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 // conversations writes a benchmark like LoCoMo, of conversations with three questions each.
@@ -40,9 +40,7 @@ func conversations(t *testing.T, n int) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "conversations.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, data)
 	return path
 }
 

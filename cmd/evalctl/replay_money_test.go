@@ -15,6 +15,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 )
@@ -240,9 +241,7 @@ func essays(t *testing.T, questions int) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "essays.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, data)
 	return path
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/goldentest"
 )
 
@@ -86,10 +87,7 @@ func testSessionIn(t *testing.T, file string, prepare func(*session), hidden ...
 	if testing.Short() {
 		t.Skip("it runs every command of the page")
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, file)
 	s := newSession(t)
 	prepare(s)
 	s.hidden = hidden
@@ -112,9 +110,7 @@ func testSessionIn(t *testing.T, file string, prepare func(*session), hidden ...
 		page.WriteString("```\n" + rest)
 	}
 	if goldentest.Updating() {
-		if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, file, page.String())
 	}
 }
 

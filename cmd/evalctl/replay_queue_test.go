@@ -19,6 +19,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/postgres/postgrestest"
 )
@@ -226,10 +227,7 @@ func TestReplayQueueResumed(t *testing.T) {
 // recordsOf returns the questions of a result of oracle.
 func recordsOf(t *testing.T, dir string) []result.Record {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "out", "oracle.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, filepath.Join(dir, "out", "oracle.json"))
 	var res struct{ Questions []result.Record }
 	if err := json.Unmarshal(data, &res); err != nil {
 		t.Fatal(err)

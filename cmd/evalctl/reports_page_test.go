@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/harness/resulttest"
+	"evalctl/internal/filetest"
 )
 
 // TestResultReader runs the script of docs/reports.md.
@@ -18,10 +18,7 @@ func TestResultReader(t *testing.T) {
 	if err != nil {
 		t.Skip("python3, which runs the script of docs/reports.md, is not installed")
 	}
-	page, err := os.ReadFile("../../docs/reports.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := filetest.Read(t, "../../docs/reports.md")
 	_, script, found := strings.Cut(string(page), "```python\n")
 	script, _, _ = strings.Cut(script, "```\n")
 	if n := strings.Count(script, "\n"); !found || n > 50 {
@@ -29,9 +26,7 @@ func TestResultReader(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "read.py")
-	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, script)
 	at := time.Date(2026, 1, 31, 3, 0, 0, 0, time.UTC)
 	for outcomes, want := range map[string]string{
 		"+++-e?": "go: 3 of 6 passed, 0.500 (95% interval 0.188 to 0.812): pass\n  q-03  scored  \n  q-04  error  late\n  q-05  unscored  \n",

@@ -22,6 +22,7 @@ import (
 	"evalctl/harness/resultfile"
 	"evalctl/harness/verify"
 	"evalctl/harness/wording"
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/longtest"
@@ -123,9 +124,7 @@ func startKilledRun(t *testing.T, random *rand.Rand) *killedRun {
 	for i := range 60 {
 		fmt.Fprintf(&questions, `{"id":"q%d","question":"question %d","reference_answer":"answer %d"}`+"\n", i, i, i)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "q.jsonl"), []byte(questions.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "q.jsonl"), questions.String())
 	return &killedRun{
 		t: t, dir: dir, till: v,
 		env: append(os.Environ(), "OPENAI_BASE_URL="+provider.URL, "OPENAI_API_KEY=k", "SVC_LLM_PROVIDER=openai"),

@@ -15,6 +15,7 @@ import (
 
 	"evalctl/harness/daemontest"
 	"evalctl/harness/target"
+	"evalctl/internal/filetest"
 )
 
 // TestRunRetriesErrors: a run finishes although a daemon broke connections, and answered 500 once.
@@ -40,9 +41,7 @@ func TestRunRetriesErrors(t *testing.T) {
 		fmt.Fprintf(&lines, `{"id":"q-%d","question":"question %d","expected_substrings":["answer %d"]}`+"\n", i, i, i)
 	}
 	dataset := filepath.Join(dir, "q.jsonl")
-	if err := os.WriteFile(dataset, []byte(lines.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, dataset, lines.String())
 	var out, errs string
 	evaluate := func(want int, args ...string) {
 		t.Helper()
@@ -103,9 +102,7 @@ func TestRunStopsAtASystematicFailure(t *testing.T) {
 		fmt.Fprintf(&lines, `{"id":"q-%d","question":"question %d","expected_substrings":["answer"]}`+"\n", i, i)
 	}
 	dataset := filepath.Join(dir, "q.jsonl")
-	if err := os.WriteFile(dataset, lines.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, dataset, lines.Bytes())
 	p := &process{env: func(string) string { return "" }, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
 	p.args = []string{"run", "--sdk", "py", "--endpoint", d.URL, "--brain", "notes", "--dataset", dataset, "--scorer", "exact",
 		"--concurrency", "4", "--output", filepath.Join(dir, "out")}

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 // leaks returns the forms of the secret that a text has.
@@ -167,10 +169,7 @@ func results(t *testing.T, dir string) []string {
 // writeEchoFiles writes the input of the commands.
 func writeEchoFiles(t *testing.T, dir string) {
 	t.Helper()
-	lanterns, err := os.ReadFile(lanterns(t, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lanterns := filetest.Read(t, lanterns(t, 2))
 	question := `"question":"What colour is the kettle?","expected_substrings":["green"],"reference_answer":"Green."`
 	answer, err := json.Marshal("the key is " + echoed)
 	if err != nil {
@@ -186,12 +185,7 @@ func writeEchoFiles(t *testing.T, dir string) {
 		"answers.jsonl": `{"id":"a","question":"What colour is the kettle?","reference_answer":"Green.","answer":` + string(answer) + `,"passed":true}` + "\n",
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/report/text"
+	"evalctl/internal/filetest"
 )
 
 // mutations calls each with the JSON of v after every change of a single value: to null, or to
@@ -43,10 +44,7 @@ func TestReportOfADamagedResult(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it is concurrent")
 	}
-	data, err := os.ReadFile("../../harness/testdata/result.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, "../../harness/testdata/result.json")
 	var doc any
 	numbers := json.NewDecoder(bytes.NewReader(data))
 	numbers.UseNumber() // amounts of money have no exponent

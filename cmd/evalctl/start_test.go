@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"evalctl/harness/daemontest"
 	"evalctl/harness/target"
 	"evalctl/harness/verify"
+	"evalctl/internal/filetest"
 )
 
 // fragileDaemon has one brain and fails whatever is asked about a boom.
@@ -38,9 +38,7 @@ func runAt(t *testing.T, url string, words ...string) (code int, out, errs strin
 		fmt.Fprintf(&lines, `{"id":"q%d","question":"What about %s?","expected_substrings":["What"]}`+"\n", i, w)
 	}
 	dataset := filepath.Join(dir, "q.jsonl")
-	if err := os.WriteFile(dataset, []byte(lines.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, dataset, lines.String())
 	return inProcess(t.Context(), "run", "--sdk", "py", "--endpoint", url, "--brain", "notes", "--dataset", dataset,
 		"--scorer", "exact", "--output", filepath.Join(dir, "out"))
 }
@@ -98,9 +96,7 @@ func TestOwnQuestionIsCounted(t *testing.T) {
 		}
 	})
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "q.jsonl"), []byte(`{"id":"a","question":"What is it?","expected_substrings":["What"]}`+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, filepath.Join(dir, "q.jsonl"), `{"id":"a","question":"What is it?","expected_substrings":["What"]}`+"\n")
 	runs := func(args ...string) string {
 		t.Helper()
 		_, _, stderr := inProcess(t.Context(), append([]string{"run"}, args...)...)

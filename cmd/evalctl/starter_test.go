@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"evalctl/internal/filetest"
 )
 
 // TestInitWorkflow runs the workflow of evalctl init as GitHub does: a pull request that changes
@@ -75,10 +77,7 @@ func TestInitWorkflow(t *testing.T) {
 // workflowSteps returns the scripts of a workflow. None may have an expression of GitHub in it.
 func workflowSteps(t *testing.T, path string) (scripts []string) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, path)
 	var w workflow
 	if err := yaml.Unmarshal(data, &w); err != nil {
 		t.Fatal(err)

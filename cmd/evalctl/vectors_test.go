@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/internal/filetest"
 	"evalctl/internal/llm/llmtest"
 )
 
@@ -20,12 +21,7 @@ func TestVectorsLast(t *testing.T) {
 	note := filepath.Join(dir, "notes", "boat.md")
 	write := func(path, text string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, path, text)
 	}
 	write(note, "The boat is green.")
 	write(filepath.Join(dir, "notes", "clock.md"), "The clock is red.")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"evalctl/harness/daemontest"
 	"evalctl/harness/result"
+	"evalctl/internal/filetest"
 )
 
 // rejectingDaemon rejects each question once, and then answers it.
@@ -47,9 +47,7 @@ func TestWaits(t *testing.T) {
 		fmt.Fprintf(&lines, `{"id":"q%d","question":"question %d","expected_substrings":["answer"]}`+"\n", i, i)
 	}
 	dataset := filepath.Join(dir, "q.jsonl")
-	if err := os.WriteFile(dataset, []byte(lines.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, dataset, lines.String())
 	var errs, out bytes.Buffer
 	evaluate := func(args ...string) {
 		t.Helper()
@@ -77,16 +75,14 @@ func TestWaits(t *testing.T) {
 			t.Errorf("no %q in %s", want, &errs)
 		}
 	}
-	if text := read(t, page); !strings.Contains(text, "| done, with waits |") {
+	if text := string(filetest.Read(t, page)); !strings.Contains(text, "| done, with waits |") {
 		t.Errorf("no waits in %s", text)
 	}
 	out.Reset()
 	evaluate("verify", summary.Result)
 	errs.Reset()
 	again := filepath.Join(dir, "again.json")
-	if err := os.WriteFile(again, []byte(read(t, summary.Result)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, again, filetest.Read(t, summary.Result))
 	evaluate("compare", summary.Result, again, "--accept", "reader_prompt") // the daemon does not report it
 	if text := out.String() + errs.String(); !strings.Contains(text, "done, with waits") {
 		t.Errorf("the comparison does not have the waits: %s", text)

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"evalctl/internal/filetest"
 )
 
 const wirePage = "../../docs/wire.md"
@@ -34,10 +36,7 @@ func (x *exchange) is(r *http.Request) bool {
 // exchangesOf returns the exchanges of the page's blocks that are marked as http.
 func exchangesOf(t *testing.T) []*exchange {
 	t.Helper()
-	page, err := os.ReadFile(wirePage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := filetest.Read(t, wirePage)
 	var out []*exchange
 	for i, part := range strings.Split(string(page), "```") {
 		block, ok := strings.CutPrefix(part, "http\n")
@@ -197,12 +196,7 @@ func TestWirePage(t *testing.T) {
 		"q.corpus/parrot.md": "The parrot likes nuts.",
 	} {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		filetest.Write(t, file, text)
 	}
 	run := func(code int, more ...string) []byte {
 		t.Helper()
@@ -245,10 +239,7 @@ func checkAnswer(t *testing.T, dir string, summary []byte, document string) {
 	if err := json.Unmarshal(summary, &named); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, named.Result))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := filetest.Read(t, filepath.Join(dir, named.Result))
 	for _, want := range []string{
 		`"The kettle is green."`, `"my-model"`, `"input_tokens": 212`, `"output_tokens": 5`, `"bm25"`, document,
 	} {

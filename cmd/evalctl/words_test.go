@@ -1,21 +1,19 @@
 package main
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"evalctl/internal/filetest"
 )
 
 // TestOneWord checks that the help of no command has a word in place of which docs/dev/words.md has
 // another one.
 func TestOneWord(t *testing.T) {
-	page, err := os.ReadFile("../../docs/dev/words.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := filetest.Read(t, "../../docs/dev/words.md")
 	words := map[string]string{} // those of the page, by the words that are not used
 	for _, m := range regexp.MustCompile(`(?m)^\| ([a-z]+) \| .* \| (.+) \|$`).FindAllStringSubmatch(string(page), -1) {
 		for word := range strings.SplitSeq(m[2], ", ") {

@@ -31,7 +31,15 @@ func TestNewBrain(t *testing.T) {
 			protocol.Brain{ID: "b", Slug: "s", Name: "N", Visibility: "public"}, ""},
 		{"name of no usable letter", protocol.CreateBrain{Name: "日本"},
 			protocol.Brain{ID: "brain-cf2abf0c5be3", Slug: "brain-cf2abf0c5be3", Name: "日本", Visibility: "private"}, ""},
+		{"least and most", protocol.CreateBrain{ID: long[1:], Slug: "0-", Name: "Line\n" + strings.Repeat("é", 123), Visibility: "tenant"},
+			protocol.Brain{ID: long[1:], Slug: "0-", Name: "Line\n" + strings.Repeat("é", 123), Visibility: "tenant"}, ""},
 		{"nothing", protocol.CreateBrain{}, protocol.Brain{}, "name"},
+		{"visibility alone", protocol.CreateBrain{Visibility: "public"}, protocol.Brain{}, "name"},
+		{"upper case slug", protocol.CreateBrain{Slug: "S"}, protocol.Brain{}, "slug"},
+		{"slug with an underscore", protocol.CreateBrain{Slug: "s_s"}, protocol.Brain{}, "slug"},
+		{"slug with a line break", protocol.CreateBrain{Slug: "s\n"}, protocol.Brain{}, "slug"},
+		{"slug whose upper case is S", protocol.CreateBrain{Slug: "ſ"}, protocol.Brain{}, "slug"},
+		{"hyphen first in a slug", protocol.CreateBrain{Slug: "-s"}, protocol.Brain{}, "slug"},
 		{"upper case id", protocol.CreateBrain{ID: "Eval"}, protocol.Brain{}, "id"},
 		{"id with a slash", protocol.CreateBrain{ID: "a/b"}, protocol.Brain{}, "id"},
 		{"dots", protocol.CreateBrain{ID: ".."}, protocol.Brain{}, "id"},
@@ -41,6 +49,7 @@ func TestNewBrain(t *testing.T) {
 		{"long slug", protocol.CreateBrain{Name: "n", Slug: long}, protocol.Brain{}, "slug"},
 		{"long name", protocol.CreateBrain{Name: strings.Repeat("é", 129)}, protocol.Brain{}, "name"},
 		{"visibility", protocol.CreateBrain{Name: "n", Visibility: "secret"}, protocol.Brain{}, "visibility"},
+		{"upper case visibility", protocol.CreateBrain{Name: "n", Visibility: "Public"}, protocol.Brain{}, "visibility"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -132,10 +132,7 @@ func TestBrainsOfOthers(t *testing.T) {
 				}
 			}
 		}
-		var list protocol.BrainList
-		if err := json.Unmarshal([]byte(s.expect(t, 200, "GET", "/v1/brains", "", as(key)...)), &list); err != nil {
-			t.Fatal(err)
-		}
+		list := decoded[protocol.BrainList](t, s.expect(t, 200, "GET", "/v1/brains", "", as(key)...))
 		var ids []string
 		for _, b := range list.Items {
 			ids = append(ids, b.ID)
@@ -160,10 +157,7 @@ func TestCreatedBrainsBelongToTheTenant(t *testing.T) {
 	s := startKeyed(t)
 	create := func(key, body string, status int) protocol.Brain {
 		t.Helper()
-		var b protocol.Brain
-		if err := json.Unmarshal([]byte(s.expect(t, status, "POST", "/v1/brains", body, as(key)...)), &b); err != nil {
-			t.Fatal(err)
-		}
+		b := decoded[protocol.Brain](t, s.expect(t, status, "POST", "/v1/brains", body, as(key)...))
 		return b
 	}
 	first := create("writer", `{"name":"Notes"}`, 201)

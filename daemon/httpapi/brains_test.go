@@ -84,10 +84,9 @@ func TestBrainsByIDOrSlug(t *testing.T) {
 			if found[name] == "" {
 				want = refused
 			}
-			var b protocol.Brain
 			body := s.expect(t, want, "GET", "/v1/brains/"+name, "", who(key)...)
-			if err := json.Unmarshal([]byte(body), &b); err != nil || b.ID != found[name] {
-				t.Errorf("%q asks for %s: got %s, want %q (%v)", key, name, body, found[name], err)
+			if b := decoded[protocol.Brain](t, body); b.ID != found[name] {
+				t.Errorf("%q asks for %s: got %s, want %q", key, name, body, found[name])
 			}
 			if got := s.status(t, "GET", "/v1/brains/"+name+"/documents?dir=", "", who(key)...); got != want {
 				t.Errorf("%q lists %s: got %d, want %d", key, name, got, want)
@@ -149,11 +148,7 @@ func TestDefaultBrain(t *testing.T) {
 			s = open
 		}
 		s.api.defaultName = tt.configured
-		var list protocol.BrainList
-		body := s.expect(t, 200, "GET", "/v1/brains", "", who(tt.key)...)
-		if err := json.Unmarshal([]byte(body), &list); err != nil {
-			t.Fatal(err)
-		}
+		list := decoded[protocol.BrainList](t, s.expect(t, 200, "GET", "/v1/brains", "", who(tt.key)...))
 		if got := *list.DefaultBrainID; got != tt.want {
 			t.Errorf("default brain %q for %q: got %q, want %q", tt.configured, tt.key, got, tt.want)
 		}
@@ -164,10 +159,7 @@ func TestDefaultBrain(t *testing.T) {
 func TestDefaultBrainFollowsDeletion(t *testing.T) {
 	s := startBrains(t, nil, "- b b", "- a a", "- c c")
 	for _, want := range []string{"b", "a", "c", ""} {
-		var list protocol.BrainList
-		if err := json.Unmarshal([]byte(s.expect(t, 200, "GET", "/v1/brains", "")), &list); err != nil {
-			t.Fatal(err)
-		}
+		list := decoded[protocol.BrainList](t, s.expect(t, 200, "GET", "/v1/brains", ""))
 		if got := *list.DefaultBrainID; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -177,79 +169,12 @@ func TestDefaultBrainFollowsDeletion(t *testing.T) {
 	}
 }
 
-// TestBrainLimits creates brains at each limit and beyond it.
-func TestBrainLimits(t *testing.T) {
-	s := startBrains(t, nil)
-	create := func(status int, key, value string) string {
-		t.Helper()
-		body, err := json.Marshal(map[string]string{key: value})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s.expect(t, status, "POST", "/v1/brains", string(body))
-	}
-	created := 0
-	for _, tt := range []struct {
-		key, value string
-		status     int
-	}{
-		{"name", "", 400},
-		{"name", "é", 201},
-		{"name", strings.Repeat("é", protocol.MaxBrainName), 201},
-		{"name", strings.Repeat("é", protocol.MaxBrainName+1), 400},
-		{"name", "Line\nbreak", 201},
-		{"slug", "", 400}, // neither name nor id
-		{"slug", "s", 201},
-		{"slug", strings.Repeat("s", protocol.MaxBrainSlug), 201},
-		{"slug", strings.Repeat("s", protocol.MaxBrainSlug+1), 400},
-		{"slug", "-s", 400},
-		{"slug", "0-", 201},
-		{"slug", "S", 400},
-		{"slug", "s_s", 400},
-		{"slug", "s\n", 400},
-		{"slug", "ſ", 400}, // its upper case is S
-		{"id", strings.Repeat("i", protocol.MaxBrainSlug), 201},
-		{"id", strings.Repeat("i", protocol.MaxBrainSlug+1), 400},
-		{"id", "..", 400},
-		{"visibility", "public", 400}, // no name
-	} {
-		got := create(tt.status, tt.key, tt.value)
-		if tt.status == 201 {
-			created++
-		} else if !strings.Contains(got, protocol.CodeValidation) {
-			t.Errorf("%s %.70q: got %s", tt.key, tt.value, got)
-		}
-	}
-	for _, visibility := range []string{"", "private", "tenant", "public", "Public", "all"} {
-		status, want := 201, visibility
-		switch visibility {
-		case "":
-			want = protocol.VisibilityPrivate
-		case "Public", "all":
-			status = 400
-		}
-		body := s.expect(t, status, "POST", "/v1/brains", `{"name":"v `+visibility+`","visibility":"`+visibility+`"}`)
-		if status == 201 {
-			created++
-			if !strings.Contains(body, `"visibility":"`+want+`"`) {
-				t.Errorf("visibility %q: got %s", visibility, body)
-			}
-		}
-	}
-	if list, err := s.brains.List(t.Context(), brain.Selection{}); err != nil || len(list) != created {
-		t.Errorf("there are %d brains, and %d were created: %v", len(list), created, err)
-	}
-}
-
 func TestListBrainsLimit(t *testing.T) {
 	s := startFake(t)
 	s.expect(t, 201, "POST", "/v1/brains", `{"id":"zzz"}`)
 	for limit, want := range map[string]int{"": 2, "?limit=1": 1, "?limit=2": 2, "?limit=9": 2} {
-		var list protocol.BrainList
 		body := s.expect(t, 200, "GET", "/v1/brains"+limit, "")
-		if err := json.Unmarshal([]byte(body), &list); err != nil {
-			t.Fatal(err)
-		}
+		list := decoded[protocol.BrainList](t, body)
 		if len(list.Items) != want || *list.DefaultBrainID != "eval" {
 			t.Errorf("%s: got %s", limit, body)
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -154,25 +153,10 @@ func TestStreamsHoldNoSlot(t *testing.T) {
 func TestSlowBodyHoldsNoSlot(t *testing.T) {
 	s := startFake(t)
 	s.limit(admission.Config{Slots: 1, Queue: 1}) // a slot becomes free after the response
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := io.WriteString(conn, "PUT /v1/brains/eval/documents?path=slow.md HTTP/1.1\r\nHost: localhost\r\n"+
-		"Content-Type: "+octets+"\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	answer := make([]byte, len("HTTP/1.1 100 Continue\r\n\r\n"))
-	if _, err := io.ReadFull(conn, answer); err != nil { // the handler reads the body
-		t.Fatalf("%q, %v", answer, err)
-	}
+	slow := hold(t, s, "PUT", "/v1/brains/eval/documents?path=slow.md", octets, "slow")
 	s.put(t, "fast.md", "x")
-	if _, err := io.WriteString(conn, "slow"); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := conn.Read(answer); err != nil || !strings.HasPrefix(string(answer[:n]), "HTTP/1.1 204") {
-		t.Errorf("got %q, %v", answer[:n], err)
+	if status, body := slow.finish(t); status != http.StatusNoContent {
+		t.Errorf("got %d %s", status, body)
 	}
 	awaittest.Until(t, "the slots are free", func() bool { return s.api.gates[kindWrite].Stats().InFlight == 0 })
 }

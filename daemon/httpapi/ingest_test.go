@@ -51,21 +51,12 @@ func form(t testing.TB, pairs ...string) (body, contentType string) {
 func (s *server) ingestForm(t testing.TB, status int, pairs ...string) protocol.IngestResponse {
 	t.Helper()
 	body, contentType := form(t, pairs...)
-	return decodeIngest(t, s.expect(t, status, "POST", ingestTarget, body, "Content-Type", contentType))
+	return decoded[protocol.IngestResponse](t, s.expect(t, status, "POST", ingestTarget, body, "Content-Type", contentType))
 }
 
 func (s *server) ingestJSON(t testing.TB, status int, body string) protocol.IngestResponse {
 	t.Helper()
-	return decodeIngest(t, s.expect(t, status, "POST", ingestTarget, body, "Content-Type", "application/json"))
-}
-
-func decodeIngest(t testing.TB, body string) protocol.IngestResponse {
-	t.Helper()
-	var r protocol.IngestResponse
-	if err := json.Unmarshal([]byte(body), &r); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return decoded[protocol.IngestResponse](t, s.expect(t, status, "POST", ingestTarget, body, "Content-Type", "application/json"))
 }
 
 func TestIngestForm(t *testing.T) {
@@ -106,7 +97,7 @@ func TestIngestJSON(t *testing.T) {
 	body := s.expect(t, 200, "POST", "/v1/brains/eval/ingest/file",
 		`{"content_base64":"`+content+`","contentBase64":"`+content+`","path":"b.txt","content_type":"text/plain","contentType":"text/plain","tags":["x"]}`,
 		"Content-Type", "application/json")
-	if again := decodeIngest(t, body); !again.Reused || again.Path != r.Path {
+	if again := decoded[protocol.IngestResponse](t, body); !again.Reused || again.Path != r.Path {
 		t.Errorf("got %+v", again)
 	}
 	resp := s.do(t, "POST", ingestTarget, `{"path":"new ö.txt","content_base64":"bmV3"}`, "Content-Type", "application/json")
@@ -165,10 +156,7 @@ func TestIngestRejections(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := s.expect(t, test.status, "POST", ingestTarget, test.body[0], "Content-Type", test.body[1])
-			var p protocol.Problem
-			if err := json.Unmarshal([]byte(body), &p); err != nil || p.Code != test.code || !strings.Contains(p.Detail, test.detail) {
-				t.Errorf("got %s, %v", body, err)
-			}
+			wantProblem(t, body, test.code, test.detail)
 		})
 	}
 	if list := s.expect(t, 200, "GET", "/v1/brains/eval/documents?recursive=true&include_generated=true", ""); list != `{"items":[]}`+"\n" {
@@ -200,16 +188,12 @@ func TestIngestLimit(t *testing.T) {
 					}
 					return s.expect(t, status, "POST", ingestTarget, body, headers...)
 				}
-				var p protocol.Problem
-				body := send(413, over)
-				if err := json.Unmarshal([]byte(body), &p); err != nil || p.Code != protocol.CodeFileTooLarge {
-					t.Errorf("got %s", body)
-				}
+				wantProblem(t, send(413, over), protocol.CodeFileTooLarge, "")
 			})
 		}
 	}
 	body, contentType := formOf(exact)
-	r := decodeIngest(t, s.expect(t, 202, "POST", ingestTarget, body, "Content-Type", contentType))
+	r := decoded[protocol.IngestResponse](t, s.expect(t, 202, "POST", ingestTarget, body, "Content-Type", contentType))
 	job := s.awaitJob(t, r.JobID)
 	if job.Status != protocol.JobCompleted {
 		t.Errorf("got %+v", job)

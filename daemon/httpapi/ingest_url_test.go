@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -59,7 +58,7 @@ func TestIngestURL(t *testing.T) {
 		},
 	})
 	s := startFake(t)
-	r := decodeIngest(t, s.ingestURL(t, 201, base+"/kitchen/cups.html", `,"tags":["tea"]`))
+	r := decoded[protocol.IngestResponse](t, s.ingestURL(t, 201, base+"/kitchen/cups.html", `,"tags":["tea"]`))
 	if r.Path != "raw/documents/127.0.0.1-kitchen-cups.md" || r.ChunkCount < 1 {
 		t.Errorf("got %+v", r)
 	}
@@ -72,12 +71,12 @@ func TestIngestURL(t *testing.T) {
 		strings.Contains(doc.Body, "alert") || strings.Contains(doc.Body, "Home") {
 		t.Errorf("body %q", doc.Body)
 	}
-	again := decodeIngest(t, s.expect(t, 200, "POST", "/v1/brains/eval/ingest/url", `{"url":"`+base+`/kitchen/cups.html"}`, "Content-Type", "application/json"))
+	again := decoded[protocol.IngestResponse](t, s.expect(t, 200, "POST", "/v1/brains/eval/ingest/url", `{"url":"`+base+`/kitchen/cups.html"}`, "Content-Type", "application/json"))
 	if !again.Reused || again.Path != r.Path {
 		t.Errorf("again: %+v", again)
 	}
 
-	r = decodeIngest(t, s.ingestURL(t, 201, base+"/moved?x=1", `,"title":"Given"`))
+	r = decoded[protocol.IngestResponse](t, s.ingestURL(t, 201, base+"/moved?x=1", `,"title":"Given"`))
 	doc = frontmatter.Parse(s.expect(t, 200, "GET", "/v1/brains/eval/documents/read?path="+r.Path, ""))
 	if doc.Title != "Given" || doc.Metadata["source_url"] != base+"/moved?x=1" || doc.Metadata["source_final_url"] != base+"/latin" ||
 		!strings.Contains(doc.Body, "café") {
@@ -123,9 +122,9 @@ func TestIngestURLRejections(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := s.ingestURL(t, test.status, test.url, "")
-			var p protocol.Problem
-			if err := json.Unmarshal([]byte(body), &p); err != nil || p.Code != test.code || !strings.Contains(p.Detail, test.detail) || strings.Contains(body, "secret") {
-				t.Errorf("got %s, %v", body, err)
+			wantProblem(t, body, test.code, test.detail)
+			if strings.Contains(body, "secret") {
+				t.Errorf("it has a secret: %s", body)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -22,10 +21,7 @@ func TestGetJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := s.expect(t, 200, "GET", "/v1/brains/eval/jobs/"+exampleJob, "")
-	var job protocol.Job
-	if err := json.Unmarshal([]byte(body), &job); err != nil {
-		t.Fatal(err)
-	}
+	job := decoded[protocol.Job](t, body)
 	if job.JobID != exampleJob || job.Status != protocol.JobCompleted || string(job.Result) != `{"path":"raw/documents/tea.md"}` ||
 		job.UpdatedAt != "2024-05-01T12:00:01.000Z" || strings.Contains(body, "secret") {
 		t.Errorf("got %s", body)

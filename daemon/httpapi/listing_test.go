@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
@@ -20,10 +19,7 @@ func TestListingPages(t *testing.T) {
 	const documents = "/v1/brains/eval/documents"
 	for _, query := range []string{"dir=", "recursive=true", "dir=b", "recursive=true&include_generated=true", "recursive=true&glob=%3f.md"} {
 		list := func(more string) (paths []string, next string) {
-			var got protocol.FileList
-			if err := json.Unmarshal([]byte(s.expect(t, 200, "GET", documents+"?"+query+more, "")), &got); err != nil {
-				t.Fatal(err)
-			}
+			got := decoded[protocol.FileList](t, s.expect(t, 200, "GET", documents+"?"+query+more, ""))
 			for _, item := range got.Items {
 				paths = append(paths, item.Path)
 			}

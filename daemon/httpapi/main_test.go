@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"evalctl/daemon/fetch"
 	"evalctl/daemon/mcpserver"
 	"evalctl/daemon/memory"
+	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
 	"evalctl/internal/awaittest"
@@ -163,6 +165,23 @@ func (s *server) expect(t testing.TB, status int, method, target, body string, h
 		t.Fatalf("%s %.200s: got %d %s, want %d", method, target, resp.StatusCode, got, status)
 	}
 	return string(got)
+}
+
+// decoded is JSON that a server sent, as a value of a type.
+func decoded[T any](t testing.TB, body string) (value T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(body), &value); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return value
+}
+
+// wantProblem checks the code of a problem, and what its detail contains.
+func wantProblem(t testing.TB, body, code, detail string) {
+	t.Helper()
+	if p := decoded[protocol.Problem](t, body); p.Code != code || !strings.Contains(p.Detail, detail) {
+		t.Errorf("got %s, want %s with %q", body, code, detail)
+	}
 }
 
 func (s *server) put(t testing.TB, path, text string) {

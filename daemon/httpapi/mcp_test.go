@@ -111,19 +111,8 @@ func TestMCPRejects(t *testing.T) {
 			}
 		})
 	}
-	req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/mcp", strings.NewReader(list))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Host = "evil.example"
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := s.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != 403 {
-		t.Errorf("another host gets %d", resp.StatusCode)
+	if status, body := s.raw(t, "POST", "/mcp", "evil.example", "Content-Type: application/json\r\n", list); status != 403 {
+		t.Errorf("another host gets %d %s", status, body)
 	}
 }
 

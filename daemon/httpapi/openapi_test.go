@@ -99,6 +99,18 @@ func (d *apiDocument) validate(s schema, value any) error {
 	return compiled.Validate(value)
 }
 
+// check fails the test unless a text is JSON of a schema.
+func (d *apiDocument) check(t *testing.T, s schema, text string) {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err == nil {
+		err = d.validate(s, value)
+	}
+	if err != nil {
+		t.Errorf("%s\n%v", text, err)
+	}
+}
+
 // fixture starts a server whose brain notes has the documents of the examples.
 func fixture(t *testing.T, keys *Keys) *server {
 	t.Helper()
@@ -220,13 +232,7 @@ func (d *apiDocument) checkResponse(t *testing.T, s *server, op *operation, resp
 	if !strings.HasSuffix(contentType, "json") || op.method == "HEAD" {
 		return
 	}
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(body)))
-	if err == nil {
-		err = d.validate(m.Schema, value)
-	}
-	if err != nil {
-		t.Errorf("%s\n%v", body, err)
-	}
+	d.check(t, m.Schema, string(body))
 }
 
 // checkEvents reads a stream to its end, or to the change that it causes itself.

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"evalctl/daemon/protocol"
 )
@@ -20,10 +18,7 @@ var asJSON = []string{"Content-Type", protocol.TypeJSON}
 
 func (s *server) record(t testing.TB, status int, method, target, body string) protocol.DocumentRecord {
 	t.Helper()
-	var r protocol.DocumentRecord
-	if err := json.Unmarshal([]byte(s.expect(t, status, method, target, body, asJSON...)), &r); err != nil {
-		t.Fatal(err)
-	}
+	r := decoded[protocol.DocumentRecord](t, s.expect(t, status, method, target, body, asJSON...))
 	return r
 }
 
@@ -44,21 +39,12 @@ func TestRecordOverHTTP(t *testing.T) {
 	if diff := cmp.Diff(want, got.Metadata); diff != "" || got.Title != "Pets" || got.DeletedAt != nil {
 		t.Errorf("%+v\n%s", got, diff)
 	}
-	var list protocol.DocumentList
 	answer := s.expect(t, 200, "GET", records, "")
-	if err := json.Unmarshal([]byte(answer), &list); err != nil {
-		t.Fatal(err)
-	}
+	list := decoded[protocol.DocumentList](t, answer)
 	if diff := cmp.Diff([]protocol.DocumentRecord{got}, list.Items); diff != "" {
 		t.Error(diff)
 	}
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
-	if err == nil {
-		err = readDocument(t).validate(schema(`{"$ref":"#/components/schemas/DocumentList"}`), value)
-	}
-	if err != nil {
-		t.Error(err)
-	}
+	readDocument(t).check(t, schemaRef("DocumentList"), answer)
 	s.expect(t, 204, "DELETE", location, "")
 	s.expect(t, 404, "GET", location, "")
 	s.expect(t, 404, "DELETE", location, "")
@@ -84,11 +70,7 @@ func TestRecordPages(t *testing.T) {
 	s.put(t, "_hidden.md", "x")
 	var met []string
 	for cursor := ""; ; {
-		var page protocol.DocumentList
-		body := s.expect(t, 200, "GET", records+"?limit=2&cursor="+url.QueryEscape(cursor), "")
-		if err := json.Unmarshal([]byte(body), &page); err != nil {
-			t.Fatal(err)
-		}
+		page := decoded[protocol.DocumentList](t, s.expect(t, 200, "GET", records+"?limit=2&cursor="+url.QueryEscape(cursor), ""))
 		for _, r := range page.Items {
 			met = append(met, r.ID)
 		}

@@ -2,12 +2,9 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -68,10 +65,7 @@ func startSearch(t *testing.T, cfg search.Config) *server {
 
 func searchFor(t *testing.T, s *server, body string) protocol.SearchResponse {
 	t.Helper()
-	var got protocol.SearchResponse
-	if err := json.Unmarshal([]byte(s.expect(t, 200, "POST", searchURL, body)), &got); err != nil {
-		t.Fatal(err)
-	}
+	got := decoded[protocol.SearchResponse](t, s.expect(t, 200, "POST", searchURL, body))
 	return got
 }
 
@@ -84,13 +78,7 @@ func TestSearchInEveryMode(t *testing.T) {
 	for _, asked := range append([]string{""}, protocol.Modes...) {
 		body := `{"query":"lives in Rome","explain":true,"mode":"` + asked + `"}`
 		answer := s.expect(t, 200, "POST", searchURL, body)
-		value, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
-		if err == nil {
-			err = d.validate(schema(`{"$ref": "#/components/schemas/SearchResponse"}`), value)
-		}
-		if err != nil {
-			t.Errorf("%s: %v", answer, err)
-		}
+		d.check(t, schemaRef("SearchResponse"), answer)
 		got := searchFor(t, s, body)
 		if got.Mode != asked && (asked != "" || got.Mode != protocol.ModeAuto) || got.Degraded != "" {
 			t.Errorf("%q: mode %s, degraded %q", asked, got.Mode, got.Degraded)
@@ -144,9 +132,9 @@ func TestModesThatCannotRun(t *testing.T) {
 			s := startSearch(t, tt.cfg)
 			for target, body := range map[string]string{searchURL: `{"query":"Rome","mode":"` + tt.mode + `"}`, "/v1/brains/eval/ask": `{"question":"Rome","mode":"` + tt.mode + `"}`} {
 				answer := s.expect(t, tt.status, "POST", target, body)
-				var p protocol.Problem
-				if err := json.Unmarshal([]byte(answer), &p); err != nil || p.Code != tt.code || !strings.Contains(p.Detail, tt.text) || strings.Contains(answer, "secret") {
-					t.Errorf("%s: %v %s", target, err, answer)
+				wantProblem(t, answer, tt.code, tt.text)
+				if strings.Contains(answer, "secret") {
+					t.Errorf("it has a secret: %s", answer)
 				}
 			}
 		})
@@ -232,9 +220,8 @@ func TestTopKLeftOut(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"", "&top_k=", "&candidate_k=0&rerank_top_n=0"} {
-		var got protocol.SearchResponse
-		if err := json.Unmarshal([]byte(s.expect(t, 200, "GET", searchURL+"?q=kettle"+query, "")), &got); err != nil || len(got.Chunks) != protocol.DefaultTopK {
-			t.Errorf("%q: %d chunks, %v", query, len(got.Chunks), err)
+		if got := decoded[protocol.SearchResponse](t, s.expect(t, 200, "GET", searchURL+"?q=kettle"+query, "")); len(got.Chunks) != protocol.DefaultTopK {
+			t.Errorf("%q: %d chunks", query, len(got.Chunks))
 		}
 	}
 }
@@ -278,7 +265,7 @@ func TestSchemaOfSearchIsItsParser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = d.validate(schema(`{"$ref": "#/components/schemas/SearchRequest"}`), value)
+		err = d.validate(schemaRef("SearchRequest"), value)
 		if (err == nil) != (status == 200) {
 			t.Errorf("%.200s: the schema says %v", body, err)
 		}
@@ -289,50 +276,17 @@ func TestSchemaOfSearchIsItsParser(t *testing.T) {
 	}
 }
 
-// TestSearchOperators: operators are read in the body and in the URL, each mode applies them, and a
+// TestSearchOperators: operators are read in the body and in the URL, the answer has them, and a
 // query that only excludes is rejected with what to do.
 func TestSearchOperators(t *testing.T) {
-	d := readDocument(t)
-	s := startSearch(t, search.Config{Embedder: letters{}, Reranker: shortest{}})
-	s.put(t, "c.md", "Cleo lives near Rome, in Ostia.")
-	for _, mode := range protocol.EffectiveModes {
-		for query, want := range map[string]string{
-			`\"lives in Rome\"`:          "b1.md",
-			`Rome -Ben`:                  "",
-			`lives \"in Oslo\" OR Osti*`: "a.md c.md",
-			`Where does Ben -Rome live?`: "",
-		} {
-			answer := s.expect(t, 200, "POST", searchURL, `{"query":"`+query+`","mode":"`+mode+`"}`)
-			value, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
-			if err == nil {
-				err = d.validate(schema(`{"$ref": "#/components/schemas/SearchResponse"}`), value)
-			}
-			if err != nil {
-				t.Errorf("%s: %v", answer, err)
-			}
-			got := searchFor(t, s, `{"query":"`+query+`","mode":"`+mode+`"}`)
-			paths := map[string]bool{}
-			for _, c := range got.Chunks {
-				paths[c.Path] = true
-			}
-			found := strings.Join(slices.Sorted(maps.Keys(paths)), " ")
-			switch {
-			case strings.HasSuffix(query, "?"):
-				if len(got.Operators) > 0 || !paths["b1.md"] {
-					t.Errorf("%s finds %s in mode %s with %q", query, found, mode, got.Operators)
-				}
-			case want == "": // an exclusion
-				if paths["b1.md"] || !paths["c.md"] {
-					t.Errorf("%s finds %s in mode %s", query, found, mode)
-				}
-			case found != want:
-				t.Errorf("%s finds %s in mode %s, want %s", query, found, mode, want)
-			}
-		}
+	s := startSearch(t, search.Config{})
+	posted := s.expect(t, 200, "POST", searchURL, `{"query":"\"lives in Rome\""}`)
+	if !strings.Contains(posted, `"operators":["\"lives in Rome\""]`) || strings.Contains(posted, "a.md") {
+		t.Errorf("got %s", posted)
 	}
-	answer := s.expect(t, 200, "GET", searchURL+"?q="+url.QueryEscape(`"lives in Rome"`), "")
-	if !strings.Contains(answer, `"operators":["\"lives in Rome\""]`) {
-		t.Errorf("the answer has no operators: %s", answer)
+	readDocument(t).check(t, schemaRef("SearchResponse"), posted)
+	if got := s.expect(t, 200, "GET", searchURL+"?q="+url.QueryEscape(`"lives in Rome"`), ""); got != posted {
+		t.Errorf("in the URL: got %s, in the body %s", got, posted)
 	}
 	for _, query := range []string{"-Rome", `-\"in Rome\" -Ben*`} {
 		answer := s.expect(t, 400, "POST", searchURL, `{"query":"`+query+`"}`)

@@ -27,9 +27,8 @@ func TestSessionOverHTTP(t *testing.T) {
 	}
 	answer = s.expect(t, 201, "POST", trip+"/messages/batch",
 		`{"messages":[{"role":"assistant","content":"Hi","created_at":"2023-05-08T13:00:01+02:00","metadata":{"skip_extract":true}},{"role":"tool","content":"42","name":"sum","metadata":{"x":1,"skip_extract":true}}]}`, asJSON...)
-	var list protocol.SessionMessageList
-	if err := json.Unmarshal([]byte(answer), &list); err != nil || len(list.Messages) != 2 || list.Messages[1].Content != "42" || strings.Contains(answer, "metadata") {
-		t.Errorf("%s: %v", answer, err)
+	if list := decoded[protocol.SessionMessageList](t, answer); len(list.Messages) != 2 || list.Messages[1].Content != "42" || strings.Contains(answer, "metadata") {
+		t.Errorf("%s", answer)
 	}
 	want := `{"id":"trip","status":"open","messages":3,"extracted":0,"created_at":"2024-05-01T12:00:00.123Z"}` + "\n"
 	if got := s.expect(t, 200, "GET", trip, ""); got != want {
@@ -53,10 +52,9 @@ func TestRecallOverHTTP(t *testing.T) {
 	s.put(t, "kettle.md", "The kettle cost 40 euros.")
 	s.put(t, "lamp.md", "The lamp cost 40 euros.")
 	s.expect(t, 201, "POST", trip+"/messages", `{"role":"user","content":"Let us talk about the lamp."}`)
-	var res protocol.RecallResponse
 	answer := s.expect(t, 200, "POST", trip+"/recall", `{"query":"how much did it cost","topK":1}`)
-	if err := json.Unmarshal([]byte(answer), &res); err != nil || len(res.Chunks) != 1 || res.Chunks[0].Path != "lamp.md" {
-		t.Errorf("%s: %v", answer, err)
+	if res := decoded[protocol.RecallResponse](t, answer); len(res.Chunks) != 1 || res.Chunks[0].Path != "lamp.md" {
+		t.Errorf("%s", answer)
 	}
 	if got := s.expect(t, 200, "POST", trip+"/recall", `{"query":"nothing like it","scope":"agent"}`); got != "{\"chunks\":[]}\n" {
 		t.Errorf("no hits: %s", got)
@@ -75,10 +73,10 @@ func TestReflectOverHTTP(t *testing.T) {
 	}
 	s.expect(t, 201, "POST", trip+"/messages", `{"role":"user","content":"We decided to buy the blue kettle for 40 euros tomorrow."}`)
 	first := s.expect(t, 200, "POST", trip+"/reflect", "")
-	var res protocol.ReflectResponse
-	if err := json.Unmarshal([]byte(first), &res); err != nil || res.ReflectionStatus != protocol.ReflectionCompleted || !res.ReflectionAttempted ||
+	res := decoded[protocol.ReflectResponse](t, first)
+	if res.ReflectionStatus != protocol.ReflectionCompleted || !res.ReflectionAttempted ||
 		res.EndedAt != "2024-05-01T12:00:00.123Z" || res.Reflection == nil || res.Reflection.Outcome == "" {
-		t.Errorf("%s: %v", first, err)
+		t.Errorf("%s", first)
 	}
 	if again := s.expect(t, 200, "POST", trip+"/reflect", ""); again != first {
 		t.Errorf("got %s, then %s", first, again)
@@ -104,9 +102,8 @@ func TestSessionSegments(t *testing.T) {
 		body := string(encode(protocol.SessionMessage{Role: "user", Content: id}))
 		s.expect(t, 201, "POST", target+"/messages", body)
 		s.expect(t, 201, "POST", target+"/messages/batch", `{"messages":[`+body+`]}`)
-		var session protocol.Session
-		if err := json.Unmarshal([]byte(s.expect(t, 200, "GET", target, "")), &session); err != nil || session.ID != id || session.Messages != 2 {
-			t.Errorf("%q: %+v, %v", id, session, err)
+		if session := decoded[protocol.Session](t, s.expect(t, 200, "GET", target, "")); session.ID != id || session.Messages != 2 {
+			t.Errorf("%q: %+v", id, session)
 		}
 	}
 	for _, segment := range []string{"a%00b", "%0A", "%FF", "%20", strings.Repeat("a", 129)} {

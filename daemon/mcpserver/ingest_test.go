@@ -22,7 +22,7 @@ func ingestArgs(path, as string) object {
 }
 
 func TestIngestFile(t *testing.T) {
-	eachStore(t, func(t *testing.T, open func() *mcpclient.Client, restart func()) {
+	eachTransport(t, func(t *testing.T, open func() *mcpclient.Client, restart func()) {
 		dir := t.TempDir()
 		write := func(name, content string) string {
 			path := filepath.Join(dir, name)
@@ -169,7 +169,7 @@ func TestIngestURL(t *testing.T) {
 		fmt.Fprint(w, strings.Repeat("x", 5<<20+1))
 	})
 	site := stub(t, web)
-	eachStore(t, func(t *testing.T, open func() *mcpclient.Client, restart func()) {
+	eachTransport(t, func(t *testing.T, open func() *mcpclient.Client, restart func()) {
 		c := open()
 		call(t, c, "memory_create_brain", object{"name": "notes"})
 		r := call(t, c, "memory_ingest_url", object{"url": site + "/tea"})

@@ -10,20 +10,19 @@ import (
 	"evalctl/daemon/mcpclient"
 )
 
-// eachStore runs a test over both transports, each with a daemon on each store.
-func eachStore(t *testing.T, run func(t *testing.T, c func() *mcpclient.Client, restart func())) {
+// eachTransport runs a test over both transports, each with a daemon that can be restarted. The
+// tools know nothing of its store.
+func eachTransport(t *testing.T, run func(t *testing.T, c func() *mcpclient.Client, restart func())) {
 	for transport := range transports {
-		for _, store := range []string{daemon.StoreFS, daemon.StoreGit} {
-			t.Run(transport+" "+store, func(t *testing.T) {
-				t.Parallel() // most of the time is spent in syncing files
-				cfg := daemon.Config{Home: t.TempDir(), Store: store, AllowPrivateFetch: true}
-				url, stop := startDaemon(t, cfg)
-				run(t, func() *mcpclient.Client { return connect(t, transport, url) }, func() {
-					stop()
-					url, stop = startDaemon(t, cfg)
-				})
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel() // most of the time is spent in syncing files
+			cfg := daemon.Config{Home: t.TempDir(), Store: daemon.StoreFS, AllowPrivateFetch: true}
+			url, stop := startDaemon(t, cfg)
+			run(t, func() *mcpclient.Client { return connect(t, transport, url) }, func() {
+				stop()
+				url, stop = startDaemon(t, cfg)
 			})
-		}
+		})
 	}
 }
 
@@ -54,7 +53,7 @@ type found struct {
 const note = "# Tea\n\nAna drinks green tea."
 
 func TestTools(t *testing.T) {
-	eachStore(t, func(t *testing.T, open func() *mcpclient.Client, restart func()) {
+	eachTransport(t, func(t *testing.T, open func() *mcpclient.Client, restart func()) {
 		c := open()
 		if r := call(t, c, "memory_search", object{"query": "tea"}); r.Failure == nil ||
 			r.Failure.Code != "no_brain" || !strings.HasPrefix(r.Text, "no_brain: ") {
@@ -115,7 +114,7 @@ func TestExtract(t *testing.T) {
 		{"role": "assistant", "content": "Noted.\n**user**:\nI hate tea."},
 		{"role": "user", "content": "I like tea."},
 	}
-	eachStore(t, func(t *testing.T, open func() *mcpclient.Client, restart func()) {
+	eachTransport(t, func(t *testing.T, open func() *mcpclient.Client, restart func()) {
 		c := open()
 		call(t, c, "memory_create_brain", object{"name": "notes"})
 		r := call(t, c, "memory_extract", object{"messages": messages, "session_id": "s/1", "actor_id": "ana"})
@@ -169,7 +168,7 @@ func TestReflectAndConsolidate(t *testing.T) {
 		{"role": "assistant", "content": "Done: the table is booked for Friday at eight."},
 		{"role": "user", "content": "Great, thank you, that worked."},
 	}
-	eachStore(t, func(t *testing.T, open func() *mcpclient.Client, restart func()) {
+	eachTransport(t, func(t *testing.T, open func() *mcpclient.Client, restart func()) {
 		c := open()
 		call(t, c, "memory_create_brain", object{"name": "notes"})
 		call(t, c, "memory_extract", object{"messages": messages, "session_id": "s"})

@@ -59,6 +59,9 @@ func TestParseQueryRefuses(t *testing.T) {
 		r    protocol.SearchRequest
 		want string // of the error; empty when accepted
 	}{
+		{"no query", protocol.SearchRequest{}, "query: is missing or blank"},
+		{"long query", protocol.SearchRequest{Query: strings.Repeat("é", 4097)}, "query: "},
+		{"longest query", protocol.SearchRequest{Query: strings.Repeat("é", 4096)}, ""},
 		{"mode", protocol.SearchRequest{Query: "x", Mode: "Auto"}, `mode: "Auto" is not one of auto, bm25, semantic, hybrid, hybrid-rerank`},
 		{"scope", protocol.SearchRequest{Query: "x", Scope: "mine"}, `scope: "mine" is not one of all, global, project, agent`},
 		{"sort", protocol.SearchRequest{Query: "x", Sort: "newest"}, `sort: "newest" is not one of relevance, recency, relevance_then_recency`},
@@ -67,6 +70,14 @@ func TestParseQueryRefuses(t *testing.T) {
 		{"rerank_top_n", protocol.SearchRequest{Query: "x", RerankTopN: 201}, "rerank_top_n: 201 is not between 0 and 200"},
 		{"max_per_document", protocol.SearchRequest{Query: "x", MaxPerDocument: new(101)}, "max_per_document: 101 is not between 0 and 100"},
 		{"top_k", protocol.SearchRequest{Query: "x", TopK: 101}, "top_k: 101 is not between 1 and 100"},
+		{"top_k below", protocol.SearchRequest{Query: "x", TopK: -1}, "top_k: -1 is not between"},
+		{"most", protocol.SearchRequest{Query: "x", TopK: 100, CandidateK: 1000, RerankTopN: 200, MaxPerDocument: new(100)}, ""},
+		{"candidate_k below", protocol.SearchRequest{Query: "x", CandidateK: -1}, "candidate_k: -1 is not between"},
+		{"rerank_top_n below", protocol.SearchRequest{Query: "x", RerankTopN: -1}, "rerank_top_n: -1 is not between"},
+		{"question_date", protocol.SearchRequest{Query: "x", QuestionDate: "2024-02-30"}, "question_date: "},
+		{"question_date in words", protocol.SearchRequest{Query: "x", QuestionDate: "yesterday"}, "question_date: "},
+		{"question_date a day", protocol.SearchRequest{Query: "x", QuestionDate: "2024-02-29"}, ""},
+		{"question_date a time", protocol.SearchRequest{Query: "x", QuestionDate: "2024-02-29T10:00:00+02:00"}, ""},
 		{"256 paths", filters(protocol.SearchFilters{Paths: many[:256]}), ""},
 		{"257 paths", filters(protocol.SearchFilters{Paths: many}), "filters.paths: has 257 values, the limit is 256"},
 		{"257 tags", filters(protocol.SearchFilters{Tags: many}), "filters.tags: has 257 values"},

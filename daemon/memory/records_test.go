@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -218,6 +219,23 @@ func TestCreateDocumentRefuses(t *testing.T) {
 	}
 	if list, err := s.Documents(t.Context(), s.brain, DocumentPage{}); err != nil || len(list.Items) != 1 {
 		t.Errorf("%v: %+v", err, list)
+	}
+}
+
+func TestCreateDocumentAtTheLimits(t *testing.T) {
+	s := open(t)
+	wide := func(n int) string { return strings.Repeat("ä", n) }
+	for name, r := range map[string]protocol.CreateDocument{
+		"longest title": {Content: "x", Title: wide(protocol.MaxDocumentTitle)},
+		"longest path":  {Content: "x", Path: strings.Repeat(strings.Repeat("p", 127)+"/", 8)[:protocol.MaxDocumentPath-len(".md")] + ".md"},
+		"most tags":     {Content: "x", Tags: slices.Repeat([]string{wide(protocol.MaxDocumentTag)}, protocol.MaxDocumentTags)},
+		"longest key":   {Content: "x", Metadata: map[string]any{wide(protocol.MaxMetadataKey): true}},
+	} {
+		got := remember(t, s, r)
+		if r.Title != "" && got.Title != r.Title || r.Path != "" && got.Path != r.Path ||
+			len(r.Tags) > 0 && got.Metadata["tags"] != strings.Join(r.Tags, ",") || len(got.Metadata) < len(r.Metadata) {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 

@@ -49,47 +49,6 @@ func TestSearchAnswer(t *testing.T) {
 	}
 }
 
-func TestSearchArguments(t *testing.T) {
-	s := open(t)
-	s.put(t, "a.md", "a whale")
-	tests := []struct {
-		name string
-		r    protocol.SearchRequest
-		bad  string // empty when accepted
-	}{
-		{"no query", protocol.SearchRequest{}, "query"},
-		{"long query", protocol.SearchRequest{Query: strings.Repeat("é", 4097)}, "query"},
-		{"longest query", protocol.SearchRequest{Query: strings.Repeat("é", 4096)}, ""},
-		{"top_k below", protocol.SearchRequest{Query: "x", TopK: -1}, "top_k"},
-		{"top_k above", protocol.SearchRequest{Query: "x", TopK: 101}, "top_k"},
-		{"top_k", protocol.SearchRequest{Query: "x", TopK: 100}, ""},
-		{"candidate_k", protocol.SearchRequest{Query: "x", CandidateK: -1}, "candidate_k"},
-		{"rerank_top_n", protocol.SearchRequest{Query: "x", RerankTopN: -1}, "rerank_top_n"},
-		{"both", protocol.SearchRequest{Query: "x", CandidateK: 50, RerankTopN: 5}, ""},
-		{"bm25", protocol.SearchRequest{Query: "x", Mode: "bm25"}, ""},
-		{"semantic", protocol.SearchRequest{Query: "x", Mode: "semantic"}, "mode"},
-		{"hybrid", protocol.SearchRequest{Query: "x", Mode: "hybrid"}, "mode"},
-		{"hybrid-rerank", protocol.SearchRequest{Query: "x", Mode: "hybrid-rerank"}, "mode"},
-		{"unknown mode", protocol.SearchRequest{Query: "x", Mode: "BM25"}, "mode"},
-		{"date", protocol.SearchRequest{Query: "x", QuestionDate: "2024-02-30"}, "question_date"},
-		{"date in words", protocol.SearchRequest{Query: "x", QuestionDate: "yesterday"}, "question_date"},
-		{"day", protocol.SearchRequest{Query: "x", QuestionDate: "2024-02-29"}, ""},
-		{"time", protocol.SearchRequest{Query: "x", QuestionDate: "2024-02-29T10:00:00+02:00"}, ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := s.Search(t.Context(), s.brain, tt.r)
-			if tt.bad == "" {
-				if err != nil || got.EffectiveMode != "bm25" || got.Chunks == nil {
-					t.Errorf("got %+v, %v", got, err)
-				}
-			} else if !isArgument(err, tt.bad) {
-				t.Errorf("got %v, want an error about %s", err, tt.bad)
-			}
-		})
-	}
-}
-
 func TestQuestionDateHidesTheFuture(t *testing.T) {
 	s := open(t)
 	s.put(t, "undated.md", "a whale")

@@ -17,8 +17,6 @@ import (
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
-	"evalctl/daemon/store/fsstore"
-	"evalctl/daemon/store/gitstore"
 	"evalctl/internal/awaittest"
 )
 
@@ -313,18 +311,13 @@ func TestConcurrentMessages(t *testing.T) {
 
 // onDisk returns a configuration of brains in dir for each store that keeps them.
 func onDisk(dir string) map[string]brain.Config {
-	return map[string]brain.Config{
-		"fs": {Catalog: new(brain.MemoryCatalog), OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
-			return fsstore.Open(ctx, filepath.Join(dir, "fs", r.Brain.ID), nil)
-		}},
-		"git": {Catalog: new(brain.MemoryCatalog), OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
-			repo, err := gitstore.Open(ctx, filepath.Join(dir, "git", r.Brain.ID), nil)
-			if err != nil {
-				return nil, err
-			}
-			return repo.Store, nil
-		}},
+	all := map[string]brain.Config{}
+	for kind, openStore := range stores {
+		all[kind] = brain.Config{Catalog: new(brain.MemoryCatalog), OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
+			return openStore(ctx, filepath.Join(dir, kind, r.Brain.ID))
+		}}
 	}
+	return all
 }
 
 // TestSessionIDs: each id has a folder of its own, below sessions/, on every store.
@@ -365,26 +358,6 @@ func TestSessionIDs(t *testing.T) {
 		for _, f := range files {
 			if path.Dir(path.Dir(f.Path)) != sessionsDir {
 				t.Errorf("%s: %s", kind, f.Path)
-			}
-		}
-	}
-}
-
-// TestSessionAfterRestart continues a session after its store was reopened.
-func TestSessionAfterRestart(t *testing.T) {
-	for kind, cfg := range onDisk(t.TempDir()) {
-		for i := range 3 {
-			s := openWith(t, cfg, Config{})
-			s.say(t, "s", user(fmt.Sprint(2*i)), user(fmt.Sprint(2*i+1)))
-			var got []string
-			for _, m := range s.stored(t, "s") {
-				got = append(got, m.Content)
-			}
-			if want := strings.Fields("0 1 2 3 4 5")[:2*i+2]; !slices.Equal(got, want) {
-				t.Errorf("%s: %q", kind, got)
-			}
-			if err := s.brains.Close(); err != nil {
-				t.Fatal(err)
 			}
 		}
 	}
