@@ -107,6 +107,9 @@ func TestBrainsOnDisk(t *testing.T) {
 	if err := s.Delete(t.Context(), use(t, s, "tmp")); err != nil {
 		t.Fatal(err)
 	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*tmp*")); err != nil || len(left) > 0 {
+		t.Errorf("a deleted brain has left %q, %v", left, err)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

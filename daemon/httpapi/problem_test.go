@@ -107,8 +107,9 @@ func TestRejections(t *testing.T) {
 	big := strings.Repeat("x", protocol.MaxWriteBytes+1)
 	batch := func(ops string) string { return `{"reason":"r","ops":[` + ops + `]}` }
 	manyOps := strings.TrimSuffix(strings.Repeat(`{"type":"write","path":"a","content_base64":""},`, protocol.MaxBatchOps+1), ",")
-	half := base64.StdEncoding.EncodeToString(make([]byte, protocol.MaxBatchBytes/2+1))
-	bigOps := fmt.Sprintf(`{"type":"write","path":"a","content_base64":%q},{"type":"write","path":"b","content_base64":%q}`, half, half)
+	half := make([]byte, protocol.MaxBatchBytes/2+1)
+	bigOps := fmt.Sprintf(`{"type":"write","path":"a","content_base64":%q},{"type":"write","path":"b","content_base64":%q}`,
+		base64.StdEncoding.EncodeToString(half), base64.StdEncoding.EncodeToString(half[1:]))
 	tests := []struct {
 		name, method, target, body string
 		headers                    []string
@@ -172,6 +173,8 @@ func TestRejections(t *testing.T) {
 		{"query spellings", "GET", search + "?q=x&query=y", "", nil, 400, "validation_error", "more than once"},
 		{"unknown mode", "GET", search + "?q=x&mode=magic", "", nil, 400, "validation_error", "mode"},
 		{"unknown scope", "POST", search, `{"query":"x","scope":"mine"}`, nil, 400, "validation_error", "scope: \"mine\" is not one of all, global, project, agent"},
+		{"query of another type", "POST", search, `{"query":5}`, nil, 400, "validation_error", "query must be a string, not a number"},
+		{"mode number", "POST", search, `{"query":"x","mode":1}`, nil, 400, "validation_error", "mode must be a string, not a number"},
 		{"scope number", "POST", search, `{"query":"x","scope":5}`, nil, 400, "validation_error", "scope must be a string, not a number"},
 		{"explain text", "POST", search, `{"query":"x","explain":"yes"}`, nil, 400, "validation_error", "explain must be a boolean, not a string"},
 		{"explain word", "GET", search + "?q=x&explain=yes", "", nil, 400, "validation_error", "explain"},
@@ -182,6 +185,7 @@ func TestRejections(t *testing.T) {
 		{"filter text", "POST", search, `{"query":"x","filters":{"tags":"a"}}`, nil, 400, "validation_error", "filters.tags must be a list, not a string"},
 		{"filter number", "POST", search, `{"query":"x","filters":{"tags":[1]}}`, nil, 400, "validation_error", "filters.tags must be a string, not a number"},
 		{"filter of nothing", "GET", search + "?q=x&tags=", "", nil, 400, "validation_error", "filters.tags: has an empty value"},
+		{"ask cut", "POST", "/v1/brains/eval/ask", `{"question":`, nil, 400, "validation_error", "ends too early"},
 		{"ask unknown filter", "POST", "/v1/brains/eval/ask", `{"question":"x","filters":{"colour":"red"}}`, nil, 400, "validation_error", `filters has no key "colour"`},
 		{"ask unknown scope", "POST", "/v1/brains/eval/ask", `{"question":"x","scope":"mine"}`, nil, 400, "validation_error", "scope"},
 		{"top_k zero", "POST", search, `{"query":"x","top_k":0}`, nil, 400, "validation_error", "top_k: 0 is not between 1 and 100"},
@@ -197,6 +201,7 @@ func TestRejections(t *testing.T) {
 		{"limit below zero", "GET", docs + "?limit=-1", "", nil, 400, "validation_error", "limit: -1 is not between 1 and 10000"},
 		{"no embedder", "POST", "/v1/brains/eval/ask", `{"question":"x","mode":"semantic"}`, nil, 400, "validation_error", "embedder"},
 
+		{"name of a brain a number", "POST", "/v1/brains", `{"name":5}`, nil, 400, "validation_error", "name must be a string, not a number"},
 		{"rename without from", "POST", docs + "/rename", `{"to":"b"}`, []string{"Content-Type", js}, 400, "validation_error", "from and to"},
 		{"rename of nothing", "POST", docs + "/rename", `{"from":"a","to":"b"}`, []string{"Content-Type", js}, 404, "not_found", "rename a"},
 		{"rename outside", "POST", docs + "/rename", `{"from":"a","to":"../b"}`, []string{"Content-Type", js}, 400, "validation_error", "invalid path"},

@@ -98,6 +98,7 @@ func TestRecordLimitsOverHTTP(t *testing.T) {
 		"long content":     {413, `{"content":"` + long(protocol.MaxDocumentContent+1) + `"}`, asJSON},
 		"long title":       {400, `{"content":"x","title":"` + long(protocol.MaxDocumentTitle+1) + `"}`, asJSON},
 		"no content":       {400, `{"title":"x"}`, asJSON},
+		"content a number": {400, `{"content":1}`, asJSON},
 		"wrong type":       {415, `{"content":"x"}`, []string{"Content-Type", octets}},
 		"list in metadata": {400, `{"content":"x","metadata":{"a":[1]}}`, asJSON},
 		"path of another":  {409, `{"content":"x","path":"a.md"}`, asJSON},

@@ -149,8 +149,8 @@ func TestDegraded(t *testing.T) {
 	if got.Mode != "hybrid" || got.EffectiveMode != "bm25" || !strings.Contains(got.Degraded, "overloaded") || len(got.Chunks) == 0 {
 		t.Errorf("got %+v", got)
 	}
-	stream := s.expect(t, 200, "POST", "/v1/brains/eval/ask", `{"question":"Who lives in Rome?"}`)
-	if !strings.Contains(stream, `"mode":"auto","effective_mode":"bm25","degraded":"`) {
+	stream := s.expect(t, 200, "POST", "/v1/brains/eval/ask", `{"question":"Who lives in Rome?","mode":"hybrid"}`)
+	if !strings.Contains(stream, `"mode":"hybrid","effective_mode":"bm25","degraded":"`) {
 		t.Errorf("got %s", stream)
 	}
 	if n := scrape(t, s)[`evalctl_searches_total{degraded="true",mode="bm25"}`]; n != "2" {
@@ -191,6 +191,7 @@ func TestSearchByQueryIsSearch(t *testing.T) {
 		"q=kettle&sessionIds=s2,s3":                        `{"query":"kettle","filters":{"session_ids":["s2","s3"]}}`,
 		"q=kettle&date_from=2024-03-03":                    `{"query":"kettle","filters":{"date_from":"2024-03-03"}}`,
 		"q=kettle&date_to=2024-03-02":                      `{"query":"kettle","filters":{"date_to":"2024-03-02"}}`,
+		"q=kettle&path_prefix=b":                           `{"query":"kettle","filters":{"path_prefix":"b"}}`,
 		"q=kettle&path_prefix=b&paths=b.md,c":              `{"query":"kettle","filters":{"path_prefix":"b","paths":["b.md","c"]}}`,
 		"q=kettle&include_generated=true":                  `{"query":"kettle","filters":{"include_generated":true}}`,
 		"q=kettle&question_date=2024-03-02":                `{"query":"kettle","question_date":"2024-03-02"}`,
