@@ -235,10 +235,11 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 	return k, project.CheckTyped(k, slices.Concat(c.Serve.settings().Empty(), c.MCP.settings().Empty())...)
 }
 
-var (
-	noValue  = regexp.MustCompile(`^(--\S+): expected \w+ value but got "EOL" \(<EOL>\)$`)
-	noNumber = regexp.MustCompile(`^(--\S+): expected an? (?:float|int|uint) but got "(.*)" \(string\)$`)
-	notOneOf = regexp.MustCompile(`^(.* must be one of )("[^ ]*")( but got .*)$`)
+// The errors of kong that plainly says otherwise.
+const (
+	noValue  = `^(--\S+): expected \w+ value but got "EOL" \(<EOL>\)$`
+	noNumber = `^(--\S+): expected an? (?:float|int|uint) but got "(.*)" \(string\)$`
+	notOneOf = `^(.* must be one of )("[^ ]*")( but got .*)$`
 )
 
 // plainly returns an error of kong in the words of the other messages.
@@ -247,13 +248,14 @@ func plainly(e *kong.ParseError) error {
 	if strings.HasPrefix(text, `expected "`) && e.Context.Selected() != nil {
 		return fmt.Errorf("%w is missing on the command line: %s --help says how it is used", e, e.Context.Selected().FullPath())
 	}
-	if m := noValue.FindStringSubmatch(text); m != nil {
+	match := func(pattern string) []string { return regexp.MustCompile(pattern).FindStringSubmatch(text) }
+	if m := match(noValue); m != nil {
 		return fmt.Errorf("%s has no value", m[1])
 	}
-	if m := noNumber.FindStringSubmatch(text); m != nil {
+	if m := match(noNumber); m != nil {
 		return fmt.Errorf("%s %s: must be a number", m[1], m[2])
 	}
-	if m := notOneOf.FindStringSubmatch(text); m != nil {
+	if m := match(notOneOf); m != nil {
 		values := slices.DeleteFunc(strings.Split(strings.ReplaceAll(m[2], `"`, ""), ","), func(v string) bool { return v == "" })
 		return errors.New(m[1] + strings.Join(values, ", ") + m[3])
 	}

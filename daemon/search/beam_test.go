@@ -22,7 +22,7 @@ var beamTask = task{name: "beam-turn", dir: beamDir, recall: .52, ndcg: .41, bra
 	return strings.Split(path, "/")[2]
 }}
 
-// beamDir marks the task whose files are those of BEAM.
+// beamDir is the folder of BEAM, whose task is made in a way of its own.
 const beamDir = "../beam"
 
 type beamMessage struct {

@@ -88,17 +88,20 @@ func Write(ctx context.Context, o Options) (*Project, error) {
 		}
 		content = func() error { return write(paths, docs, header(o), questions) }
 	}
+	workflow, err := p.workflow(o.Dir)
+	if err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(filepath.Dir(paths[workflowFile]), 0o755); err != nil {
 		return nil, err
 	}
 	if err := content(); err != nil {
 		return nil, err
 	}
-	workflow, err := p.workflow(o.Dir)
-	return p, errors.Join(err, copyFile("evalctl.yaml", paths[projectFile]), atomicfile.WriteData(paths[workflowFile], 0o644, workflow))
+	return p, errors.Join(copyFile("evalctl.yaml", paths[projectFile]), atomicfile.WriteData(paths[workflowFile], 0o644, workflow))
 }
 
-// workflow returns the workflow of a project, with its folder in the repository.
+// workflow returns the workflow of a project, with its folder in the repository, and sets Workflows.
 func (p *Project) workflow(dir string) ([]byte, error) {
 	data, err := files.ReadFile("workflow.yml")
 	if err != nil {
@@ -108,16 +111,28 @@ func (p *Project) workflow(dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	root := repository(folder)
+	if root == "" || root == folder {
+		return data, nil
+	}
+	p.Workflows = filepath.Join(root, filepath.FromSlash(path.Dir(workflowFile)))
+	rel, err := filepath.Rel(root, folder)
+	if err != nil {
+		return nil, err
+	}
+	name, _ := json.Marshal(filepath.ToSlash(rel)) // which is YAML too
+	return bytes.Replace(data, []byte("PROJECT: . #"), fmt.Appendf(nil, "PROJECT: %s #", name), 1), nil
+}
+
+// repository returns the root of the git repository around a folder, "" if there is none. The folder
+// need not exist.
+func repository(folder string) string {
 	for root := folder; ; root = filepath.Dir(root) {
-		_, err := os.Stat(filepath.Join(root, ".git"))
-		if err == nil && root != folder {
-			p.Workflows = filepath.Join(root, filepath.FromSlash(path.Dir(workflowFile)))
-			rel, _ := filepath.Rel(root, folder) // both are absolute
-			name, _ := json.Marshal(filepath.ToSlash(rel))
-			return bytes.Replace(data, []byte("PROJECT: . #"), fmt.Appendf(nil, "PROJECT: %s #", name), 1), nil
+		if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
+			return root
 		}
-		if err == nil || root == filepath.Dir(root) {
-			return data, nil
+		if root == filepath.Dir(root) {
+			return ""
 		}
 	}
 }
