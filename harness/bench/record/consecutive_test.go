@@ -1,8 +1,11 @@
 package record
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
+
+	"evalctl/internal/stats"
 )
 
 // TestReachOf has series whose order says how exact their mean is, or that nothing says it.
@@ -43,5 +46,26 @@ func TestReachOf(t *testing.T) {
 		if reach < 0 || reach > 3 || (reach == 0) != (tt.name == "the same") {
 			t.Errorf("%s: the mean is known to %g", tt.name, reach)
 		}
+	}
+}
+
+// TestReachOfNoisyValues has a correlation that noise hides from an autoregression: by it alone, the
+// interval of the mean misses in one of five.
+func TestReachOfNoisyValues(t *testing.T) {
+	const runs = 1000
+	missed := 0
+	for seed := range uint64(runs) {
+		random := rand.New(rand.NewPCG(seed, 17))
+		values, x := make([]float64, 40), random.NormFloat64()
+		for i := range values {
+			values[i] = x + random.NormFloat64()
+			x = 0.8*x + 0.6*random.NormFloat64()
+		}
+		if reach, ok := reachOf(values, inflation(values, 0)); ok && math.Abs(stats.Mean(values)) > reach {
+			missed++
+		}
+	}
+	if missed > runs/8 {
+		t.Errorf("%d of %d intervals miss, want at most one in eight", missed, runs)
 	}
 }
