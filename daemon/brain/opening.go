@@ -99,7 +99,7 @@ func (h Handle) storeWithin(ctx, limit context.Context) (*store.Store, error) {
 		if h.entry.opened.Load() { // and locked for a moment
 			return h.Store(ctx)
 		}
-		return nil, &UnreadyError{Brain: h.entry.id(), Retry: h.entry.cfg.searchWait}
+		return nil, &UnreadyError{Brain: h.entry.id(), Retry: max(h.entry.cfg.searchWait, minRetry)}
 	}
 	return st, err
 }

@@ -243,7 +243,7 @@ func TestOpeningGoesOn(t *testing.T) {
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if unready := searchUnready(t, s); unready.Indexing != nil {
+	if unready := searchUnready(t, s); unready.Indexing != nil || unready.Retry != minRetry {
 		t.Errorf("got %+v", unready)
 	}
 	close(proceed)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"fmt"
 	"io"
 	"net/http"
@@ -91,7 +92,7 @@ func writeError(r *http.Request, err error) {
 		problem.Pending = e.Missing
 	}
 	if e, ok := errors.AsType[*brain.UnreadyError](err); ok {
-		w.Header().Set("Retry-After", strconv.Itoa(int(e.Retry.Seconds())))
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.Retry.Seconds()))))
 		if e.Indexing != nil {
 			problem.Indexing = e.Indexing
 			problem.Pending = e.Indexing.DocumentsTotal - e.Indexing.DocumentsDone
