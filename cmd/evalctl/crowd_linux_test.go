@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"text/tabwriter"
@@ -14,11 +16,15 @@ import (
 // crowdTime is how long a load of TestCrowds is offered, and before that not counted.
 const crowdTime = 4 * time.Second
 
+// crowdPairs is how often TestCrowds measures a load.
+const crowdPairs = 3
+
 // TestCrowds offers daemons with each store once, four and ten times the searches that they can
 // answer, over few and over thousands of connections. What counts is how much is answered for a
 // second of the daemon's processor, next to 64 clients that wait for their responses, each pair of
-// loads one after the other. That and the memory must hold where the machine does little else; a
-// part of it must hold on any machine.
+// loads one after the other. The same pair shows shares from 0.8 to 1.6 on an idle machine, because
+// others share its processors; so the median of crowdPairs counts. It and the memory must hold where
+// the machine does little else; a part of them must hold on any machine.
 func TestCrowds(t *testing.T) {
 	longtest.Skip(t)
 	if raceDetector {
@@ -43,11 +49,18 @@ func TestCrowds(t *testing.T) {
 			var rows []crowded
 			for _, connections := range []int{64, 1024, 4000} {
 				for _, factor := range []float64{1, 4, 10} {
-					g.disconnect()
-					row := crowded{waiting: g.closed(t, 64, crowdTime/2), factor: factor, connections: connections, idle: idle}
-					row.loaded = g.crowd(t, factor*row.waiting.rate(), connections, fmt.Sprintf("%v × over %d", factor, connections))
-					rows = append(rows, row)
+					var pairs []crowded
+					for range crowdPairs {
+						g.disconnect()
+						pair := crowded{waiting: g.closed(t, 64, crowdTime/2), factor: factor, connections: connections, idle: idle}
+						pair.loaded = g.crowd(t, factor*pair.waiting.rate(), connections, fmt.Sprintf("%v × over %d", factor, connections))
+						pair.checkResponses(t)
+						pairs = append(pairs, pair)
+					}
+					slices.SortFunc(pairs, func(a, b crowded) int { return cmp.Compare(a.share(), b.share()) })
+					row := pairs[crowdPairs/2]
 					row.check(t)
+					rows = append(rows, row)
 				}
 			}
 			t.Log(crowdTable(rows))
@@ -84,6 +97,10 @@ func (c crowded) check(t *testing.T) {
 	if c.memory > memory {
 		t.Errorf("%s: %d MiB resident, %d without clients", c.name, c.memory>>20, c.idle>>20)
 	}
+}
+
+func (c crowded) checkResponses(t *testing.T) {
+	t.Helper()
 	if c.strange > 0 || c.left > 0 {
 		t.Errorf("%s: %d responses are neither 200 nor 503 with Retry-After, and %d clients left", c.name, c.strange, c.left)
 	}

@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/plan"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
+	"evalctl/harness/target"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/terminal"
 )
@@ -117,15 +118,15 @@ func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
 	if config.Endpoint == "" {
 		text.Hint(t, targets.Hint(d, p.env("SVC_LLM_PROVIDER"), config.Profile.Passed))
 	}
+	t.Field("checking", "%s: each request may take %v", terminal.Line(d.Name), target.CallTimeout)
 	session, err := harness.Open(ctx, config)
 	if err != nil {
 		return asDaemonError(ctx, err)
 	}
 	defer func() { err = errors.Join(err, closeDaemon(t, session, false)) }()
-	found, failed := plan.CheckTarget(ctx, session, result.Dialect(c.Dialect))
-	for _, f := range found {
-		fmt.Fprintf(p.stdout, "%-18s %s\n", f.Name, terminal.Line(f.Text))
-	}
+	failed := plan.CheckTarget(ctx, session, result.Dialect(c.Dialect), func(name, text string) {
+		fmt.Fprintf(p.stdout, "%-18s %s\n", name, terminal.Line(text))
+	})
 	if failed {
 		return daemonError{errors.New("the target failed the check")}
 	}

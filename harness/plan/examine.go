@@ -65,40 +65,34 @@ func ProposeMapping(
 	return proposal.Mapping()
 }
 
-// Finding is one finding of CheckTarget.
-type Finding struct{ Name, Text string }
-
-// CheckTarget writes, finds and deletes a text at a session's service, and returns how long each
-// step took and which abilities are missing. failed is set if a step failed for another reason than
-// a missing ability.
-func CheckTarget(ctx context.Context, session *harness.Session, d result.Dialect) (found []Finding, failed bool) {
-	add := func(name, format string, args ...any) {
-		found = append(found, Finding{name, fmt.Sprintf(format, args...)})
-	}
-	add("target", "%s", session.Service().URL())
+// CheckTarget writes, finds and deletes a text at a session's service. It calls found with the name
+// of each step and how long it took, once the step has ended, and then with each ability and why it is
+// missing. It reports whether a step failed for another reason than a missing ability.
+func CheckTarget(ctx context.Context, session *harness.Session, d result.Dialect, found func(name, text string)) (failed bool) {
+	found("target", session.Service().URL())
 	m := session.Mapped()
 	if m != nil {
-		add("mapping", "%s  sha256 %.12s  query %s  brains %s", m.Mapping, m.SHA256, m.Query, m.Brains)
+		found("mapping", fmt.Sprintf("%s  sha256 %.12s  query %s  brains %s", m.Mapping, m.SHA256, m.Query, m.Brains))
 		if m.Protocol != "" {
-			add("server", "%s %s  MCP %s", m.Server, m.ServerVersion, m.Protocol)
+			found("server", fmt.Sprintf("%s %s  MCP %s", m.Server, m.ServerVersion, m.Protocol))
 		}
 	}
-	for _, s := range seed.Probe(ctx, session.Service(), d, seed.NewMark()) {
+	seed.Probe(ctx, session.Service(), d, seed.NewMark(), func(s seed.Step) {
 		failed = failed || s.Err != nil && !s.Lacked()
-		add(s.Name, "%s", s.Outcome())
-	}
+		found(s.Name, s.Outcome())
+	})
 	if m == nil {
-		return found, failed
+		return failed
 	}
 	for _, a := range []target.Ability{target.Asks, target.IDs, target.Ranks, target.Scores, target.Dates, target.Modes, target.Brains} {
 		text := "yes"
 		if why := session.Service().Lacks(a); why != "" {
 			text = "not measurable: " + why
 		}
-		add(string(a), "%s", text)
+		found(string(a), text)
 	}
 	if noise := session.Mapped().Noise; noise != "" {
-		add("noise", "%s", noise)
+		found("noise", noise)
 	}
-	return found, failed
+	return failed
 }

@@ -39,12 +39,13 @@ func (s Step) Outcome() string {
 
 // Probe writes a document to a new brain, finds it, searches for an absent word, deletes the
 // document and removes the brain. mark is a word unknown to the service, and becomes part of the
-// brain's name. Probe returns the steps up to the first failure; a step that the service does not
-// support is no failure. The brain is always removed.
-func Probe(ctx context.Context, s target.Service, d result.Dialect, mark string) (steps []Step) {
+// brain's name. Probe passes each step to done once it has ended, up to the first failure; a step that
+// the service does not support is no failure. The brain is always removed.
+func Probe(ctx context.Context, s target.Service, d result.Dialect, mark string, done func(Step)) {
 	store := s.Store(d)
 	name := "evalctl-check-" + mark
 	var text marker
+	var last Step
 	step := func(name string, need target.Ability, do func(*Step) error) bool {
 		one := Step{Name: name}
 		start := time.Now()
@@ -52,7 +53,8 @@ func Probe(ctx context.Context, s target.Service, d result.Dialect, mark string)
 			one.Err = do(&one)
 		}
 		one.Took = time.Since(start)
-		steps = append(steps, one)
+		done(one)
+		last = one
 		return one.Err == nil || one.Lacked()
 	}
 	await := func(one *Step, want bool) (err error) {
@@ -65,7 +67,7 @@ func Probe(ctx context.Context, s target.Service, d result.Dialect, mark string)
 		return err
 	})
 	if !created || text.brain == "" {
-		return steps
+		return
 	}
 	_ = step("write", target.Put, func(*Step) error { return text.write(ctx) }) &&
 		step("read", target.Get, func(*Step) error { return readMark(ctx, s, &text) }) &&
@@ -73,13 +75,12 @@ func Probe(ctx context.Context, s target.Service, d result.Dialect, mark string)
 		step("find nothing", target.Search, func(one *Step) error { return findNothing(ctx, &text, one) }) &&
 		step("delete", target.Delete, func(*Step) error { return text.remove(ctx) }) &&
 		step("confirm it is gone", target.Search, func(one *Step) error {
-			if steps[len(steps)-1].Lacked() {
+			if last.Lacked() {
 				return fmt.Errorf("%w: nothing was deleted", target.ErrLacks)
 			}
 			return await(one, false)
 		})
 	step("remove the brain", target.Put, func(*Step) error { return store.Remove(ctx, text.brain, name) })
-	return steps
 }
 
 // findNothing searches for a word that was never written. The service may return any passages or
