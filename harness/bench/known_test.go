@@ -135,8 +135,9 @@ func TestFindLimitOverSockets(t *testing.T) {
 			t.Run(fmt.Sprintf("%d workers, %.0f a second, %v times", s.Workers, capacity, times), func(t *testing.T) {
 				objective := fmt.Sprintf("p99<%v", time.Duration(times*float64(s.Service)).Round(time.Microsecond))
 				l := measure(t, bench.Settings{Search: objective, Duration: time.Second, Rounds: 1}, refusing(t, s.Start())).Limits[0]
-				t.Logf("%3d workers, %4.0f/s  %-14s  %7.1f/s  ×%.3f  confirmed %v", s.Workers, capacity, objective, l.Rate, l.Rate/capacity, l.Confirmed)
-				if !l.Confirmed || math.Abs(l.Rate/capacity-1) > 0.05 {
+				marked := l.Near != nil && *l.Near // the generator and the daemon share the processors
+				t.Logf("%3d workers, %4.0f/s  %-14s  %7.1f/s  ×%.3f  confirmed %v, marked %v", s.Workers, capacity, objective, l.Rate, l.Rate/capacity, l.Confirmed, marked)
+				if !l.Confirmed || l.Rate > 1.05*capacity || l.Rate < 0.95*capacity && !marked {
 					t.Errorf("%+v, %s: the limit is %+v", s, objective, l)
 				}
 			})
