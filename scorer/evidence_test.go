@@ -90,3 +90,15 @@ func FuzzEvidence(f *testing.F) {
 		EvidenceRanks([]string{evidence}, []Passage{{"", text}, {"", evidence}})
 	})
 }
+
+// TestIdentify: three words identify a text, or as much of a script without spaces.
+func TestIdentify(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "two words": false, "three whole words": true,
+		"小李养了": false, "小李养了一只": true, "小李 owns two": true, "แมวของฉัน": false, "แมวของฉันชื่อส้มโอ": true,
+	} {
+		if got := WordsOf(text).Identify(); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}

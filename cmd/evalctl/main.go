@@ -237,8 +237,8 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 
 // The errors of kong that plainly says otherwise.
 const (
-	noValue  = `^(--\S+): expected \w+ value but got "EOL" \(<EOL>\)$`
-	noNumber = `^(--\S+): expected an? (?:float|int|uint) but got "(.*)" \(string\)$`
+	noValue  = `^(--\S+): (?:expected \w+ value but got "EOL" \(<EOL>\)|missing value, expecting .*)$`
+	noNumber = `^(--\S+): expected a (?:float|valid \d+ bit u?(int)) but got "(.*?)"(?: \(string\))?$`
 	notOneOf = `^(.* must be one of )("[^ ]*")( but got .*)$`
 )
 
@@ -253,7 +253,11 @@ func plainly(e *kong.ParseError) error {
 		return fmt.Errorf("%s has no value", m[1])
 	}
 	if m := match(noNumber); m != nil {
-		return fmt.Errorf("%s %s: must be a number", m[1], m[2])
+		whole := ""
+		if m[2] != "" {
+			whole = "whole "
+		}
+		return fmt.Errorf("%s %s: must be a %snumber", m[1], m[3], whole)
 	}
 	if m := match(notOneOf); m != nil {
 		values := slices.DeleteFunc(strings.Split(strings.ReplaceAll(m[2], `"`, ""), ","), func(v string) bool { return v == "" })

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"evalctl/daemon/brain"
+	"evalctl/internal/yamlfile"
 )
 
 // AllBrains in a key's list of brains means every brain of its tenant.
@@ -183,14 +184,9 @@ func keyLines(data []byte) ([]int, error) {
 	return lines, nil
 }
 
-var (
-	yamlLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
-	})
-	yamlField = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`field (\S+) not found in type \S+`)
-	})
-)
+var yamlField = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`field (\S+) not found in type \S+`)
+})
 
 // keysError converts an error of the YAML package to one with file name and line.
 func keysError(name string, err error) error {
@@ -198,11 +194,7 @@ func keysError(name string, err error) error {
 	if e, ok := errors.AsType[*yaml.TypeError](err); ok {
 		text = e.Errors[0]
 	}
-	text = yamlField().ReplaceAllString(text, "unknown field $1")
-	if m := yamlLine().FindStringSubmatch(text); m != nil {
-		return fmt.Errorf("%s:%s: %s", name, m[1], strings.TrimPrefix(text, m[0]))
-	}
-	return fmt.Errorf("%s: %s", name, strings.TrimPrefix(text, "yaml: "))
+	return yamlfile.Syntax(name, errors.New(yamlField().ReplaceAllString(text, "unknown field $1")))
 }
 
 var labelForm = sync.OnceValue(func() *regexp.Regexp {

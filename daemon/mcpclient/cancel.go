@@ -8,6 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"evalctl/internal/retry"
 )
 
 const methodCancelled = "notifications/cancelled"
@@ -64,10 +66,8 @@ func (t *httpTransport) cancel(ctx context.Context, id jsonrpc.ID) {
 		if res, err := t.post(ctx, notification, data); err == nil { // a server need not support it
 			res.Body.Close()
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Sleep(ctx, wait) != nil {
 			return
-		case <-time.After(wait):
 		}
 	}
 }

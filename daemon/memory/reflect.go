@@ -13,6 +13,7 @@ import (
 	"evalctl/daemon/frontmatter"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/internal/retry"
 )
 
 // maxReflectBytes limits how much of the end of a session a reflection reads, in bytes of the
@@ -106,10 +107,8 @@ func waitForLease(
 		if !errors.Is(err, brain.ErrLeased) {
 			return held, release, err
 		}
-		select {
-		case <-time.After(leasePoll):
-		case <-ctx.Done():
-			return nil, nil, context.Cause(ctx)
+		if err := retry.Sleep(ctx, leasePoll); err != nil {
+			return nil, nil, err
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"evalctl/internal/jsonobj"
 )
 
 // unmarshalExtra decodes a JSON object into known, which points to a struct, and returns the keys
@@ -48,7 +50,7 @@ func unmarshalExtra(data []byte, known any) (extra map[string]json.RawMessage, e
 // marshalExtra encodes a struct, followed by the extra keys in ascending order. Extra keys that
 // have the name of a field are left out.
 func marshalExtra(known any, extra map[string]json.RawMessage) ([]byte, error) {
-	data, err := encode(known)
+	data, err := jsonobj.Marshal(known)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +63,7 @@ func marshalExtra(known any, extra map[string]json.RawMessage) ([]byte, error) {
 		if !json.Valid(extra[key]) {
 			return nil, fmt.Errorf("the value of the extra key %q is not JSON", key)
 		}
-		name, err := encode(key)
+		name, err := jsonobj.Marshal(key)
 		if err != nil {
 			return nil, err
 		}
@@ -74,15 +76,6 @@ func marshalExtra(known any, extra map[string]json.RawMessage) ([]byte, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
-}
-
-// encode is json.Marshal without escapes for HTML, which would change Extra.
-func encode(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
 }
 
 // jsonNames returns the names of the fields of a struct, or of one that is pointed to.

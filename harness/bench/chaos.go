@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/bench/load"
 	"evalctl/harness/bench/record"
 	"evalctl/harness/bench/work"
+	"evalctl/internal/retry"
 )
 
 // How faults are injected.
@@ -102,9 +103,7 @@ func (f *fault) request(number uint64) load.Request {
 
 // cause waits and then injects the fault. A held stream is held for a while.
 func (f *fault) cause(ctx context.Context, wait, while time.Duration) error {
-	select {
-	case <-time.After(wait):
-	case <-ctx.Done():
+	if retry.Sleep(ctx, wait) != nil {
 		return nil
 	}
 	p := f.arm.session.Process()

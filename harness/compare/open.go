@@ -54,7 +54,7 @@ func Open(path string) (*Run, error) {
 		path: path, info: src.info, format: src.format, res: src.res,
 		index: map[string]int{}, ignored: src.ignored,
 	}
-	if run.sha256, err = resultfile.Digest(path); err != nil {
+	if run.sha256, err = inputfile.Digest(path); err != nil {
 		return nil, err
 	}
 	for rec, err := range src.records {

@@ -30,7 +30,7 @@ func encodeMembers(members []jsonobj.Member) ([]byte, error) {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.Write(quoteJSON(string(m.Key)))
+		b.Write(jsonobj.Quote(string(m.Key)))
 		b.WriteString(": ")
 		if !bytes.ContainsAny(m.Value, "\r\n") {
 			b.Write(m.Value)
@@ -42,15 +42,6 @@ func encodeMembers(members []jsonobj.Member) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// quoteJSON returns text as a JSON string without escaping < and >.
-func quoteJSON(text string) json.RawMessage {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // a string can always be encoded
-	return bytes.TrimSpace(b.Bytes())
-}
-
 // raw returns the cell's value unchanged, nil for an empty table cell.
 func (c cell) raw() json.RawMessage {
 	if c.json != nil {
@@ -59,7 +50,7 @@ func (c cell) raw() json.RawMessage {
 	if c.text == "" {
 		return nil
 	}
-	return quoteJSON(c.text)
+	return jsonobj.Quote(c.text)
 }
 
 // value returns the cell's value in the form its column requires, nil for none.
@@ -90,7 +81,7 @@ func scalar(key string, value json.RawMessage) (json.RawMessage, error) {
 	case '{', '[', 'n':
 		return nil, fmt.Errorf("field %q must be text, not %s", key, jsonKind(value))
 	}
-	return quoteJSON(string(value)), nil
+	return jsonobj.Quote(string(value)), nil
 }
 
 // joinList returns a JSON list of these values.
@@ -131,7 +122,7 @@ func listOf(c cell) (json.RawMessage, error) {
 	list := []json.RawMessage{}
 	for part := range strings.SplitSeq(text, ";") {
 		if part = strings.TrimSpace(part); part != "" {
-			list = append(list, quoteJSON(part))
+			list = append(list, jsonobj.Quote(part))
 		}
 	}
 	if len(list) == 0 {

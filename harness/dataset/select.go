@@ -12,6 +12,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
+	"evalctl/internal/figure"
 )
 
 // Selection says which questions to ask and in which order. The zero value selects all in file
@@ -174,10 +175,7 @@ func listTags(tags map[string]int) string {
 	if len(names) == 0 {
 		return "none"
 	}
-	if n := len(names) - listedTags; n > 0 {
-		names = append(names[:listedTags:listedTags], fmt.Sprintf("and %d more", n))
-	}
-	return strings.Join(names, ", ")
+	return figure.List(names, listedTags, strings.Clone)
 }
 
 // Failed returns the ids of the questions that did not pass in a result file, in its order: with a

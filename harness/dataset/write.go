@@ -1,15 +1,14 @@
 package dataset
 
 import (
-	"bytes"
-	"encoding/json"
 
+	"evalctl/internal/jsonobj"
 	"evalctl/scorer"
 )
 
 // MarshalJSON encodes a question as a dataset line, without HTML escapes.
 func (q Question) MarshalJSON() ([]byte, error) {
-	return encode(struct {
+	return jsonobj.Marshal(struct {
 		ID        string             `json:"id"`
 		Question  string             `json:"question"`
 		Date      string             `json:"question_date,omitempty"`
@@ -32,7 +31,7 @@ func (q Question) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON encodes an operation as an element of before.
 func (o Operation) MarshalJSON() ([]byte, error) {
-	return encode(struct {
+	return jsonobj.Marshal(struct {
 		Op      Op     `json:"op"`
 		Brain   string `json:"brain,omitempty"`
 		Path    string `json:"path,omitempty"`
@@ -45,13 +44,4 @@ func (o Operation) MarshalJSON() ([]byte, error) {
 		Source  string `json:"source,omitempty"`
 		Text    string `json:"text,omitempty"`
 	}{o.Op, o.Brain, o.Path, o.To, o.Title, o.Date, o.Session, o.Role, o.Speaker, o.Source, o.Text})
-}
-
-// encode returns a value as JSON without escaping <, > and &.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

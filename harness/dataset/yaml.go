@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"evalctl/internal/jsonobj"
 	"evalctl/internal/yamlfile"
 )
 
@@ -83,7 +84,7 @@ func yamlValue(n *yaml.Node) (json.RawMessage, error) {
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
 		return json.RawMessage("null"), nil
 	case n.Kind == yaml.ScalarNode:
-		return quoteJSON(n.Value), nil
+		return jsonobj.Quote(n.Value), nil
 	case n.Kind == yaml.SequenceNode && !hasNested(n):
 		list := []json.RawMessage{}
 		for _, element := range n.Content {

@@ -3,7 +3,6 @@ package extern
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -29,28 +28,15 @@ func identify(words []string) (result.ExternalScorer, error) {
 		if err != nil || !info.Mode().IsRegular() {
 			continue // it is an option, or something else
 		}
-		digest, err := digestOf(word)
+		digest, err := inputfile.Digest(word)
 		if err != nil {
 			return id, err
 		}
-		fmt.Fprintf(sum, "%x", digest)
+		_, _ = io.WriteString(sum, digest)
 		id.Files++
 	}
 	if id.Files > 0 {
 		id.FilesSHA256 = hex.EncodeToString(sum.Sum(nil))
 	}
 	return id, nil
-}
-
-func digestOf(path string) ([]byte, error) {
-	f, err := inputfile.Open(path, inputfile.Streamed)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return sum.Sum(nil), nil
 }

@@ -55,7 +55,7 @@ func Compare(first, second *Population, labelsFirst, labelsSecond []Label) (*Dif
 	}
 	with, ok := stats.PPIDifference(items, true, confidence)
 	if !ok {
-		return nil, fmt.Errorf("%s with labels of both answers are too few for a difference: label the same number of answers of both",
+		return nil, fmt.Errorf("%s with labels of both answers are too few for a difference: label the same share of the answers of both",
 			figure.Count(labelled, "question"))
 	}
 	alone, _ := stats.PPIDifference(items, false, confidence)

@@ -70,12 +70,14 @@ func (p *Population) plan(width float64, estimate *Estimate) (*Plan, error) {
 	rate := min(1, plan.Rate*answered)
 	design := stats.PPIDesign{
 		Items: len(items), Known: len(p.Failed), Rate: rate, Judged: min(1, passed(items)*answered),
-		Clusters: p.clusters, Effect: effect(items), Alone: true,
+		Clusters: p.clusters, Effect: effect(items),
 	}
-	plan.Least = design.Width(len(p.Answers), confidence)
-	design.Alone = false
+	alone := design // from how alike its verdicts are, a judge that errs shows how alike labels are
+	alone.Alone = true
+	alone.Correlation, _ = stats.JudgeCorrelation(rate, 1-errorShares[len(errorShares)-1], 1-errorShares[len(errorShares)-1])
 	if estimate != nil {
 		design.Correlation = correlation(estimate.Weight, design.Judged, rate)
+		alone.Correlation = design.Correlation
 		plan.Rows = append(plan.Rows, need(design, width, fmt.Sprintf("as on the %d labels that there are", estimate.Labelled)))
 	}
 	for _, e := range errorShares {
@@ -83,8 +85,10 @@ func (p *Population) plan(width float64, estimate *Estimate) (*Plan, error) {
 		design.Correlation = max(0, design.Correlation)
 		plan.Rows = append(plan.Rows, need(design, width, fmt.Sprintf("errs in %.0f %% of the answers", 100*e)))
 	}
-	design.Alone, design.Correlation = true, 0
-	plan.Rows = append(plan.Rows, need(design, width, "is not used: labels alone"))
+	plan.Least = alone.Width(len(p.Answers), confidence)
+	unused := need(alone, width, "is not used: labels alone")
+	unused.Correlation = 0
+	plan.Rows = append(plan.Rows, unused)
 	return plan, nil
 }
 

@@ -1,11 +1,15 @@
 package labels_test
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"evalctl/harness/labels"
+	"evalctl/harness/resulttest"
 )
 
 // A plan keeps its word: the interval of as many labels as it says has the width, also if many
@@ -68,6 +72,43 @@ func TestPlanOfJudges(t *testing.T) {
 	}
 	if plan, err := labels.PlanFor(path, .01); err != nil || plan.Rows[0].Labels != nil {
 		t.Errorf("%+v, %v; want that no number of labels is enough", plan, err)
+	}
+}
+
+// TestPlanOfClusters: also where the answers of a conversation are alike, no judge is better than one
+// that errs less, and none at all is not better than the worst.
+func TestPlanOfClusters(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 1))
+	const conversations, each = 10, 100
+	outcomes := make([]byte, conversations*each)
+	for i := range outcomes {
+		outcomes[i] = '-'
+		if random.Float64() < .4+.06*float64(i/each) {
+			outcomes[i] = '+'
+		}
+	}
+	f := resulttest.New("go", time.Unix(0, 0), string(outcomes))
+	for i := range f.Questions {
+		f.Questions[i].Answer, f.Questions[i].Brain = "an answer", fmt.Sprintf("conv-%d", i/each)
+	}
+	path := f.Save(t, filepath.Join(t.TempDir(), "r.json"))
+	for _, width := range []float64{.2, .3, .4, .5, .6} {
+		plan, err := labels.PlanFor(path, width)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, enough := 0, true
+		for _, n := range plan.Rows {
+			if n.Labels != nil && (!enough || *n.Labels < last) {
+				t.Errorf("width %v: %d labels with a judge that %s, and more with a better one", width, *n.Labels, n.Judge)
+			}
+			if enough = n.Labels != nil; enough {
+				last = *n.Labels
+			}
+		}
+		if enough != (plan.Least <= width) {
+			t.Errorf("width %v: %v with all answers labelled, and enough labels: %v", width, plan.Least, enough)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/retry"
 	"evalctl/internal/visible"
 )
 
@@ -60,10 +61,8 @@ func (r *Run) poll(ctx context.Context, id, query string, done func([]result.Chu
 		case err == nil && done(chunks), time.Now().Add(wait).After(end):
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(wait):
+		if err := retry.Sleep(ctx, wait); err != nil {
+			return err
 		}
 		wait = min(2*wait, 250*time.Millisecond)
 	}

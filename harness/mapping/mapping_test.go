@@ -68,7 +68,7 @@ func TestParseErrors(t *testing.T) {
 		{"name: x\n", "maps nothing"},
 		{"name: [x]\n", "m.yaml:1:7: name must be a text"},
 		{valid + "name: y\n", `m.yaml:4:1: "name" is set twice, first in line 1`},
-		{valid + "nane: y\n", `m.yaml:4:1: unknown key "nane": did you mean "name"; a mapping has name, about`},
+		{valid + "nane: y\n", `m.yaml:4:1: unknown key "nane": did you mean "name"?`},
 		{strings.Replace(valid, "name: x\n", "", 1), "m.yaml has no name"},
 		{valid + "query: words\n", "m.yaml:4:8: query must be one of question, keywords"},
 		{valid + "brains: argument\n", "needs {brain}"},

@@ -46,11 +46,10 @@ func (f *file) object(n *yaml.Node, what, kind string, fields ...field) error {
 				return field.read(value, key)
 			}
 		}
-		meant := ""
 		if near := spelling.Nearest(key, keys); near != "" {
-			meant = fmt.Sprintf(": did you mean %q", near)
+			return f.errorf(at, "unknown key %.80q: did you mean %q?", key, near)
 		}
-		return f.errorf(at, "unknown key %.80q%s; %s has %s", key, meant, kind, strings.Join(keys, ", "))
+		return f.errorf(at, "unknown key %.80q; %s has %s", key, kind, strings.Join(keys, ", "))
 	})
 }
 

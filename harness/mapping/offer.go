@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"evalctl/daemon/mcpclient"
+	"evalctl/internal/figure"
 	"evalctl/internal/printable"
 )
 
@@ -185,17 +186,7 @@ const (
 )
 
 // listed returns names for an error, and marks an incomplete list.
-func listed(names []string) string {
-	shown := make([]string, 0, maxListed)
-	for _, name := range names[:min(len(names), maxListed)] {
-		shown = append(shown, reported(name))
-	}
-	list := strings.Join(shown, ", ")
-	if more := len(names) - len(shown); more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return list
-}
+func listed(names []string) string { return figure.List(names, maxListed, reported) }
 
 // reported returns a server's name on one line, and marks it if it was cut.
 func reported(name string) string { return printable.Line(name, maxReported) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/harness/target"
+	"evalctl/internal/retry"
 )
 
 // settle calls finish and then ready after texts were written to a brain, before it is searched. If
@@ -63,10 +64,8 @@ func (s *Service) awaitReady(ctx context.Context, b *brain, r *readiness, values
 			s.seen.notReady(fmt.Sprintf("%s did not say within %v that the written texts are ready, and they were searched nevertheless", r.called(), r.within))
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(wait):
+		if err := retry.Sleep(ctx, wait); err != nil {
+			return err
 		}
 	}
 }

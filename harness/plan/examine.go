@@ -27,7 +27,7 @@ func (t Targets) FindServer(given, token string) (config harness.SessionConfig, 
 	if named := target.IsName(name) && strings.HasPrefix(definition, "mcp:"); !defined && !named {
 		given = "server=mcp:" + strings.TrimPrefix(given, "mcp:")
 	}
-	d, err := t.Find(given)
+	d, err := t.Registry.FindServer(given)
 	if err != nil {
 		return config, err
 	}

@@ -1,8 +1,6 @@
 package resultfile
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,25 +104,7 @@ func (r *Reader) RawQuestions() iter.Seq2[[]byte, error] {
 
 // SHA256 returns the SHA-256 of the whole file, in hexadecimal.
 func (r *Reader) SHA256() (string, error) {
-	return digest(r.path, io.NewSectionReader(r.file, 0, 1<<62))
-}
-
-// Digest returns the SHA-256 of a file, in hexadecimal.
-func Digest(path string) (string, error) {
-	f, err := inputfile.Open(path, inputfile.Streamed)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	return digest(path, f)
-}
-
-func digest(path string, content io.Reader) (string, error) {
-	sum := sha256.New()
-	if _, err := io.Copy(sum, content); err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return inputfile.DigestOf(r.path, io.NewSectionReader(r.file, 0, 1<<62))
 }
 
 // Close closes the file.

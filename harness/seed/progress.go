@@ -9,6 +9,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/target"
+	"evalctl/internal/retry"
 )
 
 // mostProbes limits the number of documents that are searched for at a service that may lose some.
@@ -53,10 +54,8 @@ func (b *Brain) awaitAll(ctx context.Context, probes []probe) (missing int, err 
 		if f, ok := errors.AsType[*target.Failure](failed); ok {
 			wait = max(wait, f.RetryAfter())
 		}
-		select {
-		case <-ctx.Done():
-			return 0, context.Cause(ctx)
-		case <-time.After(wait):
+		if err := retry.Sleep(ctx, wait); err != nil {
+			return 0, err
 		}
 	}
 }

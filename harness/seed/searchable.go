@@ -17,6 +17,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/printable"
+	"evalctl/internal/retry"
 )
 
 // The time limit for the last document to be found: searchableWithin, plus timeToIndex for each
@@ -145,10 +146,8 @@ func (b *Brain) await(ctx context.Context, p probe) error {
 		case over:
 			return fmt.Errorf("document %s was written but is not found after %v (%s); %s", p.doc, within, whatFound(chunks), p.hint)
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(max(wait, asked)):
+		if err := retry.Sleep(ctx, max(wait, asked)); err != nil {
+			return err
 		}
 		wait = min(2*wait, 250*time.Millisecond)
 	}

@@ -34,6 +34,7 @@ const (
 	isEmpty   = "empty"
 	tooLong   = "its text is larger than 8 MiB"
 	tooLarge  = "larger than 25 MiB"
+	ofProject = "has the documents of a project: name it with --from to take them"
 )
 
 // documents reads the documents of a folder, which are named .md in the project: texts as they are,
@@ -48,12 +49,15 @@ func documents(ctx context.Context, o Options) (docs []dataset.Doc, leftOut []Le
 		if err != nil {
 			return err
 		}
-		if hidden := strings.HasPrefix(d.Name(), ".") && p != "."; d.IsDir() && (hidden || o.isCorpus(p)) {
-			return fs.SkipDir
-		} else if hidden || d.IsDir() {
-			return nil
-		}
+		hidden := strings.HasPrefix(d.Name(), ".") && p != "."
 		switch k := kindOf(p); {
+		case hidden && d.IsDir():
+			return fs.SkipDir
+		case hidden:
+		case d.IsDir() && o.isCorpus(p):
+			leftOut = append(leftOut, LeftOut{p, ofProject})
+			return fs.SkipDir
+		case d.IsDir():
 		case !d.Type().IsRegular():
 			leftOut = append(leftOut, LeftOut{p, notFile})
 		case k == unknown:

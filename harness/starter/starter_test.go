@@ -108,6 +108,7 @@ func TestLeftOut(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.md": "The boat Ottoline has 148 berths.", "b.PDF": "%PDF\nThe boat Farrow has 271 berths.", "sub/c.html": "<p>\nRye was founded in 1489.",
 		"a.txt": "x", "a.html": "<p>\nThe rendered boat has 149 berths.", "broken.pdf": "broken\n", "empty.md": " \n", "latin.txt": "caf\xe9", "d.csv": "1,2", ".hidden/e.md": "no", "f": "no",
+		"old/evalctl.yaml": "", "old/questions.jsonl": "", "old/questions.corpus/a.md": "The boat Ottoline has 148 berths.",
 	} {
 		file := filepath.Join(from, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
@@ -127,7 +128,9 @@ func TestLeftOut(t *testing.T) {
 	want := map[string]string{
 		"a.txt": "another file has the same name without its ending", "broken.pdf": "it is broken", "empty.md": "empty", "latin.txt": "not UTF-8",
 		"d.csv": "neither a text (.md, .markdown, .txt) nor HTML or PDF", "f": "neither a text (.md, .markdown, .txt) nor HTML or PDF",
-		"a.html": "another file has the same name without its ending",
+		"a.html":           "another file has the same name without its ending",
+		"old/evalctl.yaml": "neither a text (.md, .markdown, .txt) nor HTML or PDF", "old/questions.jsonl": "neither a text (.md, .markdown, .txt) nor HTML or PDF",
+		"old/questions.corpus": "has the documents of a project: name it with --from to take them",
 	}
 	if linked {
 		want["link.md"] = "a link or a device"

@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/decimal"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/spelling"
 )
 
 // Encode returns body as a JSON object with its keys in order. The keys are in snake_case and are
@@ -33,7 +34,7 @@ func Encode(d result.Dialect, body map[string]any, aliases map[string][]string) 
 		if d != result.Camel {
 			out = append(out, member{k, value})
 		}
-		if camel := camelCase(k); d == result.Camel || d == result.Auto && camel != k {
+		if camel := spelling.Camel(k); d == result.Camel || d == result.Auto && camel != k {
 			out = append(out, member{camel, value})
 		}
 		if d == result.Auto {
@@ -55,23 +56,6 @@ func Encode(d result.Dialect, body map[string]any, aliases map[string][]string) 
 		text = append(text, m.value...)
 	}
 	return append(text, '}')
-}
-
-// camelCase converts a snake_case key.
-func camelCase(s string) string {
-	if !strings.Contains(s, "_") {
-		return s
-	}
-	camel := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c == '_' {
-			i++
-			c = s[i] - 'a' + 'A'
-		}
-		camel = append(camel, c)
-	}
-	return string(camel)
 }
 
 // effectiveMode returns the reported retrieval mode, or "".

@@ -73,6 +73,16 @@ type Registry struct {
 //
 // Errors never quote a definition, which may contain a token.
 func (r Registry) Find(text string) (Definition, error) {
+	d, err := r.FindServer(text)
+	if err == nil && d.MCP && d.Settings.Mapping == "" && slices.ContainsFunc(d.Profile.Command, isMapping) {
+		return Definition{}, fmt.Errorf("target %s: --mapping after the command would be an argument of the server: "+
+			"write %[1]s='mcp: --mapping MAPPING COMMAND'", d.Name)
+	}
+	return d, err
+}
+
+// FindServer is Find for a server without a mapping, whose own arguments may be called --mapping.
+func (r Registry) FindServer(text string) (Definition, error) {
 	name, definition, defined := strings.Cut(text, "=")
 	if err := checkName(name); err != nil {
 		return Definition{}, err
@@ -264,9 +274,6 @@ func (r Registry) server(name string, words []string) (d Definition, err error) 
 	case len(words) > 0 && isURL(words[0]):
 		d = Definition{Name: name, Endpoint: words[0]}
 		settings = append(settings, words[1:]...)
-	case !slices.ContainsFunc(settings, isMapping) && slices.ContainsFunc(words, isMapping):
-		return d, fmt.Errorf("target %s: --mapping after the command would be an argument of the server: "+
-			"write %[1]s='mcp: --mapping MAPPING COMMAND'", name)
 	default:
 		if d, err = r.started(name, words, "its definition"); err != nil {
 			return d, err

@@ -91,6 +91,14 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestFindServer: a server for which a mapping is wanted may have an argument with that name.
+func TestFindServer(t *testing.T) {
+	d, err := registry(nil, nil).FindServer("m=mcp:x --mapping y")
+	if diff := cmp.Diff([]string{"x", "--mapping", "y"}, d.Profile.Command); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+}
+
 func TestFindErrors(t *testing.T) {
 	tests := []struct {
 		name, given  string

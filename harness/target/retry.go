@@ -11,6 +11,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/internal/intake"
+	"evalctl/internal/retry"
 )
 
 // maxAttempts is how many times a question is sent. Attempts after which the daemon has less work
@@ -127,10 +128,8 @@ func Retry(ctx context.Context, within time.Duration, once func(context.Context)
 			return err
 		}
 		f, _ := AsFailure(err)
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(f.retryAfter):
+		if err := retry.Sleep(ctx, f.retryAfter); err != nil {
+			return err
 		}
 	}
 }

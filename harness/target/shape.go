@@ -13,6 +13,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/printable"
 	"evalctl/internal/sse"
@@ -80,15 +81,7 @@ func keysOf(o jsonobj.Object) []string {
 
 // namesOf quotes a daemon's names for an error.
 func namesOf(names []string) string {
-	shown := make([]string, 0, maxNames)
-	for _, n := range names[:min(len(names), maxNames)] {
-		shown = append(shown, fmt.Sprintf("%q", printable.Line(n, maxName)))
-	}
-	list := strings.Join(shown, ", ")
-	if more := len(names) - len(shown); more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return list
+	return figure.List(names, maxNames, func(n string) string { return fmt.Sprintf("%q", printable.Line(n, maxName)) })
 }
 
 var (

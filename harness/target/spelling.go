@@ -3,6 +3,7 @@ package target
 import (
 	"evalctl/harness/result"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/spelling"
 )
 
 // spellings is a set of key spellings.
@@ -32,7 +33,7 @@ func spellingsOf(o jsonobj.Object, chunks ...string) (seen spellings) {
 			if o.Get(key) != nil {
 				seen |= snakeSeen
 			}
-			if o.Get(camelCase(key)) != nil {
+			if o.Get(spelling.Camel(key)) != nil {
 				seen |= camelSeen
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"evalctl/harness/result"
-	"evalctl/harness/resultfile"
+	"evalctl/internal/inputfile"
 )
 
 // sources compares the files of imported answers with their digests, and returns the paths of
@@ -17,7 +17,7 @@ func sources(res *result.Result, rep *Report) (absent []string) {
 	var sums []string
 	for i, file := range res.Imported.Files {
 		sums = append(sums, file.SHA256)
-		sum, err := resultfile.Digest(file.Path)
+		sum, err := inputfile.Digest(file.Path)
 		path := fmt.Sprintf(".imported.files[%d].sha256", i)
 		switch {
 		case err != nil:

@@ -4,6 +4,7 @@ package figure
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Count returns n and the name of a thing, with an s unless n is 1: "2 questions".
@@ -73,4 +74,17 @@ func Coefficient(x *float64) string {
 		return "n/a"
 	}
 	return fmt.Sprintf("%.3f", *x)
+}
+
+// List returns the names of the first items, at most so many, and how many more there are.
+func List[T any](items []T, most int, name func(T) string) string {
+	names := make([]string, min(len(items), most))
+	for i := range names {
+		names[i] = name(items[i])
+	}
+	list := strings.Join(names, ", ")
+	if more := len(items) - len(names); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
 }

@@ -2,6 +2,7 @@ package figure_test
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"evalctl/internal/figure"
@@ -32,6 +33,18 @@ func TestPoints(t *testing.T) {
 	} {
 		if got := figure.Points(difference); got != want {
 			t.Errorf("%v: got %q, want %q", difference, got, want)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	for n, want := range map[int]string{0: "", 1: "0", 3: "0, 1, 2", 5: "0, 1, 2 and 2 more"} {
+		items := make([]int, n)
+		for i := range items {
+			items[i] = i
+		}
+		if got := figure.List(items, 3, strconv.Itoa); got != want {
+			t.Errorf("%d items: got %q, want %q", n, got, want)
 		}
 	}
 }

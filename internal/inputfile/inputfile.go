@@ -6,6 +6,8 @@ package inputfile
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -208,3 +210,22 @@ func (s *Stream) Close() error { return s.file.Close() }
 
 // Stat describes the file.
 func (s *Stream) Stat() (fs.FileInfo, error) { return s.file.Stat() }
+
+// Digest returns the SHA-256 of a file, in hexadecimal.
+func Digest(path string) (string, error) {
+	f, err := Open(path, Streamed)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return DigestOf(path, f)
+}
+
+// DigestOf returns the SHA-256 of the content of the file at path, in hexadecimal.
+func DigestOf(path string, content io.Reader) (string, error) {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, content); err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -130,9 +130,7 @@ func (o *endpoint) repeat(ctx context.Context, once func() error, mayRepeat func
 		if !again {
 			return err
 		}
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, delay) != nil {
 			return ctx.Err()
 		}
 	}

@@ -3,6 +3,7 @@
 package retry
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -39,4 +40,14 @@ func Status(code int) bool {
 		return true
 	}
 	return false
+}
+
+// Sleep waits, or until ctx ends, and then returns its cause.
+func Sleep(ctx context.Context, wait time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(wait):
+		return nil
+	}
 }

@@ -1,11 +1,14 @@
 package retry
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/big"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -97,6 +100,20 @@ func FuzzAfter(f *testing.F) {
 		}
 		if got != want {
 			t.Fatalf("%q at %v: got %v, want %v", header, now, got, want)
+		}
+	})
+}
+
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		if err := Sleep(t.Context(), time.Hour); err != nil || time.Since(start) != time.Hour {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("over"))
+		defer cancel()
+		if err := Sleep(ctx, time.Hour); err == nil || err.Error() != "over" || time.Since(start) != time.Hour+time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})
 }

@@ -36,7 +36,8 @@ type ClusterFlips struct {
 //
 // The test assumes no distribution, no number of clusters and no similar sizes. With 25 clusters,
 // one of them with half the values, a t test with clustered standard errors reports false
-// differences far more often than its level; this test does not (docs/statistics.md, Clusters).
+// differences far more often than its level; this test does not (docs/dev/simulations.md, Whole
+// comparisons).
 // With fewer than 6 clusters no p-value is below 0.05.
 //
 // Up to 14 clusters, all assignments count. With more, resamples random ones count, which depend

@@ -55,7 +55,7 @@ func (d PPIDesign) Width(labels int, conf float64) float64 {
 // labelEffect is the design effect of the clusters on the labels. Errors of the judge hide it: they
 // make the verdicts of a cluster less alike than its labels.
 func (d PPIDesign) labelEffect() float64 {
-	if d.Alone || d.Correlation <= 0 {
+	if d.Correlation <= 0 {
 		return d.Effect
 	}
 	alike := float64(d.Items) / float64(d.Clusters)

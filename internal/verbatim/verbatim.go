@@ -90,16 +90,7 @@ func Outgoing(message []byte) []byte {
 	return append(out, message[start+int(d.InputOffset()):]...)
 }
 
-func quote(value json.RawMessage) json.RawMessage { return encodeText(Text(value)) }
-
-// encodeText returns a text as JSON, without the escapes for HTML that encoding/json adds.
-func encodeText(text string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string: cannot fail
-	return bytes.TrimRight(b.Bytes(), "\n")
-}
+func quote(value json.RawMessage) json.RawMessage { return jsonobj.Quote(Text(value)) }
 
 // with returns an object with an additional member. A later member with the same key would win.
 func with(o jsonobj.Object, key string, value json.RawMessage) jsonobj.Object {
@@ -126,7 +117,7 @@ func encode(o jsonobj.Object) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(b, encodeText(string(m.Key))...), ':')
+		b = append(append(b, jsonobj.Quote(string(m.Key))...), ':')
 		b = append(b, m.Value...)
 	}
 	return append(b, '}')

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"evalctl/internal/httpclient"
+	"evalctl/internal/retry"
 )
 
 const (
@@ -46,10 +47,8 @@ func (h *Hook) String() string { return fmt.Sprintf("%s://%s/…", h.url.Scheme,
 func (h *Hook) Post(ctx context.Context, body []byte) error {
 	again, err := h.once(ctx, body)
 	if again {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(pause):
+		if err := retry.Sleep(ctx, pause); err != nil {
+			return err
 		}
 		if _, err = h.once(ctx, body); err != nil {
 			err = fmt.Errorf("tried twice: %w", err)

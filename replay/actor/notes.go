@@ -1,11 +1,10 @@
 package actor
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 
+	"evalctl/internal/jsonobj"
 	"evalctl/internal/reading"
 )
 
@@ -75,13 +74,11 @@ func fit(notes []note, limit int) (kept []note, left int) {
 	return kept, left
 }
 
-// encode encodes a value of strings and numbers as JSON without escaping < and >.
+// encode encodes a value of strings and numbers.
 func encode(v any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(err) // strings always encode
+	data, err := jsonobj.Marshal(v)
+	if err != nil {
+		panic(err) // these can always be encoded
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(data)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 
 	"github.com/theory/jsonpath"
 )
@@ -199,15 +200,7 @@ func looks(v any) string {
 
 // some lists the first keys, abbreviated.
 func some(keys []string) string {
-	const most = 12
-	var out []string
-	for _, key := range keys[:min(most, len(keys))] {
-		out = append(out, fmt.Sprintf("%.40q", key))
-	}
-	if len(keys) > most {
-		out = append(out, "…")
-	}
-	return strings.Join(out, ", ")
+	return figure.List(keys, 12, func(k string) string { return fmt.Sprintf("%.40q", k) })
 }
 
 // sampled is how many answers are examined to detect a file's layout.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"evalctl/internal/figure"
 	"evalctl/internal/llm"
 )
 
@@ -114,13 +115,13 @@ func (w *watcher) reportChanges(members []member) {
 		}
 	}
 	if len(came) > 0 {
-		w.notice(fmt.Sprintf("%s came: %s", workers(len(came)), list(came)))
+		w.notice(fmt.Sprintf("%s came: %s", figure.Count(len(came), "worker"), list(came)))
 	}
 	for _, r := range refusals {
 		w.notice(r)
 	}
 	if len(gone) > 0 {
-		w.notice(fmt.Sprintf("%s left: %s; others get the questions that were begun", workers(len(gone)), list(gone)))
+		w.notice(fmt.Sprintf("%s left: %s; others get the questions that were begun", figure.Count(len(gone), "worker"), list(gone)))
 	}
 }
 
@@ -128,19 +129,7 @@ func indexOf(members []member, id string) int {
 	return slices.IndexFunc(members, func(m member) bool { return m.ID == id })
 }
 
-func workers(n int) string {
-	if n == 1 {
-		return "1 worker"
-	}
-	return fmt.Sprintf("%d workers", n)
-}
-
-func list(ids []string) string {
-	if more := len(ids) - named; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(ids[:named], ", "), more)
-	}
-	return strings.Join(ids, ", ")
-}
+func list(ids []string) string { return figure.List(ids, named, strings.Clone) }
 
 // checkAlone reports that no worker takes questions, and returns an error once the questions have
 // waited too long.

@@ -17,6 +17,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/internal/postgres"
+	"evalctl/internal/retry"
 )
 
 // patience is how long writing the outcome of a request, or a record, is retried while the database
@@ -142,9 +143,7 @@ func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id i
 		if err := a.fits(ctx, worst); err != nil {
 			return 0, err
 		}
-		select {
-		case <-time.After(waitForOthers/2 + mathrand.N(waitForOthers)):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, waitForOthers/2+mathrand.N(waitForOthers)) != nil {
 			return 0, ctx.Err()
 		}
 	}

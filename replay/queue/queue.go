@@ -24,6 +24,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"evalctl/internal/postgres"
+	"evalctl/internal/retry"
 )
 
 // schemaName is the PostgreSQL schema of all tables, including River's.
@@ -207,9 +208,7 @@ func retrying(ctx context.Context, do func(ctx context.Context) error) error {
 		if err == nil || !postgres.Retryable(err) || ctx.Err() != nil || time.Since(began) > patience {
 			return err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, pause) != nil {
 			return err
 		}
 	}

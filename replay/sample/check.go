@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"evalctl/internal/figure"
 )
 
 const maxListed = 10 // ids that an error names
@@ -87,14 +89,7 @@ func repeated(ids []string) []string {
 
 // list returns the number of ids and the first of them: "(2): "a", "b"".
 func list(ids []string) string {
-	var quoted []string
-	for _, id := range ids[:min(len(ids), maxListed)] {
-		quoted = append(quoted, quote(id))
-	}
-	if more := len(ids) - maxListed; more > 0 {
-		quoted = append(quoted, fmt.Sprintf("and %d more", more))
-	}
-	return fmt.Sprintf("(%d): %s", len(ids), strings.Join(quoted, ", "))
+	return fmt.Sprintf("(%d): %s", len(ids), figure.List(ids, maxListed, quote))
 }
 
 // quote quotes the first characters of s without control characters.

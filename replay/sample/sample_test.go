@@ -131,7 +131,7 @@ func TestDrawRefuses(t *testing.T) {
 		{"unknown exclusion", someItems(), Config{Exclude: []string{"q01", "y", "y"}}, `ids to exclude are not in the benchmark (1): "y"`},
 		{
 			"unknown list", someItems(), Config{IDs: append(many, "q01", "x\x1b")},
-			`ids to draw are not in the benchmark (13): "x00", "x01", "x02", "x03", "x04", "x05", "x06", "x07", "x08", "x09", and 3 more`,
+			`ids to draw are not in the benchmark (13): "x00", "x01", "x02", "x03", "x04", "x05", "x06", "x07", "x08", "x09" and 3 more`,
 		},
 		{"escaped", someItems(), Config{IDs: []string{"x\x1b"}}, `(1): "x\x1b"`},
 		{

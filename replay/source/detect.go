@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/resultfile"
+	"evalctl/internal/figure"
 	"evalctl/internal/inputfile"
 )
 
@@ -114,13 +115,5 @@ func detectLines(text []byte) (dataset.Format, error) {
 
 // quoted returns the first few keys in quotes.
 func quoted(keys []string) string {
-	const most = 8
-	list := make([]string, 0, most)
-	for _, k := range keys[:min(len(keys), most)] {
-		list = append(list, fmt.Sprintf("%.40q", k))
-	}
-	if len(keys) > most {
-		list = append(list, "…")
-	}
-	return strings.Join(list, ", ")
+	return figure.List(keys, 8, func(k string) string { return fmt.Sprintf("%.40q", k) })
 }

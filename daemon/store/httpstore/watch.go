@@ -11,6 +11,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/internal/retry"
 )
 
 // Watch keeps a change stream open. It calls sink from a single goroutine.
@@ -35,9 +36,7 @@ func (b *backend) Watch(ctx context.Context, sink func(store.ChangeEvent)) {
 			pause := wait.NextBackOff()
 			b.logger.Warn("change stream is not connected: changes are missed until it is", "error", err,
 				"retry_in", pause)
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
+			if retry.Sleep(ctx, pause) != nil {
 				return
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"evalctl/daemon/store"
+	"evalctl/internal/retry"
 )
 
 // Channels of NOTIFY. Notifications only wake processes early: nothing depends on their arrival.
@@ -124,9 +125,7 @@ func (b *bus) send(ctx context.Context) {
 		}
 		// An error does no harm, because the receivers also poll.
 		_ = b.flush(ctx)
-		select {
-		case <-time.After(notifyEvery):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, notifyEvery) != nil {
 			return
 		}
 	}

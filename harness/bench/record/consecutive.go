@@ -32,7 +32,7 @@ func (e exactness) p(mean float64) float64 {
 const enough = 10
 
 // reachOf returns half the width of the interval of the mean of consecutive values, the wider one of
-// two methods. ok is false if they are too alike, or fewer than three.
+// two methods. ok is false if they are too alike, or fewer than four.
 //
 // Independent noise hides part of a correlation from the autoregression, but not from the long run,
 // which in turn is too optimistic if the correlation is strong.

@@ -53,12 +53,11 @@ const fewestOfQuantile = 40
 
 // interval returns the interval of quantile p, whose value is q in nanoseconds. lost has each
 // block's failed requests, which count as slower than any other. high is +Inf if there is no upper
-// bound. ok is false if there are too few blocks.
+// bound. ok is false if there are too few blocks, or if they are too alike.
 //
 // The ends are the quantiles at p ± t·SE, where SE is the standard error of the share of requests
-// above q (Woodruff 1952). Consecutive blocks are slowed down together and thus count as fewer
-// independent blocks, by the autocorrelation of their shares above q or above the median, whichever
-// is stronger.
+// above q (Woodruff 1952). Consecutive blocks are slowed down together, so t·SE is reachOf these
+// shares, with their autocorrelation or that of the shares above the median, whichever is stronger.
 func (b bars) interval(p float64, q int64, lost []int64) (low, high float64, ok bool) {
 	above := b.above(q, lost)
 	median := b.above(b.quantile(0.5, lost), lost)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evalctl/daemon/mcpclient"
+	"evalctl/internal/retry"
 )
 
 // client sends the requests of one check to the check's own brain. It is safe for concurrent use by
@@ -145,9 +146,7 @@ func poll(ctx context.Context, limit time.Duration, try func() (done bool, err e
 		if looks >= leastLooks && time.Since(start) >= limit {
 			return false, nil
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, pause) != nil {
 			return false, nil
 		}
 		pause = min(2*pause, 250*time.Millisecond)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"evalctl/internal/spelling"
 )
 
 // matcher checks a JSON value.
@@ -17,7 +19,7 @@ type matcher func(any) error
 // matchField requires an object to have a field that matches.
 func matchField(o object, name string, m matcher) error {
 	got, ok := o[name]
-	if _, isCamel := o[camelCase(name)]; !ok && isCamel && name != camelCase(name) {
+	if _, isCamel := o[spelling.Camel(name)]; !ok && isCamel && name != spelling.Camel(name) {
 		return onEveryRoute(notSnakeCase, "want the field %q, got %s", name, excerpt(encode(o)))
 	}
 	if !ok {
@@ -66,18 +68,6 @@ func both(a, b matcher) matcher {
 
 // notSnakeCase is the cause of every key in camelCase.
 const notSnakeCase = "has keys that are not in snake_case"
-
-// camelCase returns a name in snake_case in camelCase.
-func camelCase(name string) string {
-	var b strings.Builder
-	for i, part := range strings.Split(name, "_") {
-		if i > 0 && part != "" {
-			part = strings.ToUpper(part[:1]) + part[1:]
-		}
-		b.WriteString(part)
-	}
-	return b.String()
-}
 
 // inField returns the error for a field's value. Its cause names the field and any inner one.
 func inField(name string, err error) error {

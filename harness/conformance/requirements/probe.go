@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"time"
+
+	"evalctl/internal/retry"
 )
 
 // probeLimit limits a request that looks for quirks of a fast daemon. If it takes longer, no quirks
@@ -105,9 +107,7 @@ func (d *Target) Health(ctx context.Context) (err error) {
 	}
 	for try := range healthTries {
 		if try > 0 {
-			select {
-			case <-time.After(healthPause):
-			case <-ctx.Done():
+			if retry.Sleep(ctx, healthPause) != nil {
 				return nil // the run is over
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"evalctl/internal/httpclient"
 	"evalctl/internal/printable"
 	"evalctl/internal/redact"
+	"evalctl/internal/retry"
 )
 
 // maxBody limits the size of a response, in bytes.
@@ -278,9 +279,7 @@ func (d *Target) patiently(ctx context.Context, pause time.Duration, ask func() 
 			return res, err
 		}
 		failed = append(failed, res.seen)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, pause) != nil {
 			return res, nil
 		}
 	}

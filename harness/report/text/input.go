@@ -78,19 +78,14 @@ func printBrains(t *terminal.Terminal, brains []dataset.Brain) {
 	if len(brains) < 2 {
 		return
 	}
-	var named []string
-	for i, b := range brains {
-		if i == listedBrains {
-			named = append(named, fmt.Sprintf("… and %d more", len(brains)-i))
-			break
-		}
+	named := figure.List(brains, listedBrains, func(b dataset.Brain) string {
 		text := fmt.Sprintf("%s %s", b.Name, figure.Count(b.Questions, "question"))
 		if len(b.Docs) > 0 {
 			text += " in " + figure.Count(len(b.Docs), "document")
 		}
-		named = append(named, text)
-	}
-	t.Field("brains", "%d: %s", len(brains), strings.Join(named, ", "))
+		return text
+	})
+	t.Field("brains", "%d: %s", len(brains), named)
 }
 
 // listedKeys limits the keys that Ignored names.
@@ -99,16 +94,11 @@ const listedKeys = 8
 // Ignored lists the unknown keys in dataset and corpus, one line for each of the two files.
 func Ignored(in dataset.Input) (lines []string) {
 	add := func(path string, unknown map[string]int) {
-		var keys []string
-		for _, k := range slices.Sorted(maps.Keys(unknown)) {
-			if len(keys) == listedKeys {
-				keys = append(keys, fmt.Sprintf("and %d more", len(unknown)-listedKeys))
-				break
-			}
-			keys = append(keys, fmt.Sprintf("%s (%s)", terminal.Short(k, 40), figure.Count(unknown[k], "line")))
-		}
-		if len(keys) > 0 {
-			lines = append(lines, fmt.Sprintf("%s: unknown fields are ignored: %s", terminal.Line(path), strings.Join(keys, ", ")))
+		keys := figure.List(slices.Sorted(maps.Keys(unknown)), listedKeys, func(k string) string {
+			return fmt.Sprintf("%s (%s)", terminal.Short(k, 40), figure.Count(unknown[k], "line"))
+		})
+		if keys != "" {
+			lines = append(lines, fmt.Sprintf("%s: unknown fields are ignored: %s", terminal.Line(path), keys))
 		}
 	}
 	add(in.Dataset.Path, in.Dataset.Unknown)
