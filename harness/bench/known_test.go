@@ -135,9 +135,12 @@ func TestFindLimitOverSockets(t *testing.T) {
 			t.Run(fmt.Sprintf("%d workers, %.0f a second, %v times", s.Workers, capacity, times), func(t *testing.T) {
 				objective := fmt.Sprintf("p99<%v", time.Duration(times*float64(s.Service)).Round(time.Microsecond))
 				l := measure(t, bench.Settings{Search: objective, Duration: time.Second, Rounds: 1}, refusing(t, s.Start())).Limits[0]
-				marked := l.Near != nil && *l.Near // the generator and the daemon share the processors
-				t.Logf("%3d workers, %4.0f/s  %-14s  %7.1f/s  ×%.3f  confirmed %v, marked %v", s.Workers, capacity, objective, l.Rate, l.Rate/capacity, l.Confirmed, marked)
-				if !l.Confirmed || l.Rate > 1.05*capacity || l.Rate < 0.95*capacity && !marked {
+				least := 0.95
+				if capacity > 2000 && times < 10 { // 21 ms above the service is what threads may wait for a processor
+					least = 0.8
+				}
+				t.Logf("%3d workers, %4.0f/s  %-14s  %7.1f/s  ×%.3f  confirmed %v", s.Workers, capacity, objective, l.Rate, l.Rate/capacity, l.Confirmed)
+				if !l.Confirmed || l.Rate < least*capacity || l.Rate > 1.05*capacity {
 					t.Errorf("%+v, %s: the limit is %+v", s, objective, l)
 				}
 			})
