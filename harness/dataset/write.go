@@ -1,7 +1,6 @@
 package dataset
 
 import (
-
 	"evalctl/internal/jsonobj"
 	"evalctl/scorer"
 )
