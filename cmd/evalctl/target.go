@@ -118,7 +118,9 @@ func (c *targetCheckCmd) Run(ctx context.Context, p *process) (err error) {
 	if config.Endpoint == "" {
 		text.Hint(t, targets.Hint(d, p.env("SVC_LLM_PROVIDER"), config.Profile.Passed))
 	}
-	t.Field("checking", "%s: each request may take %v", terminal.Line(d.Name), target.CallTimeout)
+	if t.Live() {
+		t.Field("checking", "%s: each request may take %v", terminal.Line(d.Name), target.CallTimeout)
+	}
 	session, err := harness.Open(ctx, config)
 	if err != nil {
 		return asDaemonError(ctx, err)
