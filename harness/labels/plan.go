@@ -3,6 +3,7 @@ package labels
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"evalctl/internal/stats"
 )
@@ -74,7 +75,8 @@ func (p *Population) plan(width float64, estimate *Estimate) (*Plan, error) {
 	}
 	alone := design // from how alike its verdicts are, a judge that errs shows how alike labels are
 	alone.Alone = true
-	alone.Correlation, _ = stats.JudgeCorrelation(rate, 1-errorShares[len(errorShares)-1], 1-errorShares[len(errorShares)-1])
+	right := 1 - slices.Max(errorShares)
+	alone.Correlation, _ = stats.JudgeCorrelation(rate, right, right)
 	if estimate != nil {
 		design.Correlation = correlation(estimate.Weight, design.Judged, rate)
 		alone.Correlation = design.Correlation

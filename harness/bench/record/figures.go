@@ -17,7 +17,8 @@ const (
 )
 
 // Quantity is a figure with its interval at confidence 0.95. Low and High are nil if there are too
-// few blocks, or if blocks that follow each other are too alike. High alone is nil for a quantile without an upper bound.
+// few blocks, or if blocks that follow each other are too alike. High alone is nil for a quantile
+// without an upper bound.
 type Quantity struct {
 	Value float64  `json:"value"`
 	Low   *float64 `json:"low"`
