@@ -88,7 +88,7 @@ func (w Words) Identify() bool {
 	quarters := 0
 	for word := range strings.FieldsSeq(string(w)) {
 		switch r, _ := utf8.DecodeRuneInString(word); {
-		case unicode.In(r, unspaced[:syllabic]...):
+		case unicode.In(r, syllabic...):
 			quarters += 2
 		case unicode.In(r, unspaced...):
 			quarters++
@@ -227,13 +227,11 @@ func wordsOf(text string) (words []string) {
 	return words
 }
 
-// unspaced are the scripts without spaces between words. In the first syllabic ones of them, a
-// character is a syllable or more.
-var unspaced = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
-}
+// syllabic are the scripts of Chinese and Japanese, in which a character is a syllable or more.
+var syllabic = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana}
 
-const syllabic = 3
+// unspaced are the scripts without spaces between words.
+var unspaced = slices.Concat(syllabic, []*unicode.RangeTable{unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar})
 
 // unescaped returns a text that contains quoted JSON without its escapes.
 func unescaped(text string) string {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"evalctl/internal/jsonobj"
 )
 
 // orderName is the name of the scorer Order.
@@ -190,7 +192,7 @@ func EventPrompts() Prompts {
 
 // eventMessage returns an event and a line as one JSON object.
 func eventMessage(item Item) string {
-	return objectMessage(struct {
+	return jsonobj.Text(struct {
 		Event string `json:"event"`
 		Line  string `json:"line"`
 	}{item.Reference, item.Answer})

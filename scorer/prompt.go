@@ -1,14 +1,13 @@
 package scorer
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
+	"evalctl/internal/jsonobj"
 	"evalctl/internal/printable"
 )
 
@@ -71,23 +70,12 @@ const repairPrompt = `Your reply could not be used: %v. Grade the same candidate
 
 // jsonMessage returns the texts of an item as one JSON object.
 func jsonMessage(item Item) string {
-	return objectMessage(struct {
+	return jsonobj.Text(struct {
 		Question     string `json:"question"`
 		QuestionDate string `json:"question_date,omitempty"`
 		Reference    string `json:"reference_answer"`
 		Candidate    string `json:"candidate_answer"`
 	}{item.Question, item.QuestionDate, item.Reference, item.Answer})
-}
-
-// objectMessage returns a struct of texts as one JSON object.
-func objectMessage(texts any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // the judge reads < and >, not escapes
-	if err := enc.Encode(texts); err != nil {
-		panic(err) // strings always encode
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // CriterionPrompts returns prompts that apply one criterion of a check. The user message is one
@@ -101,7 +89,7 @@ func CriterionPrompts() Prompts {
 
 // criterionMessage returns an item whose reference is a criterion as one JSON object.
 func criterionMessage(item Item) string {
-	return objectMessage(struct {
+	return jsonobj.Text(struct {
 		Question     string `json:"question"`
 		QuestionDate string `json:"question_date,omitempty"`
 		Criterion    string `json:"criterion"`

@@ -22,7 +22,7 @@ const crowdPairs = 3
 // TestCrowds offers daemons with each store once, four and ten times the searches that they can
 // answer, over few and over thousands of connections. What counts is how much is answered for a
 // second of the daemon's processor, next to 64 clients that wait for their responses, each pair of
-// loads one after the other. The same pair shows shares from 0.8 to 1.6 on an idle machine, because
+// loads one after the other. The same pair shows shares from 0.8 to 1.7 on an idle machine, because
 // others share its processors; so the median of crowdPairs counts. It and the memory must hold where
 // the machine does little else; a part of them must hold on any machine.
 func TestCrowds(t *testing.T) {

@@ -2,10 +2,11 @@ package distill
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
+
+	"evalctl/internal/jsonobj"
 )
 
 // maxFakeFact limits the text of an offline fact, in bytes, so that it has at most MaxFact
@@ -130,13 +131,11 @@ func lastQuestion(p piece) string {
 
 // encode returns the JSON of a reply, which has no value that cannot be encoded.
 func encode(reply any) string {
-	var out strings.Builder
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false) // the reply would be up to six times as long
-	if err := e.Encode(reply); err != nil {
+	out, err := jsonobj.Marshal(reply) // with escapes, it would be up to six times as long
+	if err != nil {
 		return err.Error() // is rejected as a reply
 	}
-	return strings.TrimSuffix(out.String(), "\n")
+	return string(out)
 }
 
 // speaker names who wrote a message.

@@ -133,10 +133,7 @@ func (f *fault) cause(ctx context.Context, wait, while time.Duration) error {
 			return err
 		}
 		f.begun()
-		select {
-		case <-time.After(while):
-		case <-ctx.Done():
-		}
+		_ = retry.Sleep(ctx, while)
 		release()
 	}
 	f.mu.Lock()

@@ -16,6 +16,7 @@ import (
 
 	"evalctl/harness/target"
 	"evalctl/internal/printable"
+	"evalctl/internal/retry"
 )
 
 const (
@@ -240,10 +241,7 @@ func (t *trial) find(ctx context.Context, within time.Duration) bool {
 		if time.Now().After(deadline) {
 			return false
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
+		_ = retry.Sleep(ctx, wait)
 	}
 	return false
 }

@@ -39,8 +39,8 @@ func (s Step) Outcome() string {
 
 // Probe writes a document to a new brain, finds it, searches for an absent word, deletes the
 // document and removes the brain. mark is a word unknown to the service, and becomes part of the
-// brain's name. Probe passes each step to done once it has ended, up to the first failure; a step that
-// the service does not support is no failure. The brain is always removed.
+// brain's name. Probe passes each step to done once it has ended, up to the first failure. A step that
+// the service does not support does not count as a failure. The brain is always removed.
 func Probe(ctx context.Context, s target.Service, d result.Dialect, mark string, done func(Step)) {
 	store := s.Store(d)
 	name := "evalctl-check-" + mark

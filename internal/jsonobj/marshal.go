@@ -15,8 +15,15 @@ func Marshal(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// Quote returns a text as JSON, without the escapes for HTML.
-func Quote(text string) json.RawMessage {
-	quoted, _ := Marshal(text) // a text can always be encoded
-	return quoted
+// Text returns the JSON of a value that has only texts, numbers and truth values, as Marshal writes
+// it. It panics on a value that JSON cannot represent.
+func Text(v any) string {
+	data, err := Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
 }
+
+// Quote returns a text as JSON, without the escapes for HTML.
+func Quote(text string) json.RawMessage { return json.RawMessage(Text(text)) }

@@ -1,13 +1,14 @@
 package llm
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
+
+	"evalctl/internal/jsonobj"
 )
 
 const (
@@ -93,19 +94,13 @@ func (l *modelReranker) request(query string, texts []string) Request {
 	for _, text := range texts {
 		in.Passages = append(in.Passages, cutText(text))
 	}
-	var data bytes.Buffer
-	enc := json.NewEncoder(&data)
-	enc.SetEscapeHTML(false) // the model reads < and >, not escapes
-	if err := enc.Encode(in); err != nil {
-		panic(err) // strings always encode
-	}
 	budget := 32 + 8*len(texts)
 	if IsReasoningModel(l.model) || l.thinks.Load() {
 		budget += 4000 // reasoning counts but is not shown
 	}
 	return Request{
 		Model: l.model, MaxTokens: budget, JSON: true,
-		Messages: []Message{{RoleSystem, rerankSystem}, {RoleUser, strings.TrimSuffix(data.String(), "\n")}},
+		Messages: []Message{{RoleSystem, rerankSystem}, {RoleUser, jsonobj.Text(in)}},
 		Fake:     func() string { return fakeRatings(in.Query, in.Passages) },
 	}
 }

@@ -3,6 +3,7 @@ package actor
 import (
 	"strings"
 
+	"evalctl/internal/jsonobj"
 	"evalctl/internal/llm"
 	"evalctl/internal/reading"
 	"evalctl/replay/source"
@@ -30,7 +31,7 @@ func (a *Actor) Estimate(q source.Question, info source.HaystackInfo) Forecast {
 		return Forecast{}
 	}
 	likely, most := a.noteBytes(q, info)
-	asked := len(encode(message{Question: q.Text, AskedOn: q.Date, Weekday: reading.Weekday(q.Date)}))
+	asked := len(jsonobj.Text(message{Question: q.Text, AskedOn: q.Date, Weekday: reading.Weekday(q.Date)}))
 	request := func(notes int) llm.Request {
 		return a.requestOf(strings.Repeat("x", asked+notes), nil)
 	}

@@ -31,7 +31,7 @@ func last(notes []note, limit int) (kept []note, left int) {
 	for from > 0 {
 		n := notes[from-1]
 		n.N, n.Weekday = from, reading.Weekday(n.Date)
-		if size += len(encode(n)) + len(","); size > limit {
+		if size += len(jsonobj.Text(n)) + len(","); size > limit {
 			break
 		}
 		from--
@@ -63,7 +63,7 @@ func fit(notes []note, limit int) (kept []note, left int) {
 			continue
 		}
 		n.N, n.Weekday = i+1, reading.Weekday(n.Date)
-		more := len(encode(n)) + len(",")
+		more := len(jsonobj.Text(n)) + len(",")
 		if size+more > limit {
 			left++
 			continue
@@ -72,13 +72,4 @@ func fit(notes []note, limit int) (kept []note, left int) {
 		kept = append(kept, n)
 	}
 	return kept, left
-}
-
-// encode encodes a value of strings and numbers.
-func encode(v any) string {
-	data, err := jsonobj.Marshal(v)
-	if err != nil {
-		panic(err) // these can always be encoded
-	}
-	return string(data)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/jsonobj"
 	"evalctl/internal/llm"
 	"evalctl/internal/reading"
 )
@@ -62,7 +63,7 @@ func (a *Actor) request(q dataset.Question, notes []note) llm.Request {
 		n.N = i + 1
 		m.Notes[i] = n
 	}
-	return a.requestOf(encode(m), func() string { return fakeAnswer(m) })
+	return a.requestOf(jsonobj.Text(m), func() string { return fakeAnswer(m) })
 }
 
 func (a *Actor) requestOf(message string, fake func() string) llm.Request {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evalctl/harness/result"
+	"evalctl/internal/retry"
 	"evalctl/scorer"
 )
 
@@ -36,10 +37,7 @@ func Check(ctx context.Context, s scorer.Scorer, items []Item, concurrency int) 
 	verdicts := make([]scorer.Verdict, len(items))
 	for pass := range passes {
 		if pass > 0 && slices.ContainsFunc(verdicts, func(v scorer.Verdict) bool { return v.Unanswered }) {
-			select {
-			case <-time.After(time.Duration(pass) * pause):
-			case <-ctx.Done():
-			}
+			_ = retry.Sleep(ctx, time.Duration(pass)*pause)
 		}
 		if err := score(ctx, s, items, verdicts, concurrency); err != nil {
 			return result.Controls{}, fmt.Errorf("check the scorer with known answers: %w", err)

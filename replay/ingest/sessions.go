@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/retry"
 	"evalctl/replay/source"
 )
 
@@ -209,10 +210,5 @@ func (s *stall) wait(ctx context.Context, while time.Duration) error {
 		return fmt.Errorf("nothing has changed for %v; the daemon's log says why",
 			silent.Round(time.Second))
 	}
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(while):
-		return nil
-	}
+	return retry.Sleep(ctx, while)
 }

@@ -266,10 +266,7 @@ func (r *Run) Settle(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("settle run %s: %w", r.run, err)
 		}
-		select {
-		case <-time.After(waitForOthers):
-		case <-ctx.Done():
-		}
+		_ = retry.Sleep(ctx, waitForOthers)
 	}
 	err := retrying(regardless, func(ctx context.Context) error { return r.q.chargeOpen(ctx, r.run, `true`) })
 	if err != nil {

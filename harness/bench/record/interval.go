@@ -56,8 +56,9 @@ const fewestOfQuantile = 40
 // bound. ok is false if there are too few blocks, or if they are too alike.
 //
 // The ends are the quantiles at p ± t·SE, where SE is the standard error of the share of requests
-// above q (Woodruff 1952). Consecutive blocks are slowed down together, so t·SE is reachOf these
-// shares, with their autocorrelation or that of the shares above the median, whichever is stronger.
+// above q (Woodruff 1952). Consecutive blocks are slowed down together. So t·SE is the reach of
+// these shares (reachOf), with the stronger of two autocorrelations: theirs, and the one of the shares
+// above the median.
 func (b bars) interval(p float64, q int64, lost []int64) (low, high float64, ok bool) {
 	above := b.above(q, lost)
 	median := b.above(b.quantile(0.5, lost), lost)

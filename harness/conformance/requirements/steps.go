@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"evalctl/internal/retry"
 )
 
 // setup runs steps that prepare a check. Their failures are not the check's requirement, so they
@@ -115,10 +117,7 @@ func inNoBrain(r request, assertions ...assertion) step {
 
 func pause(while time.Duration) step {
 	return func(ctx context.Context, _ *client) error {
-		select {
-		case <-time.After(while):
-		case <-ctx.Done():
-		}
+		_ = retry.Sleep(ctx, while)
 		return nil
 	}
 }
