@@ -68,6 +68,7 @@ type pageDaemon struct {
 	others    bool // answers have the other names that the page accepts
 	mu        sync.Mutex
 	exchanges []*exchange
+	written   []byte // the body of the last request that writes or deletes documents
 }
 
 // set calls change while no request is answered.
@@ -103,7 +104,23 @@ func (d *pageDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			d.t.Errorf("%s %s has %s: %s, and %q on the page", r.Method, r.URL, key, got, want)
 		}
 	}
-	d.answer(w, x)
+	response := x.response
+	switch {
+	case r.Method == http.MethodPut || r.Method == http.MethodDelete || strings.HasSuffix(r.URL.Path, "/batch-ops"):
+		d.written = body
+	case strings.HasSuffix(r.URL.Path, "/search"):
+		response = d.withWritten(response, body)
+	}
+	d.answer(w, x, response)
+}
+
+// withWritten adds what the search is for to the passage's text if the last write has it.
+func (d *pageDaemon) withWritten(response string, body []byte) string {
+	var search struct{ Query string }
+	if json.Unmarshal(body, &search) != nil || !bytes.Contains(d.written, []byte(search.Query)) {
+		return response
+	}
+	return strings.Replace(response, "stove.", search.Query, 1)
 }
 
 // find returns the exchange with the same request. One with other values, such as the search that
@@ -128,8 +145,7 @@ func (d *pageDaemon) find(r *http.Request, body []byte) *exchange {
 	return like
 }
 
-func (d *pageDaemon) answer(w http.ResponseWriter, x *exchange) {
-	response := x.response
+func (d *pageDaemon) answer(w http.ResponseWriter, x *exchange, response string) {
 	if d.others {
 		response = otherNames.Replace(response)
 		if strings.HasSuffix(x.request.URL.Path, "/search") {
@@ -138,7 +154,7 @@ func (d *pageDaemon) answer(w http.ResponseWriter, x *exchange) {
 	}
 	res, err := http.ReadResponse(bufio.NewReader(strings.NewReader(response)), x.request)
 	if err != nil {
-		d.t.Errorf("%s: %v:\n%s", wirePage, err, x.response)
+		d.t.Errorf("%s: %v:\n%s", wirePage, err, response)
 		return
 	}
 	defer res.Body.Close()
@@ -210,6 +226,9 @@ func TestWirePage(t *testing.T) {
 		out, err := cmd.Output()
 		if got := cmd.ProcessState.ExitCode(); got != code {
 			t.Fatalf("evalctl run %q: exit code %d, %v\n%s", more, got, err, &stderr)
+		}
+		if strings.Contains(stderr.String(), "SUSPECT") {
+			t.Errorf("evalctl run %q suspects the daemon of the page:\n%s", more, &stderr)
 		}
 		return out
 	}
