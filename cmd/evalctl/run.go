@@ -68,10 +68,10 @@ func (c *runCmd) runOne(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, account.Close()) }()
 	if c.several != nil {
-		defer func() { c.several.spent += account.Spent() }()
+		defer func() { c.several.spent += account.Spent() }() // after Close, which charges open requests
 	}
+	defer func() { err = errors.Join(err, account.Close()) }()
 	defer func() { err = c.writeProblem(p, t, r.Found.Name, err) }()
 	if r.Baseline != nil && r.Baseline.Accepted != "" {
 		fmt.Fprintf(t, "  %s\n", terminal.Line(r.Baseline.Accepted))
@@ -269,7 +269,11 @@ func (c *runCmd) options() (map[string]any, error) {
 		options["ids"] = c.fixed
 	}
 	c.keepFloor(options, &c.KeptFlags)
-	if err == nil {
+	switch {
+	case err != nil:
+	case c.several != nil && c.money.Cap != nil:
+		options["max-cost-usd"] = c.MaxCostUSD // what the targets before have left, whatever the variable has
+	default:
 		c.keepCap(options, c.Given("max-cost-usd"))
 	}
 	return options, err

@@ -86,15 +86,15 @@ func (c *runCmd) findTargets(p *process) error {
 	return nil
 }
 
-// capLeft sets the cap of the next run to what the runs before it have left of the cap of all. The
-// flag has it too, so that it is in the journal: a resumed run cannot exceed it.
+// capLeft sets the cap of the next run to what the runs before it have left of the cap of all. It is
+// in the journal as if a flag had given it, so that a resumed run cannot exceed it.
 func (c *runCmd) capLeft(all *llm.USD) error {
 	if all == nil {
 		return nil
 	}
 	left := *all - c.several.spent
 	if left <= 0 {
-		return fmt.Errorf("%w: the targets before have spent --max-cost-usd %s", llm.ErrBudgetExceeded, c.MaxCostUSD)
+		return fmt.Errorf("%w: the targets before have spent --max-cost-usd %s", llm.ErrBudgetExceeded, all.Exact())
 	}
 	c.MaxCostUSD = left.Exact()
 	return c.validateMoney(noCap)

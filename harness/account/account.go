@@ -195,14 +195,15 @@ func (a *Account) Fill(ctx context.Context, c *result.Spending, own string) erro
 
 // Close keeps the ledger, unless nothing was spent. It does nothing after Remove.
 func (a *Account) Close() error {
-	switch {
-	case a == nil || a.closed:
+	if a == nil || a.closed {
 		return nil
-	case a.books.Spent() == 0:
-		return a.Remove()
 	}
 	a.closed = true
-	return errors.Join(a.closeGates(), a.books.Close())
+	err := a.closeGates() // charges requests that are not answered yet
+	if a.books.Spent() == 0 {
+		return errors.Join(err, a.books.Remove())
+	}
+	return errors.Join(err, a.books.Close())
 }
 
 // Remove closes the account and deletes the ledger. Call it once nothing is left to resume: the
