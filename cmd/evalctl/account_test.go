@@ -186,6 +186,9 @@ func (a *accountRig) check(t *testing.T, pattern string, billed llm.USD, broken 
 	if err != nil || len(files) == 0 && !broken {
 		t.Fatalf("no file %s: %v", pattern, err)
 	}
+	if left, _ := filepath.Glob(filepath.Join(a.dir, filepath.Dir(pattern), "*.ledger")); !broken && len(left) > 0 {
+		t.Errorf("nothing can be resumed, but %q is left", left)
+	}
 	var totals, sums, mayHave, shared, listed llm.USD
 	for _, file := range files {
 		data := filetest.Read(t, file)

@@ -146,7 +146,11 @@ func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 	if len(measured.Blocks)+len(measured.Probes) == 0 {
 		return asDaemonError(ctx, stopped)
 	}
-	if err := file.Save(measured); err != nil {
+	err = file.Save(measured)
+	if err == nil {
+		err = account.Remove()
+	}
+	if err != nil {
 		return errors.Join(stopped, err)
 	}
 	text.BenchNotes(t, measured)

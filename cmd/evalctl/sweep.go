@@ -156,7 +156,11 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	if err := account.Fill(context.WithoutCancel(ctx), &swept.Cost, file.OwnPath()); err != nil {
 		return errors.Join(stopped, err)
 	}
-	if err := file.Finish(&swept, stopped); err != nil {
+	err = file.Finish(&swept, stopped)
+	if err == nil {
+		err = account.Remove()
+	}
+	if err != nil {
 		return errors.Join(stopped, err)
 	}
 	verdict := stopped
