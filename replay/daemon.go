@@ -174,7 +174,7 @@ func (d *daemon) admit(ctx context.Context, filled *ingest.FilledBrains) *result
 	ctx, stop := d.money.Watch(ctx)
 	defer stop()
 	first := filled.Brains[slices.Min(slices.Collect(maps.Keys(filled.Brains)))]
-	d.canary = seed.NewCanary(ctx, d.session.Service(), d.arm.Dialect, first)
+	d.canary = seed.NewCanary(ctx, d.session.Service, d.arm.Dialect, first)
 	d.closers = append(d.closers, func() error { d.canary.Remove(context.WithoutCancel(ctx)); return nil })
 	d.canary.Before(ctx)
 	return d.canary.Seen(nil)

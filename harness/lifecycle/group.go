@@ -203,7 +203,8 @@ func (g *group) note(brain string, o dataset.Operation) {
 }
 
 // restart restarts the service for a question of a group. The brains of other groups are created
-// again on demand: their questions do not test whether they survive.
+// again on demand: their questions do not test whether they survive. Where they do, Close removes
+// them.
 func (r *Run) restart(ctx context.Context, by *group) error {
 	service, err := r.Restart(ctx)
 	if err != nil {
@@ -213,7 +214,8 @@ func (r *Run) restart(ctx context.Context, by *group) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, g := range r.groups {
-		if g != by {
+		if g != by && g.ids != nil {
+			r.left = append(r.left, &group{run: r, ids: g.ids})
 			g.ids = nil
 		}
 	}

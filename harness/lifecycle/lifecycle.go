@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -59,6 +60,7 @@ type Run struct {
 	asking map[place]turn
 	alone  bool // a question that restarts the service is being asked
 	groups map[string]*group
+	left   []*group // the brains before a restart of groups that were created again
 	named  int
 }
 
@@ -224,8 +226,8 @@ func attempts(err error) int {
 // Close removes the remaining brains.
 func (r *Run) Close(ctx context.Context) {
 	r.mu.Lock()
-	groups := r.groups
-	r.groups = map[string]*group{}
+	groups := slices.AppendSeq(r.left, maps.Values(r.groups))
+	r.groups, r.left = map[string]*group{}, nil
 	r.mu.Unlock()
 	for _, g := range groups {
 		g.remove(ctx)

@@ -184,7 +184,7 @@ func (e *Evaluation) fill(ctx context.Context, brains []dataset.Brain) (ids map[
 	if err != nil || i < 0 {
 		return ids, err
 	}
-	e.canary = seed.NewCanary(ctx, s, r.Dialect, ids[brains[i].Name])
+	e.canary = seed.NewCanary(ctx, e.session.Service, r.Dialect, ids[brains[i].Name])
 	e.canary.Before(ctx)
 	return ids, nil
 }

@@ -13,20 +13,24 @@ import (
 // one. Otherwise it is stored in a brain of the run, and deleted after each check if the target can
 // delete. Its methods must not be called concurrently.
 type Canary struct {
-	service target.Service
+	current func() target.Service
+	service target.Service // of brain and text
+	dialect result.Dialect
 	brain   *Brain
 	text    marker
 	kept    bool // it is written and not deleted
 	seen    result.Admission
 }
 
-// NewCanary returns a canary without writing it. among is the service's id of a brain of the run.
-func NewCanary(ctx context.Context, s target.Service, d result.Dialect, among string) *Canary {
+// NewCanary returns a canary without writing it. current returns the service under test, which a
+// restart replaces. among is its id of a brain of the run.
+func NewCanary(ctx context.Context, current func() target.Service, d result.Dialect, among string) *Canary {
 	unique := NewMark()
 	mark := unique
+	s := current()
 	c := &Canary{
-		service: s,
-		seen:    result.Admission{Brain: result.CanaryAmong, Before: result.Sighting{State: result.CanaryUnknown}, After: result.Sighting{State: result.CanaryUnknown}},
+		current: current, service: s, dialect: d,
+		seen: result.Admission{Brain: result.CanaryAmong, Before: result.Sighting{State: result.CanaryUnknown}, After: result.Sighting{State: result.CanaryUnknown}},
 	}
 	c.brain = NewBrain(s, d, among)
 	c.brain.id = among
@@ -66,8 +70,19 @@ func (c *Canary) Seen(held *int) *result.Admission {
 	return &seen
 }
 
+// follow makes the next requests go to the service that runs now.
+func (c *Canary) follow() {
+	s := c.current()
+	if s == c.service {
+		return
+	}
+	c.service, c.brain.store = s, s.Store(c.dialect)
+	c.text.store = c.brain.store
+}
+
 // look writes the canary unless it exists, and searches for it.
 func (c *Canary) look(ctx context.Context) result.Sighting {
+	c.follow()
 	failed := func(what string, err error) result.Sighting {
 		return result.Sighting{State: result.CanaryUnknown, Problem: what + ": " + err.Error()}
 	}
@@ -97,6 +112,7 @@ func (c *Canary) look(ctx context.Context) result.Sighting {
 // Remove removes the brain of the canary, if it has its own.
 func (c *Canary) Remove(ctx context.Context) {
 	if c.seen.Brain == result.CanaryAlone {
+		c.follow()
 		_ = c.brain.Remove(ctx) // its name says that it can be deleted
 	}
 }
