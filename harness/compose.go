@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"evalctl/harness/dataset"
@@ -148,5 +147,4 @@ func (r *runner) noteMapped() {
 		}
 		return &seen
 	}
-	r.cfg.Notes.Warnings = append(slices.Clip(r.cfg.Notes.Warnings), mappedWarnings(m.Seen(), r.cfg.Dataset.Planned())...)
 }

@@ -74,3 +74,19 @@ func TestMappedWarnings(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestLateFindings: what is found out about a memory while questions are asked is a warning too.
+func TestLateFindings(t *testing.T) {
+	var m result.MappedService
+	r := &runner{cfg: Config{Notes: Notes{Warnings: []result.Warning{{Kind: "first"}}}}, mapped: func() *result.MappedService { return &m }}
+	m.Findings = []string{"late"}
+	res := result.Result{Mapped: r.mapped(), Retrieval: &result.Retrieval{Warnings: []result.Warning{{Kind: "last"}}}}
+	r.warn(&res)
+	var kinds []string
+	for _, w := range res.Retrieval.Warnings {
+		kinds = append(kinds, w.Kind)
+	}
+	if want := []string{"first", memoryFinding, "last"}; !slices.Equal(kinds, want) {
+		t.Errorf("got %q, want %q", kinds, want)
+	}
+}

@@ -258,11 +258,21 @@ func (r *runner) result(
 	// Only the judge's cost, which has no account of its own.
 	parts := result.CostParts{JudgeUSD: res.Cost.SpentUSD, MayHaveUSD: res.Cost.MayHaveBeenChargedUSD}
 	res.Cost.SetParts(parts, unpriced(notes.UnpricedModel))
-	if res.Retrieval != nil {
-		warnings := append([]result.Warning{}, notes.Warnings...) // not null in JSON
-		res.Retrieval.Warnings = append(warnings, res.Retrieval.Warnings...)
-	}
+	r.warn(&res)
 	return redact.Values(r.secrets, res), nil
+}
+
+// warn puts the warnings that no answer caused before the others of the retrieval. What is to be said
+// of a mapped service is known only now: brains are filled during the run too.
+func (r *runner) warn(res *result.Result) {
+	if res.Retrieval == nil {
+		return
+	}
+	warnings := append([]result.Warning{}, r.cfg.Notes.Warnings...) // not null in JSON
+	if r.mapped != nil {
+		warnings = append(warnings, mappedWarnings(*res.Mapped, res.Planned)...)
+	}
+	res.Retrieval.Warnings = append(warnings, res.Retrieval.Warnings...)
 }
 
 // unpriced returns the models without a known price, at most one.

@@ -21,6 +21,11 @@ func (run *Run) retrieval() form.Section {
 	run.byTag(&s, r, ofDocuments)
 	run.doubts(&s, e, ofEvidence)
 	run.doubts(&s, r, ofDocuments)
+	if m := run.Result.Mapped; m != nil && r == nil { // else they are among its warnings
+		for _, finding := range m.Findings {
+			s.Warn(form.Everywhere, "about the memory: %s", form.Data(finding))
+		}
+	}
 	if r != nil && len(r.Ks) > 0 {
 		depths := form.NewTable(form.F("Means by depth"), "metric")
 		for _, k := range r.Ks {
