@@ -167,9 +167,10 @@ func Measure(ctx context.Context, cfg Config, j *journal.Journal) (*EndedRun, er
 			"start a new run", j.Path(), cfg.Dataset.Path)
 	}
 	r := newRunner(cfg, j)
+	r.before = j.Observed()
 	resumed, err := r.resume()
 	r.embeds = cfg.Subject.Session.logEmbeddings(j)
-	if err = errors.Join(err, j.Resume(), r.embeds.look()); err != nil {
+	if err = errors.Join(err, j.Resume(), r.embeds.look(), r.markObserved(j)); err != nil {
 		return nil, err
 	}
 	stopped := r.drive(ctx)
@@ -182,9 +183,9 @@ func Measure(ctx context.Context, cfg Config, j *journal.Journal) (*EndedRun, er
 		}
 		r.cfg.Notes.Embeddings.SetPrice(cfg.Notes.EmbedPrices, cfg.Notes.EmbedDate)
 	}
-	var closing error
+	closing := r.markObserved(j)
 	if stopped != nil {
-		closing = j.Append(r.stopLine(stopped))
+		closing = errors.Join(closing, j.Append(r.stopLine(stopped)))
 	}
 	if err := errors.Join(closing, j.Sync()); err != nil {
 		return nil, errors.Join(stopped, err)
@@ -247,19 +248,49 @@ func (r *runner) result(
 		Spending: result.Spending{CapUSD: notes.CapUSD}, UnpricedModel: notes.UnpricedModel, PricesDate: notes.PricesDate,
 		Unassigned: r.kept.Unassigned(),
 	}
-	if res.Mapped = notes.Mapped; r.mapped != nil {
-		res.Mapped = r.mapped()
-	}
-	res.Admission = notes.Admission
-	if c := r.cfg.Subject.Canary; c != nil {
-		res.Admission = c.Seen(r.cfg.Subject.Held)
-	}
+	seen := r.observed()
+	res.Admission, res.Mapped = seen.Admission, seen.Mapped
 	r.sum.Fill(&res)
 	// Only the judge's cost, which has no account of its own.
 	parts := result.CostParts{JudgeUSD: res.Cost.SpentUSD, MayHaveUSD: res.Cost.MayHaveBeenChargedUSD}
 	res.Cost.SetParts(parts, unpriced(notes.UnpricedModel))
 	r.warn(&res)
 	return redact.Values(r.secrets, res), nil
+}
+
+// observed returns what the run has observed of its target so far, also before it was resumed.
+func (r *runner) observed() result.Observed {
+	seen := result.Observed{Admission: r.cfg.Notes.Admission, Mapped: r.cfg.Notes.Mapped}
+	if r.mapped != nil {
+		seen.Mapped = r.mapped()
+	}
+	if c := r.cfg.Subject.Canary; c != nil {
+		seen.Admission = c.Seen(r.cfg.Subject.Held)
+	}
+	return r.before.Then(seen)
+}
+
+// markObserved records in the journal what has been observed, for a run that is resumed.
+func (r *runner) markObserved(j *journal.Journal) error {
+	seen := r.observed()
+	if seen.Admission == nil && seen.Mapped == nil {
+		return nil
+	}
+	return j.MarkObserved(seen)
+}
+
+// Left records the processes that a started daemon has left behind, nil if that is not known. Call
+// it before Write.
+func (e *EndedRun) Left(escaped []string) error {
+	if escaped == nil {
+		return nil
+	}
+	seen := e.run.observed().Then(result.Observed{Escaped: escaped})
+	e.Result.Escaped = seen.Escaped
+	if len(seen.Escaped) == 0 {
+		return nil
+	}
+	return e.journal.MarkObserved(seen)
 }
 
 // warn puts the warnings that no answer caused before the others of the retrieval. What is to be said

@@ -42,6 +42,7 @@ type Journal struct {
 	own    []result.OwnQuestion
 	// embedded is nil if no line has it.
 	embedded *result.Embeddings
+	observed result.Observed
 
 	backup string
 	// reopened is set if another process created it.
@@ -86,6 +87,8 @@ type Entry struct {
 	Own *result.OwnQuestion `json:"own,omitempty"`
 	// Embedded are the daemon's embeddings in the run so far.
 	Embedded *result.Embeddings `json:"embedded,omitempty"`
+	// Observed is what the run has observed of its target so far.
+	Observed *result.Observed `json:"observed,omitempty"`
 
 	// Questions are, for KindStopped, the questions that ended with a failure they did not cause.
 	// They may be retried.
@@ -120,6 +123,7 @@ const (
 	KindStopped = "stopped"
 	// kindEmbedded is written from time to time and after the last question.
 	kindEmbedded = "embedded"
+	kindObserved = "observed" // before the first question of a process, and at its end
 	// KindReopened begins a retry of a finished question. Its record is the earlier try's if the
 	// question is asked again, or the answer without its verdict if it is only judged again.
 	KindReopened = "reopened"
@@ -310,6 +314,14 @@ func (j *Journal) Embedded() *result.Embeddings {
 	}
 	return new(*j.embedded)
 }
+
+// MarkObserved records what the run has observed of its target so far, in all its parts.
+func (j *Journal) MarkObserved(o result.Observed) error {
+	return j.Append(Entry{Kind: kindObserved, Observed: &o})
+}
+
+// Observed returns the last marked observations.
+func (j *Journal) Observed() result.Observed { return j.observed }
 
 // Resume must be called before a resumed run asks questions. It separates earlier requests to the
 // judge from later ones.

@@ -74,6 +74,8 @@ func (j *Journal) accept(n int, line []byte) error {
 		known = e.Record == nil && e.Own != nil
 	case kindEmbedded:
 		known = e.Record == nil && e.Embedded != nil
+	case kindObserved:
+		known = e.Record == nil && e.Observed != nil
 	case kindSeeded, KindStopped, KindFinished, kindResumed:
 		known = e.Record == nil
 	}
@@ -154,6 +156,8 @@ func (j *Journal) place(e Entry, line []byte) error {
 		j.own = append(j.own, *e.Own)
 	case kindEmbedded:
 		j.embedded = e.Embedded
+	case kindObserved:
+		j.observed = *e.Observed
 	}
 	j.calls.Add(e)
 	j.end += int64(len(line))

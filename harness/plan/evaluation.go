@@ -172,7 +172,11 @@ func (e *Evaluation) fill(ctx context.Context, brains []dataset.Brain) (ids map[
 	r, s := e.run, e.session.Service()
 	i := slices.IndexFunc(brains, func(b dataset.Brain) bool { return b.Docs != nil })
 	if i >= 0 {
-		if e.held, err = e.session.Held(ctx, brains[i].Name, r.Dataset.Questions()); err != nil {
+		e.held, err = e.session.Held(ctx, brains[i].Name, r.Dataset.Questions())
+		if err != nil && r.Resume != "" {
+			err = fmt.Errorf("%w; what an earlier part of this run has written there is written again", err)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -249,7 +253,7 @@ func (e *Evaluation) Ask(ctx context.Context, o pipeline.Observer) (result.Resul
 	}
 	left := e.leave(ctx)
 	_ = e.session.Close() // the caller closes it too, and gets the error
-	ended.Result.Escaped = e.session.Escaped()
+	left = errors.Join(left, ended.Left(e.session.Escaped()))
 	path, err := e.account.Write(ctx, ended, e.run.Calls.Answering != "")
 	return ended.Result, path, errors.Join(err, left)
 }
