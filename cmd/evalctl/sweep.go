@@ -150,6 +150,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	end = account.Enter(pl.Found.Name, ledger.Actor)
 	swept, stopped := sweeping.Measure(watched, file, pl.Started)
 	end()
+	left := pl.Leave(ctx, session, brains)
 	_ = session.Close() // Run closes it too, and gets the error
 	swept.Escaped = session.Escaped()
 	swept.Embeddings.SetPrice(c.money.Prices, c.money.PricesDate)
@@ -167,6 +168,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	if verdict == nil {
 		verdict = sweep.Verdict(swept, c.errors)
 	}
+	verdict = errors.Join(verdict, left)
 	if err := c.print(p, swept, file.Path(), exitCode(ctx, verdict)); err != nil {
 		return err
 	}

@@ -141,8 +141,21 @@ func (r *Run) Begin(session *harness.Session, a *account.Account, resumed *journ
 
 // Prepare fills the brains and asks one of evalctl's own questions. An error means that the daemon
 // cannot be evaluated. A new journal is then removed, since nothing was asked.
-func (e *Evaluation) Prepare(ctx context.Context) error {
+func (e *Evaluation) Prepare(ctx context.Context) (err error) {
 	r := e.run
+	if was := e.Journal.Embedded(); was != nil && !was.Incomplete {
+		// What the daemon embeds now is lost if this ends before a question is asked.
+		lacking := *was
+		lacking.Incomplete = true
+		if err := e.Journal.MarkEmbedded(lacking); err != nil {
+			return err
+		}
+		defer func() {
+			if err == nil {
+				err = e.Journal.MarkEmbedded(*was)
+			}
+		}()
+	}
 	e.session.MeterEmbeddings(ctx)
 	// Changing brains are filled before their first question.
 	unchanging := slices.DeleteFunc(slices.Clone(r.Brains), func(b dataset.Brain) bool { return b.Changes })
@@ -193,24 +206,32 @@ func (e *Evaluation) fill(ctx context.Context, brains []dataset.Brain) (ids map[
 	return ids, nil
 }
 
-// leave removes the canary and, if the run has a namespace at a service that keeps running,
-// everything it has written. It works even if ctx has ended.
+// leave removes the canary and what Leave does. It works even if ctx has ended.
 func (e *Evaluation) leave(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if e.canary != nil {
 		e.canary.Remove(ctx)
 	}
-	if e.session.Started() || e.session.Namespace() == "" || e.asked == nil {
+	if e.asked == nil {
 		return nil
 	}
-	for _, b := range e.run.Brains {
-		id, filled := e.asked.Brains[b.Name]
+	return e.run.Leave(ctx, e.session, e.asked.Brains)
+}
+
+// Leave removes what was written to brains, whose ids are given by name, if the command has a
+// namespace at a service that keeps running. It works even if ctx has ended.
+func (p *Plan) Leave(ctx context.Context, s *harness.Session, ids map[string]string) error {
+	if s.Started() || s.Namespace() == "" {
+		return nil
+	}
+	for _, b := range p.Brains {
+		id, filled := ids[b.Name]
 		if !filled || b.Docs == nil {
 			continue
 		}
-		if err := e.session.Service().Store(e.run.Dialect).Remove(ctx, id, b.Name); err != nil {
+		if err := s.Service().Store(p.Dialect).Remove(context.WithoutCancel(ctx), id, b.Name); err != nil {
 			return fmt.Errorf("what the run has written to brain %q, which the service calls %q, could not be removed: %w",
-				b.Name, e.session.Namespace()+b.Name, err)
+				b.Name, s.Namespace()+b.Name, err)
 		}
 	}
 	return nil
