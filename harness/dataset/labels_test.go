@@ -53,6 +53,7 @@ func TestReadLabelsRejects(t *testing.T) {
 		`{"id":"a","answer":"A","label":true}`:                          `"question" is missing`,
 		`{"question":"Q","answer":"A","label":true}`:                    `"id" is missing`,
 		`{"id":"a","question":"Q","answer":7,"label":true}`:             `"answer" must be a string`,
+		`{"id":"a","question":"Q","answer":"7","skipped":"yes"}`:        `"skipped" must be true or false, not a string`,
 		`[]`: `expected one JSON object`,
 		`{"id":"a","question":"Q","answer":"A","label":true`: "ends inside",
 		"{\"id\":\"\xff\"}": "UTF-8",

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -119,7 +120,8 @@ func scanLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	return at + 1, data[:at], nil
 }
 
-// field is an object's key and its destination: a *string, **string or *[]string.
+// field is an object's key and its destination: a *string, **string, *bool, *[]string,
+// *map[string]float64, or a *json.RawMessage for what the caller reads.
 type field struct {
 	key   string
 	into  any
@@ -187,14 +189,23 @@ func decodeField(key string, raw json.RawMessage, target any) error {
 			return nil
 		}
 	}
-	want := "an array of strings"
-	if _, ok := target.(*[]string); !ok {
-		want = "a string"
+	want := "a string"
+	switch target.(type) {
+	case *[]string:
+		want = "an array of strings"
+	case *map[string]float64:
+		want = "an object of numbers"
+	case *bool:
+		want = "true or false"
 	}
-	if string(raw) == "null" || want == "a string" && json.Unmarshal(raw, target) == nil {
+	if string(raw) == "null" || want != "an array of strings" && json.Unmarshal(raw, target) == nil {
 		return nil
 	}
-	return fmt.Errorf("field %q must be %s, not %s", key, want, jsonKind(raw))
+	got := jsonKind(raw)
+	if strings.HasPrefix(want, got) {
+		got = strings.Replace(got, "an ", "this ", 1)
+	}
+	return fmt.Errorf("field %q must be %s, not %s", key, want, got)
 }
 
 // stringsOf returns the strings of a list; ok is false for anything else, including a list with
