@@ -120,7 +120,10 @@ func (t *ReplaySum) Fill(res *result.Result) {
 	r.Verdicts, r.Losses = t.verdicts, t.losses
 	r.FirstAttempt, r.FirstAttemptPassed = t.first, t.firstPassed
 	r.Strata = t.figures(res)
-	r.Weighted, r.Macro = weighted(r.Sample, t.strata, clusterTag(res)), macro(r.Strata)
+	r.Weighted, r.Macro = nil, macro(r.Strata)
+	if r.Sample.Represents() {
+		r.Weighted = t.Estimate(res)
+	}
 	if r.Context = nil; r.Actor.ContextTokens > 0 {
 		use := t.context
 		use.Tokens = r.Actor.ContextTokens
@@ -133,6 +136,11 @@ func (t *ReplaySum) Fill(res *result.Result) {
 		e.Original = t.original.counts
 		e.OriginalPassRate, e.OriginalInterval = e.Original.PassRate(), t.original.interval(clusterTag(res))
 	}
+}
+
+// Estimate returns the estimate for the whole benchmark, as if the sample of res was drawn.
+func (t *ReplaySum) Estimate(res *result.Result) *result.Estimate {
+	return weighted(res.Replay.Sample, t.strata, clusterTag(res))
 }
 
 // fillAlone sets the figures of the questions asked alone.

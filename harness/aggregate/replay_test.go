@@ -55,6 +55,23 @@ func TestWeighted(t *testing.T) {
 	}
 }
 
+// TestListedEstimatesNothing: only drawn questions, or all, say something about all.
+func TestListedEstimatesNothing(t *testing.T) {
+	for _, c := range []struct {
+		listed     bool
+		population int
+		want       bool
+	}{{false, 100, true}, {true, 10, true}, {true, 100, false}} {
+		res := result.Result{Replay: &result.Replay{Sample: result.Sample{
+			Listed: c.listed, Size: 10, Population: c.population, Strata: []result.StratumDraw{{Name: "a", Population: c.population, Sampled: 10}},
+		}}}
+		filled(map[string][2]int{"a": {10, 2}}).Fill(&res)
+		if got := res.Replay.Weighted; (got != nil) != c.want {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
 func TestStrata(t *testing.T) {
 	sums := filled(map[string][2]int{"b": {4, 1}, "a": {2, 2}})
 	sums.Add(result.Record{Type: "b", Outcome: result.Errored,

@@ -60,8 +60,8 @@ func (a *Audit) of(scenario result.Scenario) (out []Subject) {
 	return out
 }
 
-// paired counts the questions that both results judged. An error is not passed, so that failing is
-// not better than a wrong answer. The first is s.
+// paired counts the questions that both results judged. An error is not passed, so that failing
+// is not better than a wrong answer. The first is s.
 func paired(s, base Subject) (p stats.Pairs) {
 	passed := map[string]bool{}
 	known := func(r result.Record) bool {

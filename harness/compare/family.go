@@ -107,7 +107,7 @@ func (c *Comparison) judge(f *families) {
 	c.Tests, c.OtherTests = len(f.primary), len(f.other)
 	for i := range c.Pairs {
 		if p := &c.Pairs[i]; len(p.Recipes) > 0 {
-			// Recipes judge the pass rate, so another measure that is shown does not make it robust.
+			// Recipes judge the pass rate, so no other shown measure makes it robust.
 			p.Robust = new((p.Verdict == Better || p.Verdict == Worse) && p.sameSign())
 		}
 	}

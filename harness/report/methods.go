@@ -130,8 +130,10 @@ func (m *methodFacts) addRun(res *result.Result) {
 	if res.Clustered != nil {
 		m.add(res.Clustered.Interval)
 	}
-	if res.Replay != nil && res.Replay.Weighted != nil {
-		m.add(&res.Replay.Weighted.Interval)
+	if res.Replay != nil {
+		if e := res.Replay.Estimate(); e != nil {
+			m.add(&e.Interval)
+		}
 	}
 	if res.Retrieval != nil {
 		for _, metric := range sortedKeys(res.Retrieval.Intervals) {

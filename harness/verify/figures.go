@@ -240,6 +240,9 @@ func (f *figures) fillReplay(want, res *result.Result) {
 	}
 	want.Replay = &r
 	f.replay.Fill(want)
+	if !r.Sample.Represents() && res.Replay.Weighted != nil {
+		r.Weighted = f.replay.Estimate(want) // earlier versions estimated from listed questions too
+	}
 	if res.CostAccounting == nil {
 		return
 	}

@@ -377,6 +377,24 @@ func TestSavings(t *testing.T) {
 	}
 }
 
+// TestListedReplay: a replay of listed questions has no estimate, but older files may have one.
+func TestListedReplay(t *testing.T) {
+	res, questions := records(t, replayFile(t, 15))
+	res.Replay.Sample.Listed = true
+	drawn := *res.Replay.Weighted
+	wrong := drawn
+	wrong.Mean /= 2
+	for name, c := range map[string]struct {
+		estimate *result.Estimate
+		ok       bool
+	}{"none": {nil, true}, "older": {&drawn, true}, "wrong": {&wrong, false}} {
+		res.Replay.Weighted = c.estimate
+		if rep, err := File(write(t, res, questions)); err != nil || rep.OK != c.ok {
+			t.Errorf("%s: %v, %+v", name, err, rep.Differences)
+		}
+	}
+}
+
 // TestEvidenceIsLookedForAgain checks that ranks, recall and sizes must be those of the chunks.
 func TestEvidenceIsLookedForAgain(t *testing.T) {
 	record := func() *result.Record {
