@@ -245,8 +245,8 @@ type Sample struct {
 	Strata        []StratumDraw `json:"strata"`
 }
 
-// Represents reports whether the sample says something about the whole benchmark. Listed questions
-// do not: somebody chose them, such as all that failed.
+// Represents reports whether the sample says something about the whole benchmark. Listed
+// questions do not: somebody chose them, such as all that failed.
 func (s *Sample) Represents() bool { return !s.Listed || s.Size >= s.Population }
 
 // StratumDraw is the size of a stratum and how many of its questions were drawn.

@@ -377,6 +377,29 @@ func TestSavings(t *testing.T) {
 	}
 }
 
+// TestNotChecked: what does not follow from the questions is named, and not compared with itself.
+func TestNotChecked(t *testing.T) {
+	res, questions := records(t, runFile(t, 15, 0, judge{}))
+	res.ReaderCost = &result.ReaderCost{Models: map[string]result.ReaderModelCost{"m": {TokenSums: res.ReaderUsage}}}
+	figures := -1
+	for _, escaped := range [][]string{nil, {"7 sh", "8 sleep"}} {
+		res.Escaped, res.Cost.PricesDate, res.ReaderCost.PricesDate = escaped, "2026-01-01", "2026-01-01"
+		rep, err := File(write(t, res, questions))
+		if err != nil || !rep.OK {
+			t.Fatalf("%v, %+v", err, rep.Differences)
+		}
+		said := func(what string) bool { return slices.Contains(rep.NotChecked, what) }
+		if said("processes that the daemon left behind") != (escaped != nil) || !said("the day of the judge's price") ||
+			!said("the list prices of the reader's tokens") {
+			t.Errorf("%d escaped: %q", len(escaped), rep.NotChecked)
+		}
+		if figures >= 0 && rep.Figures != figures {
+			t.Errorf("%d figures, and %d with escaped processes", figures, rep.Figures)
+		}
+		figures = rep.Figures
+	}
+}
+
 // TestListedReplay: a replay of listed questions has no estimate, but older files may have one.
 func TestListedReplay(t *testing.T) {
 	res, questions := records(t, replayFile(t, 15))
