@@ -191,7 +191,7 @@ func (s *stratumSum) add(r result.Record) {
 func (s *stratumSum) interval(cluster string) *result.Interval {
 	m, n := meanOf(inClusters(s.clusters, cluster))
 	if cluster == "" || n != s.counts.Total || m.Clusters == n {
-		return passInterval(s.counts)
+		return PassInterval(s.counts)
 	}
 	return clusterInterval(m)
 }

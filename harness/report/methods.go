@@ -22,7 +22,7 @@ var methods = map[string]string{
 	"wilson_clusters":      "Wilson's interval with each cluster as one question, because the clusters do not differ.",
 	result.MethodT:         "Mean ± t·s/√n with n−1 degrees of freedom.",
 	result.MethodClustered: clusteredHow,
-	"student_t_clustered":  clusteredHow, // the name in comparisons
+	"student_t_clustered":  clusteredHow, // the name in older comparisons
 	"student_t_crossed":    "Mean ± t·SE. SE² is the variance of the questions’ means plus that between runs (two-way clusters; Cameron, Gelbach and Miller 2011).",
 	"sign_flip":            flipsHow,
 	"sign_flip_wider":      widerHow,
