@@ -259,9 +259,10 @@ func macro(strata []result.Stratum) *float64 {
 	return new(sum / float64(n))
 }
 
-// PerCorrect sets the cost per correct answer, with an interval derived from the pass rate's. It
-// uses the list cost if recorded, else the amount spent.
-func PerCorrect(c *result.CostAccounting, n result.Counts) {
+// PerCorrect sets the cost per correct answer, with the interval that follows from rate, the one of
+// the pass rate. There is none if the rate may be 0. It uses the list cost if recorded, else the
+// amount spent.
+func PerCorrect(c *result.CostAccounting, n result.Counts, rate *result.Interval) {
 	cost := &c.TotalUSD
 	if c.List != nil {
 		cost = c.List.USD
@@ -269,15 +270,14 @@ func PerCorrect(c *result.CostAccounting, n result.Counts) {
 	if n.Passed == 0 || cost == nil {
 		return
 	}
-	total := float64(*cost)
 	passed := llm.USD(n.Passed)
 	each := *cost/passed + (*cost%passed+passed/2)/passed // rounded half up
-	lo, hi := stats.Wilson(n.Passed, n.Total, confidence)
-	dollars := func(rate float64) float64 {
-		return total / (rate * float64(n.Total)) / float64(llm.Dollar)
+	c.PerCorrectUSD, c.PerCorrectInterval = &each, nil
+	if rate == nil || rate.Low == 0 {
+		return
 	}
-	c.PerCorrectUSD = &each
+	dollars := func(end float64) float64 { return float64(*cost) / (end * float64(n.Total)) / float64(llm.Dollar) }
 	c.PerCorrectInterval = &result.Interval{
-		Method: "wilson", Confidence: confidence, Low: dollars(hi), High: dollars(lo),
+		Method: rate.Method, Confidence: rate.Confidence, Low: dollars(rate.High), High: dollars(rate.Low),
 	}
 }

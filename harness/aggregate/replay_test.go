@@ -126,7 +126,8 @@ func TestOriginalOverClusters(t *testing.T) {
 
 func TestPerCorrect(t *testing.T) {
 	c := result.CostAccounting{TotalUSD: 10 * llm.Dollar}
-	PerCorrect(&c, result.Counts{Total: 50, Passed: 40, Scored: 50})
+	n := result.Counts{Total: 50, Passed: 40, Scored: 50}
+	PerCorrect(&c, n, PassInterval(n))
 	if c.PerCorrectUSD == nil || *c.PerCorrectUSD != llm.Dollar/4 {
 		t.Fatalf("got %v", c.PerCorrectUSD)
 	}
@@ -134,8 +135,19 @@ func TestPerCorrect(t *testing.T) {
 	if i := c.PerCorrectInterval; math.Abs(i.Low-10/(.887564*50)) > 1e-5 || math.Abs(i.High-10/(.669633*50)) > 1e-5 {
 		t.Errorf("got %+v", i)
 	}
+	// The ends are inverted as printed, and are none if the rate has none, or may be 0.
+	clustered := &result.Interval{Method: result.MethodClustered, Confidence: .95, Low: .5, High: 1}
+	want := &result.Interval{Method: result.MethodClustered, Confidence: .95, Low: .2, High: .4}
+	if PerCorrect(&c, n, clustered); !cmp.Equal(c.PerCorrectInterval, want) {
+		t.Errorf("got %+v, want %+v", c.PerCorrectInterval, want)
+	}
+	for _, rate := range []*result.Interval{nil, {Method: result.MethodClustered, High: .9}} {
+		if PerCorrect(&c, n, rate); c.PerCorrectInterval != nil || *c.PerCorrectUSD != llm.Dollar/4 {
+			t.Errorf("got %+v for %+v", c.PerCorrectInterval, rate)
+		}
+	}
 	none := result.CostAccounting{TotalUSD: llm.Dollar}
-	if PerCorrect(&none, result.Counts{Total: 3, Scored: 3}); none.PerCorrectUSD != nil || none.PerCorrectInterval != nil {
+	if PerCorrect(&none, result.Counts{Total: 3, Scored: 3}, nil); none.PerCorrectUSD != nil || none.PerCorrectInterval != nil {
 		t.Errorf("got %+v without correct answers", none)
 	}
 }

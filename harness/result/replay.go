@@ -99,8 +99,8 @@ type CostAccounting struct {
 	// Unmetered is set if the daemon may have called models itself. Their cost is missing.
 	Unmetered bool `json:"unmetered_daemon"`
 	// PerCorrectUSD is the list cost (TotalUSD if List is nil) divided by the number of correct
-	// answers. Its interval is derived from the interval of the pass rate. Both are nil without
-	// correct answers and if the list cost is unknown.
+	// answers. Its interval follows from Result.Believed, and is nil if the pass rate may be 0.
+	// Both are nil without correct answers and if the list cost is unknown.
 	PerCorrectUSD      *llm.USD  `json:"usd_per_correct"`
 	PerCorrectInterval *Interval `json:"usd_per_correct_interval"`
 }

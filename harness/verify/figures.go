@@ -272,7 +272,7 @@ func (f *figures) fillReplay(want, res *result.Result) {
 		c.List.USD = c.ListUSD()
 	}
 	c.PerCorrectUSD, c.PerCorrectInterval = nil, nil
-	aggregate.PerCorrect(&c, want.Counts)
+	aggregate.PerCorrect(&c, want.Counts, want.Believed())
 	want.CostAccounting = &c
 }
 

@@ -369,7 +369,7 @@ func TestSavings(t *testing.T) {
 		res.Replay.Together, c.List.SharedUSD = nil, 0
 		c.List.SavedUSD = c.CachedSavingsUSD + saved
 		c.List.USD = c.ListUSD()
-		aggregate.PerCorrect(c, res.Counts)
+		aggregate.PerCorrect(c, res.Counts, res.Believed())
 		rep, err := File(write(t, res, questions))
 		if err != nil || rep.OK != ok || !ok && rep.Differences[0].Path != ".cost_accounting.list_cost.saved_usd" {
 			t.Errorf("one arm, %d more: %v, %+v", saved, err, rep.Differences)
