@@ -259,9 +259,9 @@ func macro(strata []result.Stratum) *float64 {
 	return new(sum / float64(n))
 }
 
-// PerCorrect sets the cost per correct answer, with the interval that follows from rate, the one of
-// the pass rate. There is none if the rate may be 0. It uses the list cost if recorded, else the
-// amount spent.
+// PerCorrect sets the cost per correct answer, with the interval that follows from rate, the one
+// of the pass rate. There is none if the rate may be 0. It uses the list cost if recorded, else
+// the amount spent.
 func PerCorrect(c *result.CostAccounting, n result.Counts, rate *result.Interval) {
 	cost := &c.TotalUSD
 	if c.List != nil {

@@ -76,8 +76,8 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// TestOtherQuestions accepts other questions. Results without a common question are in two groups,
-// and others are ranked by the figures of their common questions.
+// TestOtherQuestions accepts other questions. Results without a common question are in two
+// groups, and others are ranked by the figures of their common questions.
 func TestOtherQuestions(t *testing.T) {
 	for name, c := range map[string]struct {
 		from int // the number of the first question of py

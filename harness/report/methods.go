@@ -41,7 +41,9 @@ var methods = map[string]string{
 	result.MethodLinearised: "Coefficient ± t·s/√n of the linearised values of the answers, with n−1 degrees of freedom " +
 		"(Gwet 2014).",
 	result.MethodLinearisedClusters: "Coefficient ± t·SE of the linearised values of the answers (Gwet 2014), over clusters: " + clusteredHow,
-	result.MethodStratifiedClusters: "Estimate ± t·SE, of what each question adds to it, over clusters: " + clusteredHow,
+	result.MethodStratifiedClusters: "Estimate ± t·SE, with one degree of freedom less than there are clusters. " +
+		"SE² is the sum over the clusters of the squared sums of what questions add to the error of the estimate, times √(m/(m−1)) " +
+		"for a stratum in m clusters; strata of one cluster count as one. The interval contains the one for independent questions.",
 	result.MethodOrder: "The values at two ranks that enclose the percentile with at least this " +
 		"probability, by the binomial distribution.",
 }

@@ -377,7 +377,8 @@ func TestSavings(t *testing.T) {
 	}
 }
 
-// TestNotChecked: what does not follow from the questions is named, and not compared with itself.
+// TestNotChecked: what does not follow from the questions is named, and not compared with
+// itself.
 func TestNotChecked(t *testing.T) {
 	res, questions := records(t, runFile(t, 15, 0, judge{}))
 	res.ReaderCost = &result.ReaderCost{Models: map[string]result.ReaderModelCost{"m": {TokenSums: res.ReaderUsage}}}

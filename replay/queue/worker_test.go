@@ -244,8 +244,8 @@ func TestStoppedArm(t *testing.T) {
 	collect(t, run, "go", 5)
 }
 
-// TestResumedAfterLostWorkers: a question that lost ten workers stops its arm. A resumed run counts
-// from 0 again, so that it asks the question.
+// TestResumedAfterLostWorkers: a question that lost ten workers stops its arm. A resumed run
+// counts from 0 again, so that it asks the question.
 func TestResumedAfterLostWorkers(t *testing.T) {
 	t.Parallel()
 	conn := postgrestest.Database(t)
