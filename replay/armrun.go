@@ -133,7 +133,7 @@ func (r *armRun) finish(ctx context.Context, res *result.Result, own string, fil
 		m.SinceResumed = r.resumed
 		cost.Unmetered = cost.Unmetered || len(m.Silent) > 0
 	}
-	aggregate.PerCorrect(&cost, res.Counts)
+	aggregate.PerCorrect(&cost, res.Counts, res.Believed())
 	return errors.Join(r.plan.setCost(context.WithoutCancel(ctx), r.books, r.arm, res, cost, own), r.books.Err())
 }
 

@@ -142,7 +142,7 @@ func (r *runState) account(ctx context.Context, outcomes []Outcome) error {
 			continue
 		}
 		now.Unmetered = was.Unmetered
-		aggregate.PerCorrect(&now, o.Result.Counts)
+		aggregate.PerCorrect(&now, o.Result.Counts, o.Result.Believed())
 		err := journal.ReplaceCosts(o.Path, func(res *result.Result, own string) error {
 			return errors.Join(r.plan.setCost(ctx, r.books, o.Arm, res, now, own), r.plan.setCost(ctx, r.books, o.Arm, o.Result, now, own))
 		})

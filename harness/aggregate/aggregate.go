@@ -288,7 +288,7 @@ func (s *Sum) Fill(res *result.Result) {
 	}
 	res.Gold = goldOf(res)
 	res.Cost = s.costOf(res.Cost)
-	res.Interval = passInterval(n)
+	res.Interval = PassInterval(n)
 	for tag, t := range s.tags {
 		t.PassRate, t.Interval = t.Counts.PassRate(), s.tagInterval(res, tag, t.Counts)
 	}
@@ -325,8 +325,8 @@ func (s *Sum) costOf(given result.Cost) result.Cost {
 	return c
 }
 
-// passInterval returns the Wilson interval of a pass rate, nil without questions.
-func passInterval(n result.Counts) *result.Interval {
+// PassInterval returns the Wilson interval of a pass rate, nil without questions.
+func PassInterval(n result.Counts) *result.Interval {
 	if n.Total == 0 {
 		return nil
 	}

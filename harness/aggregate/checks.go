@@ -68,7 +68,7 @@ func (c *checkSum) interval(res *result.Result) *result.Interval {
 		}
 	}
 	if independent := cluster == "" && len(c.repeats) == 0; independent || c.figures.Total < 2 {
-		return passInterval(c.figures.Counts)
+		return PassInterval(c.figures.Counts)
 	}
 	m, _ := meanOf(by)
 	return clusterInterval(m)

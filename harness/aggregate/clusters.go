@@ -79,10 +79,20 @@ func (s *Sum) clusteredTag(res *result.Result, tag string) *result.ClusteredRate
 // clusteredBy returns the uncertainty of the pass rate of total records over clusters of a tag. It
 // is nil for fewer than two records, or if the clusters do not contain exactly total.
 func clusteredBy(tag string, clusters map[string]attempts, total int) *result.ClusteredRate {
-	m, n := meanOf(clusters)
-	if n < 2 || n != total {
+	outcomes, labels := outcomesOf(clusters)
+	if len(outcomes) != total {
 		return nil
 	}
+	return Clustered(tag, outcomes, labels)
+}
+
+// Clustered returns the uncertainty of the mean of outcomes, each 0 or 1, over the clusters that
+// labels name. It is nil for fewer than two outcomes.
+func Clustered(tag string, outcomes []float64, labels []int) *result.ClusteredRate {
+	if len(outcomes) < 2 {
+		return nil
+	}
+	m := stats.Clustered(outcomes, labels, confidence)
 	out := &result.ClusteredRate{Tag: tag, Clusters: m.Clusters, NaiveSE: m.NaiveSE}
 	if !math.IsNaN(m.SE) {
 		out.SE, out.Interval = &m.SE, clusterInterval(m)
@@ -92,15 +102,19 @@ func clusteredBy(tag string, clusters map[string]attempts, total int) *result.Cl
 
 // meanOf returns the pass rate over clusters and their number of attempts.
 func meanOf(clusters map[string]attempts) (m stats.ClusteredMean, n int) {
-	// Sorted so that the sums do not depend on the order of the records.
-	var values []float64
-	var labels []int
+	outcomes, labels := outcomesOf(clusters)
+	return stats.Clustered(outcomes, labels, confidence), len(outcomes)
+}
+
+// outcomesOf returns the outcomes of clusters, each with a number for its cluster.
+func outcomesOf(clusters map[string]attempts) (outcomes []float64, labels []int) {
+	// Sorted so that sums do not depend on the order of the records.
 	for i, name := range slices.Sorted(maps.Keys(clusters)) {
 		for _, v := range clusters[name].outcomes() {
-			values, labels = append(values, v), append(labels, i)
+			outcomes, labels = append(outcomes, v), append(labels, i)
 		}
 	}
-	return stats.Clustered(values, labels, confidence), len(values)
+	return outcomes, labels
 }
 
 // tagInterval returns the interval of a tag's pass rate: over clusters if the questions have any,
@@ -108,7 +122,7 @@ func meanOf(clusters map[string]attempts) (m stats.ClusteredMean, n int) {
 func (s *Sum) tagInterval(res *result.Result, tag string, n result.Counts) *result.Interval {
 	_, clusters := s.tagClusters(res, tag)
 	if clusters == nil || n.Total < 2 {
-		return passInterval(n)
+		return PassInterval(n)
 	}
 	m, _ := meanOf(clusters)
 	return clusterInterval(m)

@@ -150,7 +150,7 @@ func (s *panelSum) interval(recipe int, n result.Counts, clusters map[string]att
 	}
 	m, asked := meanOf(by)
 	if asked < 2 || asked != n.Total {
-		return passInterval(n)
+		return PassInterval(n)
 	}
 	return clusterInterval(m)
 }

@@ -120,7 +120,10 @@ func (t *ReplaySum) Fill(res *result.Result) {
 	r.Verdicts, r.Losses = t.verdicts, t.losses
 	r.FirstAttempt, r.FirstAttemptPassed = t.first, t.firstPassed
 	r.Strata = t.figures(res)
-	r.Weighted, r.Macro = weighted(r.Sample, t.strata, clusterTag(res)), macro(r.Strata)
+	r.Weighted, r.Macro = nil, macro(r.Strata)
+	if r.Sample.Represents() {
+		r.Weighted = t.Estimate(res)
+	}
 	if r.Context = nil; r.Actor.ContextTokens > 0 {
 		use := t.context
 		use.Tokens = r.Actor.ContextTokens
@@ -133,6 +136,11 @@ func (t *ReplaySum) Fill(res *result.Result) {
 		e.Original = t.original.counts
 		e.OriginalPassRate, e.OriginalInterval = e.Original.PassRate(), t.original.interval(clusterTag(res))
 	}
+}
+
+// Estimate returns the estimate for the whole benchmark, as if the sample of res was drawn.
+func (t *ReplaySum) Estimate(res *result.Result) *result.Estimate {
+	return weighted(res.Replay.Sample, t.strata, clusterTag(res))
 }
 
 // fillAlone sets the figures of the questions asked alone.
@@ -183,7 +191,7 @@ func (s *stratumSum) add(r result.Record) {
 func (s *stratumSum) interval(cluster string) *result.Interval {
 	m, n := meanOf(inClusters(s.clusters, cluster))
 	if cluster == "" || n != s.counts.Total || m.Clusters == n {
-		return passInterval(s.counts)
+		return PassInterval(s.counts)
 	}
 	return clusterInterval(m)
 }
@@ -251,9 +259,10 @@ func macro(strata []result.Stratum) *float64 {
 	return new(sum / float64(n))
 }
 
-// PerCorrect sets the cost per correct answer, with an interval derived from the pass rate's. It
-// uses the list cost if recorded, else the amount spent.
-func PerCorrect(c *result.CostAccounting, n result.Counts) {
+// PerCorrect sets the cost per correct answer, with the interval that follows from rate, the one
+// of the pass rate. There is none if the rate may be 0. It uses the list cost if recorded, else
+// the amount spent.
+func PerCorrect(c *result.CostAccounting, n result.Counts, rate *result.Interval) {
 	cost := &c.TotalUSD
 	if c.List != nil {
 		cost = c.List.USD
@@ -261,15 +270,14 @@ func PerCorrect(c *result.CostAccounting, n result.Counts) {
 	if n.Passed == 0 || cost == nil {
 		return
 	}
-	total := float64(*cost)
 	passed := llm.USD(n.Passed)
 	each := *cost/passed + (*cost%passed+passed/2)/passed // rounded half up
-	lo, hi := stats.Wilson(n.Passed, n.Total, confidence)
-	dollars := func(rate float64) float64 {
-		return total / (rate * float64(n.Total)) / float64(llm.Dollar)
+	c.PerCorrectUSD, c.PerCorrectInterval = &each, nil
+	if rate == nil || rate.Low == 0 {
+		return
 	}
-	c.PerCorrectUSD = &each
+	dollars := func(end float64) float64 { return float64(*cost) / (end * float64(n.Total)) / float64(llm.Dollar) }
 	c.PerCorrectInterval = &result.Interval{
-		Method: "wilson", Confidence: confidence, Low: dollars(hi), High: dollars(lo),
+		Method: rate.Method, Confidence: rate.Confidence, Low: dollars(rate.High), High: dollars(rate.Low),
 	}
 }

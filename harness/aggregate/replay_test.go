@@ -55,6 +55,23 @@ func TestWeighted(t *testing.T) {
 	}
 }
 
+// TestListedEstimatesNothing: only drawn questions, or all, say something about all.
+func TestListedEstimatesNothing(t *testing.T) {
+	for _, c := range []struct {
+		listed     bool
+		population int
+		want       bool
+	}{{false, 100, true}, {true, 10, true}, {true, 100, false}} {
+		res := result.Result{Replay: &result.Replay{Sample: result.Sample{
+			Listed: c.listed, Size: 10, Population: c.population, Strata: []result.StratumDraw{{Name: "a", Population: c.population, Sampled: 10}},
+		}}}
+		filled(map[string][2]int{"a": {10, 2}}).Fill(&res)
+		if got := res.Replay.Weighted; (got != nil) != c.want {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
 func TestStrata(t *testing.T) {
 	sums := filled(map[string][2]int{"b": {4, 1}, "a": {2, 2}})
 	sums.Add(result.Record{Type: "b", Outcome: result.Errored,
@@ -109,7 +126,8 @@ func TestOriginalOverClusters(t *testing.T) {
 
 func TestPerCorrect(t *testing.T) {
 	c := result.CostAccounting{TotalUSD: 10 * llm.Dollar}
-	PerCorrect(&c, result.Counts{Total: 50, Passed: 40, Scored: 50})
+	n := result.Counts{Total: 50, Passed: 40, Scored: 50}
+	PerCorrect(&c, n, PassInterval(n))
 	if c.PerCorrectUSD == nil || *c.PerCorrectUSD != llm.Dollar/4 {
 		t.Fatalf("got %v", c.PerCorrectUSD)
 	}
@@ -117,8 +135,19 @@ func TestPerCorrect(t *testing.T) {
 	if i := c.PerCorrectInterval; math.Abs(i.Low-10/(.887564*50)) > 1e-5 || math.Abs(i.High-10/(.669633*50)) > 1e-5 {
 		t.Errorf("got %+v", i)
 	}
+	// The ends are inverted as printed, and are none if the rate has none, or may be 0.
+	clustered := &result.Interval{Method: result.MethodClustered, Confidence: .95, Low: .5, High: 1}
+	want := &result.Interval{Method: result.MethodClustered, Confidence: .95, Low: .2, High: .4}
+	if PerCorrect(&c, n, clustered); !cmp.Equal(c.PerCorrectInterval, want) {
+		t.Errorf("got %+v, want %+v", c.PerCorrectInterval, want)
+	}
+	for _, rate := range []*result.Interval{nil, {Method: result.MethodClustered, High: .9}} {
+		if PerCorrect(&c, n, rate); c.PerCorrectInterval != nil || *c.PerCorrectUSD != llm.Dollar/4 {
+			t.Errorf("got %+v for %+v", c.PerCorrectInterval, rate)
+		}
+	}
 	none := result.CostAccounting{TotalUSD: llm.Dollar}
-	if PerCorrect(&none, result.Counts{Total: 3, Scored: 3}); none.PerCorrectUSD != nil || none.PerCorrectInterval != nil {
+	if PerCorrect(&none, result.Counts{Total: 3, Scored: 3}, nil); none.PerCorrectUSD != nil || none.PerCorrectInterval != nil {
 		t.Errorf("got %+v without correct answers", none)
 	}
 }

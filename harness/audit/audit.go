@@ -224,6 +224,12 @@ func (s share) less(o share) (d difference, ok bool) {
 // difference is the difference of two shares with its 95% interval.
 type difference struct{ value, low, high float64 }
 
+// within returns the difference of two verdicts on the same questions.
+func within(p stats.Pairs) difference {
+	lo, hi := p.Newcombe(confidence)
+	return difference{p.Difference(), lo, hi}
+}
+
 // shown reports whether the interval excludes 0.
 func (d difference) shown() bool { return d.low > 0 || d.high < 0 }
 

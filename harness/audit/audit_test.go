@@ -66,7 +66,17 @@ func TestClaims(t *testing.T) {
 			}
 		}
 	}
+	// Of 100 answers, the first 50 are the gold.
+	gold := func(f *resulttest.File) {
+		for i := range f.Questions[:50] {
+			f.Questions[i].Answer = "the gold"
+		}
+	}
+	two := func(f *resulttest.File) { f.Questions[1].Answer = "a long answer" }
 	many := strings.Repeat("+", 200)
+	// The full context does as well where it answers, and fails to answer half of the questions.
+	half := strings.Repeat("+", 100) + strings.Repeat("e", 100)
+	most := "--" + strings.Repeat("+", 190) + strings.Repeat("-", 8)
 	for name, c := range map[string]struct {
 		claim    string
 		spec     Spec
@@ -79,14 +89,19 @@ func TestClaims(t *testing.T) {
 		"errata": {"key-is-wrong", Spec{Files: []string{save(t, "x", "++-", func(f *resulttest.File) {
 			f.Imported.Errata = &result.ImportedErrata{OldKey: []string{"a"}, All: result.Counts{Total: 3, Passed: 2}, Without: result.Counts{Total: 2, Passed: 1}}
 		})}}, Shown, "2/3"},
-		"without errata":      {"key-is-wrong", Spec{Files: []string{save(t, "x", "++-", nil)}}, Unknown, "without errata"},
-		"adversarial":         {"category-5", Spec{Files: []string{save(t, "x", "++--", adversarial(2))}}, Shown, "2 adversarial questions count; the rate moves by +50.0 pp"},
-		"none adversarial":    {"category-5", Spec{Files: []string{save(t, "x", "++--", adversarial(0))}}, NotShown, "no adversarial"},
-		"memory no better":    {"full-context-equals-memory", Spec{Files: []string{save(t, "x", many, nil), save(t, "full", many, scenario(result.FullContext))}}, Shown, "less than 3 points"},
-		"memory better":       {"full-context-equals-memory", Spec{Files: []string{save(t, "x", many, nil), save(t, "full", strings.Repeat("-", 200), scenario(result.FullContext))}}, NotShown, "the memory is better"},
-		"too few to say":      {"full-context-equals-memory", Spec{Files: []string{save(t, "x", "++-+", nil), save(t, "full", "+-++", scenario(result.FullContext))}}, Unknown, "too few"},
-		"long answers please": {"long-answers-please-the-judge", Spec{Files: []string{save(t, "x", strings.Repeat("-+", 30), long)}}, Shown, "+100.0 pp"},
-		"length is no matter": {"long-answers-please-the-judge", Spec{Files: []string{save(t, "x", strings.Repeat("--++", 15), long)}}, NotShown, "+0.0 pp"},
+		"without errata":   {"key-is-wrong", Spec{Files: []string{save(t, "x", "++-", nil)}}, Unknown, "without errata"},
+		"adversarial":      {"category-5", Spec{Files: []string{save(t, "x", "++--", adversarial(2))}}, Shown, "2 adversarial questions count; the rate moves by +50.0 pp"},
+		"none adversarial": {"category-5", Spec{Files: []string{save(t, "x", "++--", adversarial(0))}}, NotShown, "no adversarial"},
+		"memory no better": {"full-context-equals-memory", Spec{Files: []string{save(t, "x", many, nil), save(t, "full", many, scenario(result.FullContext))}}, Shown, "less than 3 points"},
+		"memory better":    {"full-context-equals-memory", Spec{Files: []string{save(t, "x", many, nil), save(t, "full", strings.Repeat("-", 200), scenario(result.FullContext))}}, NotShown, "the memory is better"},
+		"errors of the full context": {"full-context-equals-memory", Spec{Files: []string{save(t, "x", most, nil), save(t, "full", half, scenario(result.FullContext))}}, NotShown,
+			"+45.0 pp [+37.5 +52.0] over 200 questions"},
+		"too few to say":          {"full-context-equals-memory", Spec{Files: []string{save(t, "x", "++-+", nil), save(t, "full", "+-++", scenario(result.FullContext))}}, Unknown, "too few"},
+		"long answers please":     {"long-answers-please-the-judge", Spec{Files: []string{save(t, "x", strings.Repeat("-+", 30), long)}}, Shown, "+100.0 pp"},
+		"length is no matter":     {"long-answers-please-the-judge", Spec{Files: []string{save(t, "x", strings.Repeat("--++", 15), long)}}, NotShown, "+0.0 pp"},
+		"two answers are too few": {"long-answers-please-the-judge", Spec{Files: []string{save(t, "x", "-+", two)}}, NotShown, "+100.0 pp [-42"},
+		"verdicts on the same answers": {"rate-hangs-on-the-prompt", Spec{Files: []string{save(t, "x", strings.Repeat("+", 60)+strings.Repeat("-", 40), gold)}}, Shown,
+			"by +10.0 pp [+3.8 +16.0]"},
 		"the gold is the answer": {"key-in-memory-or-tuned", Spec{Files: []string{save(t, "x", "++", func(f *resulttest.File) {
 			f.Questions[0].Answer = "The  gold"
 			f.Questions[1].Retrieved = []result.Chunk{{Text: "Q: " + f.Questions[1].Question + " A: the gold"}}

@@ -35,8 +35,7 @@ func (a *Audit) context() Finding {
 				f.found(Unknown, "%s and %s have no question in common.", s.Name, base.Name)
 				continue
 			}
-			lo, hi := p.Newcombe(confidence)
-			d := difference{p.Difference(), lo, hi}
+			d := within(p)
 			says, text := Unknown, "too few questions to say"
 			switch {
 			case d.low > 0:
@@ -61,30 +60,38 @@ func (a *Audit) of(scenario result.Scenario) (out []Subject) {
 	return out
 }
 
-// paired counts the questions with a verdict in both results. The first is s.
+// paired counts the questions that both results judged. An error is not passed, so that failing
+// is not better than a wrong answer. The first is s.
 func paired(s, base Subject) (p stats.Pairs) {
 	passed := map[string]bool{}
-	known := func(r result.Record) bool { return r.Outcome == result.Scored && r.Repeat <= 1 }
+	known := func(r result.Record) bool {
+		return (r.Outcome == result.Scored || r.Outcome == result.Errored) && r.Repeat <= 1
+	}
 	for _, r := range base.Records {
 		if known(r) {
 			passed[r.ID+"\x00"+visible.Words(r.Question)] = r.Passed
 		}
 	}
 	for _, r := range s.Records {
-		other, ok := passed[r.ID+"\x00"+visible.Words(r.Question)]
-		switch {
-		case !ok || !known(r):
-		case r.Passed && other:
-			p.Both++
-		case r.Passed:
-			p.First++
-		case other:
-			p.Second++
-		default:
-			p.Neither++
+		if other, ok := passed[r.ID+"\x00"+visible.Words(r.Question)]; ok && known(r) {
+			pair(&p, r.Passed, other)
 		}
 	}
 	return p
+}
+
+// pair counts two verdicts on one question.
+func pair(p *stats.Pairs, first, second bool) {
+	switch {
+	case first && second:
+		p.Both++
+	case first:
+		p.First++
+	case second:
+		p.Second++
+	default:
+		p.Neither++
+	}
 }
 
 // recall answers whether a retrieval rate is presented as an answer rate.

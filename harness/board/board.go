@@ -71,7 +71,7 @@ type Row struct {
 	NotMeasurable int `json:"not_measurable,omitempty"`
 	// Latency is the latency of complete answers.
 	Latency result.Quantiles `json:"latency"`
-	// Cost is the known cost of the run.
+	// Cost is the known cost of the run, also if only some of its questions are compared.
 	Cost string `json:"cost"`
 
 	Entry *history.Entry `json:"-"`
@@ -184,6 +184,9 @@ func rank(members []member, opts compare.Options) (Group, error) {
 		differ[i] = make([]bool, len(c.Runs))
 		row := rowOf(members[f.Argument-1].entry)
 		row.Name = f.Name
+		if c.Questions.Intersected {
+			row.of(&f)
+		}
 		g.Rows = append(g.Rows, row)
 	}
 	better := make([]int, len(c.Runs)) // how many are shown to be better than each
@@ -222,6 +225,12 @@ func rowOf(e *history.Entry) Row {
 		r.Cost += " + reader " + wording.ReaderCost(c)
 	}
 	return r
+}
+
+// of sets the figures to those over the questions of a comparison, which the tests are about.
+func (r *Row) of(f *compare.RunFigures) {
+	r.Passed, r.Total, r.PassRate, r.Interval = f.Counts.Passed, f.Counts.Total, f.PassRate, f.Believed()
+	r.NotMeasurable, r.Latency = f.Counts.NotMeasurable, f.Latency
 }
 
 // shownKeys are the keys shown to describe a group, in order.

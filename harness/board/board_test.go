@@ -76,6 +76,48 @@ func TestBoard(t *testing.T) {
 	}
 }
 
+// TestOtherQuestions accepts other questions. Results without a common question are in two
+// groups, and others are ranked by the figures of their common questions.
+func TestOtherQuestions(t *testing.T) {
+	for name, c := range map[string]struct {
+		from int // the number of the first question of py
+		want []string
+	}{
+		"disjoint":    {60, []string{"go  30/50 0.600 [0.462 0.724] n 50 of 1 over 50", "py  20/50 0.400 [0.276 0.538] n 50 of 1 over 50"}},
+		"overlapping": {30, []string{"py a 20/20 1.000 [0.839 1.000] n 20 of 2 over 20", "go b 0/20 0.000 [0.000 0.161] n 20 of 2 over 20"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			save(t, root, "go", 1, strings.Repeat("+", 30)+strings.Repeat("-", 20), nil)
+			py := resulttest.New("py", time.Date(2026, 9, 1, 3, 0, 4, 0, time.UTC), strings.Repeat("+", 20)+strings.Repeat("-", 30))
+			py.Identity.Daemon.Program = "py"
+			for i := range py.Questions {
+				py.Questions[i].ID, py.Questions[i].LatencyMS = fmt.Sprintf("q-%02d", c.from+i), 5
+			}
+			py.Fill()
+			py.Save(t, root, "py.json")
+			f, err := history.Read(root, time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := board.New(f, []string{"questions"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, g := range b.Groups {
+				for _, r := range g.Rows {
+					got = append(got, fmt.Sprintf("%s %s %d/%d %.3f [%.3f %.3f] n %d of %d over %d", r.Name, r.Letters, r.Passed, r.Total, *r.PassRate,
+						r.Interval.Low, r.Interval.High, r.Latency.N, len(g.Rows), g.Questions))
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // TestLetters checks that two items share a letter if, and only if, they do not differ, and that every
 // item has one.
 func TestLetters(t *testing.T) {

@@ -1,16 +1,8 @@
 package compare
 
-// Comparable returns the error that Compare would return, without computing any figures.
+// Comparable returns the error that Compare would return, without computing any figures. Whether
+// a pair has a primary measure is not known without them.
 func Comparable(runs []*Run, opts Options) error {
-	names, _, err := check(runs, &opts)
-	if err != nil {
-		return err
-	}
-	files, ofFiles := filesOf(runs), fileNames(runs, names)
-	a, err := align(files, ofFiles)
-	if err != nil {
-		return err
-	}
-	_, err = keys(files, ofFiles, a, opts)
+	_, err := checked(runs, &opts)
 	return err
 }

@@ -55,29 +55,12 @@ var ErrOptions = errors.New("cannot compare")
 // differences. If two questions share an id, it returns key.ErrIncomparable. Any other error wraps
 // ErrOptions.
 func Compare(runs []*Run, opts Options) (*Comparison, error) {
-	names, base, err := check(runs, &opts)
-	if err != nil {
-		return nil, err
-	}
-	primary, err := primaryOf(opts.Primary, runs)
-	if err != nil {
-		return nil, err
-	}
-	files, ofFiles := filesOf(runs), fileNames(runs, names)
-	a, err := align(files, ofFiles)
-	if err != nil {
-		return nil, err
-	}
-	all, err := keys(files, ofFiles, a, opts)
-	if err != nil {
-		return nil, err
-	}
-	a = a.joined(runs)
 	asked := opts.ClusterTag
-	opts.ClusterTag = a.clusterTag(asked, runs)
-	if err := checkQuestions(a, opts); err != nil {
+	in, err := checked(runs, &opts)
+	if err != nil {
 		return nil, err
 	}
+	names, base, all, a := in.names, in.base, in.keys, in.alignment
 	given, order := runs, displayOrder(a, len(runs), base, opts)
 	runs, names, a = reorder(runs, order), reorder(names, order), a.reordered(order)
 	for i := range all {
@@ -85,7 +68,7 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 	}
 	c := &Comparison{
 		SchemaVersion: SchemaVersion, Tag: opts.Tag, ClusterTag: opts.ClusterTag, ClusterDefault: asked == "" && opts.ClusterTag != "",
-		Primary: primary, Keys: all,
+		Primary: in.primary, Keys: all,
 		Repeated: repeated(runs), Adjustment: "holm", Resamples: opts.Resamples, Seed: seed,
 		Questions: a.questions(), Tags: []TagComparison{},
 	}
@@ -115,6 +98,36 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 	c.Differing = differing(selected)
 	c.Notes = notes(c, runs, selected)
 	return c, nil
+}
+
+// input is what Compare knows of comparable runs before it computes figures.
+type input struct {
+	names     []string
+	base      int // the index of the baseline, or -1
+	primary   []string
+	keys      []key.Agreement
+	alignment *alignment
+}
+
+// checked rejects runs that cannot be compared, and fills in the defaults of opts.
+func checked(runs []*Run, opts *Options) (in input, err error) {
+	if in.names, in.base, err = check(runs, opts); err != nil {
+		return in, err
+	}
+	if in.primary, err = primaryOf(opts.Primary, runs); err != nil {
+		return in, err
+	}
+	files, ofFiles := filesOf(runs), fileNames(runs, in.names)
+	a, err := align(files, ofFiles)
+	if err != nil {
+		return in, err
+	}
+	if in.keys, err = keys(files, ofFiles, a, *opts); err != nil {
+		return in, err
+	}
+	in.alignment = a.joined(runs)
+	opts.ClusterTag = in.alignment.clusterTag(opts.ClusterTag, runs)
+	return in, checkQuestions(in.alignment, *opts)
 }
 
 // check rejects runs and options that do not fit together, and fills in defaults. base is the index

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"evalctl/harness/key"
@@ -502,6 +503,36 @@ func mirror(t *rapid.T, x, y Pair) {
 		same(l.Name, l.Ratio, 1/y.Latencies[i].Ratio)
 		if l.Interval != nil {
 			same(l.Name+" low", l.Interval.Low, 1/y.Latencies[i].Interval.High)
+		}
+	}
+}
+
+// TestIntervalsAreTheResults compares results of five conversations with ten questions each: a
+// rate has the interval that its result has, also if all questions passed.
+func TestIntervalsAreTheResults(t *testing.T) {
+	all := strings.Repeat("p", 50)
+	for name, verdicts := range map[string]string{
+		"all passed": all, "none passed": strings.Repeat("f", 50), "mixed": "fffeeffupp" + all[10:], "alike": strings.Repeat("pppppppfff", 5),
+	} {
+		for _, tag := range []string{result.NoClusters, "conv"} {
+			f := newFile("go", verdicts)
+			for i := range f.Questions {
+				f.Questions[i].Tags = []string{fmt.Sprintf("conv:%d", i/10)}
+			}
+			f.Settings.ClusterTag = tag
+			f.Fill()
+			other := *f
+			other.SDK = "py"
+			got := mustCompare(t, Options{ClusterTag: tag, Accept: []string{"effective_modes", "reader"}}, f.open(t), other.open(t)).Runs[0]
+			if diff := cmp.Diff(f.Believed(), got.Believed(), cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+				t.Errorf("%s by %q (-result +comparison):\n%s", name, tag, diff)
+			}
+			if diff := cmp.Diff(f.Clustered, got.Clustered, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+				t.Errorf("%s by %q (-result +comparison):\n%s", name, tag, diff)
+			}
+			if diff := cmp.Diff(f.Latency, got.Latency); diff != "" {
+				t.Errorf("%s (-result +comparison):\n%s", name, diff)
+			}
 		}
 	}
 }

@@ -246,8 +246,8 @@ type Pair struct {
 	// Margin is nil without a margin.
 	Margin *MarginTest `json:"margin,omitempty"`
 	// Recipes has the difference under each recipe that judged both runs, nil for fewer than two
-	// recipes. Robust then says whether the difference is shown and has the same sign under all of
-	// them.
+	// recipes. Robust then says whether the difference of the pass rate is shown and has the
+	// same sign under all of them.
 	Recipes []RecipeDifference `json:"recipes,omitempty"`
 	Robust  *bool              `json:"robust,omitempty"`
 	// Measures are differences of means and Latencies are ratios, for everything that both runs

@@ -107,7 +107,8 @@ func (c *Comparison) judge(f *families) {
 	c.Tests, c.OtherTests = len(f.primary), len(f.other)
 	for i := range c.Pairs {
 		if p := &c.Pairs[i]; len(p.Recipes) > 0 {
-			p.Robust = new(f.shown[p] && p.sameSign())
+			// Recipes judge the pass rate, so no other shown measure makes it robust.
+			p.Robust = new((p.Verdict == Better || p.Verdict == Worse) && p.sameSign())
 		}
 	}
 }

@@ -2,8 +2,8 @@ package compare
 
 import (
 	"math"
-	"slices"
 
+	"evalctl/harness/aggregate"
 	"evalctl/harness/result"
 	"evalctl/internal/stats"
 )
@@ -26,7 +26,7 @@ func figuresOf(r *Run, a *alignment, run int, clusterTag string, repeated bool) 
 			f.Selection = d.Selection.String()
 		}
 	}
-	f.PassRate, f.Interval = f.Counts.PassRate(), wilson(f.Counts)
+	f.PassRate, f.Interval = f.Counts.PassRate(), aggregate.PassInterval(f.Counts)
 	if clusterTag != "" || repeated {
 		f.Clustered = a.clustered(run, clusterTag)
 	}
@@ -42,16 +42,17 @@ func figuresOf(r *Run, a *alignment, run int, clusterTag string, repeated bool) 
 	if len(scores) > 0 {
 		f.MeanScore = known(stats.Mean(scores))
 	}
-	f.Latency, f.FirstDelta = quantiles(total), quantiles(first)
+	f.Latency, f.FirstDelta = aggregate.Quantiles(total), aggregate.Quantiles(first)
 	if waited(a.rows, run) {
-		q := quantiles(felt)
+		q := aggregate.Quantiles(felt)
 		f.Felt = &q
 	}
 	return f
 }
 
 // clustered returns the uncertainty of a pass rate with clustered questions. Clusters are given by
-// tag or, if tag is empty, are the repeats of each question. Several runs add their variance.
+// tag or, if tag is empty, are the repeats of each question. Several runs add their variance. It
+// is nil for one question asked once.
 func (a *alignment) clustered(run int, tag string) *result.ClusteredRate {
 	of := make([]int, len(a.rows))
 	for i := range of {
@@ -76,45 +77,13 @@ func (a *alignment) clustered(run int, tag string) *result.ClusteredRate {
 			runs[k] = append(runs[k], rate(passed, len(q.attempts)))
 		}
 	}
-	m := stats.Clustered(values, cluster, Confidence)
-	c := &result.ClusteredRate{Tag: tag, Clusters: m.Clusters, SE: known(m.SE)}
-	if naive := known(m.NaiveSE); naive != nil {
-		c.NaiveSE = *naive
-	}
-	c.Interval = interval("student_t_clustered", Confidence, m.Lo, m.Hi, 0, 1)
-	if len(runs) > 0 {
+	c := aggregate.Clustered(tag, values, cluster)
+	if c != nil && len(runs) > 0 {
 		crossed := stats.Crossed(runs, of)
 		lo, hi := crossed.Interval(Confidence)
 		c.SE, c.Interval = known(crossed.SE), interval("student_t_crossed", Confidence, lo, hi, 0, 1)
 	}
 	return c
-}
-
-// quantiles summarises latencies in milliseconds.
-func quantiles(values []float64) result.Quantiles {
-	sorted := slices.Sorted(slices.Values(values))
-	q := result.Quantiles{N: len(sorted)}
-	at := func(p float64) (*float64, *result.Interval) {
-		lo, hi, _ := stats.QuantileCI(len(sorted), p, Confidence)
-		if lo == 0 {
-			return nil, nil
-		}
-		return known(stats.Percentile(sorted, p)),
-			interval("order_statistics", Confidence, sorted[lo-1], sorted[hi-1], 0, math.Inf(1))
-	}
-	q.P50, q.P50Interval = at(0.50)
-	q.P95, q.P95Interval = at(0.95)
-	q.P99, q.P99Interval = at(0.99)
-	return q
-}
-
-// wilson returns the Wilson interval of a pass rate, nil without questions.
-func wilson(n result.Counts) *result.Interval {
-	if n.Total == 0 {
-		return nil
-	}
-	lo, hi := stats.Wilson(n.Passed, n.Total, Confidence)
-	return interval("wilson", Confidence, lo, hi, 0, 1)
 }
 
 // interval returns an interval clipped to least and most, nil if an end is NaN.

@@ -83,3 +83,25 @@ func TestRecipes(t *testing.T) {
 		t.Errorf("%v: %s", d, c.Pairs[0].RecipesText())
 	}
 }
+
+// TestRobustIsAboutPassRate has another primary measure: recipes judge answers, so only a shown
+// difference of the pass rate is robust.
+func TestRobustIsAboutPassRate(t *testing.T) {
+	recall := func(f *file, of float64) *Run {
+		for i := range f.Questions {
+			f.Questions[i].Retrieval = &result.QuestionRetrieval{Recall: of}
+		}
+		return f.open(t)
+	}
+	none, all := strings.Repeat("f", 20), strings.Repeat("p", 20)
+	few := "pp" + none[2:]
+	opts := Options{Baseline: "old", Primary: []string{"recall"}}
+	p := mustCompare(t, opts, recall(judgedBy("old", none, none), 0), recall(judgedBy("new", few, few), 1)).Pairs[0]
+	if p.Verdict != NotSeen || *p.Robust || !strings.Contains(p.RecipesText(), "is not shown by the test") {
+		t.Errorf("only recall is shown: the pass rate is %s, %s", p.Verdict, p.RecipesText())
+	}
+	p = mustCompare(t, opts, recall(judgedBy("old", none, none), 1), recall(judgedBy("new", all, all), 1)).Pairs[0]
+	if p.Verdict != Better || !*p.Robust {
+		t.Errorf("only the pass rate is shown: it is %s, %s", p.Verdict, p.RecipesText())
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"evalctl/harness/aggregate"
 )
 
 // Testable is the smallest number of questions or clusters for which a test can show a difference:
@@ -62,7 +64,7 @@ func (c *Comparison) compareTag(tag string, a *alignment, f *families) TagCompar
 	for run := range c.Runs {
 		n := a.counts(run)
 		t.Counts = append(t.Counts, n)
-		t.Intervals = append(t.Intervals, wilson(n))
+		t.Intervals = append(t.Intervals, aggregate.PassInterval(n))
 	}
 	t.Pairs = make([]TagPair, len(c.Pairs)) // a slice that stays, because families set its tables
 	d := design{a.clusterOf(c.ClusterTag), c.Repeated, c.Resamples, true}

@@ -98,6 +98,27 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestListedReplay: questions listed by their ids, such as all failed ones, estimate nothing.
+func TestListedReplay(t *testing.T) {
+	for _, listed := range []bool{false, true} {
+		c := contentOf(6)
+		c.Result.Replay = &result.Replay{
+			Sample:   result.Sample{Size: 6, Population: 500, Listed: listed},
+			Weighted: &result.Estimate{Mean: 0.7, Interval: result.Interval{Method: "wilson_stratified", Confidence: 0.95, Low: 0.5, High: 0.8}},
+			Macro:    ptr(0.71),
+		}
+		page := string(write(t, c))
+		for _, said := range []string{"all 500 questions", "stratified Wilson"} {
+			if strings.Contains(page, said) == listed {
+				t.Errorf("listed %v: the page has %q: %v", listed, said, listed)
+			}
+		}
+		if got := report.ArmSummary("go", &c.Result, nil, "", "", 0)["weighted_pass_rate"]; (got.(*result.Estimate) == nil) != listed {
+			t.Errorf("listed %v: the summary has %v", listed, got)
+		}
+	}
+}
+
 // TestListCost: a page says what an arm would have cost alone, and never that this was nothing
 // where a price is not known.
 func TestListCost(t *testing.T) {

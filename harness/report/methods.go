@@ -22,7 +22,7 @@ var methods = map[string]string{
 	"wilson_clusters":      "Wilson's interval with each cluster as one question, because the clusters do not differ.",
 	result.MethodT:         "Mean ± t·s/√n with n−1 degrees of freedom.",
 	result.MethodClustered: clusteredHow,
-	"student_t_clustered":  clusteredHow, // the name in comparisons
+	"student_t_clustered":  clusteredHow, // the name in older comparisons
 	"student_t_crossed":    "Mean ± t·SE. SE² is the variance of the questions’ means plus that between runs (two-way clusters; Cameron, Gelbach and Miller 2011).",
 	"sign_flip":            flipsHow,
 	"sign_flip_wider":      widerHow,
@@ -41,7 +41,9 @@ var methods = map[string]string{
 	result.MethodLinearised: "Coefficient ± t·s/√n of the linearised values of the answers, with n−1 degrees of freedom " +
 		"(Gwet 2014).",
 	result.MethodLinearisedClusters: "Coefficient ± t·SE of the linearised values of the answers (Gwet 2014), over clusters: " + clusteredHow,
-	result.MethodStratifiedClusters: "Estimate ± t·SE, of what each question adds to it, over clusters: " + clusteredHow,
+	result.MethodStratifiedClusters: "Estimate ± t·SE, with one degree of freedom less than there are clusters. " +
+		"SE² is the sum over the clusters of the squared sums of what questions add to the error of the estimate, times √(m/(m−1)) " +
+		"for a stratum in m clusters; strata of one cluster count as one. The interval contains the one for independent questions.",
 	result.MethodOrder: "The values at two ranks that enclose the percentile with at least this " +
 		"probability, by the binomial distribution.",
 }
@@ -130,8 +132,10 @@ func (m *methodFacts) addRun(res *result.Result) {
 	if res.Clustered != nil {
 		m.add(res.Clustered.Interval)
 	}
-	if res.Replay != nil && res.Replay.Weighted != nil {
-		m.add(&res.Replay.Weighted.Interval)
+	if res.Replay != nil {
+		if e := res.Replay.Estimate(); e != nil {
+			m.add(&e.Interval)
+		}
 	}
 	if res.Retrieval != nil {
 		for _, metric := range sortedKeys(res.Retrieval.Intervals) {

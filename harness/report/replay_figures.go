@@ -23,7 +23,7 @@ func (run *Run) replayFigures(s *form.Section) {
 		return
 	}
 	var parts []string
-	if w := r.Weighted; w != nil && r.Sample.Size < r.Sample.Population {
+	if w := r.Estimate(); w != nil && r.Sample.Size < r.Sample.Population {
 		parts = append(parts, fmt.Sprintf("all %d questions %.3f [%.3f %.3f] (%s)", r.Sample.Population, w.Mean, w.Interval.Low, w.Interval.High, wording.IntervalName(&w.Interval)))
 	}
 	if r.Macro != nil {

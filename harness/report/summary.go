@@ -54,7 +54,7 @@ func ArmSummary(arm string, r *result.Result, failed error, own, latest string, 
 	s["planned"], s["errors"], s["unscored"], s["stopped"] = r.Planned, r.Counts.Errors, r.Counts.Unscored, r.Stopped
 	s["cost_accounting"], s["gate"] = r.CostAccounting, r.Gate
 	if r.Replay != nil {
-		s["weighted_pass_rate"], s["controls"] = r.Replay.Weighted, r.Replay.Controls
+		s["weighted_pass_rate"], s["controls"] = r.Replay.Estimate(), r.Replay.Controls
 		s["judge_verdicts"], s["losses"] = r.Replay.Verdicts, r.Replay.Losses
 	}
 	return s

@@ -99,8 +99,8 @@ type CostAccounting struct {
 	// Unmetered is set if the daemon may have called models itself. Their cost is missing.
 	Unmetered bool `json:"unmetered_daemon"`
 	// PerCorrectUSD is the list cost (TotalUSD if List is nil) divided by the number of correct
-	// answers. Its interval is derived from the interval of the pass rate. Both are nil without
-	// correct answers and if the list cost is unknown.
+	// answers. Its interval follows from Result.Believed, and is nil if the pass rate may be 0.
+	// Both are nil without correct answers and if the list cost is unknown.
 	PerCorrectUSD      *llm.USD  `json:"usd_per_correct"`
 	PerCorrectInterval *Interval `json:"usd_per_correct_interval"`
 }
@@ -152,7 +152,8 @@ type Replay struct {
 	// Strata are the figures by question type, ordered by name.
 	Strata []Stratum `json:"strata"`
 	// Weighted is the pass rate of the whole benchmark, estimated from the strata (statistics.md
-	// B.10), nil if a stratum has no questions. Macro is the mean of the strata's pass rates.
+	// B.10), nil if a stratum has no questions. Macro is the mean of the strata's pass rates. To
+	// show Weighted, call Estimate.
 	Weighted *Estimate            `json:"weighted_pass_rate"`
 	Macro    *float64             `json:"macro_pass_rate"`
 	Verdicts map[JudgeVerdict]int `json:"judge_verdicts"`
@@ -173,6 +174,14 @@ type Replay struct {
 	Together *Together `json:"together,omitempty"`
 	// Alone is nil unless it was requested.
 	Alone *Alone `json:"latency_alone,omitempty"`
+}
+
+// Estimate returns Weighted, but nil for listed questions, which have one in older files.
+func (r *Replay) Estimate() *Estimate {
+	if !r.Sample.Represents() {
+		return nil
+	}
+	return r.Weighted
 }
 
 // Trivial returns Replay.Trivial, and for the baseline no-memory the questions that it passed.
@@ -235,6 +244,10 @@ type Sample struct {
 	Signature     string        `json:"signature"`
 	Strata        []StratumDraw `json:"strata"`
 }
+
+// Represents reports whether the sample says something about the whole benchmark. Listed
+// questions do not: somebody chose them, such as all that failed.
+func (s *Sample) Represents() bool { return !s.Listed || s.Size >= s.Population }
 
 // StratumDraw is the size of a stratum and how many of its questions were drawn.
 type StratumDraw struct {

@@ -26,6 +26,9 @@ var given = []struct{ path, what string }{
 	{".embeddings", "what the daemon embedded, and at which price"},
 	{".imported", "how imported answers were read from their files"},
 	{".mapped", "the observations of a service with a mapping"},
+	{".escaped_processes", "processes that the daemon left behind"},
+	{".reader_cost.prices_date", "the list prices of the reader's tokens"},
+	{".cost.prices_date", "the day of the judge's price"},
 	{".cost.cap_usd", "the cap, and whether the judge has a price"},
 	{".cost.unpriced_model", "the cap, and whether the judge has a price"},
 	{".cost.unassigned", "the judge's requests that belong to no question"},
@@ -76,14 +79,30 @@ var pairFigures = []string{
 	"only_run", "only_baseline", "clusters", "difference", "interval", "mcnemar_exact_p", "margin_p", "verdict", "settles",
 }
 
+// has reports whether a result may have a given key.
+func has(res *result.Result, path string) bool {
+	switch path {
+	case ".own_questions":
+		return len(res.OwnQuestions) > 0
+	case ".admission":
+		return res.Admission != nil
+	case ".imported":
+		return res.Imported != nil
+	case ".mapped":
+		return res.Mapped != nil
+	case ".escaped_processes":
+		return len(res.Escaped) > 0
+	case ".reader_cost.prices_date":
+		return res.ReaderCost != nil
+	}
+	return res.Replay != nil || path != ".replay" && !strings.HasPrefix(path, ".cost_accounting")
+}
+
 // notChecked lists the values that do not follow from a result's questions.
 func (f *figures) notChecked(res *result.Result) []string {
 	var out []string
 	for _, g := range given {
-		skip := res.Replay == nil && (g.path == ".replay" || strings.HasPrefix(g.path, ".cost_accounting")) ||
-			len(res.OwnQuestions) == 0 && g.path == ".own_questions" || res.Admission == nil && g.path == ".admission" || res.Mapped == nil && g.path == ".mapped" ||
-			res.Imported == nil && g.path == ".imported"
-		if !skip && !slices.Contains(out, g.what) {
+		if has(res, g.path) && !slices.Contains(out, g.what) {
 			out = append(out, g.what)
 		}
 	}
@@ -240,6 +259,9 @@ func (f *figures) fillReplay(want, res *result.Result) {
 	}
 	want.Replay = &r
 	f.replay.Fill(want)
+	if !r.Sample.Represents() && res.Replay.Weighted != nil {
+		r.Weighted = f.replay.Estimate(want) // earlier versions estimated from listed questions too
+	}
 	if res.CostAccounting == nil {
 		return
 	}
@@ -250,7 +272,7 @@ func (f *figures) fillReplay(want, res *result.Result) {
 		c.List.USD = c.ListUSD()
 	}
 	c.PerCorrectUSD, c.PerCorrectInterval = nil, nil
-	aggregate.PerCorrect(&c, want.Counts)
+	aggregate.PerCorrect(&c, want.Counts, want.Believed())
 	want.CostAccounting = &c
 }
 

@@ -201,7 +201,7 @@ func replayFile(tb testing.TB, n int) string {
 		Unpriced: []string{}, SharedUSD: 3 * llm.Dollar, CachedSavingsUSD: extra.Saved() + 2*llm.Dollar,
 	}
 	res.CostAccounting.SetList(result.ListCost{SavedUSD: 11 * llm.Dollar, SharedUSD: 3 * llm.Dollar}, extra.Saved())
-	aggregate.PerCorrect(res.CostAccounting, res.Counts)
+	aggregate.PerCorrect(res.CostAccounting, res.Counts, res.Believed())
 	res.Cost.SetParts(res.CostAccounting.Parts(), nil)
 	sum.Judge(&res)
 	return write(tb, res, questions)

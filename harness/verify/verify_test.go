@@ -369,10 +369,52 @@ func TestSavings(t *testing.T) {
 		res.Replay.Together, c.List.SharedUSD = nil, 0
 		c.List.SavedUSD = c.CachedSavingsUSD + saved
 		c.List.USD = c.ListUSD()
-		aggregate.PerCorrect(c, res.Counts)
+		aggregate.PerCorrect(c, res.Counts, res.Believed())
 		rep, err := File(write(t, res, questions))
 		if err != nil || rep.OK != ok || !ok && rep.Differences[0].Path != ".cost_accounting.list_cost.saved_usd" {
 			t.Errorf("one arm, %d more: %v, %+v", saved, err, rep.Differences)
+		}
+	}
+}
+
+// TestNotChecked: what does not follow from the questions is named, and not compared with
+// itself.
+func TestNotChecked(t *testing.T) {
+	res, questions := records(t, runFile(t, 15, 0, judge{}))
+	res.ReaderCost = &result.ReaderCost{Models: map[string]result.ReaderModelCost{"m": {TokenSums: res.ReaderUsage}}}
+	figures := -1
+	for _, escaped := range [][]string{nil, {"7 sh", "8 sleep"}} {
+		res.Escaped, res.Cost.PricesDate, res.ReaderCost.PricesDate = escaped, "2026-01-01", "2026-01-01"
+		rep, err := File(write(t, res, questions))
+		if err != nil || !rep.OK {
+			t.Fatalf("%v, %+v", err, rep.Differences)
+		}
+		said := func(what string) bool { return slices.Contains(rep.NotChecked, what) }
+		if said("processes that the daemon left behind") != (escaped != nil) || !said("the day of the judge's price") ||
+			!said("the list prices of the reader's tokens") {
+			t.Errorf("%d escaped: %q", len(escaped), rep.NotChecked)
+		}
+		if figures >= 0 && rep.Figures != figures {
+			t.Errorf("%d figures, and %d with escaped processes", figures, rep.Figures)
+		}
+		figures = rep.Figures
+	}
+}
+
+// TestListedReplay: a replay of listed questions has no estimate, but older files may have one.
+func TestListedReplay(t *testing.T) {
+	res, questions := records(t, replayFile(t, 15))
+	res.Replay.Sample.Listed = true
+	drawn := *res.Replay.Weighted
+	wrong := drawn
+	wrong.Mean /= 2
+	for name, c := range map[string]struct {
+		estimate *result.Estimate
+		ok       bool
+	}{"none": {nil, true}, "older": {&drawn, true}, "wrong": {&wrong, false}} {
+		res.Replay.Weighted = c.estimate
+		if rep, err := File(write(t, res, questions)); err != nil || rep.OK != c.ok {
+			t.Errorf("%s: %v, %+v", name, err, rep.Differences)
 		}
 	}
 }

@@ -149,6 +149,7 @@ var documentFuncs = template.FuncMap{
 	"bootstrap":    func(k, n int) ResampledMean { return Bootstrap(passes(k, n), nil, 10_000, 1, .95) },
 	"signFlip":     func(d ...float64) float64 { p, _ := SignFlip(d, 10_000, 1); return p },
 	"stratified":   func(cells ...Cell) StratifiedRate { return Stratified(cells, .95) },
+	"coverStrata":  func(conversations int) simulatedCoverage { return simulateStrata(2000, conversations, .15) },
 	"cell":         func(population, sampled, passed int) Cell { return Cell{population, sampled, passed} },
 	"changePoints": documentChanges,
 }

@@ -65,43 +65,98 @@ type ClusteredCell struct{ Stratum, Cluster, Sampled, Passed int }
 
 // StratifiedClusters is Stratified for questions in clusters, which may have questions of several
 // strata. parts divide the samples of cells, which are the strata, by cluster. A question of
-// stratum h adds W·(x - p_h)/n_h to the error of the rate. The variance is the sum of the squares
-// of the clusters' sums, with the correction C/(C-1) for few clusters (Clustered). Lo and Hi are
-// Student's t with C-1 degrees of freedom, or Wilson's limits with one question for each cluster if
-// the clusters do not differ. There is no correction for a finite population, because its clusters
-// are a sample too, and no interval with fewer than two clusters.
+// stratum h in m_h clusters adds
+//
+//	W·(x - p_h)/n_h · √(m_h/(m_h-1))
+//
+// to the error of the rate. The variance is the sum of the squares of the clusters' sums. The
+// root corrects for few clusters, as in Clustered: with all C clusters in each stratum the
+// variance has the factor C/(C-1).
+//
+// A stratum of a single cluster does not show how much clusters differ: its sum would be 0. Such
+// strata count as one stratum with their common rate (collapsed strata, Cochran 1977, 5A.12). If
+// that has a single cluster too, its questions are compared with the rate of all.
+//
+// Lo and Hi are Student's t with C-1 degrees of freedom, or Wilson's limits with one question
+// for each cluster if the clusters do not differ, widened to the ends of Stratified if these are
+// farther out. There is no correction for a finite population, because its clusters are a sample
+// too, and no interval with fewer than two clusters.
 func StratifiedClusters(cells []Cell, parts []ClusteredCell, conf float64) StratifiedRate {
 	r := Stratified(cells, conf)
 	if math.IsNaN(r.Rate) {
 		return r
 	}
+	independent := r
 	r.SE, r.Lo, r.Hi, r.Single = math.NaN(), math.NaN(), math.NaN(), nil
-	total := 0
-	for _, c := range cells {
-		total += c.Population
-	}
-	sums := map[int]float64{}
-	for _, part := range parts {
-		c := cells[part.Stratum]
-		p, n := float64(c.Passed)/float64(c.Sampled), float64(part.Sampled)
-		weight := float64(c.Population) / float64(total) / float64(c.Sampled)
-		sums[part.Cluster] += weight * (float64(part.Passed) - n*p)
-	}
+	sums := clusterSums(cells, parts, r.Rate)
 	squares, c := 0.0, float64(len(sums))
-	for cluster := range len(sums) {
-		squares += sums[cluster] * sums[cluster]
+	for _, sum := range sums {
+		squares += sum * sum
 	}
 	switch {
 	case c < 2:
 		return r
 	case squares < 1e-24:
 		r.Lo, r.Hi = score(r.Rate, c, NormalQuantile((1+conf)/2))
-		return r
+	default:
+		r.SE = math.Sqrt(squares)
+		t := StudentQuantile((1+conf)/2, c-1)
+		r.Lo, r.Hi = max(0, r.Rate-t*r.SE), min(1, r.Rate+t*r.SE)
 	}
-	r.SE = math.Sqrt(squares * c / (c - 1))
-	t := StudentQuantile((1+conf)/2, c-1)
-	r.Lo, r.Hi = max(0, r.Rate-t*r.SE), min(1, r.Rate+t*r.SE)
+	r.Lo, r.Hi = min(r.Lo, independent.Lo), max(r.Hi, independent.Hi)
+	if independent.SE > r.SE {
+		r.SE = independent.SE
+	}
 	return r
+}
+
+// clusterSums returns what each cluster adds to the error of the rate of all, in the order in
+// which the clusters first appear in parts.
+func clusterSums(cells []Cell, parts []ClusteredCell, rate float64) []float64 {
+	const collapsed = -1 // the stratum of all strata with a single cluster
+	total := 0
+	clusters := map[int]map[int]bool{} // by stratum
+	note := func(stratum, cluster int) {
+		if clusters[stratum] == nil {
+			clusters[stratum] = map[int]bool{}
+		}
+		clusters[stratum][cluster] = true
+	}
+	for _, c := range cells {
+		total += c.Population
+	}
+	for _, part := range parts {
+		note(part.Stratum, part.Cluster)
+	}
+	passed, population := 0.0, 0.0 // of the collapsed stratum
+	for _, part := range parts {
+		if len(clusters[part.Stratum]) == 1 {
+			c := cells[part.Stratum]
+			note(collapsed, part.Cluster)
+			passed += float64(c.Population) * float64(c.Passed) / float64(c.Sampled)
+			population += float64(c.Population)
+		}
+	}
+	var sums []float64
+	place := map[int]int{}
+	for _, part := range parts {
+		c, of := cells[part.Stratum], part.Stratum
+		p := float64(c.Passed) / float64(c.Sampled)
+		if len(clusters[of]) == 1 {
+			of, p = collapsed, passed/population
+		}
+		m := float64(len(clusters[of]))
+		if m == 1 {
+			m, p = math.Inf(1), rate
+		}
+		if _, ok := place[part.Cluster]; !ok {
+			place[part.Cluster] = len(sums)
+			sums = append(sums, 0)
+		}
+		weight := float64(c.Population) / float64(total) / float64(c.Sampled)
+		sums[place[part.Cluster]] += weight * (float64(part.Passed) - float64(part.Sampled)*p) / math.Sqrt(1-1/m)
+	}
+	return sums
 }
 
 // sums returns Σ W·p_h, Σ W²·p_h(1-p_h)/(n_h-1)·(1-n_h/N_h) and Σ W²/n_h·(1-n_h/N_h). A cell that

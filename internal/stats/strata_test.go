@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -104,4 +105,171 @@ func TestStratifiedProperties(t *testing.T) {
 			t.Fatalf("%+v: an end is pinned for no and for all passes only", got)
 		}
 	})
+}
+
+// TestStratifiedClustersOfOneStratum: one stratum, or two with the same outcomes in each
+// cluster, have the standard error of Clustered.
+func TestStratifiedClustersOfOneStratum(t *testing.T) {
+	var values []float64
+	var cluster []int
+	var one, two []ClusteredCell
+	for c, passed := range []int{10, 10, 8, 6, 2} {
+		one = append(one, ClusteredCell{0, c, 10, passed})
+		two = append(two, ClusteredCell{0, c, 5, passed / 2}, ClusteredCell{1, c, 5, passed / 2})
+		for i := range 10 {
+			v := 0.0
+			if i < passed {
+				v = 1
+			}
+			values, cluster = append(values, v), append(cluster, c)
+		}
+	}
+	want := Clustered(values, cluster, .95)
+	for name, got := range map[string]StratifiedRate{
+		"one": StratifiedClusters([]Cell{{1000, 50, 36}}, one, .95),
+		"two": StratifiedClusters([]Cell{{500, 25, 18}, {500, 25, 18}}, two, .95),
+	} {
+		if !near(got.Rate, want.Mean, 1e-12) || !near(got.SE, want.SE, 1e-12) || !near(got.Lo, max(0, want.Lo), 1e-12) || !near(got.Hi, min(1, want.Hi), 1e-12) {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+// TestStrataOfOneCluster: a stratum of one question, or of one cluster, has an error.
+func TestStrataOfOneCluster(t *testing.T) {
+	single := []Cell{{40, 20, 10}}
+	var parts []ClusteredCell
+	for c, n := range []int{4, 4, 3, 3, 3, 3} {
+		parts = append(parts, ClusteredCell{0, c, n, []int{2, 2, 2, 1, 1, 2}[c]})
+	}
+	for h := range 5 {
+		single = append(single, Cell{40, 1, h % 2})
+		parts = append(parts, ClusteredCell{h + 1, h, 1, h % 2})
+	}
+	// The rate of a stratum is the rate of its conversation: 10, 8, 6, 4, 2 and 0 of 10.
+	var own []Cell
+	var ownParts []ClusteredCell
+	var values []float64
+	var cluster []int
+	for h := range 6 {
+		own, ownParts = append(own, Cell{1000, 10, 10 - 2*h}), append(ownParts, ClusteredCell{h, h, 10, 10 - 2*h})
+		for i := range 10 {
+			v := 0.0
+			if i < 10-2*h {
+				v = 1
+			}
+			values, cluster = append(values, v), append(cluster, h)
+		}
+	}
+	got := StratifiedClusters(single, parts, .95)
+	if got.SE < .15 || !contains(got, Stratified(single, .95)) {
+		t.Errorf("strata of one question: %+v, independent %+v", got, Stratified(single, .95))
+	}
+	if got, want := StratifiedClusters(own, ownParts, .95), Clustered(values, cluster, .95); !near(got.SE, want.SE, 1e-12) {
+		t.Errorf("strata of one conversation: %+v, want %+v", got, want)
+	}
+	// One such stratum beside others adds how far it is from the rate of all.
+	own, ownParts = []Cell{{90, 20, 10}, {10, 2, 2}}, []ClusteredCell{{0, 0, 10, 5}, {0, 1, 10, 5}, {1, 1, 2, 2}}
+	if got := StratifiedClusters(own, ownParts, .95); got.SE < .045 || !contains(got, Stratified(own, .95)) {
+		t.Errorf("one stratum of one conversation: %+v", got)
+	}
+}
+
+// contains reports whether an interval contains another one.
+func contains(r, other StratifiedRate) bool { return r.Lo <= other.Lo && other.Hi <= r.Hi }
+
+// The interval over clusters contains the rate and the interval for independent questions, and
+// does not depend on the numbers of the clusters.
+func TestStratifiedClustersProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var cells []Cell
+		var parts []ClusteredCell
+		clusters := rapid.IntRange(1, 6).Draw(t, "clusters")
+		for h := range rapid.IntRange(1, 6).Draw(t, "strata") {
+			var cell Cell
+			for c := range clusters {
+				if n := rapid.IntRange(0, 3).Draw(t, "sampled"); n > 0 {
+					k := rapid.IntRange(0, n).Draw(t, "passed")
+					parts = append(parts, ClusteredCell{h, c, n, k})
+					cell.Sampled, cell.Passed = cell.Sampled+n, cell.Passed+k
+				}
+			}
+			if cell.Sampled > 0 {
+				cell.Population = cell.Sampled + rapid.IntRange(0, 50).Draw(t, "rest")
+			}
+			cells = append(cells, cell)
+		}
+		got, independent := StratifiedClusters(cells, parts, .95), Stratified(cells, .95)
+		if math.IsNaN(got.Lo) {
+			if !math.IsNaN(independent.Lo) && len(inClusters(parts)) > 1 {
+				t.Fatalf("%+v, and %+v if independent", got, independent)
+			}
+			return
+		}
+		if !contains(got, independent) || got.SE < independent.SE || !(got.Lo <= got.Rate && got.Rate <= got.Hi) {
+			t.Fatalf("%+v, and %+v if independent", got, independent)
+		}
+		for i := range parts {
+			parts[i].Cluster = 10 - parts[i].Cluster
+		}
+		if again := StratifiedClusters(cells, parts, .95); !near(again.Lo, got.Lo, 1e-12) || !near(again.Hi, got.Hi, 1e-12) {
+			t.Fatalf("%+v, and %+v with other numbers", got, again)
+		}
+	})
+}
+
+func inClusters(parts []ClusteredCell) map[int]bool {
+	in := map[int]bool{}
+	for _, part := range parts {
+		in[part.Cluster] = true
+	}
+	return in
+}
+
+// simulateStrata simulates 20 conversations whose rates are higher or lower than those of the
+// types by apart. Each of 10 types has 10 questions from so many conversations.
+func simulateStrata(rounds, conversations int, apart float64) (c simulatedCoverage) {
+	random := rand.New(rand.NewPCG(6, uint64(conversations)))
+	const strata, clusters, size = 10, 20, 10
+	for range rounds {
+		cells := make([]Cell, strata)
+		var parts []ClusteredCell
+		var better [clusters]float64
+		for i := range better {
+			better[i] = apart * float64(random.IntN(2)*2-1)
+		}
+		for h := range cells {
+			rate := .4 + .2*float64(h%2)
+			for i := range conversations {
+				in := (2*h + i) % clusters
+				n := size / conversations
+				k := passedOf(random, n, rate+better[in])
+				parts = append(parts, ClusteredCell{h, in, n, k})
+				cells[h] = Cell{1000, cells[h].Sampled + n, cells[h].Passed + k}
+			}
+		}
+		got, naive := StratifiedClusters(cells, parts, .95), Stratified(cells, .95)
+		if got.Lo <= .5 && .5 <= got.Hi {
+			c.Clustered += 1 / float64(rounds)
+		}
+		if naive.Lo <= .5 && .5 <= naive.Hi {
+			c.Naive += 1 / float64(rounds)
+		}
+	}
+	return c
+}
+
+// The interval covers the rate also if types have questions of few conversations.
+func TestSimulatedCoverageOfStratifiedClusters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
+	for _, conversations := range []int{1, 2, 5, 10} {
+		for _, apart := range []float64{0, .15, .3} {
+			got := simulateStrata(1000, conversations, apart)
+			if got.Clustered < .91 {
+				t.Errorf("%d conversations, %v apart: %+v", conversations, apart, got)
+			}
+		}
+	}
 }

@@ -17,6 +17,11 @@ func (q *Queue) Vanish(ctx context.Context) {
 	_, _ = q.exec(ctx, `UPDATE @members SET seen = '-infinity' WHERE id = $1`, q.id)
 }
 
+// Lose counts n workers that vanished with each open question of an arm.
+func (r *Run) Lose(ctx context.Context, arm string, n int) error {
+	return r.q.change(ctx, `UPDATE @tasks SET tries = $3 WHERE run = $1 AND arm = $2 AND record IS NULL`, r.run, arm, n)
+}
+
 // HandedBack returns how often workers have handed a job back.
 func (r *Run) HandedBack(ctx context.Context) (n int64, err error) {
 	return n, r.q.row(ctx, `SELECT coalesce(sum((metadata->>'snoozes')::bigint), 0)::bigint FROM @river_job WHERE queue = $1`, r.run).Scan(&n)

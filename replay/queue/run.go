@@ -208,7 +208,15 @@ func (r *Run) dispatch(ctx context.Context, arm string, identity json.RawMessage
 			return err
 		}
 		// Live processes keep their questions.
-		return r.release(ctx, tx, `arm = $2 AND (worker IS NULL OR NOT @alive(worker))`, arm)
+		err = r.release(ctx, tx, `arm = $2 AND (worker IS NULL OR NOT @alive(worker))`, arm)
+		if err != nil {
+			return err
+		}
+		// Whoever dispatches again may have repaired what killed the workers.
+		_, err = tx.Exec(ctx, in(`
+			UPDATE @tasks SET tries = 0
+			WHERE run = $1 AND arm = $2 AND record IS NULL AND worker IS NULL AND tries > 0`), r.run, arm)
+		return err
 	})
 }
 

@@ -244,6 +244,35 @@ func TestStoppedArm(t *testing.T) {
 	collect(t, run, "go", 5)
 }
 
+// TestResumedAfterLostWorkers: a question that lost ten workers stops its arm. A resumed run
+// counts from 0 again, so that it asks the question.
+func TestResumedAfterLostWorkers(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	good := &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return record(task) }}
+	run := create(t, open(t, conn, false), nil)
+	dispatch(t, run, "go", 2)
+	if err := run.Lose(t.Context(), "go", 10); err != nil {
+		t.Fatal(err)
+	}
+	start(t, open(t, conn, true), 1, good)
+	if _, err := run.Await(t.Context(), "go", 0); err == nil || !strings.Contains(err.Error(), "was begun 10 times") {
+		t.Fatalf("the arm is not stopped: %v", err)
+	}
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := open(t, conn, false).Resume(t.Context(), run.ID(), func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dispatch(t, again, "go", 2)
+	collect(t, again, "go", 2)
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRefusingWorkers: workers that cannot work for a run, or for an arm of it, take no job of it,
 // and the run reports why.
 func TestRefusingWorkers(t *testing.T) {
