@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -193,11 +194,19 @@ func groupIndex(f *kong.Flag) int {
 	return slices.IndexFunc(helpGroups, func(g kong.Group) bool { return f.Group != nil && f.Group.Key == g.Key })
 }
 
-// brief returns the first part of a help text.
+// brief returns the first part of a help text, with the default that ends it.
 func brief(help string) string {
+	whole := help
 	help, _, _ = strings.Cut(help, ". ")
 	if first, _, _ := strings.Cut(help, "; "); !strings.Contains(first, "(") {
 		help = first
 	}
-	return strings.TrimSuffix(help, ".") + "."
+	help = strings.TrimSuffix(help, ".")
+	if said := endingDefault.FindString(whole); said != "" && !strings.HasSuffix(help+".", said) {
+		return help + said
+	}
+	return help + "."
 }
+
+// endingDefault matches the default at the end of a help text.
+var endingDefault = regexp.MustCompile(` \([^() ]*\)\.$`)
