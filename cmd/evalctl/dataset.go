@@ -66,7 +66,7 @@ func (c *datasetCheckCmd) Validate() error {
 		return fmt.Errorf("--schema prints a schema and checks nothing: leave out %s", c.File)
 	}
 	if c.Schema == "" && c.File == "" {
-		return errors.New(`expected "<file>": name the dataset, or a schema to print with --schema`)
+		return errors.New(`"<file>" is missing on the command line: name the dataset, or a schema to print with --schema`)
 	}
 	return nil
 }

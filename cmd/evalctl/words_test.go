@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"iter"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,5 +87,27 @@ func allHelp() iter.Seq2[string, string] {
 			return !slices.ContainsFunc(n.Children, func(c *kong.Node) bool { return !walk(c) })
 		}
 		walk(grammar(nil))
+	}
+}
+
+// TestFolderInPages checks that the pages for users, and the messages of the commands, say folder, but
+// for the working directory of a process.
+func TestFolderInPages(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	sources, err2 := filepath.Glob("*.go")
+	if err := errors.Join(err, err2); err != nil || len(pages) < 20 || len(sources) < 50 {
+		t.Fatalf("%d pages, %d files: %v", len(pages), len(sources), err)
+	}
+	directory := regexp.MustCompile(`(?i)\b(working )?director(y|ies)\b`)
+	for _, path := range slices.Concat(pages, sources) {
+		for i, line := range strings.Split(string(filetest.Read(t, path)), "\n") {
+			code, _, _ := strings.Cut(strings.TrimSpace(line), "//")
+			if filepath.Ext(path) == ".go" && (strings.HasSuffix(path, "_test.go") || !strings.Contains(code, `"`)) {
+				continue
+			}
+			if m := directory.FindStringSubmatch(line); m != nil && m[1] == "" {
+				t.Errorf("%s:%d: %s", path, i+1, line)
+			}
+		}
 	}
 }
