@@ -327,8 +327,8 @@ func TestDefaultsNamed(t *testing.T) {
 	}
 }
 
-// TestVariablesWithoutFlag checks that docs/environment.md lists no variable of a flag as one that has
-// none.
+// TestVariablesWithoutFlag checks that docs/environment.md lists no variable of a flag as one
+// that has none.
 func TestVariablesWithoutFlag(t *testing.T) {
 	_, table, found := strings.Cut(string(filetest.Read(t, "../../docs/environment.md")), "These have no flag:\n")
 	table, _, _ = strings.Cut(table, "\n## ")

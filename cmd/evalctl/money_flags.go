@@ -73,7 +73,8 @@ func (m *moneyFlags) validateMoney(byDefault string) error {
 	}
 	m.byDefault = byDefault
 	var err error
-	// MaxCostUSD itself stays empty, so that project.CheckTyped can refuse a flag without a value.
+	// MaxCostUSD itself stays empty, so that project.CheckTyped can refuse a flag without a
+	// value.
 	if m.money.Cap, err = llm.ParseCap(cmp.Or(m.MaxCostUSD, byDefault)); err != nil {
 		return fmt.Errorf("--max-cost-usd (%s): %w", budgetVariable, err)
 	}

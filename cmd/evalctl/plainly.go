@@ -21,8 +21,8 @@ var (
 	missingValue = regexp.MustCompile(`^expected (".*")$`)
 )
 
-// plainly returns an error of kong in the words of the other messages. It proposes only names that
-// the help shows: kong itself also proposes hidden and old ones.
+// plainly returns an error of kong in the words of the other messages. It proposes only names
+// that the help shows: kong itself also proposes hidden and old ones.
 func plainly(k *kong.Context, err error) error {
 	text, command := err.Error(), "evalctl"
 	selected := k.Selected()
@@ -50,8 +50,8 @@ func plainly(k *kong.Context, err error) error {
 	return project.Plain(err)
 }
 
-// nearestFlag returns the name of the flag that was probably meant: the only one that begins with
-// what was given, else the nearest one. It is empty if none is similar.
+// nearestFlag returns the name of the flag that was probably meant: the only one that begins
+// with what was given, else the nearest one. It is empty if none is similar.
 func nearestFlag(flags []*kong.Flag, given string) string {
 	given, long := strings.CutPrefix(given, "--")
 	if !long {

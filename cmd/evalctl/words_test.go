@@ -90,8 +90,8 @@ func allHelp() iter.Seq2[string, string] {
 	}
 }
 
-// TestFolderInPages checks that the pages for users, and the messages of the commands, say folder, but
-// for the working directory of a process.
+// TestFolderInPages checks that the pages for users, and the messages of the commands, say
+// folder, but for the working directory of a process.
 func TestFolderInPages(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	sources, err2 := filepath.Glob("*.go")

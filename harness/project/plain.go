@@ -23,8 +23,8 @@ var (
 	allDigits    = regexp.MustCompile(`^[-+]?\d+$`)
 )
 
-// Plain returns an error of kong about the value of a flag in the words of the other messages. It
-// returns any other error unchanged.
+// Plain returns an error of kong about the value of a flag in the words of the other messages.
+// It returns any other error unchanged.
 func Plain(err error) error {
 	if err == nil {
 		return nil
@@ -62,8 +62,8 @@ func plainText(text string) string {
 	return ""
 }
 
-// numberKind says which numbers a flag takes. bits is empty if they need not be whole. If value is a
-// whole number, it is outside the range, which is then named.
+// numberKind says which numbers a flag takes. bits is empty if they need not be whole. If value
+// is a whole number, it is outside the range, which is then named.
 func numberKind(bits string, unsigned bool, value string) string {
 	if bits == "" {
 		return "number"

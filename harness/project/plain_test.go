@@ -7,8 +7,8 @@ import (
 	"evalctl/harness/project"
 )
 
-// The errors of kong about values are said in plain words, with the range of numbers that are too
-// large and the name of a variable, but not its value twice.
+// The errors of kong about values are said in plain words, with the range of numbers that are
+// too large and the name of a variable, but not its value twice.
 func TestPlain(t *testing.T) {
 	for text, want := range map[string]string{
 		`--a: expected a valid 8 bit int but got "200"`:                                   `--a 200: must be a whole number from -128 to 127`,
