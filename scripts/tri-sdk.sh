@@ -5,7 +5,7 @@
 #
 # Each daemon is filled with the same documents by the same calls. Each question is asked of all
 # three at the same time, and one reader and one judge serve all of them. Further flags are those of
-# evalctl replay, such as --actor, --judge, --sample-size and --max-cost-usd. Daemons that ran
+# evalctl replay, such as --model, --judge, --sample-size and --max-cost-usd. Daemons that ran
 # different modes are ranked only with --accept effective_modes.
 #
 # The ts and py daemons are started by $SVC_SDK_TS_CMD and $SVC_SDK_PY_CMD, the go daemon by

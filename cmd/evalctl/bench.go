@@ -48,18 +48,18 @@ type benchCmd struct {
 	Rate        string        `placeholder:"N/s" help:"Open model: requests a second. Steps: 100/s,200/s. A ramp: 100/s..500/s." group:"questions"`
 	Poisson     bool          `help:"Let requests arrive at random times with the mean rate --rate." group:"questions"`
 	MaxInFlight int           `name:"max-in-flight" default:"1024" placeholder:"N" help:"Drop and count requests while so many are in flight (${default})." group:"advanced"`
-	Duration    time.Duration `default:"30s" help:"Time that is measured for each target, size and rate (${default})." group:"questions"`
+	Duration    time.Duration `default:"30s" placeholder:"DURATION" help:"Time that is measured for each target, size and rate (${default})." group:"questions"`
 	Rounds      int           `default:"20" placeholder:"N" help:"Number of blocks of that time, in which targets take turns (${default})." group:"advanced"`
 	Restart     bool          `help:"Start the daemons again before each round, so that intervals include process-to-process variation." group:"advanced"`
-	WarmUp      time.Duration `name:"warm-up" default:"20s" help:"Maximum time to wait until the latency is steady. 0: do not wait (${default})." group:"advanced"`
+	WarmUp      time.Duration `name:"warm-up" default:"20s" placeholder:"DURATION" help:"Maximum time to wait until the latency is steady. 0: do not wait (${default})." group:"advanced"`
 	Timeout     time.Duration `name:"request-timeout" aliases:"timeout" default:"30s" placeholder:"DURATION" help:"${about_request_timeout} (${default})." group:"advanced"`
 	Seed        uint64        `default:"1" placeholder:"N" help:"${about_seed} (${default})." group:"advanced"`
 	TopK        int           `name:"top-k" default:"10" placeholder:"N" help:"${about_top_k} (${default})." group:"advanced"`
-	Mode        string        `enum:"${modes}" default:"auto" placeholder:"MODE" help:"${about_mode}" group:"advanced"`
+	Mode        string        `enum:"${modes}" default:"auto" placeholder:"MODE" help:"${about_mode} (${default})." group:"advanced"`
 
 	Require   string        `placeholder:"OBJECTIVES" help:"Fail unless these hold: p99<50ms,search.p50<5ms,errors<0.1%,rate>100/s." group:"gate"`
 	FindLimit string        `name:"find-limit" placeholder:"OBJECTIVES" help:"Find the highest rate at which these hold." group:"gate"`
-	Step      time.Duration `default:"5s" help:"Least time for each rate of --find-limit (${default})." group:"advanced"`
+	Step      time.Duration `default:"5s" placeholder:"DURATION" help:"Least time for each rate of --find-limit (${default})." group:"advanced"`
 	Baseline  string        `placeholder:"FILE" help:"${about_baseline}" group:"gate"`
 	FailOver  string        `name:"fail-over" placeholder:"N%" help:"Fail if a figure is shown to be slower than in --baseline, or than the first target's, by more than this." group:"gate"`
 	Chaos     string        `placeholder:"FAULT" help:"Under load, kill the daemon, stop it for a second, or hold streams open: kill, stop or slow-client." group:"gate"`
@@ -68,7 +68,7 @@ type benchCmd struct {
 	reportFlags
 	project.KeptFlags
 	daemonMoneyFlags `set:"default_cap=off"`
-	Output           string `default:"results/" placeholder:"DIR" help:"${about_output}" group:"output"`
+	Output           string `default:"results/" placeholder:"DIR" help:"${about_output} (${default})." group:"output"`
 	Quiet            bool   `help:"${about_quiet}" group:"output"`
 	JSON             bool   `name:"json" help:"${about_json}" group:"output"`
 }

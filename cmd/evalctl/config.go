@@ -72,7 +72,9 @@ func inForce(ctx context.Context, p *process, args []string, config *project.Res
 		func() error { _, err := trace.Apply(); return err },
 		func() error { return config.Err },
 	} {
-		if err := step(); err != nil {
+		if err := step(); err != nil && trace != nil {
+			return nil, plainly(trace, err)
+		} else if err != nil {
 			return nil, err
 		}
 	}

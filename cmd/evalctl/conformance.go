@@ -25,7 +25,7 @@ type conformanceCmd struct {
 	Endpoint  string `placeholder:"URL" help:"${about_endpoint}"`
 	DaemonCmd string `name:"daemon-cmd" placeholder:"CMD" help:"${about_daemon_cmd}"`
 	MCP       string `name:"mcp" placeholder:"stdio:CMD|URL" help:"Check the tools of an MCP server too: a command, or the URL of streamable HTTP. Default for --target go: /mcp of the daemon."`
-	Port      int    `default:"0" help:"${about_port}"`
+	Port      int    `default:"0" placeholder:"N" help:"${about_port}"`
 
 	Token            string `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}"`
 	TokenReadonly    string `name:"token-readonly" env:"SVC_TOKEN_READONLY" placeholder:"TOKEN" help:"Token of the same tenant with permission to read only."`
@@ -38,7 +38,7 @@ type conformanceCmd struct {
 	Concurrency int           `aliases:"parallel" default:"4" placeholder:"N" help:"${about_concurrency} (${default})."`
 	Timeout     time.Duration `name:"request-timeout" aliases:"timeout" default:"30s" placeholder:"DURATION" help:"${about_request_timeout} (${default})."`
 	Format      string        `enum:"text,json,junit,markdown" default:"text" help:"${about_format}: ${enum} (${default})."`
-	Output      string        `placeholder:"FILE" help:"${about_output}"`
+	Output      string        `placeholder:"FILE" help:"${about_output}."`
 	Quiet       bool          `help:"${about_quiet}"`
 	daemonEnvFlag
 	reportFlags

@@ -51,7 +51,7 @@ type datasetCheckCmd struct {
 	Corpus   string `placeholder:"PATH" help:"${about_corpus}"`
 	Brain    string `default:"eval" help:"Brain of the questions and documents that do not name one (${default})."`
 	BrainTag string `name:"brain-tag" placeholder:"TAG" help:"${about_brain_tag}"`
-	Scorer   string `enum:",${scorers}" default:"" placeholder:"SCORER" help:"${about_scorer}"`
+	Scorer   string `enum:",${scorers}" default:"" placeholder:"SCORER" help:"${about_scorer}."`
 	TopK     int    `name:"top-k" default:"5" placeholder:"N" help:"${about_top_k} (${default})."`
 	JSON     bool   `name:"json" help:"${about_json}"`
 	Schema   string `enum:",questions,corpus,result,sweep,bench,table,mapping,notice" default:"" placeholder:"KIND" help:"Only print the JSON Schema of a kind of file: questions, corpus, result, sweep, bench, table, mapping or notice."`
@@ -66,7 +66,7 @@ func (c *datasetCheckCmd) Validate() error {
 		return fmt.Errorf("--schema prints a schema and checks nothing: leave out %s", c.File)
 	}
 	if c.Schema == "" && c.File == "" {
-		return errors.New(`expected "<file>": name the dataset, or a schema to print with --schema`)
+		return errors.New(`"<file>" is missing on the command line: name the dataset, or a schema to print with --schema`)
 	}
 	return nil
 }
@@ -117,11 +117,11 @@ func printSchema(p *process, kind string) error {
 
 type datasetSampleCmd struct {
 	File   string `arg:"" name:"file" help:"Dataset, a JSONL file of questions."`
-	Limit  int    `name:"sample-size" aliases:"limit,size" required:"" placeholder:"N" help:"${about_sample_size}"`
+	Limit  int    `name:"sample-size" aliases:"limit,size" required:"" placeholder:"N" help:"Draw at most N questions, in the proportions of their types."`
 	Seed   uint64 `default:"1" placeholder:"N" help:"${about_seed} (${default})."`
 	By     string `placeholder:"PREFIX" help:"The stratum of a question is its first tag with this prefix, such as type:. Default: its first tag."`
 	Min    int    `name:"min-per-stratum" default:"0" placeholder:"N" help:"${about_min_per_stratum} (${default})."`
-	Output string `placeholder:"FILE" help:"${about_output}"`
+	Output string `placeholder:"FILE" help:"${about_output}."`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.

@@ -19,7 +19,7 @@ type datasetFetchCmd struct {
 	Name     string `arg:"" optional:"" name:"name" help:"Benchmark. Without a name, they are listed."`
 	URL      string `name:"url" placeholder:"URL" help:"Download this file instead of a benchmark."`
 	SHA256   string `name:"sha256" placeholder:"HEX" help:"SHA-256 that the file at --url must have."`
-	CacheDir string `name:"output" aliases:"cache-dir" placeholder:"DIR" help:"${about_output}"`
+	CacheDir string `name:"output" aliases:"cache-dir" placeholder:"DIR" help:"${about_output}."`
 	Quiet    bool   `help:"${about_quiet}"`
 }
 
@@ -74,7 +74,7 @@ func listBenchmarks(p *process) error {
 
 type datasetConvertCmd struct {
 	File   string `arg:"" name:"file" help:"File to convert."`
-	Output string `required:"" placeholder:"FILE" help:"${about_output}"`
+	Output string `required:"" placeholder:"FILE" help:"${about_output}."`
 	Format string `name:"input-format" aliases:"format" enum:"auto,csv,tsv,yaml,json,${benchmarks}" default:"auto" help:"${about_input_format}: ${enum}."`
 	Errata string `placeholder:"FILE" help:"${about_errata}"`
 	Seed   uint64 `name:"option-seed" placeholder:"N" help:"Seed of the order of options in multiple-choice questions. Default: 0."`

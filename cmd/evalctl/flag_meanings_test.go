@@ -52,6 +52,9 @@ var exceptions = []exception{
 	{"ids", unitOf, map[string]string{"replay": "@FILE"}, "a sample of a benchmark is a file"},
 	{"labels", unitOf, map[string]string{"judge estimate": "FILE,..."}, "a file for each labeller"},
 	{"target", unitOf, map[string]string{"conformance": "TARGET"}, "a daemon is checked alone"},
+	{"judge", meaningOf, map[string]string{"judge check": "Model that judges"}, "judge check has no --model"},
+	{"sample-size", meaningOf, map[string]string{"dataset sample": "Draw at most N questions, in the proportions of their types"},
+		"dataset sample draws 1 or more"},
 	{"margin", defaultOf, map[string]string{"compare": ""}, "without a margin, compare asks for any difference"},
 	{"seed", defaultOf, map[string]string{"run": "0", "run sweep": "0", "replay": "42"}, "another default would draw other samples and orders than earlier results have"},
 	{"seed", defaultOf, map[string]string{"init": ""}, "planted codes that are the same for everybody could be in a model"},
@@ -98,7 +101,7 @@ func flagUses() map[string][]use {
 			}
 			uses[f.Name] = append(uses[f.Name], use{
 				strings.TrimPrefix(n.Path(), "evalctl "), f,
-				map[string]string{meaningOf: withoutDefault.ReplaceAllString(f.OrigHelp, ""), unitOf: unit, defaultOf: givenDefault(f), valuesOf: f.Enum},
+				map[string]string{meaningOf: strings.TrimSuffix(withoutDefault.ReplaceAllString(f.OrigHelp, ""), "."), unitOf: unit, defaultOf: givenDefault(f), valuesOf: f.Enum},
 			})
 		}
 		for _, c := range n.Children {
@@ -174,6 +177,9 @@ func TestMeanings(t *testing.T) {
 			t.Errorf("%s: %d commands have the flag", name, len(of))
 		}
 		for _, u := range of {
+			if slices.Contains(exceptionCommands(u.flag.Name, meaningOf), u.command) {
+				continue
+			}
 			if !strings.HasPrefix(u.has[meaningOf], "${about_"+name+"}") {
 				t.Errorf("--%s of %s has a text of its own: %s", u.flag.Name, u.command, u.has[meaningOf])
 			}
@@ -294,7 +300,7 @@ func otherMeaning(flag string) string {
 	for _, e := range exceptions {
 		for _, command := range slices.Sorted(maps.Keys(e.in)) {
 			if e.flag == flag && e.what == meaningOf {
-				fmt.Fprintf(&b, " In %s: %s", command, prose.Replace(e.in[command]))
+				fmt.Fprintf(&b, " In %s: %s.", command, prose.Replace(e.in[command]))
 			}
 		}
 	}
@@ -304,4 +310,54 @@ func otherMeaning(flag string) string {
 // ruleAnd returns the rule and its exceptions, without those that are empty.
 func ruleAnd(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
+}
+
+// TestDefaultsNamed checks that the help of a flag with a default names it.
+func TestDefaultsNamed(t *testing.T) {
+	for name, uses := range flagUses() {
+		for _, u := range uses {
+			byDefault := u.flag.Default
+			if u.flag.Hidden || u.flag.IsBool() || u.flag.PlaceHolder == "" || byDefault == "" || byDefault == "0" {
+				continue // kong shows a default in place of a placeholder
+			}
+			if !strings.Contains(u.flag.Help, "("+byDefault+")") && !strings.Contains(u.flag.Help, "Default: ") {
+				t.Errorf("--%s of %s: the help does not name the default %s: %s", name, u.command, byDefault, u.flag.Help)
+			}
+		}
+	}
+}
+
+// TestVariablesWithoutFlag checks that docs/environment.md lists no variable of a flag as one
+// that has none.
+func TestVariablesWithoutFlag(t *testing.T) {
+	_, table, found := strings.Cut(string(filetest.Read(t, "../../docs/environment.md")), "These have no flag:\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	if !found || !strings.Contains(table, "`SVC_SIGN_KEY_PASSPHRASE`") {
+		t.Fatal("the table of variables was not found")
+	}
+	for name, uses := range flagUses() {
+		for _, u := range uses {
+			for _, variable := range u.flag.Envs {
+				if !u.flag.Hidden && strings.Contains(table, "\n| `"+variable+"` |") {
+					t.Errorf("%s is the variable of --%s of %s", variable, name, u.command)
+				}
+			}
+		}
+	}
+}
+
+// TestUnits checks that a flag that takes a time or a number says so.
+func TestUnits(t *testing.T) {
+	for name, uses := range flagUses() {
+		for _, u := range uses {
+			kind := u.flag.Target.Type()
+			if kind.Kind() == reflect.Pointer {
+				kind = kind.Elem()
+			}
+			number := kind.Kind() >= reflect.Int && kind.Kind() <= reflect.Float64
+			if unit := u.flag.PlaceHolder; number && unit == "" && u.flag.Enum == "" && !u.flag.Hidden {
+				t.Errorf("--%s of %s: its tag has no placeholder, such as DURATION or N", name, u.command)
+			}
+		}
+	}
 }

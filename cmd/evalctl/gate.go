@@ -117,7 +117,7 @@ const defaultMargin = "0.03"
 type baselineFlags struct {
 	Baseline string   `placeholder:"FILE" help:"${about_baseline}" group:"gate"`
 	Accept   []string `placeholder:"KEY" help:"${about_accept}" group:"advanced"`
-	Margin   string   `default:"0.03" placeholder:"RATE" help:"${about_margin}" group:"advanced"`
+	Margin   string   `default:"0.03" placeholder:"RATE" help:"${about_margin} (${default})." group:"advanced"`
 
 	margin float64
 }

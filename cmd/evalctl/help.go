@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,10 +23,8 @@ func (c *helpCmd) Run(ctx context.Context, p *process) error {
 	withHelp := *p
 	withHelp.args = append(slices.Clone(c.Command), "--help")
 	withHelp.renameCommand()
-	if _, err := parse(ctx, &withHelp, &cli{}); err != nil {
-		return fmt.Errorf("%w; the commands are %s", err, strings.Join(commandNames(grammar(nil)), ", "))
-	}
-	return nil
+	_, err := parse(ctx, &withHelp, &cli{})
+	return err
 }
 
 // commandNames returns the names of the commands, in the order of the help.
@@ -131,8 +130,8 @@ func printGroups(options kong.HelpOptions, k *kong.Context, all bool) error {
 	if short {
 		more = fmt.Sprintf("All flags, in full: %s --help=all\n", command.FullPath())
 	}
-	if further := below(command.Name); len(further) > 0 {
-		more += fmt.Sprintf("See also: evalctl %s\n", strings.Join(further, ", evalctl "))
+	if names := below(command.Name); len(names) > 0 {
+		more += fmt.Sprintf("See also: evalctl %s\n", strings.Join(names, ", evalctl "))
 	}
 	_, err := fmt.Fprintf(k.Stdout, "\n%sExit codes: evalctl --help=all\n", more)
 	return err
@@ -154,11 +153,7 @@ func describe(node *kong.Node, all bool) {
 // are added to the command of the first.
 func fold(app *kong.Node) {
 	for _, c := range app.Children {
-		var more []string
-		for _, name := range below(c.Name) {
-			more = append(more, strings.TrimPrefix(name, c.Name+" "))
-		}
-		if len(more) > 0 {
+		if more := further(c.Name); len(more) > 0 {
 			c.Help = fmt.Sprintf("%s Also: %s.", c.Help, strings.Join(more, ", "))
 		}
 		if c.Group != nil && c.Group.Key == "program" {
@@ -199,11 +194,19 @@ func groupIndex(f *kong.Flag) int {
 	return slices.IndexFunc(helpGroups, func(g kong.Group) bool { return f.Group != nil && f.Group.Key == g.Key })
 }
 
-// brief returns the first part of a help text.
+// brief returns the first part of a help text, with the default that ends it.
 func brief(help string) string {
+	whole := help
 	help, _, _ = strings.Cut(help, ". ")
 	if first, _, _ := strings.Cut(help, "; "); !strings.Contains(first, "(") {
 		help = first
 	}
-	return strings.TrimSuffix(help, ".") + "."
+	help = strings.TrimSuffix(help, ".")
+	if said := endingDefault.FindString(whole); said != "" && !strings.HasSuffix(help+".", said) {
+		return help + said
+	}
+	return help + "."
 }
+
+// endingDefault matches the default at the end of a help text.
+var endingDefault = regexp.MustCompile(` \([^() ]*\)\.$`)

@@ -30,7 +30,7 @@ type importCmd struct {
 	System  string   `placeholder:"NAME" help:"Which system's answers to import, if the files have several."`
 	Judge   string   `name:"judge-id" placeholder:"TEXT" help:"The judge of the verdicts, if the files do not name it, such as 'gpt-4o-mini, prompt of Mem0 2025-04'. Only results with the same one are compared."`
 	Reader  string   `name:"reader-id" placeholder:"TEXT" help:"The model that wrote the answers, if the files do not name it."`
-	Output  string   `placeholder:"DIR" help:"${about_output}"`
+	Output  string   `placeholder:"DIR" help:"${about_output}."`
 	JSON    bool     `name:"json" help:"${about_json}"`
 }
 

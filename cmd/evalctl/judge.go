@@ -29,7 +29,7 @@ type judgeCmd struct {
 type judgeCheckCmd struct {
 	Labels         string   `placeholder:"FILE" help:"${about_labels}"`
 	Wrong          string   `placeholder:"FILE" help:"${about_wrong}"`
-	Judge          string   `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_judge}"`
+	Judge          string   `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"Model that judges."`
 	JudgePrompts   string   `name:"judge-prompts" placeholder:"DIR" help:"${about_judge_prompts}"`
 	Result         string   `placeholder:"FILE" help:"Result file whose pass rate is corrected. It must be by the same judge with the same prompts."`
 	JSON           bool     `name:"json" help:"${about_json}"`
@@ -52,8 +52,10 @@ func (c *judgeCheckCmd) Validate() error {
 		return errors.New("--wrong needs --result FILE, whose pass rate is corrected")
 	case c.Wrong != "" && (c.Labels != "" || c.MinKappa != nil):
 		return errors.New("--wrong excludes --labels and --min-kappa: its answers have no right ones")
-	case c.Wrong == "" && (c.Labels == "" || c.Judge == ""):
-		return errors.New("missing flags: --labels=FILE and --judge=[PROVIDER/]MODEL, or --wrong=FILE and --result=FILE")
+	case c.Wrong == "" && c.Labels == "":
+		return errors.New("--labels is missing: give a file of answers with labels, or --wrong FILE and --result FILE")
+	case c.Wrong == "" && c.Judge == "":
+		return errors.New("--judge is missing: give a model, or set SVC_EVAL_JUDGE_MODEL")
 	}
 	return errors.Join(check("--min-kappa", c.MinKappa), check("--min-specificity", c.MinSpecificity), c.validateJudging(), c.validateMoney(replayCap))
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -226,44 +225,13 @@ func parse(ctx context.Context, p *process, c *cli, more ...kong.Option) (*kong.
 		more = append(more, kong.Help(printAllHelp))
 	}
 	k, err := newParser(ctx, p, c, command, more...).Parse(args)
-	if e, ok := errors.AsType[*kong.ParseError](err); ok {
-		err = plainly(e)
-	}
 	if err != nil {
+		if e, ok := errors.AsType[*kong.ParseError](err); ok {
+			return k, plainly(e.Context, err)
+		}
 		return k, err
 	}
 	return k, project.CheckTyped(k, slices.Concat(c.Serve.settings().Empty(), c.MCP.settings().Empty())...)
-}
-
-// The errors of kong that plainly says otherwise.
-const (
-	noValue  = `^(--\S+): (?:expected \w+ value but got "EOL" \(<EOL>\)|missing value, expecting .*)$`
-	noNumber = `^(--\S+): expected a (?:float|valid \d+ bit u?(int)) but got "(.*?)"(?: \(string\))?$`
-	notOneOf = `^(.* must be one of )("[^ ]*")( but got .*)$`
-)
-
-// plainly returns an error of kong in the words of the other messages.
-func plainly(e *kong.ParseError) error {
-	text := e.Error()
-	if strings.HasPrefix(text, `expected "`) && e.Context.Selected() != nil {
-		return fmt.Errorf("%w is missing on the command line: %s --help says how it is used", e, e.Context.Selected().FullPath())
-	}
-	match := func(pattern string) []string { return regexp.MustCompile(pattern).FindStringSubmatch(text) }
-	if m := match(noValue); m != nil {
-		return fmt.Errorf("%s has no value", m[1])
-	}
-	if m := match(noNumber); m != nil {
-		whole := ""
-		if m[2] != "" {
-			whole = "whole "
-		}
-		return fmt.Errorf("%s %s: must be a %snumber", m[1], m[3], whole)
-	}
-	if m := match(notOneOf); m != nil {
-		values := slices.DeleteFunc(strings.Split(strings.ReplaceAll(m[2], `"`, ""), ","), func(v string) bool { return v == "" })
-		return errors.New(m[1] + strings.Join(values, ", ") + m[3])
-	}
-	return e
 }
 
 // newParser returns a parser of the command line. Its values go to c. It knows only some commands,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"time"
@@ -13,11 +14,12 @@ import (
 
 // moneyFlags say what all models together may cost. All commands that call models have them.
 type moneyFlags struct {
-	MaxCostUSD string   `name:"max-cost-usd" aliases:"budget-usd" empty:"" env:"SVC_EVAL_BUDGET_USD" default:"${default_cap}" placeholder:"USD" help:"Maximum cost of all models together, or off (${default})." group:"gate"`
+	MaxCostUSD string   `name:"max-cost-usd" aliases:"budget-usd" env:"SVC_EVAL_BUDGET_USD" default:"${default_cap}" placeholder:"USD" help:"Maximum cost of all models together, or off (${default})." group:"gate"`
 	Price      []string `placeholder:"MODEL=IN/OUT" sep:"none" help:"Price of a model in dollars per million tokens. Repeatable." group:"advanced"`
 	Prices     string   `placeholder:"FILE" help:"File of prices, which are added to those in this program, or replace them." group:"advanced"`
 
-	money plan.Money
+	money     plan.Money
+	byDefault string // the cap of the command, which a variable that is set and empty stands for
 }
 
 // daemonMoneyFlags are the flags of commands whose daemons may call models too.
@@ -69,11 +71,11 @@ func (m *moneyFlags) validateMoney(byDefault string) error {
 		m.money.Prices[model] = price
 		m.money.Priced = append(m.money.Priced, model)
 	}
-	if m.MaxCostUSD == "" { // of a variable that is set and empty
-		m.MaxCostUSD = byDefault
-	}
+	m.byDefault = byDefault
 	var err error
-	if m.money.Cap, err = llm.ParseCap(m.MaxCostUSD); err != nil {
+	// MaxCostUSD itself stays empty, so that project.CheckTyped can refuse a flag without a
+	// value.
+	if m.money.Cap, err = llm.ParseCap(cmp.Or(m.MaxCostUSD, byDefault)); err != nil {
 		return fmt.Errorf("--max-cost-usd (%s): %w", budgetVariable, err)
 	}
 	return nil
@@ -103,7 +105,7 @@ const inheritedCap = "inherited-budget-usd"
 // keepCap adds the cap to the options that are kept, unless a flag gave it.
 func (m *moneyFlags) keepCap(options map[string]any, given bool) {
 	if !given {
-		options[inheritedCap] = m.MaxCostUSD
+		options[inheritedCap] = cmp.Or(m.MaxCostUSD, m.byDefault)
 	}
 }
 

@@ -41,7 +41,7 @@ type replayCmd struct {
 	Endpoint  string   `placeholder:"URL" help:"${about_endpoint}" group:"target"`
 	Token     string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}" group:"advanced"`
 	DaemonCmd string   `name:"daemon-cmd" placeholder:"CMD" help:"${about_daemon_cmd}" group:"target"`
-	Port      int      `default:"0" help:"${about_port}" group:"advanced"`
+	Port      int      `default:"0" placeholder:"N" help:"${about_port}" group:"advanced"`
 	Dialect   string   `enum:"auto,snake,camel" default:"auto" help:"Spelling of request keys: ${enum}." group:"advanced"`
 
 	IngestMode string `name:"ingest-mode" enum:"bulk,replay,none" default:"bulk" help:"How brains are filled: with a document a session (bulk), with the messages of sessions (replay), or not at all (none) (${default})." group:"advanced"`
@@ -56,10 +56,10 @@ type replayCmd struct {
 	ActorStyle   string `name:"actor-style" enum:"retrieve-only,full" default:"retrieve-only" help:"Who answers: --model from the daemon's passages (retrieve-only), or the daemon (full) (${default})." group:"scoring"`
 	Model        string `aliases:"actor" env:"SVC_LLM_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_model}" group:"scoring"`
 	TopK         int    `name:"top-k" default:"10" placeholder:"N" help:"${about_top_k} (${default})." group:"scoring"`
-	Mode         string `enum:"${modes}" default:"auto" placeholder:"MODE" help:"${about_mode}" group:"scoring"`
+	Mode         string `enum:"${modes}" default:"auto" placeholder:"MODE" help:"${about_mode} (${default})." group:"scoring"`
 	QuestionDate string `name:"question-date" enum:"on,off" default:"on" help:"Whether daemon and reader receive the date of a question (${default})." group:"advanced"`
 
-	Scorer scorerText `default:"judge" placeholder:"SCORER" help:"${about_scorer}" group:"scoring"`
+	Scorer scorerText `default:"judge" placeholder:"SCORER" help:"${about_scorer} (${default})." group:"scoring"`
 	Judge  string     `env:"SVC_EVAL_JUDGE_MODEL" placeholder:"[PROVIDER/]MODEL" help:"${about_judge}" group:"scoring"`
 	exactFlag
 	externFlags
@@ -80,12 +80,12 @@ type replayCmd struct {
 	Accept      []string `placeholder:"KEY" help:"${about_accept}" group:"advanced"`
 	Primary     []string `placeholder:"MEASURE" help:"${about_primary}" group:"advanced"`
 	Cluster     string   `placeholder:"TAG" help:"${about_cluster}" group:"advanced"`
-	Output      string   `placeholder:"PATH" help:"${about_output}" group:"output"`
+	Output      string   `placeholder:"PATH" help:"${about_output}." group:"output"`
 	Report      string   `placeholder:"FILE" help:"Also write a Markdown report of quality and cost, with the trend of the last 14 nights." group:"output"`
 	History     string   `placeholder:"DIR" help:"Folder with the results of earlier nights, for --report. Default: results." group:"advanced"`
 	resultFlags
 	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"${about_queue}" group:"advanced"`
-	QueueWait   time.Duration `name:"queue-wait" default:"10m" help:"How long a replay with --queue waits for a worker before it ends (${default})." group:"advanced"`
+	QueueWait   time.Duration `name:"queue-wait" default:"10m" placeholder:"DURATION" help:"How long a replay with --queue waits for a worker before it ends (${default})." group:"advanced"`
 	Resume      string        `placeholder:"JOURNAL|LEDGER" help:"${about_resume}" group:"output"`
 	RetryErrors bool          `name:"retry-errors" help:"With --resume: also retry questions that failed because the daemon or judge did not answer." group:"advanced"`
 	Quiet       bool          `help:"${about_quiet}" group:"output"`

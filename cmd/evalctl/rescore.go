@@ -24,17 +24,17 @@ import (
 // rescoreCmd scores stored answers again.
 type rescoreCmd struct {
 	File    string     `arg:"" name:"file" help:"Result file of run."`
-	Scorer  scorerText `required:"" placeholder:"SCORER" help:"${about_scorer}"`
+	Scorer  scorerText `required:"" placeholder:"SCORER" help:"${about_scorer}."`
 	Dataset string     `placeholder:"FILE" help:"${about_dataset}"`
 	exactFlag
-	judgeFlags
+	judgeFlags `set:"about_model=Model that judges, if --judge names none. Provider: openai, ollama or fake; default: SVC_LLM_PROVIDER, else openai."`
 	externFlags
 	moneyFlags `set:"default_cap=off"`
 	gateFlags  `set:"default_floor=0.90"`
 	project.KeptFlags
 	Concurrency int  `default:"4" placeholder:"N" help:"${about_concurrency} (${default})."`
 	Resume      bool `name:"continue" aliases:"resume" help:"Continue this rescoring after it was stopped, with its journal."`
-	Quiet       bool `short:"q" help:"${about_quiet}"`
+	Quiet       bool `help:"${about_quiet}"`
 	JSON        bool `help:"${about_json}"`
 
 	scorer scorer.Kind

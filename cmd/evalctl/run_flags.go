@@ -19,8 +19,8 @@ import (
 type runCmd struct {
 	targetFlags
 	Scenario string     `enum:"${scenarios}" default:"${default_scenario}" help:"How questions are asked: ${enum}." group:"scoring"`
-	Mode     string     `enum:"${modes}" default:"auto" placeholder:"MODE" help:"${about_mode}" group:"advanced"`
-	Scorer   scorerText `default:"judge" placeholder:"SCORER" help:"${about_scorer}" group:"scoring"`
+	Mode     string     `enum:"${modes}" default:"auto" placeholder:"MODE" help:"${about_mode} (${default})." group:"advanced"`
+	Scorer   scorerText `default:"judge" placeholder:"SCORER" help:"${about_scorer} (${default})." group:"scoring"`
 	TopK     int        `name:"top-k" default:"5" placeholder:"N" help:"${about_top_k} (${default})." group:"advanced"`
 
 	gateFlags `set:"default_floor=0.90"`
@@ -34,7 +34,7 @@ type runCmd struct {
 	MaxPerDocument *int `name:"max-per-document" placeholder:"N" help:"Maximum number of passages of one document, sent as max_per_document. 0: no limit. Default: the daemon's." group:"advanced"`
 
 	CandidateK  int    `name:"candidate-k" default:"0" placeholder:"N" help:"${about_candidate_k}" group:"advanced"`
-	RerankTopN  int    `name:"rerank-top-n" default:"0" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default." group:"advanced"`
+	RerankTopN  int    `name:"rerank-top-n" default:"0" placeholder:"N" help:"Number of candidates to rerank, for search-retrieve-only. 0: the daemon's default." group:"advanced"`
 	RequireMode string `name:"require-mode" placeholder:"MODE" help:"Stop with exit code 4 at the first answer retrieved in another mode. same: the value of --mode." group:"advanced"`
 
 	Isolated bool `help:"Ask each question in a brain of its own, with the documents of its brain." group:"advanced"`
@@ -58,7 +58,7 @@ type runCmd struct {
 func (c *runCmd) Validate() error {
 	if c.Resume != "" && c.Output != defaultOutput {
 		return errors.New("--output and --resume exclude each other: " +
-			"a run is resumed in its journal's directory")
+			"a run is resumed in its journal's folder")
 	}
 	if c.RetryErrors && c.Resume == "" {
 		return errors.New("--retry-errors needs the journal of an earlier run: add --resume JOURNAL")

@@ -21,8 +21,8 @@ type serveCmd struct {
 	Default  string        `name:"default-brain" env:"SVC_MCP_DEFAULT_BRAIN" placeholder:"BRAIN" help:"${about_default_brain}"`
 	Origins  []string      `name:"allow-origin" placeholder:"ORIGIN" sep:"none" help:"Let web pages of this origin use the API, such as https://app.example.com. Repeatable."`
 	Insecure bool          `help:"Allow listening beyond loopback without --keys."`
-	Ping     time.Duration `name:"ping-interval" default:"25s" help:"Interval between pings on change streams (${default})."`
-	Drain    time.Duration `name:"drain-delay" default:"0s" help:"How long to go on after SIGTERM, not ready by /healthz, so that load balancers notice (${default})."`
+	Ping     time.Duration `name:"ping-interval" default:"25s" placeholder:"DURATION" help:"Interval between pings on change streams (${default})."`
+	Drain    time.Duration `name:"drain-delay" default:"0s" placeholder:"DURATION" help:"How long to go on after SIGTERM, not ready by /healthz, so that load balancers notice (${default})."`
 	Salvage  string        `placeholder:"NEW-DIR" help:"Copy everything readable from a damaged --home in files to a new home, list what is lost, and exit."`
 	Migrate  bool          `help:"Bring the tables of --store postgres://… to this version, and exit."`
 	Pprof    bool          `hidden:"" help:"Serve profiles of the process below /debug/pprof, on loopback only."`
@@ -35,7 +35,7 @@ type gitFlags struct {
 	SignKey  string        `env:"SVC_SIGN_KEY" placeholder:"FILE" help:"SSH private key that signs every commit. Only with --store git."`
 	Remote   string        `name:"git-remote" env:"SVC_GIT_REMOTE" placeholder:"URL" help:"Git repository that brains are pulled from and pushed to; {brain} and {tenant} are replaced. Only with --store git."`
 	Branch   string        `name:"git-branch" env:"SVC_GIT_BRANCH" placeholder:"BRANCH" help:"Branch at --git-remote; {brain} and {tenant} are replaced. Default: main, or {brain} if the URL has no {brain}."`
-	Interval time.Duration `name:"git-interval" env:"SVC_GIT_INTERVAL" default:"1m" help:"Interval between pulls from --git-remote (${default}). Commits are pushed at once."`
+	Interval time.Duration `name:"git-interval" env:"SVC_GIT_INTERVAL" default:"1m" placeholder:"DURATION" help:"Interval between pulls from --git-remote (${default}). Commits are pushed at once."`
 }
 
 // Run serves until ctx is canceled.

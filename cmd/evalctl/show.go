@@ -70,7 +70,7 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	}
 	path, err := history.Resolve(c.File)
 	if err != nil {
-		return err
+		return notFile("show", c.File, err)
 	}
 	if forms := c.forms(); len(forms) > 0 {
 		return forms.Render(path, p.stdout)

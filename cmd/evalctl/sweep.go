@@ -31,7 +31,7 @@ type sweepCmd struct {
 	targetFlags
 	allowanceFlags
 	daemonMoneyFlags `set:"default_cap=off"`
-	Modes            []string `name:"mode" aliases:"modes" default:"auto" placeholder:"MODE" help:"${about_mode}"`
+	Modes            []string `name:"mode" aliases:"modes" default:"auto" placeholder:"MODE" help:"${about_mode} (${default})."`
 	TopKs            []int    `name:"top-k" aliases:"top-ks" default:"5,10,20" placeholder:"N" help:"${about_top_k} (${default})."`
 	CandidateKs      []int    `name:"candidate-k" aliases:"candidate-ks" default:"0" placeholder:"N" help:"${about_candidate_k}"`
 }

@@ -25,7 +25,7 @@ type targetCmd struct {
 
 type targetMapCmd struct {
 	Server string   `arg:"" optional:"" help:"MCP server: a command, a URL, or a target of evalctl.yaml. A command may have {home} and begin with assignments. Without it, the mappings that are built in are listed."`
-	Write  string   `name:"output" aliases:"write" placeholder:"FILE" help:"${about_output}"`
+	Write  string   `name:"output" aliases:"write" placeholder:"FILE" help:"${about_output}."`
 	Token  string   `env:"SVC_TOKEN" placeholder:"TOKEN" help:"${about_token}"`
 	Header []string `sep:"none" placeholder:"'NAME: VALUE'" help:"Header of all requests to a service at a URL, and in the mapping. A secret is {env:VARIABLE}. Repeatable."`
 	daemonEnvFlag

@@ -31,8 +31,8 @@ const maxConcurrency = 1024
 type targetFlags struct {
 	Target   []string `aliases:"sdk" sep:"none" placeholder:"TARGET" help:"${about_target}" group:"target"`
 	Dataset  string   `placeholder:"FILE" help:"${about_dataset}" group:"questions"`
-	Output   string   `default:"results/" placeholder:"DIR" help:"${about_output}" group:"output"`
-	Port     int      `default:"0" help:"${about_port}" group:"advanced"`
+	Output   string   `default:"results/" placeholder:"DIR" help:"${about_output} (${default})." group:"output"`
+	Port     int      `default:"0" placeholder:"N" help:"${about_port}" group:"advanced"`
 	Brain    string   `default:"eval" help:"Brain of the questions and documents that do not name one (${default})." group:"advanced"`
 	BrainTag string   `name:"brain-tag" placeholder:"TAG" help:"${about_brain_tag}" group:"advanced"`
 
@@ -57,7 +57,7 @@ func (s *targetFlags) validate() error {
 	case len(s.Target) == 0:
 		return errTargetMissing
 	case s.Output == "":
-		return fmt.Errorf("--output is empty; leave it out for %s, or give . for the current directory",
+		return fmt.Errorf("--output is empty; leave it out for %s, or give . for the current folder",
 			defaultOutput)
 	case s.Dataset == "":
 		return errors.New("--dataset is missing; try --dataset datasets/smoke.jsonl")

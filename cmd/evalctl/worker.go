@@ -24,7 +24,7 @@ type workerCmd struct {
 	Concurrency int           `default:"16" placeholder:"N" help:"${about_concurrency} (${default})."`
 	Files       string        `placeholder:"DIR" help:"Folder with the files of replays, if their paths differ from those on the machine that began the replay."`
 	CacheDir    string        `name:"cache-dir" env:"SVC_CACHE_DIR" placeholder:"DIR" help:"Folder for cached replies and filled brains. Default: evalctl in the user's cache folder."`
-	Lease       time.Duration `default:"15s" help:"How long a silent worker is considered alive. Then others get its questions (${default})."`
+	Lease       time.Duration `default:"15s" placeholder:"DURATION" help:"How long a silent worker is considered alive. Then others get its questions (${default})."`
 	Quiet       bool          `help:"${about_quiet}"`
 }
 

@@ -228,7 +228,7 @@ func spawn(ctx context.Context, args []string, p Profile, o Options, log, stdin,
 	if err != nil {
 		d.log.finish()
 		if p.Dir != "" {
-			err = fmt.Errorf("in directory %s: %w", p.Dir, err)
+			err = fmt.Errorf("in folder %s: %w", p.Dir, err)
 		}
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func checkProgram(p Profile) error {
 	program := p.Command[0]
 	if p.Dir != "" {
 		if _, err := os.Stat(p.Dir); err != nil {
-			return fmt.Errorf("daemon %s: its directory: %w", program, err)
+			return fmt.Errorf("daemon %s: its working directory: %w", program, err)
 		}
 	}
 	if p.Dir != "" && filepath.Base(program) != program && !filepath.IsAbs(program) {

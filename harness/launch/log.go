@@ -30,7 +30,7 @@ func createLog(path string) (*os.File, error) {
 		return nil, errors.New("no log path given")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("create the log's directory: %w", err)
+		return nil, fmt.Errorf("create the log's folder: %w", err)
 	}
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {

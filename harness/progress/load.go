@@ -9,6 +9,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"evalctl/harness/bench/load"
+	"evalctl/internal/figure"
 	"evalctl/internal/printable"
 	"evalctl/internal/stats"
 	"evalctl/internal/terminal"
@@ -112,7 +113,7 @@ func Status(live *load.Live, while time.Duration) string {
 		text += fmt.Sprintf("  p50 %.1f ms  p99 %.1f ms", stats.Percentile(ms, 0.5), stats.Percentile(ms, 0.99))
 	}
 	if failed > 0 {
-		text += fmt.Sprintf("  %d errors", failed)
+		text += "  " + figure.Count(int(failed), "error")
 	}
 	if dropped > 0 {
 		text += fmt.Sprintf("  %d dropped", dropped)

@@ -114,7 +114,7 @@ func (p *File) Value(f *kong.Flag, s Setting) (any, error) {
 		value = values[0]
 	}
 	if err := decode(f, value); err != nil {
-		return nil, p.Errorf(s.Line, "%s: %w", s.Key, err)
+		return nil, p.Errorf(s.Line, "%w", Plain(fmt.Errorf("%s: %w", s.Key, err)))
 	}
 	return value, nil
 }

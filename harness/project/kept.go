@@ -14,7 +14,7 @@ import (
 // NotKept lists flags that are not kept, with the reasons.
 var NotKept = map[string]string{
 	"token":      "it is a secret",
-	"output":     "the journal or ledger is in that directory",
+	"output":     "the journal or ledger is in that folder",
 	"resume":     "it names the journal or ledger",
 	"notify":     "it may contain a token",
 	"queue":      "it may contain a password, and differs from machine to machine",

@@ -146,6 +146,9 @@ func TestCitedSpansAreMarked(t *testing.T) {
 			marked = append(marked, textOf(n))
 		}
 	}
+	if got := byClass(t, c, "plain"); !strings.Contains(got, "[1] passage 1") {
+		t.Errorf("the place of a citation is not named: %q", got)
+	}
 	if want := []string{"Zürich [1]", "🚢[1, 2]", " and Porto[2]"}; !slices.Equal(marked, want) {
 		t.Errorf("marked %q, want %q", marked, want)
 	}
@@ -173,10 +176,38 @@ func TestGoldChunksAreMarked(t *testing.T) {
 	}
 }
 
+// TestCountsOfOne: what is left out once is named in the singular.
+func TestCountsOfOne(t *testing.T) {
+	c := contentOf(2001)
+	q := &c.Questions[0]
+	for len(q.Retrieved) < 11 {
+		q.Retrieved = append(q.Retrieved, result.Chunk{Path: "other.md", Text: "x"})
+	}
+	q.Citations = slices.Repeat([]json.RawMessage{json.RawMessage(`{"chunk_id":"c0"}`)}, 13)
+	text := write(t, c)
+	for _, want := range []string{"and 1 more citation<", "and 1 more passage<", "1 question is shown without details"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
+// byClass returns the text of the elements of a page that have a class.
+func byClass(t *testing.T, c content, class string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, n := range parse(t, write(t, c)) {
+		if attr(n, "class") == class {
+			b.WriteString(textOf(n))
+		}
+	}
+	return b.String()
+}
+
 // TestLargeRun checks what a page of very many questions leaves out.
 func TestLargeRun(t *testing.T) {
 	text := write(t, contentOf(2500))
-	if !strings.Contains(text, "500 questions that passed are shown without details") {
+	if !strings.Contains(text, "500 questions are shown without details") {
 		t.Error("the page does not say which questions have no details")
 	}
 	if n := strings.Count(text, "<details>"); n != 2000 {

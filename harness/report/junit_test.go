@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"evalctl/harness/result"
 )
 
 // allowed has the attributes and the children of each element, as docs/reports.md describes them.
@@ -30,6 +32,16 @@ var (
 	secondsForm = regexp.MustCompile(`^[0-9]+\.[0-9]{3}$`)
 	stampForm   = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
 )
+
+func TestOneQuestionNotRun(t *testing.T) {
+	run := runOf(4)
+	run.Result.Planned, run.Result.Stopped = 5, result.StopDaemon
+	run.fill()
+	arm := Arm{Name: "go", Run: run}
+	if cases := arm.suite().cases; cases[len(cases)-1].name != "1 question not run" {
+		t.Errorf("%q", cases[len(cases)-1].name)
+	}
+}
 
 // element is an element of an XML document that was read without knowledge of its form.
 type element struct {

@@ -32,8 +32,8 @@ func importSummary(im *result.ImportSource) string {
 	for _, f := range im.Files {
 		files = append(files, fmt.Sprintf("%s (%s, sha256 %.8s…)", f.Path, f.Format, f.SHA256))
 	}
-	return fmt.Sprintf("%s: %d answers, %d without a question, %d questions without an answer, %d with another gold",
-		strings.Join(files, ", "), im.Answers, len(im.Unmatched), len(im.Unanswered), len(im.GoldDiffers))
+	return fmt.Sprintf("%s: %s, %d without a question, %s without an answer, %d with another gold",
+		strings.Join(files, ", "), figure.Count(im.Answers, "answer"), len(im.Unmatched), figure.Count(len(im.Unanswered), "question"), len(im.GoldDiffers))
 }
 
 // leaksText lists the places where forbidden texts came back, with the numbers of questions.

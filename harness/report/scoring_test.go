@@ -6,6 +6,14 @@ import (
 	"evalctl/harness/result"
 )
 
+func TestImportSummary(t *testing.T) {
+	im := &result.ImportSource{Answers: 1, Unmatched: make([]result.UnmatchedAnswer, 1), Unanswered: []string{"a"}}
+	want := ": 1 answer, 1 without a question, 1 question without an answer, 0 with another gold"
+	if got := importSummary(im); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestPassedText(t *testing.T) {
 	for name, want := range map[string]string{
 		"judge":     "a score of at least 0.5 by the judge",

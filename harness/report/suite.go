@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/printable"
 )
 
@@ -88,7 +89,7 @@ func (a *Arm) suite() suite {
 			message += ": " + a.Problem
 		}
 		s.cases = append(s.cases, testCase{
-			class: a.Name + ".not_run", name: fmt.Sprintf("%d questions not run", missing), status: skipped,
+			class: a.Name + ".not_run", name: figure.Count(missing, "question") + " not run", status: skipped,
 			kind: "not_run", message: printable.Line(message, messageLength),
 		})
 	}

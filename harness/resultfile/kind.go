@@ -32,7 +32,7 @@ const (
 
 // remedies say what to do with a file of an unexpected kind.
 var remedies = map[Kind]string{
-	runFile:         "use evalctl show, diff, compare, report or rescore with it",
+	runFile:         "use evalctl show, compare, verify or rescore with it",
 	Sweep:           "use evalctl show or evalctl verify with it",
 	Bench:           "use evalctl show or evalctl verify with it, or --baseline of evalctl bench",
 	conformanceFile: "use evalctl show with it",

@@ -16,6 +16,7 @@ func TestKindOf(t *testing.T) {
 	}{
 		{`{"sdk": "go", "scorer": "exact", "total": 1, "passed": 1, "pass_rate": 1, "identity": {"schema_version": 7}, "x": [`, runFile, "(schema 7)"},
 		{`{"sdk": "go", "scorer": "exact", "total": 1, "passed": 1, "pass_rate": 1, "tags": {"a"`, runFile, "a result file of evalctl; expected"},
+		{`{"sdk": "go", "scorer": "exact", "total": 1, "passed": 1, "pass_rate": 1, "tags": {"a"`, runFile, "use evalctl show, compare, verify or rescore with it"},
 		{"\xef\xbb\xbf \r\n" + `{"counts": {}, "identity": {}}`, runFile, ""},
 		{`{"schema_version": 1, "sdk": "go", "cells": [{"res`, Sweep, "(schema 1)"},
 		{`{"schema_version": 2, "kind": "bench", "sdk": "go", `, Bench, "(schema 2)"},

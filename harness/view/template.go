@@ -39,7 +39,7 @@ var shared = sync.OnceValue(func() (s struct {
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'", styleHash, scriptHash)
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"clean": clean, "join": strings.Join, "rate": figure.Rate, "interval": interval, "id": idOf, "lineID": lineID,
-		"turned": turned, "base": filepath.Base, "amount": wording.Amount, "scoredBy": wording.ScoredBy,
+		"turned": turned, "base": filepath.Base, "amount": wording.Amount, "scoredBy": wording.ScoredBy, "count": figure.Count,
 	}).ParseFS(files, "pages.html"))
 	return s
 })

@@ -111,6 +111,9 @@ func (s *site) page(path string, status int) (text string, links []string) {
 	}
 	var b strings.Builder
 	for n := range doc.Descendants() {
+		if n.Data == "table" {
+			s.wantAligned(path, n)
+		}
 		for _, a := range n.Attr {
 			if n.Type == html.ElementNode && n.Data == "a" && a.Key == "href" {
 				links = append(links, a.Val)
@@ -124,6 +127,29 @@ func (s *site) page(path string, status int) (text string, links []string) {
 		}
 	}
 	return b.String(), links
+}
+
+// wantAligned checks that the heading of a column of figures is aligned as these are.
+func (s *site) wantAligned(path string, table *html.Node) {
+	s.t.Helper()
+	var headings []*html.Node
+	for row := range table.Descendants() {
+		if row.Data != "tr" {
+			continue
+		}
+		var cells []*html.Node
+		for cell := range row.ChildNodes() {
+			cells = append(cells, cell)
+		}
+		if headings == nil {
+			headings = cells
+		}
+		for i, cell := range cells {
+			if slices.Contains(cell.Attr, html.Attribute{Key: "class", Val: "n"}) && !slices.Contains(headings[i].Attr, html.Attribute{Key: "class", Val: "n"}) {
+				s.t.Errorf("%s: the heading %q is not aligned as its figures", path, headings[i].FirstChild.Data)
+			}
+		}
+	}
 }
 
 // linked returns the links with this beginning.
@@ -156,7 +182,7 @@ func TestPages(t *testing.T) {
 	s := serve(t, root)
 
 	text, links := s.page("/", http.StatusOK)
-	wantText(t, "list", text, "Results in "+root, "<img src=x onerror=alert(2)>[U+202E]", "2026-09-10 03:00", "12/20", "0.600", "half.json: byte", "1 other JSON files")
+	wantText(t, "list", text, "Results in "+root, "<img src=x onerror=alert(2)>[U+202E]", "2026-09-10 03:00", "12/20", "0.600", "half.json: byte", "Not listed: 1 other JSON file.")
 	results := linked(links, "/result/")
 	if len(results) != 11 {
 		t.Fatalf("the list has %d results", len(results))
@@ -299,7 +325,7 @@ func TestProgress(t *testing.T) {
 	}
 	before := filetest.Read(t, j.Path())
 	text, _ = s.page(live[0], http.StatusOK)
-	wantText(t, "progress", text, "2 of 3 questions", "1 passed, 0 failed, 1 errors, 0 unscored; 2 answered", "q-01, error: \"><script>")
+	wantText(t, "progress", text, "2 of 3 questions", "1 passed, 0 failed, 1 error, 0 unscored; 2 answered", "q-01, error: \"><script>")
 	if _, body := s.do(http.MethodGet, live[0], nil); !regexp.MustCompile(`http-equiv="refresh" content="\d+"`).MatchString(body) {
 		t.Error("the page is not loaded again")
 	}

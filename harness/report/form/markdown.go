@@ -125,7 +125,7 @@ func (table *Table) markdown(p *Summary) {
 	p.part(func(w io.Writer) {
 		t.Write(w)
 		if more := len(rows) - maxRows; more > 0 {
-			fmt.Fprintf(w, "… and %d more rows, in the result file.\n\n", more)
+			fmt.Fprintf(w, "… and %s, in the result file.\n\n", figure.Count(more, "more row"))
 		}
 	})
 }

@@ -46,7 +46,7 @@ func citationOf(n int, raw []byte, q *result.Record, l limits) citation {
 	c.Place = id
 	for i, k := range q.Retrieved {
 		if id != "" && k.ChunkID == id {
-			c.Place = fmt.Sprintf("chunk %d", i+1)
+			c.Place = fmt.Sprintf("passage %d", i+1)
 			break
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/harness/report/form"
+	"evalctl/internal/figure"
 )
 
 // inHTML replaces invisible characters in foreign texts. The templates escape them.
@@ -18,7 +19,7 @@ var inHTML = form.Escape{
 	Message: func(s string) string {
 		t := cut(s, messageLength)
 		if t.More > 0 {
-			return fmt.Sprintf("%s … %d more characters", t.Shown, t.More)
+			return fmt.Sprintf("%s … %s", t.Shown, figure.Count(t.More, "more character"))
 		}
 		return t.Shown
 	},
@@ -44,6 +45,7 @@ var functions = template.FuncMap{
 	"note":     func(n form.Note) string { return sentence(form.Text(n)) },
 	"warning":  func(w form.Warning) string { return sentence(form.Text(w)) },
 	"has":      strings.Contains,
+	"count":    figure.Count,
 	"factsFor": func(f form.Facts) form.Facts { return f.For(form.HTML) },
 }
 

@@ -117,9 +117,9 @@ func noResults(f *history.Folder, target, kind string) string {
 	root := terminal.Line(f.Root)
 	switch {
 	case target != "" && kind != "":
-		return fmt.Sprintf("no such result in %s: leave out --target or --kind", root)
+		return fmt.Sprintf("no such result in %s: leave out --of or --kind", root)
 	case target != "":
-		return fmt.Sprintf("no result of %s in %s: leave out --target", terminal.Short(target, 32), root)
+		return fmt.Sprintf("no result of %s in %s: leave out --of", terminal.Short(target, 32), root)
 	case kind != "":
 		return fmt.Sprintf("no %s in %s: leave out --kind", kind, root)
 	}
