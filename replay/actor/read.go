@@ -91,12 +91,12 @@ func complete(ans *target.Answer, resp llm.Response) error {
 	if strings.TrimSpace(resp.Text) != "" {
 		return nil
 	}
-	switch resp.FinishReason {
-	case "length":
+	switch {
+	case resp.Cut():
 		return target.NewFailure(result.KindReader, fmt.Sprintf(
 			"model %q used up all %d tokens of output without an answer; choose a model that "+
 				"reasons less", resp.Model, resp.Usage.OutputTokens))
-	case "content_filter":
+	case resp.FinishReason == "content_filter":
 		return target.NewFailure(result.KindReader, fmt.Sprintf(
 			"the provider of model %q withheld the answer (content_filter)", resp.Model))
 	}

@@ -227,6 +227,8 @@ func TestReaderFaults(t *testing.T) {
 		{name: "empty", replies: []llmtest.Reply{{Input: 5}}},
 		{name: "out of tokens", replies: []llmtest.Reply{{FinishReason: "length", Input: 5, Output: 2048}},
 			failure: "used up all 2048 tokens"},
+		{name: "out of tokens, in other words", replies: []llmtest.Reply{{FinishReason: "max_tokens", Input: 5, Output: 2048}},
+			failure: "used up all 2048 tokens"},
 		{name: "withheld", replies: []llmtest.Reply{{FinishReason: "content_filter", Input: 5}},
 			failure: "withheld"},
 		{name: "key", replies: []llmtest.Reply{{Status: 401}}, stop: "OPENAI_API_KEY", free: true},

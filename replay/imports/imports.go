@@ -165,6 +165,9 @@ func (im *Import) nothing() error {
 func (im *Import) match(files []fileAnswers) (err error) {
 	im.repeats = 0
 	for _, f := range files {
+		if len(f.answers) == 0 {
+			continue // it has questions only
+		}
 		repeats, err := number(f)
 		if err != nil {
 			return err
@@ -233,13 +236,19 @@ func (im *Import) goldDiffers(i int, a answer) {
 
 // complete adds fields that another file has for the same answer.
 func (a *answer) complete(other answer) error {
-	if fold(a.text) != fold(other.text) {
+	if a.answered && other.answered && fold(a.text) != fold(other.text) {
 		return fmt.Errorf("%s at %s and %s at %s have different answers to it; import the files as results of their own",
 			a.path, a.place, other.path, other.place)
 	}
 	if len(a.votes) > 0 && len(other.votes) > 0 && !slices.Equal(a.votes, other.votes) {
 		return fmt.Errorf("%s at %s and %s at %s have different verdicts on it; import the files as results of their own",
 			a.path, a.place, other.path, other.place)
+	}
+	if !a.answered {
+		a.text, a.answered = other.text, other.answered
+	}
+	if len(a.retrieved) == 0 {
+		a.retrieved = other.retrieved
 	}
 	if len(a.votes) == 0 {
 		a.votes = other.votes

@@ -3,6 +3,7 @@ package imports
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -198,5 +199,25 @@ func TestHarnesses(t *testing.T) {
 	}
 	if _, err := Read(Spec{Files: []string{file(t, "x.zip", "PK\x03\x04broken")}}); err == nil || !strings.Contains(err.Error(), "x.zip") {
 		t.Errorf("a broken archive: %v", err)
+	}
+}
+
+// TestRepeatsBesideQuestions: a file with the questions only does not hide that another one has
+// several answers to each.
+func TestRepeatsBesideQuestions(t *testing.T) {
+	lines := ""
+	for range 2 {
+		for id, answer := range map[int]string{1: "a", 2: "x"} {
+			lines += fmt.Sprintf(`{"sample_id": %d, "agent_id": "x", "model_handle": "m/x", "submissions": {"quality": %q}, "grades": {"quality": {"score": %d}}}`+"\n",
+				id, answer, 2-id)
+		}
+	}
+	answers := file(t, "r.jsonl", lines)
+	suite := file(t, "suite.json", `{"suite": "s", "samples": [{"id": 1, "input": "Q1?", "ground_truth": "a"}, {"id": 2, "input": "Q2?", "ground_truth": "b"}]}`)
+	for _, files := range [][]string{{answers, suite}, {suite, answers}} {
+		res := writes(t, read(t, Spec{Files: files}))
+		if res.Identity.Dataset.Repeats != 2 || res.Identity.Dataset.Questions() != 2 || res.Passed != 2 || res.Total != 4 {
+			t.Errorf("%q: %d repeats of %d questions, %d of %d passed", files, res.Identity.Dataset.Repeats, res.Identity.Dataset.Questions(), res.Passed, res.Total)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"regexp"
 	"testing"
 )
 
@@ -28,5 +29,21 @@ func TestRetrieved(t *testing.T) {
 	res = writes(t, im)
 	if r := im.Records[0]; len(r.Retrieved) != 2 || r.Retrieved[0].Path == "" || r.Retrieved[0].Path != r.Retrieved[1].Path || r.Retrieval != nil || res.Passed != 1 {
 		t.Errorf("%+v", r.Retrieved)
+	}
+}
+
+// TestRetrievedInAnotherFile: verdicts and what was retrieved come from two files, in any order.
+func TestRetrievedInAnotherFile(t *testing.T) {
+	verdicts := file(t, "v.jsonl", hypotheses)
+	ranked := `{"question_id": "q1", "hypothesis": "18 days", "retrieval_results": {"ranked_items": [{"corpus_id": "s0"}]}}
+{"question_id": "q2", "hypothesis": "no", "retrieval_results": {"ranked_items": [{"corpus_id": "other"}]}}
+`
+	same := file(t, "same.jsonl", ranked)
+	only := file(t, "only.jsonl", regexp.MustCompile(`"hypothesis": "[^"]*", `).ReplaceAllString(ranked, ""))
+	for _, files := range [][]string{{verdicts, same}, {same, verdicts}, {verdicts, only}, {only, verdicts}} {
+		res := writes(t, read(t, Spec{Files: files, Dataset: longMemEval(t)}))
+		if res.Passed != 1 || res.Total != 2 || res.Retrieval == nil || res.Retrieval.Macro["recall@1"] != 0.5 {
+			t.Errorf("%q: %d of %d passed, %+v", files, res.Passed, res.Total, res.Retrieval)
+		}
 	}
 }

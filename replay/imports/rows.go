@@ -32,6 +32,7 @@ type answer struct {
 	// id, conversation, question and gold are empty if missing from the file.
 	id, conversation, question, gold string
 	text                             string
+	answered                         bool // the file has a text, which may be empty
 	// votes are the judgements, each from 0 to 1, empty without a verdict.
 	votes []float64
 	// retrieved are ids or texts of retrieved documents, best first.
@@ -239,6 +240,7 @@ func (r *reader) answer(in row) (answer, error) {
 		}
 	}
 	a.text, a.position = r.text(fieldAnswer, v), r.text(fieldPosition, v)
+	a.answered = len(r.values(fieldAnswer, v)) > 0
 	a.judge = judge{r.about(fieldJudge, in), r.about(fieldPrompt, in), r.about(fieldBenchmark, in)}
 	var err error
 	for _, id := range r.values(fieldRetrieved, v) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -132,6 +133,26 @@ func (h *Haystack) readChat(in wholeFile) (sessionOf map[int]int, err error) {
 	return sessionOf, nil
 }
 
+// beamAnswer returns an answer as text: several texts are joined. It is empty if there is none.
+func beamAnswer(v any) (text string, number bool) {
+	switch v := v.(type) {
+	case string:
+		if strings.TrimSpace(v) != "" {
+			return v, false
+		}
+	case float64:
+		return numeral(v), true
+	case []any:
+		if texts, err := textsOf(v); err == nil {
+			return strings.Join(texts, ", "), false
+		}
+	}
+	return "", false
+}
+
+// numeral returns a number of a file in digits, without an exponent.
+func numeral(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
 // readProbe reads a question.
 func (q *Question) readProbe(
 	probe map[string]json.RawMessage, sessionOf map[int]int, h Haystack, traps *traps,
@@ -146,13 +167,11 @@ func (q *Question) readProbe(
 	}
 	q.Text, _ = values["question"].(string)
 	for _, key := range beamAnswers {
-		if text, ok := values[key].(string); ok && strings.TrimSpace(text) != "" {
-			q.Answer = text
-			break
-		}
-		if n, ok := values[key].(float64); ok {
-			q.Answer = fmt.Sprint(n)
+		var number bool
+		if q.Answer, number = beamAnswer(values[key]); number {
 			traps.add(trapAnswerType, q.ID+": "+q.Answer)
+		}
+		if q.Answer != "" {
 			break
 		}
 	}

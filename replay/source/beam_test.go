@@ -150,3 +150,19 @@ func TestSharedBEAM(t *testing.T) {
 		t.Errorf("%d questions have gold, want 72", gold)
 	}
 }
+
+// TestGoldInOtherForms: a number keeps its digits, and a list is an answer too.
+func TestGoldInOtherForms(t *testing.T) {
+	for value, want := range map[string]string{
+		`1500000`: "1500000", `0.25`: "0.25", `["a", "b"]`: "a, b", `"['a', 'b']"`: "a, b",
+	} {
+		dir := beamFolder(t, t.TempDir(), "7", beamChat, `{"knowledge_update": [{"question": "Which?", "answer": `+value+`, "rubric": ["names them"]}]}`)
+		if got := open(t, filepath.Join(dir, "chat.json"), Options{}).Questions[0].Answer; got != want {
+			t.Errorf("BEAM: %s is read as %q, want %q", value, got, want)
+		}
+	}
+	file := strings.Replace(convoMem, `"answer": "Mint"`, `"answer": 1500000`, 1)
+	if got := open(t, writeFile(t, "facts.json", file), Options{}).Questions[0].Answer; got != "1500000" {
+		t.Errorf("ConvoMem: %q", got)
+	}
+}

@@ -112,7 +112,7 @@ func (item convoItem) answer(q *Question, file string, traps *traps) {
 	case string:
 		q.Answer = a
 	case float64:
-		q.Answer = fmt.Sprint(a)
+		q.Answer = numeral(a)
 		traps.add(trapAnswerType, q.ID+": "+q.Answer)
 	}
 	category := strings.ToLower(item.Category + " " + file)

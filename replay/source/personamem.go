@@ -181,6 +181,17 @@ var contextSize = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)[0-9]+[km]\b`)
 })
 
+// name returns the id of a context's haystack, which is shorter than the context's own id.
+func (c personaContexts) name(id string) string {
+	name := fmt.Sprintf("personamem-%.12s", id)
+	for other := range c {
+		if other != id && fmt.Sprintf("personamem-%.12s", other) == name {
+			return name + "-" + mark(id)
+		}
+	}
+	return name
+}
+
 // of returns the messages that may be known, and their haystack's id.
 func (c personaContexts) of(row []string, context, end int) ([]personaMessage, string, error) {
 	var id string
@@ -197,7 +208,7 @@ func (c personaContexts) of(row []string, context, end int) ([]personaMessage, s
 	if !ok {
 		return nil, "", fmt.Errorf("there is no context %.80q", id)
 	}
-	name := fmt.Sprintf("personamem-%.12s", id)
+	name := c.name(id)
 	if end < 0 {
 		return messages, name, nil
 	}

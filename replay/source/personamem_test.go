@@ -122,3 +122,17 @@ func FuzzPython(f *testing.F) {
 		}
 	})
 }
+
+// TestPersonaMemSimilarContexts: contexts whose ids begin alike have haystacks of their own.
+func TestPersonaMemSimilarContexts(t *testing.T) {
+	row := strings.ReplaceAll(personaRow, "c0ffee", "shared_context_1")
+	other := strings.NewReplacer("c0ffee", "shared_context_2", "q1", "q2").Replace(personaRow)
+	contexts := strings.ReplaceAll(personaContextLine, "c0ffee", "shared_context_1") +
+		strings.NewReplacer("c0ffee", "shared_context_2", "mint", "oolong").Replace(personaContextLine)
+	b := open(t, personaFolder(t, personaHeader+row+other, contexts), Options{})
+	for i, want := range []string{"mint", "oolong"} {
+		if text := haystack(t, b, b.Questions[i].Haystack).Sessions[0].Text(); !strings.Contains(text, want) {
+			t.Errorf("question %d has the context\n%s", i+1, text)
+		}
+	}
+}
