@@ -127,6 +127,34 @@ func TestLeaseLost(t *testing.T) {
 	release()
 }
 
+// Rows that a process does not know it has expire, also while it renews other leases.
+func TestUnknownLeaseExpires(t *testing.T) {
+	t.Parallel()
+	pool := openPool(t)
+	key := addBrain(t, pool, "a")
+	one, two := openLeases(t, pool), openLeases(t, pool)
+	held, release, err := one.Take(t.Context(), key, "keep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if err := one.Leak(t.Context(), key, "lost"); err != nil {
+		t.Fatal(err)
+	}
+	awaittest.Until(t, "the lost lease is free", func() bool {
+		_, other, err := two.Take(t.Context(), key, "lost")
+		if err == nil {
+			other()
+		} else if !errors.Is(err, brain.ErrLeased) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	if held.Err() != nil {
+		t.Errorf("the other lease ended: %v", context.Cause(held))
+	}
+}
+
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	pool := openPool(t)
