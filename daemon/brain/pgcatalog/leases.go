@@ -232,7 +232,7 @@ func (l *Leases) Close() {
 		return
 	}
 	l.closed = true
-	var used []int64
+	used := []int64{} // nil would be NULL, which compares with nothing
 	for _, own := range l.held {
 		own.cancel(brain.ErrClosed)
 	}

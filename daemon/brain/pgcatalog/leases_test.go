@@ -212,6 +212,27 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
+// A process that ends in order leaves no announcement of work that is done.
+func TestCloseWithdraws(t *testing.T) {
+	t.Parallel()
+	pool := openPool(t)
+	key := addBrain(t, pool, "a")
+	l := openLeases(t, pool)
+	done, err := l.Announce(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done()
+	l.Close()
+	var left int
+	if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM evalctl.leases").Scan(&left); err != nil {
+		t.Fatal(err)
+	}
+	if left != 0 {
+		t.Errorf("%d rows are left", left)
+	}
+}
+
 // What is announced a moment after the last use is not lost by the row of that use being removed.
 func TestAnnounceAgain(t *testing.T) {
 	t.Parallel()
