@@ -40,7 +40,6 @@ type entry struct {
 	events *store.Relay // of any store that is open
 
 	mu       sync.Mutex
-	stored   bool         // see Record.Stored
 	store    *store.Store // nil while closed
 	indexer  *indexer     // nil while dropped; never without store
 	searched time.Time    // when indexer was last acquired
@@ -61,7 +60,7 @@ type entryConfig struct {
 }
 
 func newEntry(r Record, cfg *entryConfig) *entry {
-	e := &entry{stored: r.Stored, cfg: cfg, events: store.NewRelay(cfg.logger)}
+	e := &entry{cfg: cfg, events: store.NewRelay(cfg.logger)}
 	e.latest.Store(&r)
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	return e
@@ -97,8 +96,9 @@ func (e *entry) openStored(ctx context.Context) (*store.Store, error) {
 	if e.cfg.hasStore == nil {
 		return e.cfg.openStore(ctx, e.record())
 	}
-	if e.stored {
-		found, err := e.cfg.hasStore(e.record().Key())
+	r := e.record()
+	if r.Stored {
+		found, err := e.cfg.hasStore(r.Key())
 		if err != nil {
 			return nil, err
 		}
@@ -107,19 +107,18 @@ func (e *entry) openStored(ctx context.Context) (*store.Store, error) {
 				"the documents of brain %s have vanished from its folder: restore or mount them, then try again", e.id())
 		}
 	}
-	st, err := e.cfg.openStore(ctx, e.record())
-	if err != nil || e.stored {
+	st, err := e.cfg.openStore(ctx, r)
+	if err != nil || r.Stored {
 		return st, err
 	}
 	// Not earlier: a crash before this leaves a store that is opened like a new one.
-	r := e.record()
 	r.Stored = true
 	if err := e.cfg.catalog.Update(context.WithoutCancel(ctx), r); err != nil {
 		e.cfg.logger.Warn("the record of a brain cannot be updated; tried again when its store is opened next",
 			"brain", e.id(), "because", err)
 		return st, nil
 	}
-	e.stored = true
+	e.latest.Store(&r) // an entry that replaces this one has to know it too
 	return st, nil
 }
 

@@ -245,3 +245,23 @@ func TestDeleteFreesAFullDisk(t *testing.T) {
 	}
 	create(t, s, "full") // the id is free
 }
+
+// TestVanishedAfterAFailedDeletion: a brain that was not deleted is still known to have documents,
+// so that a store without any is not created in their place.
+func TestVanishedAfterAFailedDeletion(t *testing.T) {
+	c := &faultyCatalog{retire: errDisk}
+	var vanished bool
+	s := open(t, func(cfg *Config) {
+		cfg.Catalog = c
+		cfg.HasStore = func(string) (bool, error) { return !vanished, nil }
+	})
+	create(t, s, "a")
+	put(t, s, "a", "a.md", "otter")
+	if err := s.Delete(t.Context(), use(t, s, "a")); !errors.Is(err, errDisk) {
+		t.Fatalf("delete: %v", err)
+	}
+	vanished = true
+	if _, err := use(t, s, "a").Store(t.Context()); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("got %v, want ErrDamaged", err)
+	}
+}
