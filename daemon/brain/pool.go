@@ -99,7 +99,9 @@ func (p *pool) closeUnused(e *entry) bool {
 		return false // about to be used
 	}
 	defer e.mu.Unlock()
+	e.open.Store(nil) // before the last look: who acquires the brain after it waits for mu
 	if e.users.Load() > 0 {
+		e.open.Store(e.store)
 		return false
 	}
 	p.remove(e)
@@ -167,9 +169,9 @@ func (p *pool) dropIndexes() {
 	var total int64
 	for _, e := range p.list() {
 		e.mu.Lock()
-		if e.indexer != nil {
-			u := use{e, e.searched, e.searched, e.indexer.size.bytes.Load()}
-			if built := e.indexer.built.Load(); built != nil && built.After(u.used) {
+		if x := e.indexer.Load(); x != nil {
+			u := use{e, e.searched, e.searched, x.size.bytes.Load()}
+			if built := x.built.Load(); built != nil && built.After(u.used) {
 				u.used = *built
 			}
 			uses = append(uses, u)
@@ -190,16 +192,12 @@ func (p *pool) dropIndexes() {
 }
 
 // indexBytes returns the memory of all indexes, each as last measured. An index that is being
-// opened or closed does not count.
+// closed does not count.
 func (p *pool) indexBytes() (sum int64) {
 	for _, e := range p.list() {
-		if !e.mu.TryLock() {
-			continue
+		if x := e.indexer.Load(); x != nil {
+			sum += x.size.bytes.Load()
 		}
-		if e.indexer != nil {
-			sum += e.indexer.size.bytes.Load()
-		}
-		e.mu.Unlock()
 	}
 	return sum
 }

@@ -2,7 +2,9 @@ package brain
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,11 +18,9 @@ import (
 func held(s *Service) []string {
 	var ids []string
 	for _, e := range s.brains {
-		e.mu.Lock()
-		if e.indexer != nil {
+		if e.indexer.Load() != nil {
 			ids = append(ids, e.id())
 		}
-		e.mu.Unlock()
 	}
 	return sorted(ids)
 }
@@ -57,7 +57,7 @@ func TestIndexesUnderAMemoryLimit(t *testing.T) {
 		search(i)
 	}
 	search(0)
-	each := s.brains[ownName{"", id(0)}].indexer.size.bytes.Load()
+	each := s.brains[ownName{"", id(0)}].indexer.Load().size.bytes.Load()
 	if each < 10_000 || each > 1_000_000 {
 		t.Fatalf("an index of 51 notes is measured as %d bytes", each)
 	}
@@ -178,4 +178,62 @@ func TestReadYourWritesWhileIndexesAreDropped(t *testing.T) {
 	awaittest.Wait(t, "writers", writers.Wait)
 	close(stop)
 	awaittest.Wait(t, "dropper", dropper.Wait)
+}
+
+// stuckSnapshots has no snapshots, and does not finish any while it is stuck.
+type stuckSnapshots struct {
+	putting, proceed chan struct{}
+}
+
+func (*stuckSnapshots) Get(context.Context, string, func(io.ReaderAt, int64, uint64) error) error {
+	return ErrNoSnapshot
+}
+
+func (s *stuckSnapshots) Put(context.Context, string, uint64, uint64, func(io.Writer) error) error {
+	s.putting <- struct{}{}
+	<-s.proceed
+	return nil
+}
+
+func (*stuckSnapshots) Remove(context.Context, string) error { return nil }
+
+// The documents of a brain are available while the snapshot of its dropped index is written.
+func TestDocumentsWhileASnapshotIsWritten(t *testing.T) {
+	snapshots := &stuckSnapshots{make(chan struct{}, 8), make(chan struct{})}
+	s := open(t, func(c *Config) { c.Snapshots = snapshots })
+	s.stopJanitor()
+	create(t, s, "eval")
+	put(t, s, "eval", "large.md", manyChunks)
+	find(t, s, "eval", "walrus")
+	h := use(t, s, "eval")
+	defer h.Acquire()()
+	var dropping sync.WaitGroup
+	dropping.Go(func() { h.entry.dropIndex(h.entry.searched) })
+	awaittest.Receive(t, "the snapshot", snapshots.putting)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		st, err := h.Store(ctx)
+		if err == nil {
+			err = st.Write(ctx, "a.md", []byte("otter"))
+		}
+		h.Passages("a.md", []byte("otter"))
+		searching, stop := context.WithTimeout(ctx, 10*time.Millisecond)
+		defer stop()
+		if _, searchErr := h.Search(searching, query("otter")); !errors.Is(searchErr, context.DeadlineExceeded) {
+			err = errors.Join(err, fmt.Errorf("search: got %v, want the end of its context", searchErr))
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-ctx.Done():
+		t.Error("the documents wait for the snapshot")
+	}
+	close(snapshots.proceed)
+	awaittest.Wait(t, "dropping", dropping.Wait)
 }
