@@ -161,9 +161,11 @@ func (e *entry) acquireIndexer() *indexer {
 }
 
 // dropIndex reports whether it dropped the index. It keeps an index that a search uses or has used
-// after the given time.
+// after the given time, and that of a brain that is locked.
 func (e *entry) dropIndex(searched time.Time) bool {
-	e.mu.Lock()
+	if !e.mu.TryLock() {
+		return false
+	}
 	defer e.mu.Unlock()
 	x := e.indexer.Load()
 	if x == nil || x.pending.Load() > 0 || !e.searched.Equal(searched) {

@@ -157,7 +157,8 @@ func (p *pool) closeIdleStores() {
 // dropIndexes drops every index that was not searched for indexIdle. Of the others it drops the
 // longest unsearched ones, until the rest is within the limit. It keeps indexes that are being
 // built or that searches wait for, and the one searched last: the next search would only build it
-// again.
+// again. It never waits for a lock: a store that is slow to open would keep the indexes of all brains
+// in memory.
 func (p *pool) dropIndexes() {
 	type use struct {
 		entry    *entry
@@ -168,7 +169,9 @@ func (p *pool) dropIndexes() {
 	var uses []use
 	var total int64
 	for _, e := range p.list() {
-		e.mu.Lock()
+		if !e.mu.TryLock() {
+			continue
+		}
 		if x := e.indexer.Load(); x != nil {
 			u := use{e, e.searched, e.searched, x.size.bytes.Load()}
 			if built := x.built.Load(); built != nil && built.After(u.used) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evalctl/daemon/store"
+	"evalctl/daemon/store/memstore"
 	"evalctl/internal/awaittest"
 )
 
@@ -236,4 +237,50 @@ func TestDocumentsWhileASnapshotIsWritten(t *testing.T) {
 	}
 	close(snapshots.proceed)
 	awaittest.Wait(t, "dropping", dropping.Wait)
+}
+
+// A store that is slow to open does not keep the indexes of other brains in memory.
+func TestIndexesAreDroppedDuringASlowOpening(t *testing.T) {
+	opening, proceed := make(chan struct{}), make(chan struct{})
+	clock := new(atomic.Int64)
+	s := open(t, func(c *Config) {
+		c.IndexMemory = 1
+		c.SearchWait = 100 * 365 * 24 * time.Hour // see openTicking
+		c.Now = func() time.Time { return epoch.Add(time.Duration(clock.Add(int64(time.Second)))) }
+		c.OpenStore = func(_ context.Context, r Record) (*store.Store, error) {
+			if r.Brain.ID == "slow" {
+				close(opening)
+				<-proceed
+			}
+			return memstore.Open(nil), nil
+		}
+	})
+	s.stopJanitor()
+	for _, id := range []string{"one", "two", "slow"} {
+		create(t, s, id)
+	}
+	for _, id := range []string{"one", "two"} {
+		put(t, s, id, "a.md", "otter")
+		find(t, s, id, "otter")
+	}
+	var running sync.WaitGroup
+	h := use(t, s, "slow")
+	running.Go(func() { _, _ = h.Store(t.Context()) })
+	awaittest.Receive(t, "opening", opening)
+	dropped := make(chan struct{})
+	go func() {
+		defer close(dropped)
+		s.pool.dropIndexes()
+	}()
+	select {
+	case <-dropped:
+	case <-time.After(20 * time.Second):
+		t.Error("dropping indexes waits for a store that is being opened")
+	}
+	close(proceed)
+	awaittest.Wait(t, "opening", running.Wait)
+	awaittest.Receive(t, "dropped", dropped)
+	if got := held(s); fmt.Sprint(got) != "[two]" {
+		t.Errorf("kept %v, want the one searched last", got)
+	}
 }
