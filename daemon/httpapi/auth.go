@@ -120,7 +120,14 @@ func (a *API) serveHandle(w http.ResponseWriter, r *http.Request, rt route, h br
 	if rt.path() != brainPath { // which does not need the store
 		a.memory.Resume(h)
 	}
-	err := rt.serve(a, w, r)
+	var err error
+	if rt.needsStore() {
+		// Handlers ask for it again, which takes no time while the brain is acquired.
+		_, err = a.store(r)
+	}
+	if err == nil {
+		err = rt.serve(a, w, r)
+	}
 	if errors.Is(err, store.ErrGone) {
 		h.Gone()
 	}
