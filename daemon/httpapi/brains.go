@@ -15,7 +15,7 @@ func (a *API) createBrain(w http.ResponseWriter, r *http.Request) error {
 	}
 	tenant := ""
 	if c := requestOf(r).caller; c != nil {
-		if err := c.checkNewBrain(body.ID); err != nil {
+		if err := c.checkNewBrain(body); err != nil {
 			return err
 		}
 		tenant = c.Tenant
