@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"evalctl/internal/wakeup"
 )
 
 // Defaults of Config.OpenStores and Config.IndexMemory.
@@ -32,8 +34,8 @@ type pool struct {
 	indexMemory int64 // bytes
 	logger      *slog.Logger
 	now         func() time.Time
-	measured    signal // after the size of an index changed
-	endIdle     func() // called after idle stores were closed
+	measured    wakeup.Signal // after the size of an index changed
+	endIdle     func()        // called after idle stores were closed
 
 	mu      sync.Mutex
 	entries map[*entry]struct{}
@@ -43,7 +45,7 @@ func newPool(cfg Config, endIdle func()) *pool {
 	return &pool{
 		persistent: cfg.Persistent,
 		maxStores:  cmp.Or(cfg.OpenStores, DefaultOpenStores), indexMemory: cmp.Or(cfg.IndexMemory, DefaultIndexMemory),
-		logger: cfg.Logger, now: cfg.Now, measured: newSignal(), entries: map[*entry]struct{}{},
+		logger: cfg.Logger, now: cfg.Now, measured: wakeup.New(), entries: map[*entry]struct{}{},
 		endIdle: endIdle,
 	}
 }
