@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"evalctl/daemon/search"
+	"evalctl/internal/wakeup"
 )
 
 // embedding embeds new documents of an index in the background, so that a query that needs vectors
@@ -12,11 +13,11 @@ type embedding struct {
 	searcher *search.Searcher
 	index    *search.Index
 	size     *indexSize
-	wake     signal // while there is work
+	wake     wakeup.Signal // while there is work
 }
 
 func newEmbedding(searcher *search.Searcher, index *search.Index, size *indexSize) *embedding {
-	return &embedding{searcher, index, size, newSignal()}
+	return &embedding{searcher, index, size, wakeup.New()}
 }
 
 // run embeds until ctx ends.

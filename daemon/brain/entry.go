@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,8 +19,8 @@ var errReopened = fmt.Errorf("%w: the store is being reopened", store.ErrReadOnl
 var errDropped = errors.New("the index was dropped")
 
 // entry is one brain. Its store is opened on first use, its index built on the first search. mu
-// guards the fields below it. It is held while a store is opened or closed, which may take long,
-// but not while a search waits for the index.
+// guards the fields below it. It is held while a store is opened or closed, and while the snapshot
+// of a dropped index is written, which may take long, but not while a search waits for the index.
 type entry struct {
 	latest atomic.Pointer[Record] // its id and UID never change
 	lookup uint64                 // the one that latest is from, see Service.adopt; Service.mu guards it
@@ -34,15 +33,18 @@ type entry struct {
 	// taken, but it cannot be found. Service.mu guards it.
 	busy bool
 
-	opened atomic.Bool  // there is a store, and it is not being closed
+	// open is the store while there is one that is not being closed, for documents: they need not
+	// wait until the snapshot of an index is written.
+	open   atomic.Pointer[store.Store]
 	users  atomic.Int64 // see Handle.Acquire
 	used   atomic.Int64 // last acquired or released, in nanoseconds of Unix time
 	events *store.Relay // of any store that is open
 
-	mu       sync.Mutex
-	stored   bool         // see Record.Stored
+	// indexer is nil while dropped; never without store. It is set while mu is held.
+	indexer atomic.Pointer[indexer]
+
+	mu       mutex
 	store    *store.Store // nil while closed
-	indexer  *indexer     // nil while dropped; never without store
 	searched time.Time    // when indexer was last acquired
 }
 
@@ -61,7 +63,7 @@ type entryConfig struct {
 }
 
 func newEntry(r Record, cfg *entryConfig) *entry {
-	e := &entry{stored: r.Stored, cfg: cfg, events: store.NewRelay(cfg.logger)}
+	e := &entry{mu: newMutex(), cfg: cfg, events: store.NewRelay(cfg.logger)}
 	e.latest.Store(&r)
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	return e
@@ -88,7 +90,7 @@ func (e *entry) openStore(ctx context.Context) error {
 	}
 	st.Subscribe(e.events.Publish)
 	e.store = st
-	e.opened.Store(true)
+	e.open.Store(st)
 	return nil
 }
 
@@ -97,8 +99,9 @@ func (e *entry) openStored(ctx context.Context) (*store.Store, error) {
 	if e.cfg.hasStore == nil {
 		return e.cfg.openStore(ctx, e.record())
 	}
-	if e.stored {
-		found, err := e.cfg.hasStore(e.record().Key())
+	r := e.record()
+	if r.Stored {
+		found, err := e.cfg.hasStore(r.Key())
 		if err != nil {
 			return nil, err
 		}
@@ -107,19 +110,18 @@ func (e *entry) openStored(ctx context.Context) (*store.Store, error) {
 				"the documents of brain %s have vanished from its folder: restore or mount them, then try again", e.id())
 		}
 	}
-	st, err := e.cfg.openStore(ctx, e.record())
-	if err != nil || e.stored {
+	st, err := e.cfg.openStore(ctx, r)
+	if err != nil || r.Stored {
 		return st, err
 	}
 	// Not earlier: a crash before this leaves a store that is opened like a new one.
-	r := e.record()
 	r.Stored = true
 	if err := e.cfg.catalog.Update(context.WithoutCancel(ctx), r); err != nil {
 		e.cfg.logger.Warn("the record of a brain cannot be updated; tried again when its store is opened next",
 			"brain", e.id(), "because", err)
 		return st, nil
 	}
-	e.stored = true
+	e.latest.Store(&r) // an entry that replaces this one has to know it too
 	return st, nil
 }
 
@@ -140,31 +142,36 @@ func (e *entry) closeDamaged() {
 // one tries again. The caller holds mu.
 func (e *entry) acquireIndexer() *indexer {
 	e.searched = e.cfg.now()
-	if e.indexer != nil && e.indexer.failed() {
-		e.indexer.close(nil)
-		e.indexer = nil
+	x := e.indexer.Load()
+	if x != nil && x.failed() {
+		x.close(nil)
+		e.indexer.Store(nil)
+		x = nil
 	}
-	if e.indexer == nil {
+	if x == nil {
 		cfg := e.cfg.indexer
 		cfg.brain, cfg.key = e.id(), e.record().Key()
 		e.users.Add(1) // until the index is built, whether or not a search waits for it
-		e.indexer = startIndexer(e.store, cfg, func() { e.touch(); e.users.Add(-1) })
+		x = startIndexer(e.store, cfg, func() { e.touch(); e.users.Add(-1) })
+		e.indexer.Store(x)
 	}
-	e.indexer.reached(e.store.Server())
-	e.indexer.pending.Add(1)
-	return e.indexer
+	x.reached(e.store.Server())
+	x.pending.Add(1)
+	return x
 }
 
 // dropIndex reports whether it dropped the index. It keeps an index that a search uses or has used
-// after the given time.
+// after the given time, and that of a brain that is locked.
 func (e *entry) dropIndex(searched time.Time) bool {
-	e.mu.Lock()
+	if !e.mu.TryLock() {
+		return false
+	}
 	defer e.mu.Unlock()
-	x := e.indexer
+	x := e.indexer.Load()
 	if x == nil || x.pending.Load() > 0 || !e.searched.Equal(searched) {
 		return false
 	}
-	e.indexer = nil
+	e.indexer.Store(nil)
 	x.closeSaved(errDropped)
 	return true
 }
@@ -181,10 +188,9 @@ func (e *entry) close(end func(*indexer, error), cause error) error {
 // closeStore closes the indexer and the store. The next use of the brain opens them again. The
 // caller holds mu.
 func (e *entry) closeStore(end func(*indexer, error), cause error) error {
-	e.opened.Store(false)
-	if e.indexer != nil {
-		end(e.indexer, cause)
-		e.indexer = nil
+	e.open.Store(nil)
+	if x := e.indexer.Swap(nil); x != nil {
+		end(x, cause)
 	}
 	if e.store == nil {
 		return nil

@@ -128,17 +128,16 @@ func (h Handle) Passages(path string, data []byte) (count, embedded int) {
 	if !ok {
 		return 0, 0
 	}
-	h.entry.mu.Lock()
-	x := h.entry.indexer
-	h.entry.mu.Unlock()
-	if x != nil {
+	if x := h.entry.indexer.Load(); x != nil {
 		embedded = x.embedded(path)
 	}
 	return len(document.Split(&doc, h.entry.cfg.indexer.options.ChunkSize)), embedded
 }
 
 func (h Handle) indexer(ctx context.Context) (*indexer, error) {
-	h.entry.mu.Lock()
+	if err := h.entry.mu.lockWithin(ctx); err != nil {
+		return nil, err
+	}
 	defer h.entry.mu.Unlock()
 	if _, err := h.openStore(ctx); err != nil {
 		return nil, err

@@ -30,28 +30,26 @@ func (s *Service) endIdle() {
 		if e.busy || used == 0 || used > before {
 			continue
 		}
-		stored, ended := e.endUnused()
 		switch {
-		case !ended:
+		case !e.endUnused():
 		case s.shared != nil:
 			s.forget(e) // the next lookup finds it
 		default:
-			fresh := newEntry(e.record(), &s.entries)
-			fresh.stored = stored
-			s.brains[id] = fresh
+			s.brains[id] = newEntry(e.record(), &s.entries)
 		}
 	}
 }
 
-// endUnused ends the entry unless it is acquired or its store is open. It never waits for a lock.
-func (e *entry) endUnused() (stored, ended bool) {
+// endUnused ends the entry unless it is acquired or its store is open, and reports whether it did.
+// It never waits for a lock.
+func (e *entry) endUnused() bool {
 	if !e.mu.TryLock() {
-		return false, false // about to be used
+		return false // about to be used
 	}
 	defer e.mu.Unlock()
 	if e.users.Load() > 0 || e.store != nil {
-		return false, false
+		return false
 	}
 	e.cancel(errIdle)
-	return e.stored, true
+	return true
 }

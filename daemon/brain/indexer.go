@@ -13,6 +13,7 @@ import (
 	"evalctl/daemon/search"
 	"evalctl/daemon/store"
 	"evalctl/internal/heap"
+	"evalctl/internal/wakeup"
 )
 
 // indexer keeps the search index of a store up to date. Change events mark paths as dirty. One
@@ -46,7 +47,7 @@ type indexer struct {
 	seq      uint64        // the last commit with all events counted, 0 before the first
 	err      error         // why the goroutine ended: the index is no longer kept
 	progress chan struct{} // closed and replaced when applied or err changes
-	wake     signal        // while there is work
+	wake     wakeup.Signal // while there is work
 }
 
 type indexerConfig struct {
@@ -77,7 +78,7 @@ func startIndexer(st *store.Store, cfg indexerConfig, built func()) *indexer {
 		marked:   1,
 		server:   st.Server(),
 		progress: make(chan struct{}),
-		wake:     newSignal(),
+		wake:     wakeup.New(),
 	}
 	unsubscribe := st.Subscribe(x.mark)
 	x.stop = func(cause error) {
@@ -103,7 +104,7 @@ func (x *indexer) mark(e store.ChangeEvent) {
 		x.seq = e.Seq
 	}
 	x.mu.Unlock()
-	x.wake.set()
+	x.wake.Set()
 }
 
 // reached has the index compared with the documents if the server has changed.
@@ -116,7 +117,7 @@ func (x *indexer) reached(server uint64) {
 	}
 	x.mu.Unlock()
 	if !same {
-		x.wake.set()
+		x.wake.Set()
 	}
 }
 
@@ -194,7 +195,7 @@ func (x *indexer) drain(ctx context.Context) error {
 			x.mirror.progress.complete()
 		}
 		x.advance(marked)
-		x.embedding.wake.set()
+		x.embedding.wake.Set()
 		x.mirror.measureIfDue(&x.size)
 		var quiet <-chan time.Time
 		if x.mirror.saveDue() || x.settleDue() {
@@ -246,7 +247,7 @@ func (x *indexer) search(ctx, limit context.Context, q search.Query) (SearchResu
 	}
 	found, err := x.searcher.Search(ctx, q)
 	if found.Degraded != "" || isModelError(err) {
-		x.embedding.wake.set() // the search may have left its documents half embedded
+		x.embedding.wake.Set() // the search may have left its documents half embedded
 	}
 	return SearchResult{found, indexing}, err
 }

@@ -149,7 +149,8 @@ func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 	}
 	s.forget(e)
 	if closeErr != nil {
-		return "", fmt.Errorf("brain %s is deleted, but its store did not close: %w", id, closeErr)
+		// The caller purges what the store could not write, as on a full disk.
+		s.entries.logger.Warn("the store of a deleted brain failed to close", "brain", id, "because", closeErr)
 	}
 	return retired, nil
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -166,6 +168,12 @@ func TestCreateWhileClosing(t *testing.T) {
 type faultyCatalog struct {
 	MemoryCatalog
 	add, retire error
+	purged      []string
+}
+
+func (c *faultyCatalog) Purge(_ context.Context, retired string) error {
+	c.purged = append(c.purged, retired)
+	return nil
 }
 
 func (c *faultyCatalog) Add(ctx context.Context, r Record) (Record, error) {
@@ -179,7 +187,8 @@ func (c *faultyCatalog) Retire(ctx context.Context, r Record) (string, error) {
 	if c.retire != nil {
 		return "", c.retire
 	}
-	return c.MemoryCatalog.Retire(ctx, r)
+	_, err := c.MemoryCatalog.Retire(ctx, r)
+	return r.Brain.ID, err
 }
 
 // TestSlugsAfterFailures: a brain that was not created leaves its slug free, and one that was
@@ -208,5 +217,51 @@ func TestSlugsAfterFailures(t *testing.T) {
 	}
 	if _, err := s.Create(t.Context(), "", notes); !errors.Is(err, ErrExists) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// unclosable is the backend of a store that cannot write what is left to a full disk.
+type unclosable struct{ slowBackend }
+
+func (*unclosable) Close() error { return syscall.ENOSPC }
+
+// TestDeleteFreesAFullDisk: the data of a deleted brain is deleted although its store cannot be
+// closed in order, as on a full disk, which needs the space.
+func TestDeleteFreesAFullDisk(t *testing.T) {
+	c := &faultyCatalog{}
+	s := open(t, func(cfg *Config) {
+		cfg.Catalog = c
+		cfg.OpenStore = func(context.Context, Record) (*store.Store, error) {
+			return store.New(&unclosable{slowBackend{docs: map[string][]byte{}}}, nil), nil
+		}
+	})
+	create(t, s, "full")
+	put(t, s, "full", "a.md", "otter")
+	if err := s.Delete(t.Context(), use(t, s, "full")); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	if !slices.Equal(c.purged, []string{"full"}) {
+		t.Errorf("purged %q", c.purged)
+	}
+	create(t, s, "full") // the id is free
+}
+
+// TestVanishedAfterAFailedDeletion: a brain that was not deleted is still known to have documents,
+// so that a store without any is not created in their place.
+func TestVanishedAfterAFailedDeletion(t *testing.T) {
+	c := &faultyCatalog{retire: errDisk}
+	var vanished bool
+	s := open(t, func(cfg *Config) {
+		cfg.Catalog = c
+		cfg.HasStore = func(string) (bool, error) { return !vanished, nil }
+	})
+	create(t, s, "a")
+	put(t, s, "a", "a.md", "otter")
+	if err := s.Delete(t.Context(), use(t, s, "a")); !errors.Is(err, errDisk) {
+		t.Fatalf("delete: %v", err)
+	}
+	vanished = true
+	if _, err := use(t, s, "a").Store(t.Context()); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("got %v, want ErrDamaged", err)
 	}
 }

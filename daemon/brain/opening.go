@@ -48,16 +48,13 @@ func (h Handle) Store(ctx context.Context) (*store.Store, error) {
 	}
 }
 
-// usable returns the store if it can be used at once, or nil.
+// usable returns the store if it can be used at once, or nil. It does not need mu.
 func (e *entry) usable() *store.Store {
-	if !e.mu.TryLock() {
+	st := e.open.Load()
+	if st == nil || e.err() != nil || st.Broken() || st.Replaced() {
 		return nil
 	}
-	defer e.mu.Unlock()
-	if e.err() != nil || e.store == nil || e.store.Broken() || e.store.Replaced() {
-		return nil
-	}
-	return e.store
+	return st
 }
 
 // openStore requires entry.mu.
@@ -96,7 +93,7 @@ func (h Handle) SearchableStore(ctx context.Context) (*store.Store, error) {
 func (h Handle) storeWithin(ctx, limit context.Context) (*store.Store, error) {
 	st, err := h.Store(limit)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(limit), errSearchWait) {
-		if h.entry.opened.Load() { // and locked for a moment
+		if h.entry.open.Load() != nil { // and locked for a moment
 			return h.Store(ctx)
 		}
 		return nil, &UnreadyError{Brain: h.entry.id(), Retry: max(h.entry.cfg.searchWait, minRetry)}

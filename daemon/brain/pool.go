@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"evalctl/internal/wakeup"
 )
 
 // Defaults of Config.OpenStores and Config.IndexMemory.
@@ -32,8 +34,8 @@ type pool struct {
 	indexMemory int64 // bytes
 	logger      *slog.Logger
 	now         func() time.Time
-	measured    signal // after the size of an index changed
-	endIdle     func() // called after idle stores were closed
+	measured    wakeup.Signal // after the size of an index changed
+	endIdle     func()        // called after idle stores were closed
 
 	mu      sync.Mutex
 	entries map[*entry]struct{}
@@ -43,7 +45,7 @@ func newPool(cfg Config, endIdle func()) *pool {
 	return &pool{
 		persistent: cfg.Persistent,
 		maxStores:  cmp.Or(cfg.OpenStores, DefaultOpenStores), indexMemory: cmp.Or(cfg.IndexMemory, DefaultIndexMemory),
-		logger: cfg.Logger, now: cfg.Now, measured: newSignal(), entries: map[*entry]struct{}{},
+		logger: cfg.Logger, now: cfg.Now, measured: wakeup.New(), entries: map[*entry]struct{}{},
 		endIdle: endIdle,
 	}
 }
@@ -99,7 +101,9 @@ func (p *pool) closeUnused(e *entry) bool {
 		return false // about to be used
 	}
 	defer e.mu.Unlock()
+	e.open.Store(nil) // before the last look: who acquires the brain after it waits for mu
 	if e.users.Load() > 0 {
+		e.open.Store(e.store)
 		return false
 	}
 	p.remove(e)
@@ -155,7 +159,8 @@ func (p *pool) closeIdleStores() {
 // dropIndexes drops every index that was not searched for indexIdle. Of the others it drops the
 // longest unsearched ones, until the rest is within the limit. It keeps indexes that are being
 // built or that searches wait for, and the one searched last: the next search would only build it
-// again.
+// again. It never waits for a lock: a store that is slow to open would keep the indexes of all brains
+// in memory.
 func (p *pool) dropIndexes() {
 	type use struct {
 		entry    *entry
@@ -166,10 +171,12 @@ func (p *pool) dropIndexes() {
 	var uses []use
 	var total int64
 	for _, e := range p.list() {
-		e.mu.Lock()
-		if e.indexer != nil {
-			u := use{e, e.searched, e.searched, e.indexer.size.bytes.Load()}
-			if built := e.indexer.built.Load(); built != nil && built.After(u.used) {
+		if !e.mu.TryLock() {
+			continue
+		}
+		if x := e.indexer.Load(); x != nil {
+			u := use{e, e.searched, e.searched, x.size.bytes.Load()}
+			if built := x.built.Load(); built != nil && built.After(u.used) {
 				u.used = *built
 			}
 			uses = append(uses, u)
@@ -190,16 +197,12 @@ func (p *pool) dropIndexes() {
 }
 
 // indexBytes returns the memory of all indexes, each as last measured. An index that is being
-// opened or closed does not count.
+// closed does not count.
 func (p *pool) indexBytes() (sum int64) {
 	for _, e := range p.list() {
-		if !e.mu.TryLock() {
-			continue
+		if x := e.indexer.Load(); x != nil {
+			sum += x.size.bytes.Load()
 		}
-		if e.indexer != nil {
-			sum += e.indexer.size.bytes.Load()
-		}
-		e.mu.Unlock()
 	}
 	return sum
 }

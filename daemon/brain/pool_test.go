@@ -2,13 +2,16 @@ package brain
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"evalctl/daemon/store"
+	"evalctl/daemon/store/memstore"
 	"evalctl/internal/awaittest"
 )
 
@@ -16,11 +19,9 @@ import (
 func held(s *Service) []string {
 	var ids []string
 	for _, e := range s.brains {
-		e.mu.Lock()
-		if e.indexer != nil {
+		if e.indexer.Load() != nil {
 			ids = append(ids, e.id())
 		}
-		e.mu.Unlock()
 	}
 	return sorted(ids)
 }
@@ -57,7 +58,7 @@ func TestIndexesUnderAMemoryLimit(t *testing.T) {
 		search(i)
 	}
 	search(0)
-	each := s.brains[ownName{"", id(0)}].indexer.size.bytes.Load()
+	each := s.brains[ownName{"", id(0)}].indexer.Load().size.bytes.Load()
 	if each < 10_000 || each > 1_000_000 {
 		t.Fatalf("an index of 51 notes is measured as %d bytes", each)
 	}
@@ -178,4 +179,108 @@ func TestReadYourWritesWhileIndexesAreDropped(t *testing.T) {
 	awaittest.Wait(t, "writers", writers.Wait)
 	close(stop)
 	awaittest.Wait(t, "dropper", dropper.Wait)
+}
+
+// stuckSnapshots has no snapshots, and does not finish any while it is stuck.
+type stuckSnapshots struct {
+	putting, proceed chan struct{}
+}
+
+func (*stuckSnapshots) Get(context.Context, string, func(io.ReaderAt, int64, uint64) error) error {
+	return ErrNoSnapshot
+}
+
+func (s *stuckSnapshots) Put(context.Context, string, uint64, uint64, func(io.Writer) error) error {
+	s.putting <- struct{}{}
+	<-s.proceed
+	return nil
+}
+
+func (*stuckSnapshots) Remove(context.Context, string) error { return nil }
+
+// The documents of a brain are available while the snapshot of its dropped index is written.
+func TestDocumentsWhileASnapshotIsWritten(t *testing.T) {
+	snapshots := &stuckSnapshots{make(chan struct{}, 8), make(chan struct{})}
+	s := open(t, func(c *Config) { c.Snapshots = snapshots })
+	s.stopJanitor()
+	create(t, s, "eval")
+	put(t, s, "eval", "large.md", manyChunks)
+	find(t, s, "eval", "walrus")
+	h := use(t, s, "eval")
+	defer h.Acquire()()
+	var dropping sync.WaitGroup
+	dropping.Go(func() { h.entry.dropIndex(h.entry.searched) })
+	awaittest.Receive(t, "the snapshot", snapshots.putting)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		st, err := h.Store(ctx)
+		if err == nil {
+			err = st.Write(ctx, "a.md", []byte("otter"))
+		}
+		h.Passages("a.md", []byte("otter"))
+		searching, stop := context.WithTimeout(ctx, 10*time.Millisecond)
+		defer stop()
+		if _, searchErr := h.Search(searching, query("otter")); !errors.Is(searchErr, context.DeadlineExceeded) {
+			err = errors.Join(err, fmt.Errorf("search: got %v, want the end of its context", searchErr))
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-ctx.Done():
+		t.Error("the documents wait for the snapshot")
+	}
+	close(snapshots.proceed)
+	awaittest.Wait(t, "dropping", dropping.Wait)
+}
+
+// A store that is slow to open does not keep the indexes of other brains in memory.
+func TestIndexesAreDroppedDuringASlowOpening(t *testing.T) {
+	opening, proceed := make(chan struct{}), make(chan struct{})
+	clock := new(atomic.Int64)
+	s := open(t, func(c *Config) {
+		c.IndexMemory = 1
+		c.SearchWait = 100 * 365 * 24 * time.Hour // see openTicking
+		c.Now = func() time.Time { return epoch.Add(time.Duration(clock.Add(int64(time.Second)))) }
+		c.OpenStore = func(_ context.Context, r Record) (*store.Store, error) {
+			if r.Brain.ID == "slow" {
+				close(opening)
+				<-proceed
+			}
+			return memstore.Open(nil), nil
+		}
+	})
+	s.stopJanitor()
+	for _, id := range []string{"one", "two", "slow"} {
+		create(t, s, id)
+	}
+	for _, id := range []string{"one", "two"} {
+		put(t, s, id, "a.md", "otter")
+		find(t, s, id, "otter")
+	}
+	var running sync.WaitGroup
+	h := use(t, s, "slow")
+	running.Go(func() { _, _ = h.Store(t.Context()) })
+	awaittest.Receive(t, "opening", opening)
+	dropped := make(chan struct{})
+	go func() {
+		defer close(dropped)
+		s.pool.dropIndexes()
+	}()
+	select {
+	case <-dropped:
+	case <-time.After(20 * time.Second):
+		t.Error("dropping indexes waits for a store that is being opened")
+	}
+	close(proceed)
+	awaittest.Wait(t, "opening", running.Wait)
+	awaittest.Receive(t, "dropped", dropped)
+	if got := held(s); fmt.Sprint(got) != "[two]" {
+		t.Errorf("kept %v, want the one searched last", got)
+	}
 }

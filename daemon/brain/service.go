@@ -93,7 +93,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		searchWait: cmp.Or(cfg.SearchWait, DefaultSearchWait),
 		indexer: indexerConfig{
 			search: cfg.Search, snapshots: cfg.Snapshots, options: &search.Options{ChunkSize: cfg.ChunkSize, Language: cfg.Language},
-			building: make(chan struct{}, 1), measured: s.pool.measured.set, refused: &s.refused, unusable: &s.unusable, logger: cfg.Logger, now: cfg.Now,
+			building: make(chan struct{}, 1), measured: s.pool.measured.Set, refused: &s.refused, unusable: &s.unusable, logger: cfg.Logger, now: cfg.Now,
 		},
 	}
 	for _, r := range records {

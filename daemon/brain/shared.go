@@ -9,6 +9,7 @@ import (
 
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/internal/wakeup"
 )
 
 // With a SharedCatalog, a Service has entries only for the brains that were used in this process.
@@ -174,8 +175,8 @@ func (s *Service) takenName(ctx context.Context, tenant string, b protocol.Brain
 // watch drops the brains that other processes have deleted, until ctx ends. It needs no requests,
 // because streams and jobs of such brains must end.
 func (s *Service) watch(ctx context.Context) {
-	wake := newSignal()
-	s.watching.Go(func() { s.shared.Watch(ctx, wake.set) })
+	wake := wakeup.New()
+	s.watching.Go(func() { s.shared.Watch(ctx, wake.Set) })
 	ticker := time.NewTicker(missingInterval)
 	defer ticker.Stop()
 	for {

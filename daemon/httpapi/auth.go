@@ -120,7 +120,14 @@ func (a *API) serveHandle(w http.ResponseWriter, r *http.Request, rt route, h br
 	if rt.path() != brainPath { // which does not need the store
 		a.memory.Resume(h)
 	}
-	err := rt.serve(a, w, r)
+	var err error
+	if rt.needsStore() {
+		// Handlers ask for it again, which takes no time while the brain is acquired.
+		_, err = a.store(r)
+	}
+	if err == nil {
+		err = rt.serve(a, w, r)
+	}
 	if errors.Is(err, store.ErrGone) {
 		h.Gone()
 	}
@@ -280,11 +287,16 @@ func (c *caller) lists(id string) bool {
 	return slices.Contains(c.Brains, AllBrains) || slices.Contains(c.Brains, id)
 }
 
-// checkNewBrain rejects an id that the key may not give to a brain. Only a key for all brains may
-// leave the id empty, because the new brain's id is not known yet.
-func (c *caller) checkNewBrain(id string) error {
-	if !c.lists(id) {
-		return requestErrorf(errForbidden, "key %s may not create a brain with the id %q", c.Name, id)
+// checkNewBrain rejects an id or a slug that the key may not give to a brain. Only a key for all
+// brains may leave the id empty, because the new brain's id is not known yet. A slug that is not on
+// the key's list would tell whether another brain has it, and keep others from having it. Without
+// one the slug is the id.
+func (c *caller) checkNewBrain(r protocol.CreateBrain) error {
+	if !c.lists(r.ID) {
+		return requestErrorf(errForbidden, "key %s may not create a brain with the id %q", c.Name, r.ID)
+	}
+	if r.Slug != "" && !c.lists(r.Slug) {
+		return requestErrorf(errForbidden, "key %s may not create a brain with the slug %q", c.Name, r.Slug)
 	}
 	return nil
 }

@@ -187,7 +187,10 @@ func TestCreatedBrainsBelongToTheTenant(t *testing.T) {
 	}
 	create("listed", `{"name":"Whatever"}`, 403)
 	create("listed", `{"id":"second"}`, 403)
-	create("listed", `{"id":"mine"}`, 201)
+	// Whether a brain that is not on the list has the slug makes no difference.
+	create("listed", `{"id":"mine","slug":"second"}`, 403)
+	create("listed", `{"id":"mine","slug":"nobody"}`, 403)
+	create("listed", `{"id":"mine","slug":"mine"}`, 201)
 	create("reader", `{"name":"x"}`, 403)
 }
 

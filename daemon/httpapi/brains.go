@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"evalctl/daemon/protocol"
 )
@@ -13,7 +15,7 @@ func (a *API) createBrain(w http.ResponseWriter, r *http.Request) error {
 	}
 	tenant := ""
 	if c := requestOf(r).caller; c != nil {
-		if err := c.checkNewBrain(body.ID); err != nil {
+		if err := c.checkNewBrain(body); err != nil {
 			return err
 		}
 		tenant = c.Tenant
@@ -51,13 +53,19 @@ func (a *API) listBrains(w http.ResponseWriter, r *http.Request) error {
 	return replyJSON(w, http.StatusOK, protocol.BrainList{Items: visible(c, brains), DefaultBrainID: &preferred}, err)
 }
 
+// describeTimeout is how long the description of a brain waits for its documents, without which it
+// is complete but for the files that were skipped.
+const describeTimeout = 2 * time.Second
+
 func (a *API) getBrain(w http.ResponseWriter, r *http.Request) error {
 	h := brainOf(r)
 	b := h.Brain()
 	if a.brains.Shared() { // no other programs put files among its documents
 		return writeJSON(w, http.StatusOK, b)
 	}
-	skipped, err := h.Skipped(r.Context())
+	limited, cancel := context.WithTimeout(r.Context(), min(describeTimeout, a.deadline))
+	defer cancel()
+	skipped, err := h.Skipped(limited)
 	if err != nil {
 		requestOf(r).err = err // for the log: the brain can be described all the same
 	}

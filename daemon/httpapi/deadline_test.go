@@ -38,6 +38,18 @@ func TestDeadlines(t *testing.T) {
 		timesOut("GET", eventsPath, "", "not opened within 50ms")
 		timesOut("POST", docs+"/batch-ops", batch, "not opened within 50ms")
 	}
+	s.expect(t, 200, "GET", "/v1/brains/eval", "") // which does not need the documents
+	for _, rt := range routes {
+		if !rt.ofBrain() || !rt.needsStore() {
+			continue
+		}
+		target := strings.NewReplacer("{id}", "eval", "{", "", "}", "").Replace(rt.path())
+		if rt.method() == "HEAD" {
+			s.expect(t, 504, "HEAD", target, "")
+		} else {
+			timesOut(rt.method(), target, "{}", "not opened within 50ms")
+		}
+	}
 	close(opened)
 	s.api.deadline = time.Minute
 	attach(t, s).close()

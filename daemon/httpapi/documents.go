@@ -139,9 +139,6 @@ func (a *API) putBytes(
 }
 
 func (a *API) deleteDocument(w http.ResponseWriter, r *http.Request) error {
-	if _, err := a.store(r); err != nil {
-		return err
-	}
 	q, err := parseQuery(r, nil)
 	if err != nil {
 		return err

@@ -18,10 +18,7 @@ const defaultPing = 25 * time.Second
 // watchBrain streams the changes of a brain (spec 6.1) until the client disconnects or does not
 // keep up, its key ends or changes, the brain is deleted, or the daemon stops.
 func (a *API) watchBrain(w http.ResponseWriter, r *http.Request) error {
-	// The request holds the brain, so that its store stays open from now on.
-	if _, err := a.store(r); err != nil {
-		return err
-	}
+	// The store is open, and stays so because the request holds the brain.
 	if a.stopped() {
 		return errShuttingDown
 	}

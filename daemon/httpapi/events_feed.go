@@ -9,6 +9,7 @@ import (
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
+	"evalctl/internal/wakeup"
 )
 
 // maxBehind is how many changes a client of a change stream may be behind. It is more than one
@@ -147,7 +148,7 @@ func (fd *feed) publish(e store.ChangeEvent) {
 // listener is the queue of one stream. Listeners share the bytes of a change.
 type listener struct {
 	unblock func() // makes the sending of a frame fail soon
-	wake    chan struct{}
+	wake    wakeup.Signal
 
 	mu      sync.Mutex
 	changes [][]byte
@@ -155,7 +156,7 @@ type listener struct {
 }
 
 func newListener(unblock func()) *listener {
-	return &listener{unblock: unblock, wake: make(chan struct{}, 1)}
+	return &listener{unblock: unblock, wake: wakeup.New()}
 }
 
 // put adds a change. It ends the stream and returns false if the queue is full.
@@ -170,7 +171,7 @@ func (l *listener) put(change []byte) bool {
 		l.end(errTooSlow)
 		return false
 	}
-	l.signal()
+	l.wake.Set()
 	return true
 }
 
@@ -212,13 +213,6 @@ func (l *listener) end(cause error) {
 	}
 	l.changes = nil
 	l.mu.Unlock()
-	l.signal()
+	l.wake.Set()
 	l.unblock()
-}
-
-func (l *listener) signal() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"evalctl/internal/wakeup"
 )
 
 // sharedBackend is implemented by backends whose documents other processes change as well. Each
@@ -108,13 +110,13 @@ type feed struct {
 	delivered atomic.Pointer[Position]
 	announced atomic.Uint64
 	undone    atomic.Bool
-	wake      chan struct{} // holds a token when announced or undone has changed
+	wake      wakeup.Signal // when announced or undone has changed
 	stop      context.CancelFunc
 }
 
 // follow begins to deliver the events of all commits since the backend was opened.
 func (s *Store) follow(backend sharedBackend) {
-	f := &feed{backend: backend, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+	f := &feed{backend: backend, turn: make(chan struct{}, 1), wake: wakeup.New()}
 	f.delivered.Store(&Position{})
 	s.feed = f
 	ctx, cancel := context.WithCancel(context.Background())
@@ -155,7 +157,7 @@ func (f *feed) Announce(head uint64) {
 		}
 	}
 	if head > f.Position().Seq {
-		f.signal()
+		f.wake.Set()
 	}
 }
 
@@ -165,14 +167,7 @@ func (f *feed) Position() Position { return *f.delivered.Load() }
 // Undone implements Watcher.
 func (f *feed) Undone() {
 	f.undone.Store(true)
-	f.signal()
-}
-
-func (f *feed) signal() {
-	select {
-	case f.wake <- struct{}{}:
-	default:
-	}
+	f.wake.Set()
 }
 
 // Sync returns once the sinks have the events of all commits that any process made before the call,

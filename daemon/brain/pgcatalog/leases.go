@@ -147,7 +147,7 @@ func (l *Leases) delete(uid int64, name string) {
 	}
 }
 
-// renew renews all that the process has until ctx ends.
+// renew renews the leases and the announcements that the process has until ctx ends.
 func (l *Leases) renew(ctx context.Context) {
 	l.everyBeat(ctx, func() {
 		if err := errors.Join(l.renewMarks(ctx), l.renewLeases(ctx)); err != nil && ctx.Err() == nil {
@@ -171,19 +171,26 @@ func (l *Leases) everyBeat(ctx context.Context, do func()) {
 	}
 }
 
-// renewLeases renews the leases that are held.
+// renewLeases renews the leases that are held, and no other rows of the process: those of leases
+// that it has lost, or does not know it has, must expire.
 func (l *Leases) renewLeases(ctx context.Context) error {
+	var brains []int64
+	var names []string
 	l.mu.Lock()
-	count := len(l.held)
+	for k := range l.held {
+		brains, names = append(brains, k.uid), append(names, k.name)
+	}
 	l.mu.Unlock()
-	if count == 0 {
+	if len(names) == 0 {
 		return nil
 	}
 	sent := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, l.beat())
 	defer cancel()
-	rows, err := l.pool.Query(ctx, `UPDATE evalctl.leases SET expires = now() + $2
-		WHERE owner = $1 AND expires > now() AND NOT starts_with(name, $3) RETURNING brain, name`, l.owner, l.time, pendingPrefix)
+	rows, err := l.pool.Query(ctx, `UPDATE evalctl.leases AS l SET expires = now() + $2
+		FROM unnest($3::bigint[], $4::text[]) AS held (brain, name)
+		WHERE l.brain = held.brain AND l.name = held.name AND l.owner = $1 AND l.expires > now()
+		RETURNING l.brain, l.name`, l.owner, l.time, brains, names)
 	if err != nil {
 		return err
 	}
@@ -225,7 +232,7 @@ func (l *Leases) Close() {
 		return
 	}
 	l.closed = true
-	var used []int64
+	used := []int64{} // nil would be NULL, which compares with nothing
 	for _, own := range l.held {
 		own.cancel(brain.ErrClosed)
 	}

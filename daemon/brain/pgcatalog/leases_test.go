@@ -127,6 +127,34 @@ func TestLeaseLost(t *testing.T) {
 	release()
 }
 
+// Rows that a process does not know it has expire, also while it renews other leases.
+func TestUnknownLeaseExpires(t *testing.T) {
+	t.Parallel()
+	pool := openPool(t)
+	key := addBrain(t, pool, "a")
+	one, two := openLeases(t, pool), openLeases(t, pool)
+	held, release, err := one.Take(t.Context(), key, "keep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if err := one.Leak(t.Context(), key, "lost"); err != nil {
+		t.Fatal(err)
+	}
+	awaittest.Until(t, "the lost lease is free", func() bool {
+		_, other, err := two.Take(t.Context(), key, "lost")
+		if err == nil {
+			other()
+		} else if !errors.Is(err, brain.ErrLeased) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	if held.Err() != nil {
+		t.Errorf("the other lease ended: %v", context.Cause(held))
+	}
+}
+
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	pool := openPool(t)
@@ -181,6 +209,27 @@ func TestTakeOver(t *testing.T) {
 	time.Sleep(shortLease * 3 / 2)
 	if got["a"] != 1 || got["b"] != 1 || len(resumed) > 0 {
 		t.Errorf("took over %v and %d more, want a and b once", got, len(resumed))
+	}
+}
+
+// A process that ends in order leaves no announcement of work that is done.
+func TestCloseWithdraws(t *testing.T) {
+	t.Parallel()
+	pool := openPool(t)
+	key := addBrain(t, pool, "a")
+	l := openLeases(t, pool)
+	done, err := l.Announce(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done()
+	l.Close()
+	var left int
+	if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM evalctl.leases").Scan(&left); err != nil {
+		t.Fatal(err)
+	}
+	if left != 0 {
+		t.Errorf("%d rows are left", left)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/pgstore"
 	"evalctl/internal/postgres"
+	"evalctl/internal/wakeup"
 )
 
 // Catalog is a brain.SharedCatalog. It is safe for concurrent use.
@@ -33,7 +34,7 @@ type Catalog struct {
 
 	stop    context.CancelFunc
 	purging sync.WaitGroup
-	wake    chan struct{} // contains a token while there may be retired brains
+	wake    wakeup.Signal // while there may be retired brains
 }
 
 // New returns the catalog in a database, and takes ownership of the database. In the background it
@@ -41,7 +42,7 @@ type Catalog struct {
 // catalog.
 func New(db *pgstore.DB, logger *slog.Logger) *Catalog {
 	ctx, stop := context.WithCancel(context.Background())
-	c := &Catalog{db: db, pool: db.Pool(), logger: logger, stop: stop, wake: make(chan struct{}, 1)}
+	c := &Catalog{db: db, pool: db.Pool(), logger: logger, stop: stop, wake: wakeup.New()}
 	c.purging.Go(func() { c.purgeRetired(ctx) })
 	return c
 }
@@ -271,10 +272,7 @@ func (c *Catalog) Retire(ctx context.Context, r brain.Record) (string, error) {
 // Purge implements brain.Catalog. It leaves the work to the background of some process, and returns
 // at once.
 func (c *Catalog) Purge(context.Context, string) error {
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+	c.wake.Set()
 	return nil
 }
 

@@ -118,7 +118,7 @@ type backend struct {
 	// failed is why the last attempt to write a log's documents to their files failed, or nil.
 	failed error
 	// broken is the error after which the log may have a commit that failed, or nil. Reopening the
-	// store repairs it. Only Commit and Replaced set it.
+	// store repairs it. It is also set once the folder of the documents was replaced.
 	broken error
 	// timer calls work. dirty is when the first commit came to an empty log, or zero.
 	timer  *time.Timer
@@ -158,22 +158,28 @@ func (b *backend) Broken() bool {
 
 // Replaced implements an optional method of store.Backend. It reports whether the folder of the
 // documents was deleted, unmounted or exchanged.
-func (b *backend) Replaced() bool {
+func (b *backend) Replaced() bool { return b.checkFolder() != nil || b.Broken() }
+
+// checkFolder fails if the folder of the documents is no longer the one that was opened. What the
+// store writes to its files then gets into a folder that is not in use any more.
+func (b *backend) checkFolder() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now, err := os.Lstat(filepath.Join(b.home.Name(), documentsDir))
-	if b.broken != nil || err == nil && os.SameFile(now, b.folder) {
-		return b.broken != nil
+	if err == nil && os.SameFile(now, b.folder) {
+		return nil
 	}
-	b.broken = fmt.Errorf("%w: the folder %s was replaced; reopen the store", store.ErrReadOnly, documentsDir)
-	// An empty folder in its place must not be taken for an empty store. If this write fails,
-	// opening the store fails too, or the folder of the whole store has gone.
-	_ = b.home.WriteFile(closedFile, []byte(replaced), fileMode)
-	return true
+	if b.broken == nil {
+		b.broken = fmt.Errorf("%w: the folder %s was replaced; reopen the store", store.ErrReadOnly, documentsDir)
+		// An empty folder in its place must not be taken for an empty store. If this write fails,
+		// opening the store fails too, or the folder of the whole store has gone.
+		_ = b.home.WriteFile(closedFile, []byte(replaced), fileMode)
+	}
+	return b.broken
 }
 
 // Close writes the documents in the logs to their files and releases the lock last. If that fails,
-// or the store is broken, the logs are left for Open.
+// or the folder of the documents was replaced, the logs are left for Open.
 func (b *backend) Close() error {
 	b.mu.Lock()
 	b.closed = true

@@ -10,6 +10,7 @@ import (
 
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/gitstore"
+	"evalctl/internal/wakeup"
 )
 
 const (
@@ -30,7 +31,7 @@ type syncer struct {
 	logger *slog.Logger
 	ctx    context.Context
 	cancel context.CancelFunc
-	wake   chan struct{} // holds a token after a commit
+	wake   wakeup.Signal // after a commit
 
 	commits, pushed atomic.Uint64         // the number of commits, and of those known to be pushed
 	conflict        atomic.Pointer[error] // why writes are refused, or nil
@@ -38,7 +39,7 @@ type syncer struct {
 }
 
 func newSyncer(r *Remote, brain string) *syncer {
-	s := &syncer{remote: r, logger: r.opts.Logger.With("brain", brain), wake: make(chan struct{}, 1)}
+	s := &syncer{remote: r, logger: r.opts.Logger.With("brain", brain), wake: wakeup.New()}
 	s.ctx, s.cancel = context.WithCancel(r.ctx)
 	return s
 }
@@ -65,21 +66,14 @@ func (s *syncer) begin(ctx context.Context) error {
 	s.commits.Store(1) // unless known better, there is something to push
 	s.repo.Subscribe(func(store.ChangeEvent) {
 		s.commits.Add(1)
-		s.signal()
+		s.wake.Set()
 	})
-	s.signal()
+	s.wake.Set()
 	s.remote.mu.Lock()
 	s.remote.open[s] = struct{}{}
 	s.remote.mu.Unlock()
 	s.remote.running.Go(s.run)
 	return nil
-}
-
-func (s *syncer) signal() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
 }
 
 // admit returns why writes are refused, or nil.

@@ -17,6 +17,7 @@ import (
 
 	"evalctl/daemon/store"
 	"evalctl/internal/retry"
+	"evalctl/internal/wakeup"
 )
 
 // Channels of NOTIFY. Notifications only wake processes early: nothing depends on their arrival.
@@ -43,13 +44,13 @@ type bus struct {
 	sinks   map[int]func(payload string)    // calls of Listen
 	heads   map[int64]uint64                // commits to announce, by brain
 	brains  map[string]struct{}             // payloads to send on BrainsChannel
-	due     chan struct{}                   // holds a token when there is something to send
+	due     wakeup.Signal                   // when there is something to send
 }
 
 func newBus(pool *pgxpool.Pool) *bus {
 	return &bus{
 		pool: pool, follows: map[int64]map[int]store.Watcher{}, sinks: map[int]func(string){},
-		heads: map[int64]uint64{}, brains: map[string]struct{}{}, due: make(chan struct{}, 1),
+		heads: map[int64]uint64{}, brains: map[string]struct{}{}, due: wakeup.New(),
 	}
 }
 
@@ -97,7 +98,7 @@ func (db *DB) Notify(payload string) {
 	db.bus.mu.Lock()
 	defer db.bus.mu.Unlock()
 	db.bus.brains[payload] = struct{}{}
-	db.bus.signal()
+	db.bus.due.Set()
 }
 
 // committed announces a commit to the other processes.
@@ -105,14 +106,7 @@ func (db *DB) committed(brain int64, seq uint64) {
 	db.bus.mu.Lock()
 	defer db.bus.mu.Unlock()
 	db.bus.heads[brain] = max(db.bus.heads[brain], seq)
-	db.bus.signal()
-}
-
-func (b *bus) signal() {
-	select {
-	case b.due <- struct{}{}:
-	default:
-	}
+	db.bus.due.Set()
 }
 
 // send sends pending notifications until ctx ends.

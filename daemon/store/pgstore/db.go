@@ -4,13 +4,11 @@ package pgstore
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"evalctl/daemon/store"
@@ -110,13 +108,10 @@ func (db *DB) Open(ctx context.Context, uid int64, opts *store.Options) (*store.
 	b := &backend{db: db, brain: uid}
 	var fence int64
 	var at *int64
-	err := db.pool.QueryRow(ctx, "SELECT "+head+", h.fence, "+commitTime(head)+" FROM evalctl.heads h WHERE h.brain = $1", uid).
-		Scan(&b.opened.Seq, &fence, &at)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, store.ErrGone
-	}
+	err := b.row(ctx, "SELECT "+head+", h.fence, "+commitTime(head)+" FROM evalctl.heads h WHERE h.brain = $1",
+		[]any{uid}, &b.opened.Seq, &fence, &at)
 	if err != nil {
-		return nil, failure(ctx, err)
+		return nil, err
 	}
 	if at != nil {
 		b.opened.When = time.Unix(0, *at)

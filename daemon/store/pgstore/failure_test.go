@@ -225,7 +225,8 @@ func TestFullPool(t *testing.T) {
 	pgstore.Hurry(t, 200*time.Millisecond)
 	db := openDB(t, postgrestest.Database(t)+"&pool_max_conns=4")
 	ctx := t.Context()
-	s := openStore(t, db, newBrain(t, db))
+	brain := newBrain(t, db)
+	s := openStore(t, db, brain)
 	for range 4 {
 		conn, err := db.Pool().Acquire(ctx)
 		if err != nil {
@@ -233,8 +234,11 @@ func TestFullPool(t *testing.T) {
 		}
 		defer conn.Release()
 	}
+	limited, cancel := context.WithTimeout(ctx, 20*time.Second) // if it does not give up by itself
+	defer cancel()
+	_, openErr := db.Open(limited, brain, nil)
 	_, err := s.Read(ctx, "a")
-	for op, err := range map[string]error{"read": err, "write": s.Write(ctx, "a", nil)} {
+	for op, err := range map[string]error{"open": openErr, "read": err, "write": s.Write(ctx, "a", nil)} {
 		if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "no connection") {
 			t.Errorf("%s: %v, want ErrUnavailable", op, err)
 		}
