@@ -19,8 +19,9 @@ var errReopened = fmt.Errorf("%w: the store is being reopened", store.ErrReadOnl
 var errDropped = errors.New("the index was dropped")
 
 // entry is one brain. Its store is opened on first use, its index built on the first search. mu
-// guards the fields below it. It is held while a store is opened or closed, and while the snapshot
-// of a dropped index is written, which may take long, but not while a search waits for the index.
+// guards the fields below it. It is held while a store is opened or closed, and while the
+// snapshot of a dropped index is written, which may take long, but not while a search waits for
+// the index.
 type entry struct {
 	latest atomic.Pointer[Record] // its id and UID never change
 	lookup uint64                 // the one that latest is from, see Service.adopt; Service.mu guards it
@@ -33,8 +34,8 @@ type entry struct {
 	// taken, but it cannot be found. Service.mu guards it.
 	busy bool
 
-	// open is the store while there is one that is not being closed, for documents: they need not
-	// wait until the snapshot of an index is written.
+	// open is the store while there is one that is not being closed, for documents: they need
+	// not wait until the snapshot of an index is written.
 	open   atomic.Pointer[store.Store]
 	users  atomic.Int64 // see Handle.Acquire
 	used   atomic.Int64 // last acquired or released, in nanoseconds of Unix time

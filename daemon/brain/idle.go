@@ -40,8 +40,8 @@ func (s *Service) endIdle() {
 	}
 }
 
-// endUnused ends the entry unless it is acquired or its store is open, and reports whether it did.
-// It never waits for a lock.
+// endUnused ends the entry unless it is acquired or its store is open, and reports whether it
+// did. It never waits for a lock.
 func (e *entry) endUnused() bool {
 	if !e.mu.TryLock() {
 		return false // about to be used

@@ -246,8 +246,8 @@ func TestDeleteFreesAFullDisk(t *testing.T) {
 	create(t, s, "full") // the id is free
 }
 
-// TestVanishedAfterAFailedDeletion: a brain that was not deleted is still known to have documents,
-// so that a store without any is not created in their place.
+// TestVanishedAfterAFailedDeletion: a brain that was not deleted is still known to have
+// documents, so that a store without any is not created in their place.
 func TestVanishedAfterAFailedDeletion(t *testing.T) {
 	c := &faultyCatalog{retire: errDisk}
 	var vanished bool

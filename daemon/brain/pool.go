@@ -158,9 +158,9 @@ func (p *pool) closeIdleStores() {
 
 // dropIndexes drops every index that was not searched for indexIdle. Of the others it drops the
 // longest unsearched ones, until the rest is within the limit. It keeps indexes that are being
-// built or that searches wait for, and the one searched last: the next search would only build it
-// again. It never waits for a lock: a store that is slow to open would keep the indexes of all brains
-// in memory.
+// built or that searches wait for, and the one searched last: the next search would only build
+// it again. It never waits for a lock: a store that is slow to open would keep the indexes of
+// all brains in memory.
 func (p *pool) dropIndexes() {
 	type use struct {
 		entry    *entry

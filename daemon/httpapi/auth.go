@@ -288,9 +288,9 @@ func (c *caller) lists(id string) bool {
 }
 
 // checkNewBrain rejects an id or a slug that the key may not give to a brain. Only a key for all
-// brains may leave the id empty, because the new brain's id is not known yet. A slug that is not on
-// the key's list would tell whether another brain has it, and keep others from having it. Without
-// one the slug is the id.
+// brains may leave the id empty, because the new brain's id is not known yet. A slug that is not
+// on the key's list would tell whether another brain has it, and keep others from having it.
+// Without one the slug is the id.
 func (c *caller) checkNewBrain(r protocol.CreateBrain) error {
 	if !c.lists(r.ID) {
 		return requestErrorf(errForbidden, "key %s may not create a brain with the id %q", c.Name, r.ID)

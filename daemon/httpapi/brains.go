@@ -53,8 +53,8 @@ func (a *API) listBrains(w http.ResponseWriter, r *http.Request) error {
 	return replyJSON(w, http.StatusOK, protocol.BrainList{Items: visible(c, brains), DefaultBrainID: &preferred}, err)
 }
 
-// describeTimeout is how long the description of a brain waits for its documents, without which it
-// is complete but for the files that were skipped.
+// describeTimeout is how long the description of a brain waits for its documents, without which
+// it is complete but for the files that were skipped.
 const describeTimeout = 2 * time.Second
 
 func (a *API) getBrain(w http.ResponseWriter, r *http.Request) error {

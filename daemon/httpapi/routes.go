@@ -92,8 +92,8 @@ func (rt route) path() string {
 // ofBrain reports whether the route addresses a brain.
 func (rt route) ofBrain() bool { return strings.Contains(rt.pattern, "{id}") }
 
-// needsStore reports whether the handler needs the store of its brain, and waits for it no longer
-// than operationTimeout. A search has a limit of its own, which depends on the index too.
+// needsStore reports whether the handler needs the store of its brain, and waits for it no
+// longer than operationTimeout. A search has a limit of its own, which depends on the index too.
 func (rt route) needsStore() bool {
 	return rt.path() != brainPath && rt.kind != kindSearch && rt.kind != kindAsk
 }

@@ -160,8 +160,8 @@ func (b *backend) Broken() bool {
 // documents was deleted, unmounted or exchanged.
 func (b *backend) Replaced() bool { return b.checkFolder() != nil || b.Broken() }
 
-// checkFolder fails if the folder of the documents is no longer the one that was opened. What the
-// store writes to its files then gets into a folder that is not in use any more.
+// checkFolder fails if the folder of the documents is no longer the one that was opened. What
+// the store writes to its files then gets into a folder that is not in use any more.
 func (b *backend) checkFolder() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,8 +171,8 @@ func (b *backend) checkFolder() error {
 	}
 	if b.broken == nil {
 		b.broken = fmt.Errorf("%w: the folder %s was replaced; reopen the store", store.ErrReadOnly, documentsDir)
-		// An empty folder in its place must not be taken for an empty store. If this write fails,
-		// opening the store fails too, or the folder of the whole store has gone.
+		// An empty folder in its place must not be taken for an empty store. If this write
+		// fails, opening the store fails too, or the folder of the whole store has gone.
 		_ = b.home.WriteFile(closedFile, []byte(replaced), fileMode)
 	}
 	return b.broken

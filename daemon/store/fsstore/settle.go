@@ -110,8 +110,8 @@ func (b *backend) prepareSpare() error {
 
 // settleLog makes the documents of a log durable in their files, and empties the log, also if it
 // returns a stuckError. It also writes the documents of the other log, because a deletion among
-// them may make the necessary room. If the folder of the documents was replaced, the log keeps them
-// for the folder that is now in its place.
+// them may make the necessary room. If the folder of the documents was replaced, the log keeps
+// them for the folder that is now in its place.
 func (b *backend) settleLog(l *log) error {
 	if err := b.checkFolder(); err != nil {
 		return err
