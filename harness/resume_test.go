@@ -276,23 +276,23 @@ func TestResumeAfterKill(t *testing.T) {
 func TestResumeKeepsObservations(t *testing.T) {
 	s, d := mixed(t), openDataset(t, writeDataset(t, 12))
 	first := setUp(t, s, d, t.TempDir())
-	first.Config.MaxFailures, first.Concurrency = 1, 1
+	first.MaxFailures, first.Concurrency = 1, 1
 	mapped := func(searches int) *result.MappedService {
 		return &result.MappedService{
 			Mapping: "m", SHA256: strings.Repeat("0f", 32), Transport: "http", Query: "question", Brains: "one",
 			Calls: map[string]int{"search": searches}, NotMeasurable: map[string]string{},
 		}
 	}
-	first.Notes.Admission = &result.Admission{Brain: result.CanaryAlone, Before: result.Sighting{State: result.CanaryMissing}, After: result.Sighting{State: result.CanaryUnknown}}
-	first.Notes.Mapped = mapped(3)
-	first.Notes.Mapped.Findings = []string{"it lost a document"}
+	first.Admission = &result.Admission{Brain: result.CanaryAlone, Before: result.Sighting{State: result.CanaryMissing}, After: result.Sighting{State: result.CanaryUnknown}}
+	first.Mapped = mapped(3)
+	first.Mapped.Findings = []string{"it lost a document"}
 	if _, _, err := first.run(t.Context()); !errors.Is(err, ErrMaxFailures) {
 		t.Fatalf("the first part was not stopped: %v", err)
 	}
 	second := reopened(t, s, first)
 	found := result.Sighting{State: result.CanaryFound}
-	second.Notes.Admission = &result.Admission{Brain: result.CanaryAlone, Before: found, After: found}
-	second.Notes.Mapped = mapped(4)
+	second.Admission = &result.Admission{Brain: result.CanaryAlone, Before: found, After: found}
+	second.Mapped = mapped(4)
 	res := readResult(t, second.finish(t))
 	if res.Admission.Before.State != result.CanaryMissing || res.Admission.After != found || !res.Suspected() {
 		t.Errorf("admission %+v, suspicions %+v", res.Admission, res.Suspect)

@@ -223,7 +223,7 @@ func TestDocumentsWhileASnapshotIsWritten(t *testing.T) {
 		searching, stop := context.WithTimeout(ctx, 10*time.Millisecond)
 		defer stop()
 		if _, searchErr := h.Search(searching, query("otter")); !errors.Is(searchErr, context.DeadlineExceeded) {
-			err = errors.Join(err, fmt.Errorf("search: got %v, want the end of its context", searchErr))
+			err = errors.Join(err, fmt.Errorf("search: got %w, want the end of its context", searchErr))
 		}
 		done <- err
 	}()
