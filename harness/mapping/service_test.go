@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -254,6 +255,40 @@ func TestPool(t *testing.T) {
 	}
 	if running > 2 {
 		t.Errorf("%d processes run", running)
+	}
+}
+
+// TestStartBeforeSearch checks that the start of a brain's process is neither part of a search's latency
+// nor within its time limit.
+func TestStartBeforeSearch(t *testing.T) {
+	t.Parallel()
+	s := mustOpenStub(t, "none", stubMapping)
+	s.pool.most = 1
+	for _, name := range []string{"a", "b"} {
+		create(t, s, name)
+	}
+	starts, limited := 0, false
+	var started time.Time
+	open := s.pool.open
+	s.pool.open = func(ctx context.Context, brain string) (*server, error) {
+		_, limited = ctx.Deadline()
+		one, err := open(ctx, brain)
+		starts++
+		started = time.Now()
+		return one, err
+	}
+	if _, err := s.Store("").Search(t.Context(), "a", "q", 1); err != nil || limited || starts != 1 {
+		t.Errorf("started %d times, within the time limit %v: %v", starts, limited, err)
+	}
+	asked := &target.Target{Service: s, Brains: map[string]string{"": "b"}, Scenario: result.SearchOnly, TopK: 1}
+	a, err := s.Answer(t.Context(), asked, dataset.Question{Question: "q"})
+	if after := time.Since(started); err != nil || starts != 2 || a.Latency == 0 || a.Latency > after {
+		t.Errorf("a latency of %v, %v after the start of process %d: %v", a.Latency, after, starts, err)
+	}
+	for name, one := range s.pool.of {
+		if one.users != 0 {
+			t.Errorf("%s has %d users left", name, one.users)
+		}
 	}
 }
 
