@@ -258,6 +258,37 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// TestOneProcessPerHome checks that a brain's process is started again only when the one that was ended
+// to make room has exited.
+func TestOneProcessPerHome(t *testing.T) {
+	t.Parallel()
+	s := mustOpenStub(t, "exclusive", stubMapping)
+	s.pool.most = 1
+	create(t, s, "a")
+	other := make(chan error, 1)
+	go func() {
+		_, release, err := s.pool.acquire(t.Context(), "b")
+		if err == nil {
+			release()
+		}
+		other <- err
+	}()
+	awaittest.Until(t, "the end of a to make room", func() bool {
+		s.pool.mu.Lock()
+		defer s.pool.mu.Unlock()
+		return s.pool.of["a"].server == nil
+	})
+	_, release, err := s.pool.acquire(t.Context(), "a")
+	if err != nil {
+		t.Errorf("started again: %v", err)
+	} else {
+		release()
+	}
+	if err := awaittest.Receive(t, "b", other); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestStartBeforeSearch checks that the start of a brain's process is neither part of a search's latency
 // nor within its time limit.
 func TestStartBeforeSearch(t *testing.T) {
