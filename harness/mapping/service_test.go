@@ -323,6 +323,30 @@ func TestStartBeforeSearch(t *testing.T) {
 	}
 }
 
+// TestSecretInURL checks that no error shows a secret in the URL of a server.
+func TestSecretInURL(t *testing.T) {
+	t.Parallel()
+	down := httptest.NewServer(http.NotFoundHandler())
+	down.Close()
+	bad := httptest.NewServer(http.NotFoundHandler())
+	defer bad.Close()
+	for _, server := range []*httptest.Server{bad, down} {
+		host := strings.TrimPrefix(server.URL, "http://")
+		for _, url := range []string{
+			"http://user:s3cret@" + host + "/mcp", "http://" + host + "/mcp?api_key=s3cret", "http://user:s3cret@" + host + "/mcp%zz",
+			"http://s3cret@" + host + "/api.json", "http://" + host + "/api?api_key=s3cret&as=.json", "http://user:s3cret@" + host + "/%zz.json",
+		} {
+			_, opened := Open(t.Context(), Config{Mapping: parsed(t, stubMapping), URL: url})
+			_, examined := Examine(t.Context(), Config{URL: url})
+			for name, err := range map[string]error{"Open": opened, "Examine": examined} {
+				if err == nil || strings.Contains(err.Error(), "s3cret") {
+					t.Errorf("%s %s: %v", name, url, err)
+				}
+			}
+		}
+	}
+}
+
 const webMapping = `name: web
 transport: http
 brains: argument
