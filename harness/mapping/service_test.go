@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -417,6 +419,131 @@ func TestHTTP(t *testing.T) {
 	_, err = wrong.Store("").Search(t.Context(), "b", "q", 1)
 	if f, ok := target.AsFailure(err); !ok || f.Status != 401 || strings.Contains(f.Message, "wr0ng") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestConnections checks that searches share one connection, also when a reader takes its time between
+// them, and that a write never uses one that has been idle for long.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var closed []string // connections, by the client's address
+	last := map[string]string{}
+	opened := 0
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		last[r.Method] = r.RemoteAddr
+		_, _ = w.Write([]byte(`{"found":[]}`))
+	}))
+	web.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch state {
+		case http.StateNew:
+			opened++
+		case http.StateClosed:
+			closed = append(closed, c.RemoteAddr().String())
+		}
+	}
+	web.Start()
+	defer web.Close()
+	s, err := Open(t.Context(), Config{Mapping: parsed(t, webMapping), URL: web.URL, Env: func(string) string { return "s3cret-key" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := create(t, s, "b")
+	search := func() string {
+		if _, err := st.Search(t.Context(), "b", "q", 3); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return last[http.MethodGet]
+	}
+	write := func() string {
+		if err := st.Write(t.Context(), "b", corpus[:1], 1); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return last[http.MethodPost]
+	}
+	searched, wrote := search(), write()
+	awaittest.Until(t, "the end of the idle connection of a write", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Contains(closed, wrote)
+	})
+	if again := search(); again != searched {
+		t.Errorf("the second search used the connection %s, the first one %s", again, searched)
+	}
+	if again := write(); again == wrote {
+		t.Errorf("both writes used the connection %s", wrote)
+	}
+	s.Close()
+	all, ended := 0, 0
+	// The limit is shorter than the time after which the transports close idle connections by themselves.
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		mu.Lock()
+		all, ended = opened, len(closed)
+		mu.Unlock()
+		if ended == all {
+			break
+		}
+	}
+	if all != 3 || ended != all {
+		t.Errorf("%d connections were opened, and %d closed with the service", all, ended)
+	}
+}
+
+// TestClosedConnection checks that a search is repeated, and a write is not, when the server closes the
+// connection of an earlier request instead of answering.
+func TestClosedConnection(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	used := map[string]bool{} // connections, by the client's address
+	requests := map[string]int{}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		requests[r.URL.Path]++
+		if _, sent := r.Header["X-Idempotency-Key"]; sent {
+			t.Error("the key was sent")
+		}
+		if used[r.RemoteAddr] {
+			panic(http.ErrAbortHandler)
+		}
+		used[r.RemoteAddr] = true
+		_, _ = w.Write([]byte(`{"found":[]}`))
+	}))
+	defer web.Close()
+	s, err := Open(t.Context(), Config{URL: web.URL, Mapping: parsed(t, `name: web
+transport: http
+brains: argument
+remember: {path: "/{brain}/add", body: {id: "{id}", text: "{text}"}}
+search: {path: "/{brain}/find", body: {q: "{query}"}, reply: {items: "$.found[*]", text: $.text}}
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	st := create(t, s, "b")
+	var searched, wrote []error
+	for range 2 {
+		_, err := st.Search(t.Context(), "b", "q", 3)
+		searched = append(searched, err)
+	}
+	for range 2 {
+		wrote = append(wrote, st.Write(t.Context(), "b", corpus[1:], 1))
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if errors.Join(searched...) != nil || requests["/b/find"] != 3 {
+		t.Errorf("%d requests of searches: %v", requests["/b/find"], searched)
+	}
+	if wrote[0] != nil || wrote[1] == nil || requests["/b/add"] != 2 {
+		t.Errorf("%d requests of writes: %v", requests["/b/add"], wrote)
 	}
 }
 
