@@ -150,9 +150,10 @@ func (s *Service) pages(ctx context.Context, b *brain, o *operation, values map[
 	}
 }
 
-// running returns what makes the calls of a brain. If the brain has its own process, it is started if
-// necessary, and runs until release. A search needs this before its time is measured or limited: a
-// start takes longer than a search, and says nothing about it.
+// running returns what makes the calls of a brain. If the brain has its own process, it is
+// started if necessary and runs until release. Answer and Search call this before they measure
+// or limit the time of a search, because a start takes longer than a search and is not part of
+// it.
 func (s *Service) running(ctx context.Context, b *brain) (c caller, release func(), err error) {
 	if s.main != nil {
 		return s.main, func() {}, nil

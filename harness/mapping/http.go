@@ -44,8 +44,8 @@ func newTransport() *http.Transport {
 	return t
 }
 
-// newLastingTransport returns a transport that keeps connections as long as target.Endpoint does.
-// Otherwise, if a reader takes longer than idleConnTimeout, each search would open a connection,
+// newLastingTransport returns a transport that keeps connections as long as target.Endpoint.
+// With a shorter time, each search would open a connection if the reader takes longer than that,
 // and its latency could not be compared with that of a daemon.
 func newLastingTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
@@ -126,8 +126,8 @@ func (w *web) call(ctx context.Context, o *operation, values map[string]any) (ca
 	client := w.client
 	if w.questions != nil && o.answersQuestion() {
 		client = w.questions
-		// With this key, even without a value, the transport repeats a request that a server has not
-		// begun to answer when it closed a kept connection. Without a value, it is not sent.
+		// Because of this header, the transport repeats the request if the server closes a kept
+		// connection before it begins to answer. A header without values is not sent.
 		if req.Header.Get("X-Idempotency-Key") == "" {
 			req.Header["X-Idempotency-Key"] = []string{}
 		}

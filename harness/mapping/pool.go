@@ -64,8 +64,8 @@ func (p *pool) acquire(ctx context.Context, brain string) (s *server, release fu
 	return s, release, nil
 }
 
-// makeRoom ends the least recently used process if there are too many. It returns when the process
-// has exited, and its brain cannot start another one before.
+// makeRoom ends the least recently used process if there are too many. It returns when the
+// process has exited; until then, no other process of its brain is started.
 func (p *pool) makeRoom() error {
 	oldest, end := p.takeOldest()
 	if oldest == nil {
@@ -75,9 +75,9 @@ func (p *pool) makeRoom() error {
 	return end.close()
 }
 
-// takeOldest takes the server of the least recently used process if there are too many. The caller
-// must close the server and then unlock startMu. It never waits for startMu, since it is called
-// with another one held.
+// takeOldest takes the server of the least recently used process if there are too many. The
+// caller must close the server and then unlock startMu. takeOldest never waits for a startMu,
+// because its caller holds another one.
 func (p *pool) takeOldest() (oldest *brainProcess, end *server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

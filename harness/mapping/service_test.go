@@ -260,8 +260,8 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestOneProcessPerHome checks that a brain's process is started again only when the one that was ended
-// to make room has exited.
+// TestOneProcessPerHome checks that a brain's process is started again only when the one that
+// was ended to make room has exited.
 func TestOneProcessPerHome(t *testing.T) {
 	t.Parallel()
 	s := mustOpenStub(t, "exclusive", stubMapping)
@@ -291,8 +291,8 @@ func TestOneProcessPerHome(t *testing.T) {
 	}
 }
 
-// TestStartBeforeSearch checks that the start of a brain's process is neither part of a search's latency
-// nor within its time limit.
+// TestStartBeforeSearch checks that the start of a brain's process is neither part of a search's
+// latency nor within the time limit of Store.Search.
 func TestStartBeforeSearch(t *testing.T) {
 	t.Parallel()
 	s := mustOpenStub(t, "none", stubMapping)
@@ -422,8 +422,8 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestConnections checks that searches share one connection, also when a reader takes its time between
-// them, and that a write never uses one that has been idle for long.
+// TestConnections checks that searches share one connection even if a reader takes long between
+// them, and that a write never uses a connection that has been idle for long.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -483,7 +483,7 @@ func TestConnections(t *testing.T) {
 	}
 	s.Close()
 	all, ended := 0, 0
-	// The limit is shorter than the time after which the transports close idle connections by themselves.
+	// The limit is shorter than the time after which a transport itself closes idle connections.
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		mu.Lock()
 		all, ended = opened, len(closed)
@@ -497,8 +497,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestClosedConnection checks that a search is repeated, and a write is not, when the server closes the
-// connection of an earlier request instead of answering.
+// TestClosedConnection checks that a search is repeated, and a write is not, when the server
+// closes the connection of an earlier request instead of answering.
 func TestClosedConnection(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
