@@ -28,6 +28,11 @@ func (s *Service) Answer(ctx context.Context, t *target.Target, q dataset.Questi
 		return a, target.NewFailure(result.KindProtocol, s.Lacks(need))
 	}
 	b := s.brain(t.Brains[q.Brain])
+	_, release, err := s.running(ctx, b)
+	if err != nil {
+		return a, err
+	}
+	defer release()
 	if err := s.settle(ctx, b); err != nil {
 		return a, err
 	}
@@ -145,22 +150,35 @@ func (s *Service) pages(ctx context.Context, b *brain, o *operation, values map[
 	}
 }
 
+// running returns what makes the calls of a brain. If the brain has its own process, it is
+// started if necessary and runs until release. Answer and Search call this before they measure
+// or limit the time of a search, because a start takes longer than a search and is not part of
+// it.
+func (s *Service) running(ctx context.Context, b *brain) (c caller, release func(), err error) {
+	if s.main != nil {
+		return s.main, func() {}, nil
+	}
+	one, release, err := s.pool.acquire(ctx, b.name)
+	switch {
+	case err == nil:
+		return one, release, nil
+	case ctx.Err() != nil:
+		return nil, nil, context.Cause(ctx)
+	}
+	return nil, nil, target.NewFailure(result.KindTransport, err.Error())
+}
+
 // call makes a call for a brain. A reply that reports an error is a failure.
 func (s *Service) call(ctx context.Context, b *brain, o *operation, values map[string]any) (callReply, error) {
-	c := s.main
 	values["home"] = s.cfg.Launch.Home
-	if c == nil {
+	if s.main == nil {
 		values["home"] = s.home(b.name)
-		one, release, err := s.pool.acquire(ctx, b.name)
-		if err != nil {
-			if ctx.Err() != nil {
-				return callReply{}, context.Cause(ctx)
-			}
-			return callReply{}, target.NewFailure(result.KindTransport, err.Error())
-		}
-		defer release()
-		c = one
 	}
+	c, release, err := s.running(ctx, b)
+	if err != nil {
+		return callReply{}, err
+	}
+	defer release()
 	a, err := c.call(ctx, o, values)
 	if err == nil {
 		err = s.mapping.told(o, a)

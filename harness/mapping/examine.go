@@ -14,6 +14,7 @@ import (
 	"evalctl/daemon/mcpclient"
 	"evalctl/harness/target"
 	"evalctl/internal/httpclient"
+	"evalctl/internal/llm"
 	"evalctl/internal/redact"
 )
 
@@ -88,9 +89,10 @@ const maxDescription = 16 << 20
 func (s *Subject) readRoutes(ctx context.Context) error {
 	ctx, cancel := target.TimeLimit(ctx, target.CallTimeout)
 	defer cancel()
+	shown := llm.WithoutSecrets(s.cfg.URL)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.cfg.URL, nil)
-	if err != nil {
-		return err
+	if err != nil { // it repeats the URL
+		return fmt.Errorf("the URL of the description (%s) cannot be parsed", shown)
 	}
 	httpclient.Identify(req, s.cfg.UserAgent, s.cfg.Token)
 	s.cfg.Headers.set(req, nil, s.variable)
@@ -99,18 +101,18 @@ func (s *Subject) readRoutes(ctx context.Context) error {
 	client := &http.Client{Transport: s.hidden.Transport(httpclient.Decompressing(transport, true)), CheckRedirect: httpclient.NoRedirect}
 	res, err := client.Do(req)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", shown, httpclient.Cause(ctx, err))
 	}
 	defer res.Body.Close()
 	data, err := httpclient.ReadBody(res, maxDescription)
 	if err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", s.cfg.URL, res.Status)
+		err = fmt.Errorf("%s: %s", shown, res.Status)
 	}
 	if err != nil {
 		return s.hidden.Error(err)
 	}
 	if s.Name, s.offers, err = routesOf(data); err != nil {
-		return fmt.Errorf("%s: %w", s.cfg.URL, err)
+		return fmt.Errorf("%s: %w", shown, err)
 	}
 	s.one = &web{
 		base: s.cfg.URL[:strings.LastIndex(s.cfg.URL, "/")], agent: s.cfg.UserAgent, headers: s.cfg.Headers, env: s.variable, seen: &s.seen,

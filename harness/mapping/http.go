@@ -26,6 +26,7 @@ const maxBody = 64 << 20
 type web struct {
 	base, agent string
 	client      *http.Client
+	questions   *http.Client // for calls that answer questions, nil for client
 	health      *operation
 	headers     Headers // of all requests
 	env         func(string) string
@@ -36,9 +37,18 @@ type web struct {
 // not be repeated fails on a connection that the server is closing.
 const idleConnTimeout = 2 * time.Second
 
+// newTransport returns a transport for requests that must not be repeated.
 func newTransport() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
+	t := newLastingTransport()
 	t.IdleConnTimeout = idleConnTimeout
+	return t
+}
+
+// newLastingTransport returns a transport that keeps connections as long as target.Endpoint.
+// With a shorter time, each search would open a connection if the reader takes longer than that,
+// and its latency could not be compared with that of a daemon.
+func newLastingTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DisableCompression = true // Decompressing reads them, within its bounds
 	return t
 }
@@ -54,12 +64,14 @@ func (s *Service) openHTTP() error {
 		return err
 	}
 	s.secrets = target.NewRedactor(s.cfg.Secrets, values...)
-	t := newTransport()
-	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, max(s.cfg.Concurrency, target.MinConns)
+	client := func(t *http.Transport) *http.Client {
+		t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, max(s.cfg.Concurrency, target.MinConns)
+		return &http.Client{Transport: s.secrets.Transport(httpclient.Decompressing(t, true)), CheckRedirect: httpclient.NoRedirect}
+	}
 	s.main = &web{
 		base: base, agent: s.cfg.UserAgent, health: s.mapping.health, headers: s.mapping.headers,
 		env: s.variableOrNone, seen: &s.seen,
-		client: &http.Client{Transport: s.secrets.Transport(httpclient.Decompressing(t, true)), CheckRedirect: httpclient.NoRedirect},
+		client: client(newTransport()), questions: client(newLastingTransport()),
 	}
 	return nil
 }
@@ -111,7 +123,16 @@ func (w *web) call(ctx context.Context, o *operation, values map[string]any) (ca
 	if err != nil {
 		return callReply{}, err
 	}
-	res, err := w.client.Do(req)
+	client := w.client
+	if w.questions != nil && o.answersQuestion() {
+		client = w.questions
+		// Because of this header, the transport repeats the request if the server closes a kept
+		// connection before it begins to answer. A header without values is not sent.
+		if req.Header.Get("X-Idempotency-Key") == "" {
+			req.Header["X-Idempotency-Key"] = []string{}
+		}
+	}
+	res, err := client.Do(req)
 	if err != nil {
 		return callReply{}, w.transport(ctx, o, err)
 	}
@@ -213,5 +234,8 @@ func (w *web) alive(ctx context.Context) error {
 // close implements caller.
 func (w *web) close() error {
 	w.client.CloseIdleConnections()
+	if w.questions != nil {
+		w.questions.CloseIdleConnections()
+	}
 	return nil
 }

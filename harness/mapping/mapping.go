@@ -138,6 +138,9 @@ func (o *operation) called() string {
 	return o.method + " " + o.path.source
 }
 
+// answersQuestion reports whether the operation answers questions. Its calls may be repeated.
+func (o *operation) answersQuestion() bool { return o.name == "search" || o.name == "ask" }
+
 // reply says where to find the parts of a reply.
 type reply struct {
 	plain bool // the reply is text, not JSON

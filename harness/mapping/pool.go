@@ -3,6 +3,7 @@ package mapping
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,9 +22,11 @@ type pool struct {
 }
 
 type brainProcess struct {
+	// startMu is held while the process starts or ends, because two must not run in one home. A
+	// holder may lock the pool's mu. While holding mu, startMu may only be tried.
 	startMu sync.Mutex
-	server  *server // nil while it does not run
-	users   int     // guarded by the pool, and so is lastUse
+	server  *server // nil while it does not run; changed with both locks, read with either
+	users   int     // guarded by the pool's mu, and so is lastUse
 	lastUse time.Time
 }
 
@@ -61,46 +64,65 @@ func (p *pool) acquire(ctx context.Context, brain string) (s *server, release fu
 	return s, release, nil
 }
 
-// makeRoom ends the least recently used process if there are too many.
+// makeRoom ends the least recently used process if there are too many. It returns when the
+// process has exited; until then, no other process of its brain is started.
 func (p *pool) makeRoom() error {
+	oldest, end := p.takeOldest()
+	if oldest == nil {
+		return nil
+	}
+	defer oldest.startMu.Unlock()
+	return end.close()
+}
+
+// takeOldest takes the server of the least recently used process if there are too many. The
+// caller must close the server and then unlock startMu. takeOldest never waits for a startMu,
+// because its caller holds another one.
+func (p *pool) takeOldest() (oldest *brainProcess, end *server) {
 	p.mu.Lock()
-	var oldest *brainProcess
+	defer p.mu.Unlock()
 	running := 0
+	var idle []*brainProcess
 	for _, one := range p.of {
 		if one.server == nil {
 			continue
 		}
 		running++
-		if one.users == 0 && (oldest == nil || one.lastUse.Before(oldest.lastUse)) {
-			oldest = one
+		if one.users == 0 {
+			idle = append(idle, one)
 		}
 	}
-	var end *server
-	if running >= p.most && oldest != nil {
-		end, oldest.server = oldest.server, nil
+	if running < p.most {
+		return nil, nil
 	}
-	p.mu.Unlock()
-	if end == nil {
-		return nil
+	slices.SortFunc(idle, func(a, b *brainProcess) int { return a.lastUse.Compare(b.lastUse) })
+	for _, one := range idle {
+		if one.startMu.TryLock() {
+			end, one.server = one.server, nil
+			return one, end
+		}
 	}
-	return end.close()
+	return nil, nil
 }
 
 // drop ends the process of a brain.
 func (p *pool) drop(brain string) error {
 	p.mu.Lock()
 	one := p.of[brain]
-	delete(p.of, brain)
 	p.mu.Unlock()
 	if one == nil {
 		return nil
 	}
 	one.startMu.Lock()
 	defer one.startMu.Unlock()
-	if one.server == nil {
+	p.mu.Lock()
+	end := one.server
+	one.server = nil
+	p.mu.Unlock()
+	if end == nil {
 		return nil
 	}
-	return one.server.close()
+	return end.close()
 }
 
 // close ends all processes.

@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/launch"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/llm"
 	"evalctl/internal/printable"
 	"evalctl/internal/redact"
 )
@@ -43,7 +44,8 @@ func dial(ctx context.Context, url string, o mcpclient.Options, within time.Dura
 		err = fmt.Errorf("%w: --start-timeout allows more than %v", err, cmp.Or(within, startWithin))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("MCP server at %s: %s", url, hidden.Text(err.Error()))
+		// Connect refuses a URL with secrets and does not show it either.
+		return nil, fmt.Errorf("MCP server at %s: %s", llm.WithoutSecrets(url), hidden.Text(err.Error()))
 	}
 	return &server{client: c, seen: seen, secrets: hidden}, nil
 }

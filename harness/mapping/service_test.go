@@ -1,14 +1,17 @@
 package mapping
 
 import (
+	"context"
 	"errors"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -257,6 +260,95 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// TestOneProcessPerHome checks that a brain's process is started again only when the one that
+// was ended to make room has exited.
+func TestOneProcessPerHome(t *testing.T) {
+	t.Parallel()
+	s := mustOpenStub(t, "exclusive", stubMapping)
+	s.pool.most = 1
+	create(t, s, "a")
+	other := make(chan error, 1)
+	go func() {
+		_, release, err := s.pool.acquire(t.Context(), "b")
+		if err == nil {
+			release()
+		}
+		other <- err
+	}()
+	awaittest.Until(t, "the end of a to make room", func() bool {
+		s.pool.mu.Lock()
+		defer s.pool.mu.Unlock()
+		return s.pool.of["a"].server == nil
+	})
+	_, release, err := s.pool.acquire(t.Context(), "a")
+	if err != nil {
+		t.Errorf("started again: %v", err)
+	} else {
+		release()
+	}
+	if err := awaittest.Receive(t, "b", other); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStartBeforeSearch checks that the start of a brain's process is neither part of a search's
+// latency nor within the time limit of Store.Search.
+func TestStartBeforeSearch(t *testing.T) {
+	t.Parallel()
+	s := mustOpenStub(t, "none", stubMapping)
+	s.pool.most = 1
+	for _, name := range []string{"a", "b"} {
+		create(t, s, name)
+	}
+	starts, limited := 0, false
+	var started time.Time
+	open := s.pool.open
+	s.pool.open = func(ctx context.Context, brain string) (*server, error) {
+		_, limited = ctx.Deadline()
+		one, err := open(ctx, brain)
+		starts++
+		started = time.Now()
+		return one, err
+	}
+	if _, err := s.Store("").Search(t.Context(), "a", "q", 1); err != nil || limited || starts != 1 {
+		t.Errorf("started %d times, within the time limit %v: %v", starts, limited, err)
+	}
+	asked := &target.Target{Service: s, Brains: map[string]string{"": "b"}, Scenario: result.SearchOnly, TopK: 1}
+	a, err := s.Answer(t.Context(), asked, dataset.Question{Question: "q"})
+	if after := time.Since(started); err != nil || starts != 2 || a.Latency == 0 || a.Latency > after {
+		t.Errorf("a latency of %v, %v after the start of process %d: %v", a.Latency, after, starts, err)
+	}
+	for name, one := range s.pool.of {
+		if one.users != 0 {
+			t.Errorf("%s has %d users left", name, one.users)
+		}
+	}
+}
+
+// TestSecretInURL checks that no error shows a secret in the URL of a server.
+func TestSecretInURL(t *testing.T) {
+	t.Parallel()
+	down := httptest.NewServer(http.NotFoundHandler())
+	down.Close()
+	bad := httptest.NewServer(http.NotFoundHandler())
+	defer bad.Close()
+	for _, server := range []*httptest.Server{bad, down} {
+		host := strings.TrimPrefix(server.URL, "http://")
+		for _, url := range []string{
+			"http://user:s3cret@" + host + "/mcp", "http://" + host + "/mcp?api_key=s3cret", "http://user:s3cret@" + host + "/mcp%zz",
+			"http://s3cret@" + host + "/api.json", "http://" + host + "/api?api_key=s3cret&as=.json", "http://user:s3cret@" + host + "/%zz.json",
+		} {
+			_, opened := Open(t.Context(), Config{Mapping: parsed(t, stubMapping), URL: url})
+			_, examined := Examine(t.Context(), Config{URL: url})
+			for name, err := range map[string]error{"Open": opened, "Examine": examined} {
+				if err == nil || strings.Contains(err.Error(), "s3cret") {
+					t.Errorf("%s %s: %v", name, url, err)
+				}
+			}
+		}
+	}
+}
+
 const webMapping = `name: web
 transport: http
 brains: argument
@@ -327,6 +419,131 @@ func TestHTTP(t *testing.T) {
 	_, err = wrong.Store("").Search(t.Context(), "b", "q", 1)
 	if f, ok := target.AsFailure(err); !ok || f.Status != 401 || strings.Contains(f.Message, "wr0ng") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestConnections checks that searches share one connection even if a reader takes long between
+// them, and that a write never uses a connection that has been idle for long.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var closed []string // connections, by the client's address
+	last := map[string]string{}
+	opened := 0
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		last[r.Method] = r.RemoteAddr
+		_, _ = w.Write([]byte(`{"found":[]}`))
+	}))
+	web.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch state {
+		case http.StateNew:
+			opened++
+		case http.StateClosed:
+			closed = append(closed, c.RemoteAddr().String())
+		}
+	}
+	web.Start()
+	defer web.Close()
+	s, err := Open(t.Context(), Config{Mapping: parsed(t, webMapping), URL: web.URL, Env: func(string) string { return "s3cret-key" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := create(t, s, "b")
+	search := func() string {
+		if _, err := st.Search(t.Context(), "b", "q", 3); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return last[http.MethodGet]
+	}
+	write := func() string {
+		if err := st.Write(t.Context(), "b", corpus[:1], 1); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return last[http.MethodPost]
+	}
+	searched, wrote := search(), write()
+	awaittest.Until(t, "the end of the idle connection of a write", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Contains(closed, wrote)
+	})
+	if again := search(); again != searched {
+		t.Errorf("the second search used the connection %s, the first one %s", again, searched)
+	}
+	if again := write(); again == wrote {
+		t.Errorf("both writes used the connection %s", wrote)
+	}
+	s.Close()
+	all, ended := 0, 0
+	// The limit is shorter than the time after which a transport itself closes idle connections.
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		mu.Lock()
+		all, ended = opened, len(closed)
+		mu.Unlock()
+		if ended == all {
+			break
+		}
+	}
+	if all != 3 || ended != all {
+		t.Errorf("%d connections were opened, and %d closed with the service", all, ended)
+	}
+}
+
+// TestClosedConnection checks that a search is repeated, and a write is not, when the server
+// closes the connection of an earlier request instead of answering.
+func TestClosedConnection(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	used := map[string]bool{} // connections, by the client's address
+	requests := map[string]int{}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		requests[r.URL.Path]++
+		if _, sent := r.Header["X-Idempotency-Key"]; sent {
+			t.Error("the key was sent")
+		}
+		if used[r.RemoteAddr] {
+			panic(http.ErrAbortHandler)
+		}
+		used[r.RemoteAddr] = true
+		_, _ = w.Write([]byte(`{"found":[]}`))
+	}))
+	defer web.Close()
+	s, err := Open(t.Context(), Config{URL: web.URL, Mapping: parsed(t, `name: web
+transport: http
+brains: argument
+remember: {path: "/{brain}/add", body: {id: "{id}", text: "{text}"}}
+search: {path: "/{brain}/find", body: {q: "{query}"}, reply: {items: "$.found[*]", text: $.text}}
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	st := create(t, s, "b")
+	var searched, wrote []error
+	for range 2 {
+		_, err := st.Search(t.Context(), "b", "q", 3)
+		searched = append(searched, err)
+	}
+	for range 2 {
+		wrote = append(wrote, st.Write(t.Context(), "b", corpus[1:], 1))
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if errors.Join(searched...) != nil || requests["/b/find"] != 3 {
+		t.Errorf("%d requests of searches: %v", requests["/b/find"], searched)
+	}
+	if wrote[0] != nil || wrote[1] == nil || requests["/b/add"] != 2 {
+		t.Errorf("%d requests of writes: %v", requests["/b/add"], wrote)
 	}
 }
 

@@ -220,6 +220,11 @@ func (s *Service) Get(ctx context.Context, id, path string) (texts []string, err
 // Search implements target.Store.
 func (s *store) Search(ctx context.Context, id, query string, topK int) ([]result.Chunk, error) {
 	b := s.brain(id)
+	_, release, err := s.running(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if err := s.settle(ctx, b); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -17,6 +18,7 @@ import (
 
 	"evalctl/harness/launch"
 	"evalctl/harness/target"
+	"evalctl/internal/lockfile"
 	"evalctl/internal/longtest"
 )
 
@@ -42,6 +44,15 @@ func stub(flaw string) {
 	}
 	if flaw == "stays" {
 		signal.Ignore(syscall.SIGTERM)
+	}
+	if flaw == "exclusive" { // holds a lock for a while after its input is closed
+		lock, err := lockfile.Open(filepath.Join(os.Getenv("HOME_DIR"), "lock"), os.O_CREATE|os.O_RDWR, errors.New("the store is in use"))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "stub:", err)
+			os.Exit(4)
+		}
+		defer lock.Close()
+		defer time.Sleep(1500 * time.Millisecond)
 	}
 	fmt.Fprintln(os.Stderr, "stub: ready with the flaw", flaw)
 	if flaw == "noisy" {
