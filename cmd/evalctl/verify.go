@@ -20,7 +20,7 @@ type verifyCmd struct {
 	JSON  bool     `help:"${about_json}"`
 
 	AllowedSigners string `name:"allowed-signers" placeholder:"FILE" help:"Also check that each file is signed with a key of this file (ssh-keygen(1), ALLOWED SIGNERS)."`
-	Sign           bool   `help:"Sign each file in which nothing differs with --key: write FILE.sig next to it."`
+	Sign           bool   `help:"Sign each file in which nothing differs with --key, and write the signature next to its permanent name."`
 	Key            string `env:"SVC_RESULT_KEY" placeholder:"FILE" help:"SSH private key of --sign, such as an Ed25519 one."`
 }
 
