@@ -198,6 +198,40 @@ func TestFuseRecall(t *testing.T) {
 	}
 }
 
+// TestFuseRecallKeepsTheOrder: hits that only the vectors found stay where the query ranks them.
+func TestFuseRecallKeepsTheOrder(t *testing.T) {
+	hit := func(id string, score, words float64) search.Hit {
+		h := search.Hit{Path: id, Text: "text of " + id, Score: score, Components: map[string]float64{"vector": score}}
+		if words > 0 {
+			h.Components["bm25"] = words
+		}
+		return h
+	}
+	unrelated := hit("0", 3, 3)
+	for name, tt := range map[string]struct {
+		query []search.Hit
+		want  []string
+	}{
+		"no words":     {[]search.Hit{hit("z", .3, 0), hit("m", .2, 0), hit("a", -.1, 0)}, []string{"z", "m", "0", "a"}},
+		"before words": {[]search.Hit{hit("z", 1.2, 0), hit("a", 1, 5)}, []string{"z", "a", "0"}},
+		"after words":  {[]search.Hit{hit("x", 1.2, 5), hit("z", .8, 0), hit("m", .7, 0), hit("a", -.1, 0)}, []string{"x", "z", "m", "0", "a"}},
+		"equal":        {[]search.Hit{hit("a", .3, 0), hit("b", .3, 0)}, []string{"a", "b", "0"}},
+		"none":         {nil, []string{"0"}},
+	} {
+		hits := fuseRecall(tt.query, []search.Hit{unrelated}, .2)
+		var got []string
+		for i, h := range hits {
+			got = append(got, h.Path)
+			if i > 0 && (h.Score > hits[i-1].Score || h.Score == hits[i-1].Score && h.Path < hits[i-1].Path) {
+				t.Errorf("%s: %s has the score %v after %s with %v", name, h.Path, h.Score, hits[i-1].Path, hits[i-1].Score)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
 // TestRecallReadsOperators: what the conversation finds must meet the operators of the query, too.
 func TestRecallReadsOperators(t *testing.T) {
 	for mode, cfg := range map[string]brain.Config{"words": {}, "hybrid": embedded()} {

@@ -124,7 +124,7 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	if q.Sort == SortRecency {
 		sortHits(res.Hits, q.Sort)
 	} else {
-		spreadTies(res.Hits)
+		SpreadTies(res.Hits)
 	}
 	return res, nil
 }
