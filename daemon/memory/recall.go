@@ -93,7 +93,9 @@ func recall(ctx context.Context, h brain.Handle, q search.Query, said recentPart
 		return brain.SearchResult{}, err
 	}
 	hits := fuseRecall(found.Hits, around.Hits, weightOfContext(query))
-	found.Hits = hits[:min(topK, len(hits))]
+	// Each ranking has further passages of a document where it had places left, which are more than
+	// topK.
+	found.Hits = search.LimitDocuments(hits, topK, q, func(h search.Hit) string { return h.Path })
 	found.Indexing = cmp.Or(found.Indexing, around.Indexing)
 	return found, nil
 }

@@ -232,6 +232,26 @@ func TestFuseRecallKeepsTheOrder(t *testing.T) {
 	}
 }
 
+// TestRecallHasDocumentsOnce: further passages of a document only take places that are left over.
+func TestRecallHasDocumentsOnce(t *testing.T) {
+	s := open(t)
+	var long strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&long, "## Day %d\n\nThe kettle, the kettle: kettle number %d.\n\n", i, i)
+	}
+	s.put(t, "long.md", long.String())
+	for i := range 10 {
+		s.put(t, fmt.Sprintf("short/%d.md", i), fmt.Sprintf("In the year %d somebody found an old kettle in the cellar of the house.\n", 1900+i))
+	}
+	s.say(t, "mine", user("It was a rainy afternoon."))
+	for topK, documents := range map[int]int{5: 5, 11: 11, 20: 11} {
+		paths := s.recall(t, "mine", protocol.RecallRequest{Query: "kettle kettle number", TopK: topK})
+		if got := len(slices.Compact(sorted(paths))); len(paths) != topK || got != documents {
+			t.Errorf("top_k %d: %d passages of %d documents: %v", topK, len(paths), got, paths)
+		}
+	}
+}
+
 // TestRecallReadsOperators: what the conversation finds must meet the operators of the query, too.
 func TestRecallReadsOperators(t *testing.T) {
 	for mode, cfg := range map[string]brain.Config{"words": {}, "hybrid": embedded()} {
