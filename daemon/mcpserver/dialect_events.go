@@ -89,8 +89,8 @@ func translateEvent(name string, data []byte, pieces *jsonobj.Pieces) (string, [
 	case protocol.EventCitation:
 		payload["type"] = protocol.EventCitation
 	case protocol.EventDone:
-		if _, ok := payload["ok"]; !ok {
-			_, payload["ok"] = payload["answer"].(string)
+		if payload["ok"] == nil { // optional, see docs/wire.md
+			payload["ok"] = true
 		}
 	case protocol.EventError:
 		if code, _ := payload["code"].(string); code == "" {

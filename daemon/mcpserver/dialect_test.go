@@ -115,6 +115,8 @@ func TestAskDialects(t *testing.T) {
 		"protocol": {"event: retrieve\ndata: {\"chunks\":[]}\n\nevent: answer_delta\ndata: {\"delta\":\"Te\"}\n\nevent: answer_delta\ndata: {\"delta\":\"a\"}\n\nevent: done\ndata: {\"ok\":true,\"answer\":\"Tea\"}\n\n", "Tea", ""},
 		"token":    {"event: retrieve\ndata: {\"chunks\":null,\"topK\":3}\n\nevent: token\ndata: {\"text\":\"Te\"}\n\nevent: token\ndata: {\"token\":\"a\"}\n\nevent: done\ndata: {\"ok\":true}\n\n", "Tea", ""},
 		"content":  {"event: answer_delta\ndata: {\"content\":\"Te\"}\r\n\r\nevent:answer_delta\ndata:{\"text\":\"a\"}\n\nevent: done\ndata: {\"answer\":\"Tea!\"}\n\n", "Tea!", ""},
+		"no ok":    {"event: token\ndata: {\"text\":\"Te\"}\n\nevent: token\ndata: {\"token\":\"a\"}\n\nevent: done\ndata: {}\n\n", "Tea", ""},
+		"null ok":  {"event: token\ndata: {\"text\":\"Te\"}\n\nevent: token\ndata: {\"token\":\"a\"}\n\nevent: done\ndata: {\"ok\":null}\n\n", "Tea", ""},
 		"not ok":   {"event: token\ndata: {\"text\":\"Te\"}\n\nevent: done\ndata: {\"ok\":false}\n\n", "", "bad_gateway"},
 		"error":    {"event: token\ndata: {\"text\":\"Te\"}\n\nevent: error\ndata: {\"message\":\"model failed\"}\n\nevent: done\ndata: {\"ok\":true}\n\n", "", "internal_error: model failed"},
 		"no text":  {"event: token\ndata: {}\n\n", "", "has no text"},

@@ -93,7 +93,9 @@ func recall(ctx context.Context, h brain.Handle, q search.Query, said recentPart
 		return brain.SearchResult{}, err
 	}
 	hits := fuseRecall(found.Hits, around.Hits, weightOfContext(query))
-	found.Hits = hits[:min(topK, len(hits))]
+	// Each ranking has further passages of a document where it had places left, which are more than
+	// topK.
+	found.Hits = search.LimitDocuments(hits, topK, q, func(h search.Hit) string { return h.Path })
 	found.Indexing = cmp.Or(found.Indexing, around.Indexing)
 	return found, nil
 }
@@ -105,7 +107,8 @@ func weightOfContext(query string) float64 {
 
 // fuseRecall returns the hits of both rankings, best first. A score is the query's score plus
 // weight times the conversation's score, each relative to the best one of its ranking. So a
-// specific query keeps its lead, and the conversation decides for a vague one.
+// specific query keeps its lead, and the conversation decides for a vague one. Equal hits are in
+// the order of the query's ranking, the others behind them.
 func fuseRecall(query, conversation []search.Hit, weight float64) []search.Hit {
 	hits := slices.Clone(query)
 	byText := map[string]int{} // of identical texts, each ranking has one
@@ -124,24 +127,40 @@ func fuseRecall(query, conversation []search.Hit, weight float64) []search.Hit {
 		hits[at].Score += weight * score
 		hits[at].Components = withComponent(hits[at].Components, componentContext, weight*score)
 	}
-	slices.SortStableFunc(hits, func(a, b search.Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Path, b.Path))
-	})
+	slices.SortStableFunc(hits, func(a, b search.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	search.SpreadTies(hits)
 	return hits
 }
 
 // leads returns the scores of a ranking by words, relative to the best one. Ranks alone do not show
 // how far apart hits are. So in a fused ranking, a hit has at least the score of every later one.
+// Hits after the last one that words found share the score of that hit, or 1 if there is none, as
+// far apart as in the fused ranking.
 func leads(hits []search.Hit) []float64 {
 	scores := make([]float64, len(hits))
-	best := 0.
+	if len(hits) == 0 {
+		return scores
+	}
+	best, last := 0., 0
 	for i := len(hits) - 1; i >= 0; i-- {
-		best = max(best, search.WordScore(hits[i]))
+		words := search.WordScore(hits[i])
+		if best == 0 && words > 0 {
+			last = i
+		}
+		best = max(best, words)
 		scores[i] = best
 	}
+	if best == 0 {
+		scores[0], best = 1, 1
+	}
+	lowest := hits[len(hits)-1].Score
 	for i := range scores {
-		if best > 0 {
-			scores[i] /= best
+		if scores[i] /= best; i <= last {
+			continue
+		}
+		scores[i] = scores[last]
+		if span := hits[last].Score - lowest; span > 0 {
+			scores[i] *= (hits[i].Score - lowest) / span
 		}
 	}
 	return scores

@@ -198,6 +198,60 @@ func TestFuseRecall(t *testing.T) {
 	}
 }
 
+// TestFuseRecallKeepsTheOrder: hits that only the vectors found stay where the query ranks them.
+func TestFuseRecallKeepsTheOrder(t *testing.T) {
+	hit := func(id string, score, words float64) search.Hit {
+		h := search.Hit{Path: id, Text: "text of " + id, Score: score, Components: map[string]float64{"vector": score}}
+		if words > 0 {
+			h.Components["bm25"] = words
+		}
+		return h
+	}
+	unrelated := hit("0", 3, 3)
+	for name, tt := range map[string]struct {
+		query []search.Hit
+		want  []string
+	}{
+		"no words":     {[]search.Hit{hit("z", .3, 0), hit("m", .2, 0), hit("a", -.1, 0)}, []string{"z", "m", "0", "a"}},
+		"before words": {[]search.Hit{hit("z", 1.2, 0), hit("a", 1, 5)}, []string{"z", "a", "0"}},
+		"after words":  {[]search.Hit{hit("x", 1.2, 5), hit("z", .8, 0), hit("m", .7, 0), hit("a", -.1, 0)}, []string{"x", "z", "m", "0", "a"}},
+		"equal":        {[]search.Hit{hit("a", .3, 0), hit("b", .3, 0)}, []string{"a", "b", "0"}},
+		"none":         {nil, []string{"0"}},
+	} {
+		hits := fuseRecall(tt.query, []search.Hit{unrelated}, .2)
+		var got []string
+		for i, h := range hits {
+			got = append(got, h.Path)
+			if i > 0 && (h.Score > hits[i-1].Score || h.Score == hits[i-1].Score && h.Path < hits[i-1].Path) {
+				t.Errorf("%s: %s has the score %v after %s with %v", name, h.Path, h.Score, hits[i-1].Path, hits[i-1].Score)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// TestRecallHasDocumentsOnce: further passages of a document only take places that are left over.
+func TestRecallHasDocumentsOnce(t *testing.T) {
+	s := open(t)
+	var long strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&long, "## Day %d\n\nThe kettle, the kettle: kettle number %d.\n\n", i, i)
+	}
+	s.put(t, "long.md", long.String())
+	for i := range 10 {
+		s.put(t, fmt.Sprintf("short/%d.md", i), fmt.Sprintf("In the year %d somebody found an old kettle in the cellar of the house.\n", 1900+i))
+	}
+	s.say(t, "mine", user("It was a rainy afternoon."))
+	for topK, documents := range map[int]int{5: 5, 11: 11, 20: 11} {
+		paths := s.recall(t, "mine", protocol.RecallRequest{Query: "kettle kettle number", TopK: topK})
+		if got := len(slices.Compact(sorted(paths))); len(paths) != topK || got != documents {
+			t.Errorf("top_k %d: %d passages of %d documents: %v", topK, len(paths), got, paths)
+		}
+	}
+}
+
 // TestRecallReadsOperators: what the conversation finds must meet the operators of the query, too.
 func TestRecallReadsOperators(t *testing.T) {
 	for mode, cfg := range map[string]brain.Config{"words": {}, "hybrid": embedded()} {

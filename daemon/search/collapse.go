@@ -17,7 +17,7 @@ func (ix *Index) groups(ranked []candidate, n int, q Query) []group {
 	}
 	groups := ix.collapse(ranked, first)
 	ix.promoteNewest(groups, q.Sort)
-	return limitDocuments(groups, n, q, func(g group) *entry { return ix.chunks[g.chunk].doc })
+	return LimitDocuments(groups, n, q, func(g group) *entry { return ix.chunks[g.chunk].doc })
 }
 
 // collapse returns the first n chunks of ranked with different texts, each with the other chunks of
@@ -66,10 +66,10 @@ func (ix *Index) promoteNewest(groups []group, by Sort) {
 	}
 }
 
-// limitDocuments returns the first n of ranked, in their order, without those that exceed the
+// LimitDocuments returns the first n of ranked, in their order, without those that exceed the
 // query's limit for each document. If the query fills places, the first of these take the remaining
 // ones. It reuses the memory of ranked.
-func limitDocuments[T any, D comparable](ranked []T, n int, q Query, document func(T) D) []T {
+func LimitDocuments[T any, D comparable](ranked []T, n int, q Query, document func(T) D) []T {
 	if q.MaxPerDocument == 0 {
 		return ranked[:min(n, len(ranked))]
 	}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -106,7 +107,8 @@ func begins(word, with []rune) bool {
 func (ix *Index) addDated(periods []question.Period, from source, found []scoredChunk) []scoredChunk {
 	top := 1.
 	if len(found) > 0 {
-		top = found[0].candidate.score
+		// Equal scores would be ordered by path.
+		top = math.Nextafter(found[0].candidate.score, math.Inf(1))
 	}
 	known := map[uint32]int{}
 	for i, f := range found {

@@ -65,3 +65,54 @@ func TestInstead(t *testing.T) {
 		}
 	}
 }
+
+// What is dated in the period of a question comes first, also before what has a word of it and a
+// path that sorts before.
+func TestInsteadDatedFirst(t *testing.T) {
+	may := time.Date(2024, 5, 8, 0, 0, 0, 0, time.UTC)
+	ix := New(nil)
+	ix.Put(
+		document.Document{Path: "a.md", Title: "Roses", Text: "They are best in May or later."},
+		document.Document{Path: "boat.md", Title: "Boat", Text: "We painted the boat green.", Date: may},
+		document.Document{Path: "plan.md", Title: "Plan", Text: "June is near."},
+		document.Document{Path: "race.md", Title: "Race", Text: "The race was cold.", Date: may.AddDate(0, 1, 7)},
+	)
+	asOf := time.Date(2024, 11, 9, 12, 0, 0, 0, time.UTC)
+	for query, want := range map[string][]string{
+		"What did I do in May?":  {"boat.md", "a.md"},
+		"What did I do in June?": {"race.md", "plan.md"},
+		"in May":                 {"boat.md", "a.md"},
+	} {
+		res := search(t, NewSearcher(ix, Config{}), Query{Text: query, Mode: ModeBM25, AsOf: asOf})
+		if got := paths(res); !slices.Equal(got, want) {
+			t.Errorf("%q finds %v, want %v", query, got, want)
+		}
+	}
+}
+
+// A time that a question excludes is not preferred, whether the question has other words or not.
+func TestInsteadOfExcludedTime(t *testing.T) {
+	ix := New(nil)
+	for folder, of := range map[string]struct {
+		year int
+		was  string
+	}{"a": {2022, "wet"}, "b": {2021, "cold"}, "c": {2023, "long"}} {
+		day := time.Date(of.year, 3, 5, 0, 0, 0, 0, time.UTC)
+		ix.Put(
+			document.Document{Path: folder + "/boat.md", Title: "Boat", Text: "We painted a boat, which was " + of.was, Date: day},
+			document.Document{Path: folder + "/race.md", Title: "Race", Text: "The race was " + of.was, Date: day},
+		)
+	}
+	asOf := time.Date(2024, 11, 9, 12, 0, 0, 0, time.UTC)
+	for query, want := range map[string][]string{
+		"What happened before 2022?":  {"b/boat.md", "b/race.md"},
+		"What happened after 2022?":   {"c/boat.md", "c/race.md"},
+		"Which race was before 2022?": {"b/race.md", "a/race.md", "c/race.md"},
+		"Which race was since 2023?":  {"c/race.md", "a/race.md", "b/race.md"},
+	} {
+		res := search(t, NewSearcher(ix, Config{}), Query{Text: query, Mode: ModeBM25, AsOf: asOf})
+		if got := paths(res); !slices.Equal(got, want) {
+			t.Errorf("%q finds %v, want %v", query, got, want)
+		}
+	}
+}

@@ -120,11 +120,11 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Result, error) {
 	if q.Sort == SortRelevanceThenRecency {
 		sortHits(res.Hits, q.Sort)
 	}
-	res.Hits = limitDocuments(res.Hits, q.TopK, q, func(h Hit) string { return h.Path })
+	res.Hits = LimitDocuments(res.Hits, q.TopK, q, func(h Hit) string { return h.Path })
 	if q.Sort == SortRecency {
 		sortHits(res.Hits, q.Sort)
 	} else {
-		spreadTies(res.Hits)
+		SpreadTies(res.Hits)
 	}
 	return res, nil
 }

@@ -46,10 +46,10 @@ func sortHits(hits []Hit, by Sort) {
 	}
 }
 
-// spreadTies makes the order of hits follow from their scores, for clients that sort by score and
+// SpreadTies makes the order of hits follow from their scores, for clients that sort by score and
 // break ties by path. It lowers a score that would move its hit up to the next number below the
 // score of the hit before it.
-func spreadTies(hits []Hit) {
+func SpreadTies(hits []Hit) {
 	for i := 1; i < len(hits); i++ {
 		before, h := &hits[i-1], &hits[i]
 		if h.Score > before.Score || h.Score == before.Score && h.Path < before.Path {

@@ -135,7 +135,7 @@ func TestSettle(t *testing.T) {
 		nil, {1}, {3, 2, 1}, {3, 3, 3, 3}, {0, 0, 0, 0, 0}, {1, 1.000001, 1, 1.5}, {-2, -2, -7, -7}, {-1e300, -1e300, -1e300},
 	} {
 		hits := scored(scores...)
-		spreadTies(hits)
+		SpreadTies(hits)
 		if !inScoreOrder(hits) {
 			t.Errorf("%v became %+v", scores, hits)
 		}
@@ -147,7 +147,7 @@ func TestSettle(t *testing.T) {
 		}
 	}
 	hits := scored(3, 2, 2, 2)
-	spreadTies(hits)
+	SpreadTies(hits)
 	if hits[1].Score != 2 || hits[2].Score != 2 || hits[3].Score != 2 {
 		t.Errorf("ties in the order of their paths became %+v", hits)
 	}

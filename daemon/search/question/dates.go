@@ -1,6 +1,7 @@
 package question
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,16 +29,33 @@ const writingLag = 7
 // "during 2022", "two weeks ago", "last Sunday", "in the past three months", "yesterday". Relative
 // periods count from asOf and are left out if it is zero. Periods are generous, because people
 // write about an event a little later, and count days roughly.
+//
+// "before 2022", "until May", "after 5 March 2023" and "since last Sunday" name all the time on
+// that side, up to the day of asOf. Such a period has no day that the question excludes, and is
+// left out if nothing remains. "The week before 5 March 2023" names that day, because people write
+// about the week on it.
 func Periods(question string, asOf time.Time) (periods []Period) {
 	r := dateReader{asOf: asOf}
 	r.words = strings.FieldsFunc(strings.ToLower(question), func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c)
 	})
-	readers := []func(int) (Period, bool){r.month, r.year, r.ago, r.last, r.yesterday}
+	readers := []func(int) (date, bool){r.month, r.year, r.ago, r.last, r.yesterday}
+	open := noSide // of the last period
 	for i := range r.words {
 		for _, read := range readers {
-			if p, ok := read(i); ok {
-				periods = append(periods, p)
+			d, ok := read(i)
+			if !ok {
+				continue
+			}
+			p, side := r.limited(d)
+			if n := len(periods); n > 0 && open != noSide && side == -open {
+				if both := p.overlap(periods[n-1], side); both.From.Before(both.To) {
+					periods[n-1], open = both, noSide
+					continue
+				}
+			}
+			if p.From.Before(p.To) {
+				periods, open = append(periods, p), side
 			}
 		}
 	}
@@ -68,6 +86,84 @@ type dateReader struct {
 	asOf  time.Time
 }
 
+// date is a date that a question names, and the place of its first word.
+type date struct {
+	first int
+	// named is the time that it means, around the generous period.
+	named, around Period
+}
+
+// side is the side of a date on which a period is open.
+type side int
+
+const (
+	earlier side = iota - 1
+	noSide
+	later
+)
+
+// overlap returns what two periods have in common that are open on opposite sides, p on the side
+// of.
+func (p Period) overlap(other Period, of side) Period {
+	if of == earlier {
+		return Period{other.From, p.To}
+	}
+	return Period{p.From, other.To}
+}
+
+// limited returns the period that a date means with the words before it, and the side on which
+// another date may limit it. "from March" is March unless an end follows.
+func (r *dateReader) limited(d date) (Period, side) {
+	i, part := d.first-1, ""
+	for ; slices.Contains(withinDate, r.word(i)); i-- {
+		if slices.Contains(partOfDate, r.word(i)) {
+			part = r.word(i)
+		}
+	}
+	if r.counted(i) {
+		return d.around, noSide
+	}
+	// "before mid 2022" has a part of 2022, so it has all of it.
+	from, to := d.named.From, d.named.To
+	switch part {
+	case "end":
+		from = to
+	case "beginning", "start":
+		to = from
+	case "":
+		switch r.word(i) {
+		case "before":
+			to = from
+		case "after":
+			from = to
+		}
+	}
+	switch r.word(i) {
+	case "before", "until":
+		return Period{time.Date(1, 1, 1, 0, 0, 0, 0, to.Location()), to}, earlier
+	case "after", "since":
+		if r.asOf.IsZero() {
+			return Period{from, time.Date(9999, 12, 31, 0, 0, 0, 0, from.Location())}, later
+		}
+		return Period{from, r.today().AddDate(0, 0, 1)}, later
+	case "from":
+		return d.around, later
+	}
+	return d.around, noSide
+}
+
+// counted reports whether "two weeks" or "the day" is before word i.
+func (r *dateReader) counted(i int) bool {
+	if _, _, unit := back(r.asOf, 1, r.word(i-1)); !unit {
+		return false
+	}
+	at := i - 2
+	if r.word(at) == "of" { // "a couple of"
+		at--
+	}
+	return !strings.HasSuffix(r.word(i-1), "s") || numberOf(r.word(at)) > 0 // not "in the years before"
+}
+
 // word returns the word at i, "" outside the question.
 func (r *dateReader) word(i int) string {
 	if i < 0 || i >= len(r.words) {
@@ -83,75 +179,89 @@ func (r *dateReader) today() time.Time {
 }
 
 // month reads "5 march 2023", "march 5th" or "in march" if word i is the name of a month.
-func (r *dateReader) month(i int) (Period, bool) {
+func (r *dateReader) month(i int) (date, bool) {
 	month := language.Months[r.words[i]]
 	if month == 0 {
-		return Period{}, false
+		return date{}, false
 	}
-	day, year, next := language.Day(r.word(i-1)), 0, i+1
-	if day == 0 && r.word(i-1) == "of" {
-		day = language.Day(r.word(i - 2))
+	first, year, next := i-1, 0, i+1
+	day := language.Day(r.word(first))
+	if day == 0 && r.word(first) == "of" {
+		first--
+		day = language.Day(r.word(first))
 	}
 	if day == 0 {
+		first = i
 		if day = language.Day(r.word(next)); day > 0 {
 			next++
 		}
 	}
 	if year = language.Year(r.word(next)); year == 0 && !slices.Contains(beforeDate, r.word(i-1)) && day == 0 {
-		return Period{}, false // "may" and "march" are verbs as well
+		return date{}, false // "may" and "march" are verbs as well
 	}
 	if year == 0 {
 		if r.asOf.IsZero() {
-			return Period{}, false
+			return date{}, false
 		}
 		if year = r.asOf.Year(); month > r.asOf.Month() || month == r.asOf.Month() && day > r.asOf.Day() {
 			year-- // a question is about the past
 		}
 	}
 	if day > 0 {
-		start := time.Date(year, month, day, 0, 0, 0, 0, r.asOf.Location())
-		return Period{start.AddDate(0, 0, -1), start.AddDate(0, 0, 1+writingLag)}, true
+		return r.day(first, year, month, day), true
 	}
 	start := time.Date(year, month, 1, 0, 0, 0, 0, r.asOf.Location())
-	return Period{start, start.AddDate(0, 1, writingLag)}, true
+	named := Period{start, start.AddDate(0, 1, 0)}
+	return date{first, named, Period{start, start.AddDate(0, 1, writingLag)}}, true
 }
 
-// year reads "in 2022".
-func (r *dateReader) year(i int) (Period, bool) {
+func (r *dateReader) day(first, year int, month time.Month, day int) date {
+	start := time.Date(year, month, day, 0, 0, 0, 0, r.asOf.Location())
+	around := Period{start.AddDate(0, 0, -1), start.AddDate(0, 0, 1+writingLag)}
+	return date{first, Period{start, start.AddDate(0, 0, 1)}, around}
+}
+
+// year reads "in 2022" or "since 2022-03-05".
+func (r *dateReader) year(i int) (date, bool) {
 	year := language.Year(r.words[i])
 	if year == 0 || !slices.Contains(beforeDate, r.word(i-1)) {
-		return Period{}, false
+		return date{}, false
+	}
+	if month, day := language.Number(r.word(i+1), 12), language.Day(r.word(i+2)); month > 0 && day > 0 {
+		return r.day(i, year, time.Month(month), day), true
 	}
 	start := time.Date(year, 1, 1, 0, 0, 0, 0, r.asOf.Location())
-	return Period{start, start.AddDate(1, 0, writingLag)}, true
+	named := Period{start, start.AddDate(1, 0, 0)}
+	return date{i, named, Period{start, start.AddDate(1, 0, writingLag)}}, true
 }
 
 // ago reads "two weeks ago" if word i is its number. The period extends by half a unit on both
 // sides.
-func (r *dateReader) ago(i int) (Period, bool) {
+func (r *dateReader) ago(i int) (date, bool) {
 	n, unit := numberOf(r.words[i]), i+1
 	if r.word(unit) == "of" { // "a couple of"
 		unit++
 	}
 	if n == 0 || r.asOf.IsZero() || r.word(unit+1) != "ago" {
-		return Period{}, false
+		return date{}, false
 	}
 	then, half, ok := back(r.today(), n, r.word(unit))
 	if !ok {
-		return Period{}, false
+		return date{}, false
 	}
-	return Period{then.AddDate(0, 0, -half), then.AddDate(0, 0, 1+half)}, true
+	around := Period{then.AddDate(0, 0, -half), then.AddDate(0, 0, 1+half)}
+	return date{i, around, around}, true
 }
 
 // last reads "last week", "the past three months" or "last sunday" if word i is its first word.
-func (r *dateReader) last(i int) (Period, bool) {
+func (r *dateReader) last(i int) (date, bool) {
 	switch r.words[i] {
 	case "last", "past", "previous", "this":
 	default:
-		return Period{}, false
+		return date{}, false
 	}
 	if r.asOf.IsZero() {
-		return Period{}, false
+		return date{}, false
 	}
 	n, unit := 1, i+1
 	if m := numberOf(r.word(unit)); m > 0 {
@@ -163,20 +273,22 @@ func (r *dateReader) last(i int) (Period, bool) {
 			ago = 7
 		}
 		start := r.today().AddDate(0, 0, -ago)
-		return Period{start, start.AddDate(0, 0, 2)}, true
+		return date{i, Period{start, start.AddDate(0, 0, 1)}, Period{start, start.AddDate(0, 0, 2)}}, true
 	}
 	start, half, ok := back(r.today(), n, r.word(unit))
 	if !ok {
-		return Period{}, false
+		return date{}, false
 	}
-	return Period{start.AddDate(0, 0, -half), r.today().AddDate(0, 0, 1)}, true
+	around := Period{start.AddDate(0, 0, -half), r.today().AddDate(0, 0, 1)}
+	return date{i, around, around}, true
 }
 
-func (r *dateReader) yesterday(i int) (Period, bool) {
+func (r *dateReader) yesterday(i int) (date, bool) {
 	if r.words[i] != "yesterday" || r.asOf.IsZero() {
-		return Period{}, false
+		return date{}, false
 	}
-	return Period{r.today().AddDate(0, 0, -1), r.today().AddDate(0, 0, 1)}, true
+	start := r.today().AddDate(0, 0, -1)
+	return date{i, Period{start, r.today()}, Period{start, start.AddDate(0, 0, 2)}}, true
 }
 
 // back returns the day n units of time before day, and half a unit, in days. ok is false if unit is
@@ -197,6 +309,14 @@ func back(day time.Time, n int, unit string) (then time.Time, half int, ok bool)
 
 // beforeDate are the words after which a number is a year, and "may" or "march" is a month.
 var beforeDate = strings.Fields("in during since of from last this by until before after early mid late")
+
+// partOfDate are the words for a part of a date, as in "the end of 2022".
+var partOfDate = strings.Fields("early mid middle late beginning start end")
+
+// withinDate are the words between "before" and a date, as in "before the end of last May".
+var withinDate = slices.Concat(partOfDate, weekdays, strings.Fields("the of last past previous this"))
+
+var weekdays = slices.Collect(maps.Keys(language.Weekdays))
 
 var numberWords = map[string]int{
 	"a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "four": 4, "five": 5,

@@ -33,6 +33,41 @@ func TestPeriods(t *testing.T) {
 		{"What did I say yesterday?", "2023-05-23..2023-05-25"},
 		{"The last of five ago, in of last 99999999999999999999 days ago", ""},
 		{"What came first, March 2022 or May 2022?", "2022-03-01..2022-04-08 2022-05-01..2022-06-08"},
+
+		{"What happened before 2022?", "0001-01-01..2022-01-01"},
+		{"What happened until 2022?", "0001-01-01..2023-01-01"},
+		{"What happened after 2022?", "2023-01-01..2023-05-25"},
+		{"What happened since 2022?", "2022-01-01..2023-05-25"},
+		{"What happened since 2024?", ""}, // in the future
+		{"What happened after May?", ""},
+		{"What happened since March 2023?", "2023-03-01..2023-05-25"},
+		{"What happened after 5 March 2023?", "2023-03-06..2023-05-25"},
+		{"What happened before March 5th, 2023?", "0001-01-01..2023-03-05"},
+		{"What happened before Sunday, the 5th of March 2023?", "0001-01-01..2023-03-05"},
+		{"What happened since last March?", "2023-03-01..2023-05-25"},
+		{"What happened after the party in 2022?", "2022-01-01..2023-01-08"},
+		{"What happened before the party on 5 March 2023?", "2023-03-04..2023-03-13"},
+		{"What happened before the end of 2022?", "0001-01-01..2023-01-01"},
+		{"What happened after the end of 2022?", "2023-01-01..2023-05-25"},
+		{"What happened since the beginning of 2022?", "2022-01-01..2023-05-25"},
+		{"What happened before the start of 2022?", "0001-01-01..2022-01-01"},
+		{"What happened before mid 2022?", "0001-01-01..2023-01-01"}, // half of it is before
+		{"What happened after early 2022?", "2022-01-01..2023-05-25"},
+		{"What happened before yesterday?", "0001-01-01..2023-05-23"},
+		{"What happened since yesterday?", "2023-05-23..2023-05-25"},
+		{"What happened since last Sunday?", "2023-05-21..2023-05-25"},
+		{"What happened until last Sunday?", "0001-01-01..2023-05-22"},
+		{"What happened before last week?", "0001-01-01..2023-05-13"},
+		{"What happened before two weeks ago?", "0001-01-01..2023-05-06"},
+		{"What happened from March 2022 until May 2022?", "2022-03-01..2022-06-01"},
+		{"What happened after March 2022 and before June 2022?", "2022-04-01..2022-06-01"},
+		{"What happened before June 2022 but since March 2022?", "2022-03-01..2022-06-01"},
+		{"What happened before 2020 or after 2022?", "0001-01-01..2020-01-01 2023-01-01..2023-05-25"},
+		{"What happened the day before 5 March 2023?", "2023-03-04..2023-03-13"},
+		{"What happened two weeks after 5 March 2023?", "2023-03-04..2023-03-13"},
+		{"What happened a couple of days after 5 March 2023?", "2023-03-04..2023-03-13"},
+		{"What happened after 2022-03-05?", "2022-03-06..2023-05-25"},
+		{"What happened in the years before 2022?", "0001-01-01..2022-01-01"},
 	}
 	for _, tt := range tests {
 		var got []string
@@ -51,11 +86,19 @@ func TestPeriods(t *testing.T) {
 	if got := Periods("in May 2022", time.Time{}); len(got) != 1 {
 		t.Errorf("a full date needs no time: %v", got)
 	}
+	later := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
+	if got := Periods("since 2022", time.Time{}); len(got) != 1 || !got[0].Contains(later) || got[0].Contains(asOf.AddDate(-2, 0, 0)) {
+		t.Errorf("without a time, what is since a year has no end: %v", got)
+	}
+	zone := time.FixedZone("", -8*60*60)
+	if got := Periods("before 2022", asOf.In(zone)); len(got) != 1 || !got[0].Contains(time.Date(2021, 12, 31, 23, 0, 0, 0, time.UTC)) {
+		t.Errorf("dates are compared as they are written: %v", got)
+	}
 }
 
 // Every period of any question begins before it ends.
 func FuzzPeriods(f *testing.F) {
-	for _, q := range []string{"on 31 February 2023", "in May of 1999", "999 years ago", "last 12 months", "the last", "5 of may", "ago"} {
+	for _, q := range []string{"on 31 February 2023", "in May of 1999", "999 years ago", "last 12 months", "the last", "5 of may", "ago", "since 2099 until 1900", "the week before last week", "999 years before the 1st of may 1900"} {
 		f.Add(q)
 	}
 	f.Fuzz(func(t *testing.T, question string) {
