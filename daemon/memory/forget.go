@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -61,12 +62,17 @@ func (s *Service) Delete(ctx context.Context, h brain.Handle, name string) error
 	if err != nil {
 		return err
 	}
-	return deleteDocument(ctx, st, name)
+	return s.deleteDocument(ctx, h, st, name)
 }
 
-func deleteDocument(ctx context.Context, st *store.Store, name string) error {
+func (s *Service) deleteDocument(ctx context.Context, h brain.Handle, st *store.Store, name string) error {
 	facts := documentFactsPath(name)
 	made, err := st.Exists(ctx, facts)
+	if err == nil && !made {
+		var used map[string]bool
+		used, err = s.consolidated(ctx, h, st, facts)
+		made = used[facts]
+	}
 	if err != nil {
 		return err
 	}
@@ -203,8 +209,8 @@ var memoryPath = regexp.MustCompile(`memory/[^\s"'` + "`" + `<>|\\\])]+\.md`)
 // namedPaths returns the paths that a record of a consolidation names.
 func namedPaths(text string) []string { return memoryPath.FindAllString(text, -1) }
 
-// transcripts knows whether a brain has facts of transcripts that are documents. Most brains have
-// none, so their writes need not look for them.
+// transcripts knows whether a brain has, or had, facts of transcripts that are documents. Most
+// brains have none, so their writes need not look for them.
 type transcripts struct {
 	mu      sync.Mutex
 	watched bool
@@ -215,7 +221,8 @@ type transcripts struct {
 // transcriptFacts contains the facts of documents.
 const transcriptFacts = factsFolder + "documents/"
 
-// haveFacts reports whether the brain may have facts of documents.
+// haveFacts reports whether the brain may have facts of documents, or something that was made from
+// them.
 func (s *Service) haveFacts(ctx context.Context, h brain.Handle, st *store.Store) (bool, error) {
 	t := s.transcripts.of(h)
 	t.mu.Lock()
@@ -236,9 +243,62 @@ func (s *Service) haveFacts(ctx context.Context, h brain.Handle, st *store.Store
 		if slices.ContainsFunc(files, func(f store.FileInfo) bool { return strings.HasPrefix(f.Path, transcriptFacts) }) {
 			t.any.Store(true)
 		}
+		if !t.any.Load() { // a consolidation may have moved all of them
+			err := eachSource(ctx, st, func(path string) {
+				if strings.HasPrefix(path, transcriptFacts) {
+					t.any.Store(true)
+				}
+			})
+			if err != nil {
+				return false, err
+			}
+		}
 		t.store = st
 	}
 	return t.any.Load(), nil
+}
+
+// consolidated returns those of some documents of facts from which a consolidation has made
+// something. These documents need not exist any more: a consolidation deletes one when it has moved
+// its last fact to a note.
+func (s *Service) consolidated(
+	ctx context.Context, h brain.Handle, st *store.Store, facts ...string,
+) (map[string]bool, error) {
+	if have, err := s.haveFacts(ctx, h, st); err != nil || !have {
+		return nil, err
+	}
+	asked, found := map[string]bool{}, map[string]bool{}
+	for _, path := range facts {
+		asked[path] = true
+	}
+	err := eachSource(ctx, st, func(path string) {
+		if asked[path] {
+			found[path] = true
+		}
+	})
+	return found, err
+}
+
+// eachSource calls use with the paths that the notes, summaries and records of consolidations name,
+// some of them repeatedly.
+func eachSource(ctx context.Context, r documentReader, use func(path string)) error {
+	for _, folder := range []string{notesFolder, summariesFolder, consolidationsFolder} {
+		files, err := r.List(ctx, strings.TrimSuffix(folder, "/"), store.ListOptions{Recursive: true, IncludeGenerated: true})
+		if err != nil {
+			return err
+		}
+		files = slices.DeleteFunc(files, func(f store.FileInfo) bool { return f.IsDir || !frontmatter.IsMarkdown(f.Path) })
+		err = readEach(ctx, r, files, func(d store.Document) error {
+			for _, path := range namedPaths(d.Content) {
+				use(path)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Changed is called after documents at some paths were replaced, renamed or deleted. It deletes
@@ -253,15 +313,26 @@ func (s *Service) Changed(ctx context.Context, h brain.Handle, paths ...string) 
 	if have, err := s.haveFacts(ctx, h, st); err != nil || !have {
 		return err
 	}
-	stale := map[string]bool{}
-	for _, name := range paths {
-		facts := documentFactsPath(name)
-		if there, err := st.Exists(ctx, facts); err != nil {
-			return err
-		} else if there {
-			stale[facts] = true
-		}
+	facts := make([]string, len(paths))
+	for i, name := range paths {
+		facts[i] = documentFactsPath(name)
 	}
+	stale := map[string]bool{}
+	err = readEach(ctx, st, filesAt(facts...), func(d store.Document) error {
+		if d.Exists {
+			stale[d.Path] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// Asked afterwards, so that a consolidation in between does not hide a document from both.
+	used, err := s.consolidated(ctx, h, st, facts...)
+	if err != nil {
+		return err
+	}
+	maps.Copy(stale, used)
 	if len(stale) == 0 {
 		return nil
 	}

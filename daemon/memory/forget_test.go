@@ -2,6 +2,7 @@ package memory
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -137,6 +138,64 @@ func TestChangedTranscript(t *testing.T) {
 	changed("moved.md")
 	if got := s.holds(t, "Lima"); len(got) > 0 {
 		t.Errorf("what was replaced is in %q", got)
+	}
+}
+
+// TestForgetPromotedTranscripts checks that what two transcripts said leaves with the second one,
+// also after a consolidation that has left neither of them facts of its own.
+func TestForgetPromotedTranscripts(t *testing.T) {
+	const fact = "I have a brother in Lima."
+	talks := []string{"talk1.md", "talk2.md"}
+	for name, forget := range map[string]func(*fixture, string) error{
+		"delete": func(s *fixture, path string) error { return s.Delete(t.Context(), s.brain, path) },
+		"by id":  func(s *fixture, path string) error { return s.DeleteDocument(t.Context(), s.brain, path) },
+		"replace": func(s *fixture, path string) error {
+			s.put(t, path, "nothing")
+			return s.Changed(t.Context(), s.brain, path)
+		},
+		"delete in a batch": func(s *fixture, path string) error {
+			if err := s.store(t).Delete(t.Context(), path); err != nil {
+				return err
+			}
+			return s.Changed(t.Context(), s.brain, "other.md", path)
+		},
+	} {
+		for _, reopened := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " reopened ", reopened), func(t *testing.T) {
+				disk := onDisk(t.TempDir())["fs"]
+				s := openWith(t, disk, Config{})
+				for _, path := range talks {
+					_, err := s.CreateDocument(t.Context(), s.brain, protocol.CreateDocument{Path: path, Content: fact, Source: protocol.SourceExtract})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				s.extracted(t)
+				if got := s.consolidate(t, false); len(got.Promoted) != 1 || s.isThere(t, documentFactsPath(talks[0])) {
+					t.Fatalf("got %+v", got)
+				}
+				if reopened { // nothing that this process has seen says that there were transcripts
+					s.Close()
+					if err := s.brains.Close(); err != nil {
+						t.Fatal(err)
+					}
+					s = openWith(t, disk, Config{})
+				}
+				if err := forget(s, talks[0]); err != nil {
+					t.Fatal(err)
+				}
+				note := s.holds(t, "Lima")
+				if len(note) != 2 || !strings.HasPrefix(note[0], notesFolder) || note[1] != talks[1] {
+					t.Errorf("what the second one says too is in %q", note)
+				}
+				if err := forget(s, talks[1]); err != nil {
+					t.Fatal(err)
+				}
+				if got := s.holds(t, "Lima"); len(got) > 0 {
+					t.Errorf("it is still in %q", got)
+				}
+			})
+		}
 	}
 }
 
