@@ -103,8 +103,9 @@ func (s *Service) extractSession(
 	}
 }
 
-// errExtracted means that the messages of a step have been extracted in the meantime.
-var errExtracted = errors.New("the messages were extracted in the meantime")
+// errExtracted means that the messages of a step have been extracted in the meantime, or deleted
+// with their session while another one with its id was opened.
+var errExtracted = errors.New("the messages were extracted or deleted in the meantime")
 
 // commitFacts adds the facts of a step to a batch. It calls finish last.
 func commitFacts(
@@ -115,7 +116,7 @@ func commitFacts(
 	if err != nil {
 		return err
 	}
-	if state.Extracted != part.first() {
+	if state.Generation != part.state.Generation || state.Extracted != part.first() {
 		return errExtracted
 	}
 	facts := part.facts(found)
