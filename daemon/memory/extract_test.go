@@ -300,7 +300,7 @@ func TestExtractedInTheMeantime(t *testing.T) {
 	}
 }
 
-// TestExtractionOfADeletedSession: the facts of a session that was deleted while the model worked
+// TestExtractionOfADeletedSession: the facts of a session that was deleted while the model read it
 // are not those of a new session with the same id.
 func TestExtractionOfADeletedSession(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})

@@ -310,39 +310,28 @@ func (s *Service) Changed(ctx context.Context, h brain.Handle, paths ...string) 
 	if err != nil {
 		return err
 	}
-	if have, err := s.haveFacts(ctx, h, st); err != nil || !have {
+	stale, err := s.stale(ctx, h, st, paths)
+	if err != nil {
 		return err
 	}
-	facts := make([]string, len(paths))
-	for i, name := range paths {
-		facts[i] = documentFactsPath(name)
-	}
-	stale := map[string]bool{}
-	err = readEach(ctx, st, filesAt(facts...), func(d store.Document) error {
-		if d.Exists {
-			stale[d.Path] = true
-		}
+	// The job of an earlier text may not have written facts yet, so this does not depend on stale.
+	extract := false
+	err = readEach(ctx, st, filesAt(paths...), func(d store.Document) error {
+		extract = extract || isTranscript(d)
 		return nil
 	})
-	if err != nil {
+	if err != nil || len(stale) == 0 && !extract {
 		return err
-	}
-	// Asked afterwards, so that a consolidation in between does not hide a document from both.
-	used, err := s.consolidated(ctx, h, st, facts...)
-	if err != nil {
-		return err
-	}
-	maps.Copy(stale, used)
-	if len(stale) == 0 {
-		return nil
 	}
 	return s.addingJobs(ctx, h, func() error {
 		return st.Batch(ctx, store.BatchOptions{Reason: "delete what was made from a document"}, func(b *store.Batch) error {
-			if err := forgetMade(ctx, b, func(p string) bool { return stale[p] }); err != nil {
-				return err
+			if len(stale) > 0 {
+				if err := forgetMade(ctx, b, func(p string) bool { return stale[p] }); err != nil {
+					return err
+				}
 			}
 			return readEach(ctx, b, filesAt(paths...), func(d store.Document) error {
-				if !d.Exists || frontmatter.Parse(d.Content).Source != protocol.SourceExtract {
+				if !isTranscript(d) {
 					return nil
 				}
 				_, err := s.addJob(ctx, b, protocol.JobExtract, extractPayload{Path: d.Path})
@@ -350,4 +339,40 @@ func (s *Service) Changed(ctx context.Context, h brain.Handle, paths ...string) 
 			})
 		})
 	})
+}
+
+// stale returns the documents of facts of the paths that exist or have been consolidated.
+func (s *Service) stale(ctx context.Context, h brain.Handle, st *store.Store, paths []string) (map[string]bool, error) {
+	if have, err := s.haveFacts(ctx, h, st); err != nil || !have {
+		return nil, err
+	}
+	facts := make([]string, len(paths))
+	for i, name := range paths {
+		facts[i] = documentFactsPath(name)
+	}
+	stale := map[string]bool{}
+	err := readEach(ctx, st, filesAt(facts...), func(d store.Document) error {
+		if d.Exists {
+			stale[d.Path] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Asked afterwards, so that a consolidation in between does not hide a document from both.
+	used, err := s.consolidated(ctx, h, st, facts...)
+	maps.Copy(stale, used)
+	return stale, err
+}
+
+// isTranscript reports whether facts are to be extracted from a document. Documents of facts have
+// the source of a transcript too. One that the daemon wrote has a seal, wherever it is now.
+func isTranscript(d store.Document) bool {
+	if !d.Exists || !frontmatter.IsMarkdown(d.Path) || strings.HasPrefix(d.Path, factsFolder) {
+		return false
+	}
+	doc := frontmatter.Parse(d.Content)
+	_, sealed := doc.Metadata[keySeal]
+	return doc.Source == protocol.SourceExtract && !sealed
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/internal/awaittest"
@@ -196,6 +197,89 @@ func TestForgetPromotedTranscripts(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestTranscriptChangesMeanwhile checks that facts come from the present text, under the present
+// name, if a transcript changes while the model reads it.
+func TestTranscriptChangesMeanwhile(t *testing.T) {
+	const transcript = "---\nsource: extract\n---\nnew"
+	for name, c := range map[string]struct {
+		change func(*testing.T, *fixture) []string // returns the changed paths
+		want   map[string]string                   // the facts by path
+	}{
+		"replaced": {func(t *testing.T, s *fixture) []string {
+			s.put(t, "talk.md", transcript)
+			return []string{"talk.md"}
+		}, map[string]string{"talk.md": "- Said: new"}},
+		"replaced by no transcript": {func(t *testing.T, s *fixture) []string {
+			s.put(t, "talk.md", "new")
+			return []string{"talk.md"}
+		}, nil},
+		"renamed": {func(t *testing.T, s *fixture) []string {
+			if err := s.store(t).Rename(t.Context(), "talk.md", "moved.md"); err != nil {
+				t.Fatal(err)
+			}
+			return []string{"talk.md", "moved.md"}
+		}, map[string]string{"moved.md": "- 2024-05-01: Said: old"}},
+		"not announced": {func(t *testing.T, s *fixture) []string {
+			s.put(t, "talk.md", transcript)
+			return nil
+		}, map[string]string{"talk.md": "- Said: new"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun, release := make(chan struct{}), make(chan struct{})
+			s := withModel(t, brain.Config{}, &model{reply: func(call int32, input string) (string, error) {
+				if call == 1 {
+					close(begun)
+					<-release
+				}
+				return factPerMessage(call, input)
+			}})
+			remember(t, s, protocol.CreateDocument{Path: "talk.md", Content: "old", Source: protocol.SourceExtract})
+			awaittest.Receive(t, "begun", begun)
+			changed := c.change(t, s)
+			if err := s.Changed(t.Context(), s.brain, changed...); err != nil {
+				t.Error(err)
+			}
+			close(release)
+			for _, j := range s.extracted(t) {
+				if j.Status != protocol.JobCompleted {
+					t.Errorf("%+v", j)
+				}
+			}
+			for _, path := range []string{"talk.md", "moved.md"} {
+				var lines []string
+				if facts := documentFactsPath(path); s.isThere(t, facts) {
+					for _, f := range parseFacts(s.read(t, facts)) {
+						lines = append(lines, f.String())
+					}
+				}
+				if got := strings.Join(lines, "\n"); got != c.want[path] {
+					t.Errorf("the facts of %s are %q, want %q", path, got, c.want[path])
+				}
+			}
+		})
+	}
+}
+
+// TestChangedToATranscript checks that a transcript is read even if the text before it had no
+// facts, but not the daemon's own documents of facts, which have the same source.
+func TestChangedToATranscript(t *testing.T) {
+	s := withModel(t, brain.Config{}, &model{reply: factPerMessage})
+	s.putFacts(t, "s1", mayDay(1), said("Ana: I live in Porto.")...)
+	edited := s.read(t, factsPath("s1")) + "\nMine.\n"
+	paths := []string{"talk.md", "notes/kept.md", factsPath("s1"), factsPath("mine"), "talk.txt"}
+	s.put(t, "notes/kept.md", edited)
+	s.put(t, factsPath("s1"), edited)
+	s.put(t, factsPath("mine"), "---\nsource: extract\n---\n- mine")
+	s.put(t, "talk.txt", "---\nsource: extract\n---\nplain")
+	s.put(t, "talk.md", "---\nsource: extract\n---\nhello")
+	if err := s.Changed(t.Context(), s.brain, paths...); err != nil {
+		t.Fatal(err)
+	}
+	if jobs := s.extracted(t); len(jobs) != 1 || !s.isThere(t, documentFactsPath("talk.md")) {
+		t.Errorf("%+v", jobs)
 	}
 }
 

@@ -244,7 +244,7 @@ func TestReflectAfterRestart(t *testing.T) {
 	}
 }
 
-// TestReflectOnADeletedSession: a reflection on a session that was deleted while the model worked
+// TestReflectOnADeletedSession: a reflection on a session that was deleted while the model read it
 // is not one on a new session with the same id. The new one can be reflected on meanwhile.
 func TestReflectOnADeletedSession(t *testing.T) {
 	for _, again := range []bool{false, true} {

@@ -18,8 +18,8 @@ const sessionVersion = 1
 type sessionState struct {
 	Version int    `json:"version"`
 	ID      string `json:"id"`
-	// Generation is random. It tells a session from an earlier one with the same id that was deleted.
-	// The states of older programs have none.
+	// Generation is random. It tells a session from a deleted one that had the same id. The states
+	// of older programs have none.
 	Generation string    `json:"generation,omitempty"`
 	CreatedAt  time.Time `json:"created_at"`
 	Messages   int       `json:"messages"`
