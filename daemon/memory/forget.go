@@ -136,7 +136,8 @@ func forgetMade(ctx context.Context, b *store.Batch, made func(path string) bool
 }
 
 // forgetNotes returns the notes whose sources are all made. It removes made sources from the
-// others.
+// others. A note that does not name all its sources is kept: one of those that it leaves out may
+// still state it.
 func forgetNotes(ctx context.Context, b *store.Batch, made func(string) bool) (gone []string, err error) {
 	var h holdings
 	h.taken = map[string]bool{}
@@ -164,7 +165,8 @@ func forgetNotes(ctx context.Context, b *store.Batch, made func(string) bool) (g
 	return gone, nil
 }
 
-// forgetSummaries returns the summaries with text of made documents.
+// forgetSummaries returns the summaries with text of made documents, and those that may have some
+// because they do not name all their sources.
 func forgetSummaries(ctx context.Context, b *store.Batch, made func(string) bool) (gone []string, err error) {
 	var h holdings
 	h.taken = map[string]bool{}
@@ -173,7 +175,8 @@ func forgetSummaries(ctx context.Context, b *store.Batch, made func(string) bool
 		return nil, err
 	}
 	for _, d := range summaries {
-		if !edited(d) && slices.ContainsFunc(parseSources(d.doc), made) {
+		from := parseSources(d.doc)
+		if !edited(d) && (slices.Contains(from, cutSources) || slices.ContainsFunc(from, made)) {
 			gone = append(gone, d.path)
 		}
 	}

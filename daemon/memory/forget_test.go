@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -139,6 +140,110 @@ func TestChangedTranscript(t *testing.T) {
 	changed("moved.md")
 	if got := s.holds(t, "Lima"); len(got) > 0 {
 		t.Errorf("what was replaced is in %q", got)
+	}
+}
+
+// compiling returns a model that makes one summary of everything that a request has, with all its
+// text, as long as more returns true.
+func compiling(more func() bool) *model {
+	return &model{reply: func(_ int32, input string) (string, error) {
+		var in struct {
+			Notes []struct {
+				ID   int    `json:"id"`
+				Text string `json:"text"`
+			} `json:"notes"`
+		}
+		if err := json.Unmarshal([]byte(input), &in); err != nil || !more() {
+			return `{"summaries": []}`, err
+		}
+		var texts []string
+		var from []int
+		for _, n := range in.Notes {
+			texts, from = append(texts, n.Text), append(from, n.ID)
+		}
+		reply, err := json.Marshal(map[string]any{"summaries": []any{
+			map[string]any{"title": "Ana", "text": strings.Join(texts, " "), "from": from},
+		}})
+		return string(reply), err
+	}}
+}
+
+// TestForgetASummaryOfASupersededNote checks that a summary of a note leaves with a session that
+// the note came from, also when the note has been deleted before.
+func TestForgetASummaryOfASupersededNote(t *testing.T) {
+	first := true
+	s := withModel(t, brain.Config{}, compiling(func() bool { return first }))
+	for i, text := range []string{"Ana: I live in Lima.", "Ana: I live in Lima.", "Ana: My boat is red."} {
+		id := fmt.Sprint("s", i+1)
+		s.say(t, id, user("hello"))
+		s.putFacts(t, id, mayDay(i+1), said(text)...)
+	}
+	if got := s.consolidate(t, false); len(got.Promoted) != 1 || len(got.Compiled) != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	first = false
+	s.putFacts(t, "s4", mayDay(9), said("Ana: I live in Oslo.")...)
+	s.consolidate(t, false)
+	for _, path := range s.holds(t, "Lima") {
+		if strings.HasPrefix(path, notesFolder) {
+			t.Fatalf("%s was not superseded", path)
+		}
+	}
+	for _, id := range []string{"s1", "s2"} {
+		if err := s.DeleteSession(t.Context(), s.brain, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.holds(t, "Lima"); len(got) > 0 {
+		t.Errorf("it is still in %q", got)
+	}
+}
+
+// TestForgetOneOfManySources: the front matter of notes and summaries cannot name all their
+// sources. A summary leaves with any session that it may come from, but a note stays as long as a
+// session may state it that it does not name.
+func TestForgetOneOfManySources(t *testing.T) {
+	s := withModel(t, brain.Config{}, compiling(func() bool { return true }))
+	var ids []string
+	for i := range 100 {
+		id := fmt.Sprintf("%08d-aaaa-4bbb-8ccc-dddddddddddd", i)
+		ids = append(ids, id)
+		s.say(t, id, user("hello"))
+		s.putFacts(t, id, mayDay(i+1), said("Ana: I have a brother in Lima.", fmt.Sprintf("Ana: Boat <%d> sails.", i))...)
+	}
+	got := s.consolidate(t, false)
+	if len(got.Promoted) != 1 || len(got.Compiled) == 0 {
+		t.Fatalf("got %+v", got)
+	}
+	note := got.Promoted[0].Path
+	if text := s.read(t, note); strings.Contains(text, ids[0]) || !strings.Contains(text, ids[99]) {
+		t.Fatalf("the note names other sources than its last ones:\n%s", text)
+	}
+	named := 0
+	for i, id := range ids {
+		if i > 0 && !strings.Contains(s.read(t, note), id) {
+			continue // still states the note
+		}
+		if err := s.DeleteSession(t.Context(), s.brain, id); err != nil {
+			t.Fatal(err)
+		}
+		named++
+		if got := s.holds(t, fmt.Sprintf("<%d>", i)); len(got) > 0 {
+			t.Errorf("what session %d said is in %q", i, got)
+		}
+		if !s.isThere(t, note) {
+			t.Fatalf("the note is gone after %d of 100 sessions", named)
+		}
+	}
+	if named == 1 || named == len(ids) {
+		t.Errorf("%d sessions were deleted", named)
+	}
+	if text := s.read(t, note); !isSealed(text) {
+		t.Errorf("the note is now\n%s", text)
+	}
+	s.putFacts(t, "another", mayDay(200), said("Ana: I have a brother in Lima.")...)
+	if got := s.consolidate(t, false); len(got.Promoted) != 1 || got.Promoted[0].Path != note {
+		t.Errorf("the note is no longer the daemon's: %+v", got)
 	}
 }
 
