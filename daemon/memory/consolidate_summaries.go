@@ -32,6 +32,8 @@ const (
 	keySources = "sources"
 	// maxSources limits those paths, in bytes.
 	maxSources = 4096
+	// cutSources is the first source of a list that lacks others because of that limit.
+	cutSources = "*"
 )
 
 // unit is a text that can be compiled into a summary: a fact, an episode, a note or a summary.
@@ -233,6 +235,8 @@ func (p *consolidation) sealSummary(path string, s compiledSummary, from []unit)
 			date = u.date
 		}
 		if !u.summary {
+			// A note that is superseded is deleted, but the summary keeps its text.
+			sources = append(sources, p.noteSources(u.path)...)
 			sources = append(sources, u.path)
 			continue
 		}
@@ -246,18 +250,42 @@ func (p *consolidation) sealSummary(path string, s compiledSummary, from []unit)
 	p.write(path, text, err)
 }
 
-// sourceList encodes the last paths of a list, as many as fit into front matter.
+// noteSources returns the sources of the note at a path, or nil if no note is there.
+func (p *consolidation) noteSources(path string) []string {
+	if !strings.HasPrefix(path, notesFolder) {
+		return nil
+	}
+	for _, list := range [][]holding{p.notes, p.added} {
+		for i := range list {
+			if list[i].path == path {
+				return parseSources(list[i].doc)
+			}
+		}
+	}
+	return nil
+}
+
+// sourceList encodes the last paths of a list, as many as fit into front matter. If it leaves some
+// out, or an earlier call for the list did, the first one is cutSources.
 func sourceList(paths []string) string {
 	var list []string
-	size := 0
+	size, cut := 0, false
 	for _, p := range slices.Backward(paths) {
+		if p == cutSources {
+			cut = true
+			continue
+		}
 		if slices.Contains(list, p) {
 			continue
 		}
 		if size += len(p); size > maxSources {
+			cut = true
 			break
 		}
 		list = append(list, p)
+	}
+	if cut {
+		list = append(list, cutSources)
 	}
 	slices.Reverse(list)
 	data, err := json.Marshal(list)

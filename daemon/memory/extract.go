@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,8 +104,9 @@ func (s *Service) extractSession(
 	}
 }
 
-// errExtracted means that the messages of a step have been extracted in the meantime.
-var errExtracted = errors.New("the messages were extracted in the meantime")
+// errExtracted means that the messages of a step have been extracted in the meantime, or deleted
+// with their session while another one with its id was opened.
+var errExtracted = errors.New("the messages were extracted or deleted in the meantime")
 
 // commitFacts adds the facts of a step to a batch. It calls finish last.
 func commitFacts(
@@ -115,7 +117,7 @@ func commitFacts(
 	if err != nil {
 		return err
 	}
-	if state.Extracted != part.first() {
+	if state.Generation != part.state.Generation || state.Extracted != part.first() {
 		return errExtracted
 	}
 	facts := part.facts(found)
@@ -197,9 +199,26 @@ func dayOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
+// errChanged means that a document has changed since its facts were asked for.
+var errChanged = errors.New("the document has changed in the meantime")
+
 // extractDocument extracts facts from a document that is a transcript. It finds none if the
-// document was deleted.
+// document was deleted or is no transcript any more. If the document changes while the model reads
+// it, the model reads it again.
 func (s *Service) extractDocument(
+	ctx context.Context, st *store.Store, name string, j *job,
+) (protocol.ExtractResult, error) {
+	for {
+		result, err := s.extractText(ctx, st, name, j)
+		if !errors.Is(err, errChanged) {
+			return result, err
+		}
+	}
+}
+
+// extractText is one attempt of extractDocument. It fails with errChanged, and without an effect,
+// if the document is not the one that the model has read.
+func (s *Service) extractText(
 	ctx context.Context, st *store.Store, name string, j *job,
 ) (protocol.ExtractResult, error) {
 	result := protocol.ExtractResult{DocumentID: name, Paths: []string{}}
@@ -210,7 +229,11 @@ func (s *Service) extractDocument(
 	if err != nil {
 		return result, err
 	}
-	part := documentMessages(frontmatter.Parse(string(data)))
+	doc := frontmatter.Parse(string(data))
+	if doc.Source != protocol.SourceExtract {
+		return result, nil
+	}
+	part := documentMessages(doc)
 	found, use, err := s.distiller.Facts(ctx, part.all())
 	if err != nil {
 		return result, fmt.Errorf("document %s: %w", name, err)
@@ -218,19 +241,21 @@ func (s *Service) extractDocument(
 	facts := part.facts(found)
 	result.Model, result.Messages, result.Facts = use.Model, len(part.fresh), len(facts)
 	err = st.Batch(ctx, store.BatchOptions{Reason: "extract facts of a document"}, func(b *store.Batch) error {
-		there, err := b.Exists(ctx, name)
+		current, err := b.Read(ctx, name)
+		if store.IsNotFound(err) || err == nil && !bytes.Equal(current, data) {
+			return errChanged
+		}
 		if err != nil {
 			return err
-		}
-		if !there { // it was deleted meanwhile
-			result.Facts = 0
-			return j.finish(ctx, b, result)
 		}
 		if len(facts) > 0 {
 			path := documentFactsPath(name)
 			old, err := readIfThere(ctx, b, path)
 			if err != nil {
 				return err
+			}
+			if isSealed(string(old)) {
+				old = nil // of an earlier job for the same text, whose facts may differ in wording
 			}
 			text, err := addFacts(old, name, latestDay(old, part.fresh), facts, part.actors()...)
 			if err != nil {

@@ -300,6 +300,41 @@ func TestExtractedInTheMeantime(t *testing.T) {
 	}
 }
 
+// TestExtractionOfADeletedSession: the facts of a session that was deleted while the model read it
+// are not those of a new session with the same id.
+func TestExtractionOfADeletedSession(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	m := &model{reply: func(call int32, input string) (string, error) {
+		if call == 1 {
+			close(begun)
+			<-release
+		}
+		return factPerMessage(call, input)
+	}}
+	s := withModel(t, brain.Config{}, m)
+	s.say(t, "tea", user("old 1"), user("old 2"), final("old 3"))
+	awaittest.Receive(t, "begun", begun)
+	if err := s.DeleteSession(t.Context(), s.brain, "tea"); err != nil {
+		t.Fatal(err)
+	}
+	s.say(t, "tea", final("new"))
+	close(release)
+	for _, j := range s.extracted(t) {
+		if j.Status != protocol.JobCompleted {
+			t.Errorf("%+v", j)
+		}
+	}
+	if got := s.factLines(t, "tea"); !slices.Equal(got, []string{"- 2024-05-01: Said: new"}) {
+		t.Errorf("facts %q", got)
+	}
+	if session, err := s.Session(t.Context(), s.brain, "tea"); err != nil || session.Extracted != 1 || session.Messages != 1 {
+		t.Errorf("%+v, %v", session, err)
+	}
+	if got := s.holds(t, "old"); len(got) > 0 {
+		t.Errorf("the deleted session is in %q", got)
+	}
+}
+
 // TestExtractionCatchesUp: messages that arrive while the model works are read together.
 func TestExtractionCatchesUp(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -61,12 +62,17 @@ func (s *Service) Delete(ctx context.Context, h brain.Handle, name string) error
 	if err != nil {
 		return err
 	}
-	return deleteDocument(ctx, st, name)
+	return s.deleteDocument(ctx, h, st, name)
 }
 
-func deleteDocument(ctx context.Context, st *store.Store, name string) error {
+func (s *Service) deleteDocument(ctx context.Context, h brain.Handle, st *store.Store, name string) error {
 	facts := documentFactsPath(name)
 	made, err := st.Exists(ctx, facts)
+	if err == nil && !made {
+		var used map[string]bool
+		used, err = s.consolidated(ctx, h, st, facts)
+		made = used[facts]
+	}
 	if err != nil {
 		return err
 	}
@@ -130,7 +136,8 @@ func forgetMade(ctx context.Context, b *store.Batch, made func(path string) bool
 }
 
 // forgetNotes returns the notes whose sources are all made. It removes made sources from the
-// others.
+// others. A note that does not name all its sources is kept: one of those that it leaves out may
+// still state it.
 func forgetNotes(ctx context.Context, b *store.Batch, made func(string) bool) (gone []string, err error) {
 	var h holdings
 	h.taken = map[string]bool{}
@@ -158,7 +165,8 @@ func forgetNotes(ctx context.Context, b *store.Batch, made func(string) bool) (g
 	return gone, nil
 }
 
-// forgetSummaries returns the summaries with text of made documents.
+// forgetSummaries returns the summaries with text of made documents, and those that may have some
+// because they do not name all their sources.
 func forgetSummaries(ctx context.Context, b *store.Batch, made func(string) bool) (gone []string, err error) {
 	var h holdings
 	h.taken = map[string]bool{}
@@ -167,7 +175,8 @@ func forgetSummaries(ctx context.Context, b *store.Batch, made func(string) bool
 		return nil, err
 	}
 	for _, d := range summaries {
-		if !edited(d) && slices.ContainsFunc(parseSources(d.doc), made) {
+		from := parseSources(d.doc)
+		if !edited(d) && (slices.Contains(from, cutSources) || slices.ContainsFunc(from, made)) {
 			gone = append(gone, d.path)
 		}
 	}
@@ -203,8 +212,8 @@ var memoryPath = regexp.MustCompile(`memory/[^\s"'` + "`" + `<>|\\\])]+\.md`)
 // namedPaths returns the paths that a record of a consolidation names.
 func namedPaths(text string) []string { return memoryPath.FindAllString(text, -1) }
 
-// transcripts knows whether a brain has facts of transcripts that are documents. Most brains have
-// none, so their writes need not look for them.
+// transcripts knows whether a brain has, or had, facts of transcripts that are documents. Most
+// brains have none, so their writes need not look for them.
 type transcripts struct {
 	mu      sync.Mutex
 	watched bool
@@ -215,7 +224,8 @@ type transcripts struct {
 // transcriptFacts contains the facts of documents.
 const transcriptFacts = factsFolder + "documents/"
 
-// haveFacts reports whether the brain may have facts of documents.
+// haveFacts reports whether the brain may have facts of documents, or something that was made from
+// them.
 func (s *Service) haveFacts(ctx context.Context, h brain.Handle, st *store.Store) (bool, error) {
 	t := s.transcripts.of(h)
 	t.mu.Lock()
@@ -236,9 +246,62 @@ func (s *Service) haveFacts(ctx context.Context, h brain.Handle, st *store.Store
 		if slices.ContainsFunc(files, func(f store.FileInfo) bool { return strings.HasPrefix(f.Path, transcriptFacts) }) {
 			t.any.Store(true)
 		}
+		if !t.any.Load() { // a consolidation may have moved all of them
+			err := eachSource(ctx, st, func(path string) {
+				if strings.HasPrefix(path, transcriptFacts) {
+					t.any.Store(true)
+				}
+			})
+			if err != nil {
+				return false, err
+			}
+		}
 		t.store = st
 	}
 	return t.any.Load(), nil
+}
+
+// consolidated returns those of some documents of facts from which a consolidation has made
+// something. These documents need not exist any more: a consolidation deletes one when it has moved
+// its last fact to a note.
+func (s *Service) consolidated(
+	ctx context.Context, h brain.Handle, st *store.Store, facts ...string,
+) (map[string]bool, error) {
+	if have, err := s.haveFacts(ctx, h, st); err != nil || !have {
+		return nil, err
+	}
+	asked, found := map[string]bool{}, map[string]bool{}
+	for _, path := range facts {
+		asked[path] = true
+	}
+	err := eachSource(ctx, st, func(path string) {
+		if asked[path] {
+			found[path] = true
+		}
+	})
+	return found, err
+}
+
+// eachSource calls use with the paths that the notes, summaries and records of consolidations name,
+// some of them repeatedly.
+func eachSource(ctx context.Context, r documentReader, use func(path string)) error {
+	for _, folder := range []string{notesFolder, summariesFolder, consolidationsFolder} {
+		files, err := r.List(ctx, strings.TrimSuffix(folder, "/"), store.ListOptions{Recursive: true, IncludeGenerated: true})
+		if err != nil {
+			return err
+		}
+		files = slices.DeleteFunc(files, func(f store.FileInfo) bool { return f.IsDir || !frontmatter.IsMarkdown(f.Path) })
+		err = readEach(ctx, r, files, func(d store.Document) error {
+			for _, path := range namedPaths(d.Content) {
+				use(path)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Changed is called after documents at some paths were replaced, renamed or deleted. It deletes
@@ -250,28 +313,28 @@ func (s *Service) Changed(ctx context.Context, h brain.Handle, paths ...string) 
 	if err != nil {
 		return err
 	}
-	if have, err := s.haveFacts(ctx, h, st); err != nil || !have {
+	stale, err := s.stale(ctx, h, st, paths)
+	if err != nil {
 		return err
 	}
-	stale := map[string]bool{}
-	for _, name := range paths {
-		facts := documentFactsPath(name)
-		if there, err := st.Exists(ctx, facts); err != nil {
-			return err
-		} else if there {
-			stale[facts] = true
-		}
-	}
-	if len(stale) == 0 {
+	// The job of an earlier text may not have written facts yet, so this does not depend on stale.
+	extract := false
+	err = readEach(ctx, st, filesAt(paths...), func(d store.Document) error {
+		extract = extract || isTranscript(d)
 		return nil
+	})
+	if err != nil || len(stale) == 0 && !extract {
+		return err
 	}
 	return s.addingJobs(ctx, h, func() error {
 		return st.Batch(ctx, store.BatchOptions{Reason: "delete what was made from a document"}, func(b *store.Batch) error {
-			if err := forgetMade(ctx, b, func(p string) bool { return stale[p] }); err != nil {
-				return err
+			if len(stale) > 0 {
+				if err := forgetMade(ctx, b, func(p string) bool { return stale[p] }); err != nil {
+					return err
+				}
 			}
 			return readEach(ctx, b, filesAt(paths...), func(d store.Document) error {
-				if !d.Exists || frontmatter.Parse(d.Content).Source != protocol.SourceExtract {
+				if !isTranscript(d) {
 					return nil
 				}
 				_, err := s.addJob(ctx, b, protocol.JobExtract, extractPayload{Path: d.Path})
@@ -279,4 +342,40 @@ func (s *Service) Changed(ctx context.Context, h brain.Handle, paths ...string) 
 			})
 		})
 	})
+}
+
+// stale returns the documents of facts of the paths that exist or have been consolidated.
+func (s *Service) stale(ctx context.Context, h brain.Handle, st *store.Store, paths []string) (map[string]bool, error) {
+	if have, err := s.haveFacts(ctx, h, st); err != nil || !have {
+		return nil, err
+	}
+	facts := make([]string, len(paths))
+	for i, name := range paths {
+		facts[i] = documentFactsPath(name)
+	}
+	stale := map[string]bool{}
+	err := readEach(ctx, st, filesAt(facts...), func(d store.Document) error {
+		if d.Exists {
+			stale[d.Path] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Asked afterwards, so that a consolidation in between does not hide a document from both.
+	used, err := s.consolidated(ctx, h, st, facts...)
+	maps.Copy(stale, used)
+	return stale, err
+}
+
+// isTranscript reports whether facts are to be extracted from a document. Documents of facts have
+// the source of a transcript too. One that the daemon wrote has a seal, wherever it is now.
+func isTranscript(d store.Document) bool {
+	if !d.Exists || !frontmatter.IsMarkdown(d.Path) || strings.HasPrefix(d.Path, factsFolder) {
+		return false
+	}
+	doc := frontmatter.Parse(d.Content)
+	_, sealed := doc.Metadata[keySeal]
+	return doc.Source == protocol.SourceExtract && !sealed
 }

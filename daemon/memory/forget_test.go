@@ -1,11 +1,14 @@
 package memory
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/internal/awaittest"
@@ -137,6 +140,251 @@ func TestChangedTranscript(t *testing.T) {
 	changed("moved.md")
 	if got := s.holds(t, "Lima"); len(got) > 0 {
 		t.Errorf("what was replaced is in %q", got)
+	}
+}
+
+// compiling returns a model that makes one summary of everything that a request has, with all its
+// text, as long as more returns true.
+func compiling(more func() bool) *model {
+	return &model{reply: func(_ int32, input string) (string, error) {
+		var in struct {
+			Notes []struct {
+				ID   int    `json:"id"`
+				Text string `json:"text"`
+			} `json:"notes"`
+		}
+		if err := json.Unmarshal([]byte(input), &in); err != nil || !more() {
+			return `{"summaries": []}`, err
+		}
+		var texts []string
+		var from []int
+		for _, n := range in.Notes {
+			texts, from = append(texts, n.Text), append(from, n.ID)
+		}
+		reply, err := json.Marshal(map[string]any{"summaries": []any{
+			map[string]any{"title": "Ana", "text": strings.Join(texts, " "), "from": from},
+		}})
+		return string(reply), err
+	}}
+}
+
+// TestForgetASummaryOfASupersededNote checks that a summary of a note leaves with a session that
+// the note came from, also when the note has been deleted before.
+func TestForgetASummaryOfASupersededNote(t *testing.T) {
+	first := true
+	s := withModel(t, brain.Config{}, compiling(func() bool { return first }))
+	for i, text := range []string{"Ana: I live in Lima.", "Ana: I live in Lima.", "Ana: My boat is red."} {
+		id := fmt.Sprint("s", i+1)
+		s.say(t, id, user("hello"))
+		s.putFacts(t, id, mayDay(i+1), said(text)...)
+	}
+	if got := s.consolidate(t, false); len(got.Promoted) != 1 || len(got.Compiled) != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	first = false
+	s.putFacts(t, "s4", mayDay(9), said("Ana: I live in Oslo.")...)
+	s.consolidate(t, false)
+	for _, path := range s.holds(t, "Lima") {
+		if strings.HasPrefix(path, notesFolder) {
+			t.Fatalf("%s was not superseded", path)
+		}
+	}
+	for _, id := range []string{"s1", "s2"} {
+		if err := s.DeleteSession(t.Context(), s.brain, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.holds(t, "Lima"); len(got) > 0 {
+		t.Errorf("it is still in %q", got)
+	}
+}
+
+// TestForgetOneOfManySources: the front matter of notes and summaries cannot name all their
+// sources. A summary leaves with any session that it may come from, but a note stays as long as a
+// session may state it that it does not name.
+func TestForgetOneOfManySources(t *testing.T) {
+	s := withModel(t, brain.Config{}, compiling(func() bool { return true }))
+	var ids []string
+	for i := range 100 {
+		id := fmt.Sprintf("%08d-aaaa-4bbb-8ccc-dddddddddddd", i)
+		ids = append(ids, id)
+		s.say(t, id, user("hello"))
+		s.putFacts(t, id, mayDay(i+1), said("Ana: I have a brother in Lima.", fmt.Sprintf("Ana: Boat <%d> sails.", i))...)
+	}
+	got := s.consolidate(t, false)
+	if len(got.Promoted) != 1 || len(got.Compiled) == 0 {
+		t.Fatalf("got %+v", got)
+	}
+	note := got.Promoted[0].Path
+	if text := s.read(t, note); strings.Contains(text, ids[0]) || !strings.Contains(text, ids[99]) {
+		t.Fatalf("the note names other sources than its last ones:\n%s", text)
+	}
+	named := 0
+	for i, id := range ids {
+		if i > 0 && !strings.Contains(s.read(t, note), id) {
+			continue // still states the note
+		}
+		if err := s.DeleteSession(t.Context(), s.brain, id); err != nil {
+			t.Fatal(err)
+		}
+		named++
+		if got := s.holds(t, fmt.Sprintf("<%d>", i)); len(got) > 0 {
+			t.Errorf("what session %d said is in %q", i, got)
+		}
+		if !s.isThere(t, note) {
+			t.Fatalf("the note is gone after %d of 100 sessions", named)
+		}
+	}
+	if named == 1 || named == len(ids) {
+		t.Errorf("%d sessions were deleted", named)
+	}
+	if text := s.read(t, note); !isSealed(text) {
+		t.Errorf("the note is now\n%s", text)
+	}
+	s.putFacts(t, "another", mayDay(200), said("Ana: I have a brother in Lima.")...)
+	if got := s.consolidate(t, false); len(got.Promoted) != 1 || got.Promoted[0].Path != note {
+		t.Errorf("the note is no longer the daemon's: %+v", got)
+	}
+}
+
+// TestForgetPromotedTranscripts checks that what two transcripts said leaves with the second one,
+// also after a consolidation that has left neither of them facts of its own.
+func TestForgetPromotedTranscripts(t *testing.T) {
+	const fact = "I have a brother in Lima."
+	talks := []string{"talk1.md", "talk2.md"}
+	for name, forget := range map[string]func(*fixture, string) error{
+		"delete": func(s *fixture, path string) error { return s.Delete(t.Context(), s.brain, path) },
+		"by id":  func(s *fixture, path string) error { return s.DeleteDocument(t.Context(), s.brain, path) },
+		"replace": func(s *fixture, path string) error {
+			s.put(t, path, "nothing")
+			return s.Changed(t.Context(), s.brain, path)
+		},
+		"delete in a batch": func(s *fixture, path string) error {
+			if err := s.store(t).Delete(t.Context(), path); err != nil {
+				return err
+			}
+			return s.Changed(t.Context(), s.brain, "other.md", path)
+		},
+	} {
+		for _, reopened := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " reopened ", reopened), func(t *testing.T) {
+				disk := onDisk(t.TempDir())["fs"]
+				s := openWith(t, disk, Config{})
+				for _, path := range talks {
+					_, err := s.CreateDocument(t.Context(), s.brain, protocol.CreateDocument{Path: path, Content: fact, Source: protocol.SourceExtract})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				s.extracted(t)
+				if got := s.consolidate(t, false); len(got.Promoted) != 1 || s.isThere(t, documentFactsPath(talks[0])) {
+					t.Fatalf("got %+v", got)
+				}
+				if reopened { // nothing that this process has seen says that there were transcripts
+					s.Close()
+					if err := s.brains.Close(); err != nil {
+						t.Fatal(err)
+					}
+					s = openWith(t, disk, Config{})
+				}
+				if err := forget(s, talks[0]); err != nil {
+					t.Fatal(err)
+				}
+				note := s.holds(t, "Lima")
+				if len(note) != 2 || !strings.HasPrefix(note[0], notesFolder) || note[1] != talks[1] {
+					t.Errorf("what the second one says too is in %q", note)
+				}
+				if err := forget(s, talks[1]); err != nil {
+					t.Fatal(err)
+				}
+				if got := s.holds(t, "Lima"); len(got) > 0 {
+					t.Errorf("it is still in %q", got)
+				}
+			})
+		}
+	}
+}
+
+// TestTranscriptChangesMeanwhile checks that facts come from the present text, under the present
+// name, if a transcript changes while the model reads it.
+func TestTranscriptChangesMeanwhile(t *testing.T) {
+	const transcript = "---\nsource: extract\n---\nnew"
+	for name, c := range map[string]struct {
+		change func(*testing.T, *fixture) []string // returns the changed paths
+		want   map[string]string                   // the facts by path
+	}{
+		"replaced": {func(t *testing.T, s *fixture) []string {
+			s.put(t, "talk.md", transcript)
+			return []string{"talk.md"}
+		}, map[string]string{"talk.md": "- Said: new"}},
+		"replaced by no transcript": {func(t *testing.T, s *fixture) []string {
+			s.put(t, "talk.md", "new")
+			return []string{"talk.md"}
+		}, nil},
+		"renamed": {func(t *testing.T, s *fixture) []string {
+			if err := s.store(t).Rename(t.Context(), "talk.md", "moved.md"); err != nil {
+				t.Fatal(err)
+			}
+			return []string{"talk.md", "moved.md"}
+		}, map[string]string{"moved.md": "- 2024-05-01: Said: old"}},
+		"not announced": {func(t *testing.T, s *fixture) []string {
+			s.put(t, "talk.md", transcript)
+			return nil
+		}, map[string]string{"talk.md": "- Said: new"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun, release := make(chan struct{}), make(chan struct{})
+			s := withModel(t, brain.Config{}, &model{reply: func(call int32, input string) (string, error) {
+				if call == 1 {
+					close(begun)
+					<-release
+				}
+				return factPerMessage(call, input)
+			}})
+			remember(t, s, protocol.CreateDocument{Path: "talk.md", Content: "old", Source: protocol.SourceExtract})
+			awaittest.Receive(t, "begun", begun)
+			changed := c.change(t, s)
+			if err := s.Changed(t.Context(), s.brain, changed...); err != nil {
+				t.Error(err)
+			}
+			close(release)
+			for _, j := range s.extracted(t) {
+				if j.Status != protocol.JobCompleted {
+					t.Errorf("%+v", j)
+				}
+			}
+			for _, path := range []string{"talk.md", "moved.md"} {
+				var lines []string
+				if facts := documentFactsPath(path); s.isThere(t, facts) {
+					for _, f := range parseFacts(s.read(t, facts)) {
+						lines = append(lines, f.String())
+					}
+				}
+				if got := strings.Join(lines, "\n"); got != c.want[path] {
+					t.Errorf("the facts of %s are %q, want %q", path, got, c.want[path])
+				}
+			}
+		})
+	}
+}
+
+// TestChangedToATranscript checks that a transcript is read even if the text before it had no
+// facts, but not the daemon's own documents of facts, which have the same source.
+func TestChangedToATranscript(t *testing.T) {
+	s := withModel(t, brain.Config{}, &model{reply: factPerMessage})
+	s.putFacts(t, "s1", mayDay(1), said("Ana: I live in Porto.")...)
+	edited := s.read(t, factsPath("s1")) + "\nMine.\n"
+	paths := []string{"talk.md", "notes/kept.md", factsPath("s1"), factsPath("mine"), "talk.txt"}
+	s.put(t, "notes/kept.md", edited)
+	s.put(t, factsPath("s1"), edited)
+	s.put(t, factsPath("mine"), "---\nsource: extract\n---\n- mine")
+	s.put(t, "talk.txt", "---\nsource: extract\n---\nplain")
+	s.put(t, "talk.md", "---\nsource: extract\n---\nhello")
+	if err := s.Changed(t.Context(), s.brain, paths...); err != nil {
+		t.Fatal(err)
+	}
+	if jobs := s.extracted(t); len(jobs) != 1 || !s.isThere(t, documentFactsPath("talk.md")) {
+		t.Errorf("%+v", jobs)
 	}
 }
 

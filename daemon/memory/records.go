@@ -120,13 +120,13 @@ func (*Service) Document(ctx context.Context, h brain.Handle, document string) (
 }
 
 // DeleteDocument is Delete for a document by its id, or fails with store.ErrNotFound.
-func (*Service) DeleteDocument(ctx context.Context, h brain.Handle, document string) error {
+func (s *Service) DeleteDocument(ctx context.Context, h brain.Handle, document string) error {
 	defer h.Acquire()()
 	st, err := byID(ctx, h, document)
 	if err != nil {
 		return err
 	}
-	return deleteDocument(ctx, st, document)
+	return s.deleteDocument(ctx, h, st, document)
 }
 
 // byID returns the store of a document. The id of a document is its path, but clients need not

@@ -59,7 +59,9 @@ func (s *Service) Reflect(
 	if err != nil {
 		return protocol.ReflectResponse{}, err
 	}
-	state, err := shared(ctx, s, h, s.reflecting.of(h), session, func(ctx context.Context) (sessionState, error) {
+	// A session that was deleted may still be reflected on while another one has its id.
+	flight := session + "\x00" + before.Generation
+	state, err := shared(ctx, s, h, s.reflecting.of(h), flight, func(ctx context.Context) (sessionState, error) {
 		// Calls share the work in this process only.
 		held, release, err := waitForLease(ctx, h, "reflect/"+sessionKey(session))
 		if err != nil {
@@ -84,7 +86,7 @@ func (s *Service) endAndReflect(
 	if err != nil {
 		return before, err
 	}
-	state, err := s.endSession(ctx, h, st, before.ID)
+	state, err := s.endSession(ctx, h, st, before)
 	if err != nil {
 		return state, err
 	}
@@ -126,13 +128,23 @@ func (st sessionState) reflectResponse() protocol.ReflectResponse {
 	}
 }
 
+// readSame reads the state of a session again. If the session was deleted, it fails with
+// store.ErrNotFound, even if there is another one with the same id.
+func readSame(ctx context.Context, r documentReader, before sessionState) (sessionState, error) {
+	state, err := readSession(ctx, r, before.ID)
+	if err == nil && state.Generation != before.Generation {
+		err = fmt.Errorf("session %q was deleted: %w", before.ID, store.ErrNotFound)
+	}
+	return state, err
+}
+
 // endSession ends an open session, and adds a job for the facts that were not extracted.
 func (s *Service) endSession(
-	ctx context.Context, h brain.Handle, st *store.Store, session string,
+	ctx context.Context, h brain.Handle, st *store.Store, before sessionState,
 ) (state sessionState, err error) {
 	err = s.addingJobs(ctx, h, func() error {
 		return st.Batch(ctx, store.BatchOptions{Reason: "end a session"}, func(b *store.Batch) error {
-			state, err = readSession(ctx, b, session)
+			state, err = readSame(ctx, b, before)
 			if err != nil || state.ended() {
 				return err
 			}
@@ -166,7 +178,7 @@ func (s *Service) reflect(
 	}
 	outcome := outcomeOf(found, use, err)
 	err = st.Batch(ctx, store.BatchOptions{Reason: "reflect on a session"}, func(b *store.Batch) error {
-		current, err := readSession(ctx, b, state.ID)
+		current, err := readSame(ctx, b, state)
 		if err != nil {
 			return err
 		}

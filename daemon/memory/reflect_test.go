@@ -244,6 +244,89 @@ func TestReflectAfterRestart(t *testing.T) {
 	}
 }
 
+// TestReflectOnADeletedSession: a reflection on a session that was deleted while the model read it
+// is not one on a new session with the same id. The new one can be reflected on meanwhile.
+func TestReflectOnADeletedSession(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		t.Run(fmt.Sprint("again ", again), func(t *testing.T) {
+			asked, release := make(chan struct{}), make(chan struct{})
+			s := withModel(t, brain.Config{}, reflecting(func(call int32, _ string) (string, error) {
+				if call > 1 {
+					return strings.ReplaceAll(goodReflection, "blue", "red"), nil
+				}
+				close(asked)
+				<-release
+				return goodReflection, nil
+			}))
+			answer := sync.OnceFunc(func() { close(release) })
+			t.Cleanup(answer) // a fixture does not close while its model works
+			s.say(t, "tea", user("The blue kettle."))
+			done := make(chan error, 1)
+			go func() {
+				_, err := s.Reflect(context.Background(), s.brain, "tea")
+				done <- err
+			}()
+			awaittest.Receive(t, "asked", asked)
+			if err := s.DeleteSession(t.Context(), s.brain, "tea"); err != nil {
+				t.Fatal(err)
+			}
+			s.say(t, "tea", user("The red kettle."))
+			status := ""
+			second := make(chan protocol.ReflectResponse, 1)
+			if again {
+				status = protocol.ReflectionCompleted
+				go func() {
+					res, err := s.Reflect(context.Background(), s.brain, "tea")
+					if err != nil {
+						t.Error(err)
+					}
+					second <- res
+				}()
+				awaittest.Until(t, "the new session ends or joins the old one", func() bool {
+					session, err := s.Session(t.Context(), s.brain, "tea")
+					return err == nil && session.ReflectionStatus == status || len(second) > 0
+				})
+			}
+			answer()
+			if err := awaittest.Receive(t, "done", done); !store.IsNotFound(err) {
+				t.Errorf("the first reflection: %v", err)
+			}
+			if session, err := s.Session(t.Context(), s.brain, "tea"); err != nil || session.ReflectionStatus != status || (session.EndedAt != "") != again {
+				t.Errorf("%+v, %v", session, err)
+			}
+			if again {
+				if res := awaittest.Receive(t, "the second one", second); res.Reflection == nil || !strings.Contains(res.Reflection.Outcome, "red") {
+					t.Errorf("the second reflection: %+v", res)
+				}
+			}
+			s.extracted(t)
+			if got := s.holds(t, "blue"); len(got) > 0 {
+				t.Errorf("the deleted session is in %q", got)
+			}
+		})
+	}
+}
+
+// TestEndADeletedSession: a request to reflect on a session does not end a later one of its id.
+func TestEndADeletedSession(t *testing.T) {
+	s := withModel(t, brain.Config{}, reflecting(func(int32, string) (string, error) { return goodReflection, nil }))
+	s.say(t, "tea", user("old"))
+	before, err := readSession(t.Context(), s.store(t), "tea")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeleteSession(t.Context(), s.brain, "tea"); err != nil {
+		t.Fatal(err)
+	}
+	s.say(t, "tea", user("new"))
+	if _, err := s.endAndReflect(t.Context(), s.brain, before); !store.IsNotFound(err) {
+		t.Error(err)
+	}
+	if session, err := s.Session(t.Context(), s.brain, "tea"); err != nil || session.Status != protocol.SessionOpen {
+		t.Errorf("%+v, %v", session, err)
+	}
+}
+
 // TestReflectWithoutAClient: a reflection goes on when its client is gone.
 func TestReflectWithoutAClient(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -2,7 +2,9 @@ package memory
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"strings"
 	"time"
 
 	"evalctl/daemon/brain"
@@ -80,7 +82,9 @@ func (s *Service) addMessages(
 	state, err := readSession(ctx, b, session)
 	if store.IsNotFound(err) {
 		now := now.UTC().Truncate(time.Millisecond)
-		state, err = sessionState{Version: sessionVersion, ID: session, CreatedAt: now}, nil
+		state, err = sessionState{
+			Version: sessionVersion, ID: session, Generation: strings.ToLower(rand.Text()), CreatedAt: now,
+		}, nil
 	}
 	if err != nil {
 		return err

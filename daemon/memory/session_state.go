@@ -16,10 +16,13 @@ const sessionVersion = 1
 // sessionState is the content of a session's _session.json. Its size is bounded, so that the cost
 // of adding a message does not grow with the session.
 type sessionState struct {
-	Version   int       `json:"version"`
-	ID        string    `json:"id"`
-	CreatedAt time.Time `json:"created_at"`
-	Messages  int       `json:"messages"`
+	Version int    `json:"version"`
+	ID      string `json:"id"`
+	// Generation is random. It tells a session from a deleted one that had the same id. The states
+	// of older programs have none.
+	Generation string    `json:"generation,omitempty"`
+	CreatedAt  time.Time `json:"created_at"`
+	Messages   int       `json:"messages"`
 
 	// Segment is the last segment, SegmentBytes the size of its messages file, and Day the day of
 	// its messages.
