@@ -41,24 +41,29 @@ func (a *API) batchDocuments(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	committed := len(commit.Ops)
-	changed := changedBy(commit.Ops)
+	changed, transcripts := changedBy(commit.Ops)
 	if err = a.apply(r.Context(), st, commit); err == nil {
-		err = a.memory.Changed(r.Context(), brainOf(r), changed...)
+		err = a.memory.Changed(r.Context(), brainOf(r), changed, transcripts)
 	}
 	return replyJSON(w, http.StatusOK, protocol.BatchResult{Committed: committed}, err)
 }
 
-// changedBy returns the paths at which operations replace, move or delete documents.
-func changedBy(ops []store.Op) (paths []string) {
+// changedBy returns the paths at which operations replace, move or delete documents, and those that
+// may have a transcript now. A rename may move what another operation has written.
+func changedBy(ops []store.Op) (paths, transcripts []string) {
 	for _, op := range ops {
-		if op.Kind == store.OpAppend {
+		switch op.Kind {
+		case store.OpAppend:
+			continue
+		case store.OpRename:
+			paths, transcripts = append(paths, op.Path, op.To), append(transcripts, op.To)
 			continue
 		}
-		if paths = append(paths, op.Path); op.To != "" {
-			paths = append(paths, op.To)
+		if paths = append(paths, op.Path); memory.MayBeTranscript(op.Data) {
+			transcripts = append(transcripts, op.Path)
 		}
 	}
-	return paths
+	return paths, transcripts
 }
 
 // decodeBatch reads one op after the other, and stops at the first one that it rejects.

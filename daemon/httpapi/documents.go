@@ -100,7 +100,11 @@ func (a *API) writeDocument(w http.ResponseWriter, r *http.Request) error {
 		if err := st.Write(ctx, path, data); err != nil {
 			return err
 		}
-		if err := a.memory.Changed(ctx, brainOf(r), path); err != nil {
+		changed, transcripts := []string{path}, []string(nil)
+		if memory.MayBeTranscript(data) {
+			transcripts = changed
+		}
+		if err := a.memory.Changed(ctx, brainOf(r), changed, transcripts); err != nil {
 			return err
 		}
 		for _, problem := range memory.Problems(path, data) {
@@ -177,7 +181,7 @@ func (a *API) renameDocument(w http.ResponseWriter, r *http.Request) error {
 	}
 	err = st.Rename(r.Context(), *body.From, *body.To)
 	if err == nil {
-		err = a.memory.Changed(r.Context(), brainOf(r), *body.From, *body.To)
+		err = a.memory.Changed(r.Context(), brainOf(r), []string{*body.From, *body.To}, []string{*body.To})
 	}
 	return replyEmpty(w, http.StatusNoContent, err)
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -287,7 +288,7 @@ func (s *Service) consolidated(
 func eachSource(ctx context.Context, r documentReader, use func(path string)) error {
 	for _, folder := range []string{notesFolder, summariesFolder, consolidationsFolder} {
 		files, err := r.List(ctx, strings.TrimSuffix(folder, "/"), store.ListOptions{Recursive: true, IncludeGenerated: true})
-		if err != nil {
+		if err != nil && !store.IsNotFound(err) {
 			return err
 		}
 		files = slices.DeleteFunc(files, func(f store.FileInfo) bool { return f.IsDir || !frontmatter.IsMarkdown(f.Path) })
@@ -304,10 +305,14 @@ func eachSource(ctx context.Context, r documentReader, use func(path string)) er
 	return nil
 }
 
+// MayBeTranscript reports whether facts may have to be extracted from a document with this content.
+// It only looks for the word, and so takes less time than to read the document again.
+func MayBeTranscript(data []byte) bool { return bytes.Contains(data, []byte(protocol.SourceExtract)) }
+
 // Changed is called after documents at some paths were replaced, renamed or deleted. It deletes
 // everything made from earlier transcripts at these paths, and has facts extracted from the present
-// ones.
-func (s *Service) Changed(ctx context.Context, h brain.Handle, paths ...string) error {
+// ones. transcripts are those of the paths that may have one now.
+func (s *Service) Changed(ctx context.Context, h brain.Handle, paths, transcripts []string) error {
 	defer h.Acquire()()
 	st, err := h.Store(ctx)
 	if err != nil {
@@ -319,7 +324,7 @@ func (s *Service) Changed(ctx context.Context, h brain.Handle, paths ...string) 
 	}
 	// The job of an earlier text may not have written facts yet, so this does not depend on stale.
 	extract := false
-	err = readEach(ctx, st, filesAt(paths...), func(d store.Document) error {
+	err = readEach(ctx, st, filesAt(transcripts...), func(d store.Document) error {
 		extract = extract || isTranscript(d)
 		return nil
 	})
@@ -333,7 +338,7 @@ func (s *Service) Changed(ctx context.Context, h brain.Handle, paths ...string) 
 					return err
 				}
 			}
-			return readEach(ctx, b, filesAt(paths...), func(d store.Document) error {
+			return readEach(ctx, b, filesAt(transcripts...), func(d store.Document) error {
 				if !isTranscript(d) {
 					return nil
 				}

@@ -113,7 +113,7 @@ func TestChangedTranscript(t *testing.T) {
 	s := open(t)
 	changed := func(paths ...string) {
 		t.Helper()
-		if err := s.Changed(t.Context(), s.brain, paths...); err != nil {
+		if err := s.Changed(t.Context(), s.brain, paths, paths); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -257,13 +257,13 @@ func TestForgetPromotedTranscripts(t *testing.T) {
 		"by id":  func(s *fixture, path string) error { return s.DeleteDocument(t.Context(), s.brain, path) },
 		"replace": func(s *fixture, path string) error {
 			s.put(t, path, "nothing")
-			return s.Changed(t.Context(), s.brain, path)
+			return s.Changed(t.Context(), s.brain, []string{path}, []string{path})
 		},
 		"delete in a batch": func(s *fixture, path string) error {
 			if err := s.store(t).Delete(t.Context(), path); err != nil {
 				return err
 			}
-			return s.Changed(t.Context(), s.brain, "other.md", path)
+			return s.Changed(t.Context(), s.brain, []string{"other.md", path}, nil)
 		},
 	} {
 		for _, reopened := range []bool{false, true} {
@@ -344,7 +344,7 @@ func TestTranscriptChangesMeanwhile(t *testing.T) {
 			remember(t, s, protocol.CreateDocument{Path: "talk.md", Content: "old", Source: protocol.SourceExtract})
 			awaittest.Receive(t, "begun", begun)
 			changed := c.change(t, s)
-			if err := s.Changed(t.Context(), s.brain, changed...); err != nil {
+			if err := s.Changed(t.Context(), s.brain, changed, changed); err != nil {
 				t.Error(err)
 			}
 			close(release)
@@ -380,7 +380,7 @@ func TestChangedToATranscript(t *testing.T) {
 	s.put(t, factsPath("mine"), "---\nsource: extract\n---\n- mine")
 	s.put(t, "talk.txt", "---\nsource: extract\n---\nplain")
 	s.put(t, "talk.md", "---\nsource: extract\n---\nhello")
-	if err := s.Changed(t.Context(), s.brain, paths...); err != nil {
+	if err := s.Changed(t.Context(), s.brain, paths, paths); err != nil {
 		t.Fatal(err)
 	}
 	if jobs := s.extracted(t); len(jobs) != 1 || !s.isThere(t, documentFactsPath("talk.md")) {
