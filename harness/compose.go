@@ -54,9 +54,6 @@ func (r *runner) compose() (end func(), err error) {
 	if s.Documents == nil && s.Records == nil {
 		s.Documents = newCorpus(r.cfg.Dataset, r.cfg.Brains, s.Session.mapped() != nil)
 	}
-	if s.Session.mapped() != nil {
-		r.noteMapped()
-	}
 	asker := s.Records
 	if asker == nil {
 		if asker, end, err = r.asker(); err != nil {
@@ -134,8 +131,11 @@ func (r *runner) lifecycle() *lifecycle.Run {
 
 // noteMapped records in the result how a mapped service was used.
 func (r *runner) noteMapped() {
-	s := r.cfg.Subject
+	s := &r.cfg.Subject // gets its Documents later
 	m := s.Session.mapped()
+	if m == nil {
+		return
+	}
 	reads := s.Reads || s.Answerer == nil && s.Target.Scenario.Reads()
 	r.mapped = func() *result.MappedService {
 		seen := m.Seen()

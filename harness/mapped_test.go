@@ -90,3 +90,15 @@ func TestLateFindings(t *testing.T) {
 		t.Errorf("got %q, want %q", kinds, want)
 	}
 }
+
+// TestObservationsOfStoredAnswers: judging stored answers again, in several parts, observes nothing.
+func TestObservationsOfStoredAnswers(t *testing.T) {
+	was := &result.MappedService{Calls: map[string]int{"search": 3}}
+	r := &runner{
+		cfg:    Config{Subject: Subject{Records: &StoredAnswers{}}, Notes: Notes{Mapped: was}},
+		before: result.Observed{Mapped: was},
+	}
+	if got := r.observed().Mapped; got.Calls["search"] != 3 {
+		t.Errorf("%d searches, of which 3 were made", got.Calls["search"])
+	}
+}

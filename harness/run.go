@@ -249,7 +249,7 @@ func (r *runner) result(
 		Unassigned: r.kept.Unassigned(),
 	}
 	seen := r.observed()
-	res.Admission, res.Mapped = seen.Admission, seen.Mapped
+	res.Admission, res.Mapped, res.Escaped = seen.Admission, seen.Mapped, seen.Escaped
 	r.sum.Fill(&res)
 	// Only the judge's cost, which has no account of its own.
 	parts := result.CostParts{JudgeUSD: res.Cost.SpentUSD, MayHaveUSD: res.Cost.MayHaveBeenChargedUSD}
@@ -258,9 +258,13 @@ func (r *runner) result(
 	return redact.Values(r.secrets, res), nil
 }
 
-// observed returns what the run has observed of its target so far, also before it was resumed.
+// observed returns what the run has observed of its target so far, also before it was resumed. Of
+// stored answers it is what the run observed that asked for them.
 func (r *runner) observed() result.Observed {
 	seen := result.Observed{Admission: r.cfg.Notes.Admission, Mapped: r.cfg.Notes.Mapped}
+	if r.cfg.Subject.Records != nil {
+		return seen
+	}
 	if r.mapped != nil {
 		seen.Mapped = r.mapped()
 	}
@@ -273,14 +277,14 @@ func (r *runner) observed() result.Observed {
 // markObserved records in the journal what has been observed, for a run that is resumed.
 func (r *runner) markObserved(j *journal.Journal) error {
 	seen := r.observed()
-	if seen.Admission == nil && seen.Mapped == nil {
+	if r.cfg.Subject.Records != nil || seen.Admission == nil && seen.Mapped == nil {
 		return nil
 	}
 	return j.MarkObserved(seen)
 }
 
-// Left records the processes that a started daemon has left behind, nil if that is not known. Call
-// it before Write.
+// Left adds the processes that a started daemon has left behind to those of before the run was
+// resumed. It does nothing if they are not known, which is nil. Call it before Write.
 func (e *EndedRun) Left(escaped []string) error {
 	if escaped == nil {
 		return nil

@@ -44,6 +44,7 @@ func newRunner(cfg Config, kept pipeline.Keeper) *runner {
 	if cfg.Pace != nil {
 		r.paces = append(r.paces, cfg.Pace)
 	}
+	r.noteMapped()
 	_, r.streak.stored = cfg.Subject.Records.(*StoredAnswers)
 	if p := cfg.Notes.ReaderPrices; p != nil {
 		r.sum.PriceReaders(*p)

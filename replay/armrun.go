@@ -81,7 +81,11 @@ func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Fil
 		out.Err = err
 		return
 	}
-	if err := r.finish(ctx, &ended.Result, ended.OwnPath(), filled); err != nil {
+	err = r.finish(ctx, &ended.Result, ended.OwnPath(), filled)
+	if err == nil {
+		err = ended.Left(ended.Result.Escaped)
+	}
+	if err != nil {
 		out.Err = errors.Join(ended.Stopped, err)
 		return
 	}

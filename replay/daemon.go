@@ -243,7 +243,9 @@ func (d *daemon) report(ctx context.Context, res *result.Result, filled *ingest.
 	res.Replay.Restarts = d.outages.count()
 	res.Replay.ModelRequests = d.requests(filled)
 	_ = d.session.Close() // close does so too, and returns the error
-	res.Escaped = d.session.Escaped()
+	if left := d.session.Escaped(); left != nil {
+		res.Escaped = left
+	}
 	return nil
 }
 

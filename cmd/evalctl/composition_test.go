@@ -334,13 +334,15 @@ func (c *composition) resumed() (map[string]observation, string) {
 	defer kill()
 	cmd := exec.CommandContext(ctx, "evalctl", c.runArgs("resumed", c.put, "--concurrency=1")...)
 	cmd.Env, cmd.Dir = append(os.Environ(), "SVC_LLM_PROVIDER=fake"), c.dir
+	killed := make(chan struct{})
 	c.shelf.hang(func(query string) {
-		if strings.Contains(query, "Ragna") && query == "What colour has the boat of Ragna?" {
+		if query == "What colour has the boat of Ragna?" {
 			kill()
-			<-ctx.Done()
+			<-killed // no answer before that, with which the run might end
 		}
 	})
 	out, err := cmd.CombinedOutput()
+	close(killed)
 	c.shelf.hang(nil)
 	if err == nil {
 		c.t.Fatalf("the run was not killed: %s", out)

@@ -154,15 +154,15 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	_ = session.Close() // Run closes it too, and gets the error
 	swept.Escaped = session.Escaped()
 	swept.Embeddings.SetPrice(c.money.Prices, c.money.PricesDate)
-	if err := account.Fill(context.WithoutCancel(ctx), &swept.Cost, file.OwnPath()); err != nil {
-		return errors.Join(stopped, err)
+	err = account.Fill(context.WithoutCancel(ctx), &swept.Cost, file.OwnPath())
+	if err == nil {
+		err = file.Finish(&swept, stopped)
 	}
-	err = file.Finish(&swept, stopped)
 	if err == nil {
 		err = account.Remove()
 	}
 	if err != nil {
-		return errors.Join(stopped, err)
+		return errors.Join(stopped, err, left)
 	}
 	verdict := stopped
 	if verdict == nil {
@@ -170,7 +170,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	}
 	verdict = errors.Join(verdict, left)
 	if err := c.print(p, swept, file.Path(), exitCode(ctx, verdict)); err != nil {
-		return err
+		return errors.Join(err, left)
 	}
 	if e := swept.Embeddings; e != nil {
 		t.Field("embedded", "%s", terminal.Line(wording.Embeddings(e)))

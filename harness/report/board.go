@@ -110,7 +110,9 @@ func (b Board) group(i int) form.Section {
 	s.FactIn(form.Terminal, "common", "%s", form.Join("  ", common...))
 	var all []quality
 	for _, r := range g.Rows {
-		all = append(all, qualityOf(r.Name, r.Entry.Result))
+		q := qualityOf(r.Name, r.Entry.Result)
+		q.rate, q.interval, q.p50 = r.PassRate, r.Interval, r.Latency.P50 // which may be of fewer questions
+		all = append(all, q)
 	}
 	pareto(&s, all)
 	t := form.NewTable(form.F("%s, %s", figure.Count(len(g.Rows), "result"), figure.Count(g.Questions, "question")),

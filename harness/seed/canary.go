@@ -70,10 +70,11 @@ func (c *Canary) Seen(held *int) *result.Admission {
 	return &seen
 }
 
-// follow makes the next requests go to the service that runs now.
+// follow makes the next requests go to the service that runs now. There is none after a restart that
+// failed.
 func (c *Canary) follow() {
 	s := c.current()
-	if s == c.service {
+	if s == nil || s == c.service {
 		return
 	}
 	c.service, c.brain.store = s, s.Store(c.dialect)

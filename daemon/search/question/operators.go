@@ -44,7 +44,7 @@ const maxTypedWords = 32
 // Prose has no operators: a text that ends like a sentence, that asks something, of several lines,
 // or of more than 32 words. A phrase among other words is a quotation, unless there is another
 // operator, which sentences do not contain. Nothing else that people write in plain text has a
-// meaning, see docs/retrieval.md.
+// meaning, see docs/dev/ranking.md.
 func ParseOperators(text string) (words string, c Conditions, operators []string) {
 	if strings.ContainsAny(strings.TrimSpace(text), "\n\r\u2028\u2029") || len(strings.Fields(text)) > maxTypedWords {
 		return text, Conditions{}, nil
