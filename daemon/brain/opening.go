@@ -93,7 +93,7 @@ func (h Handle) SearchableStore(ctx context.Context) (*store.Store, error) {
 func (h Handle) storeWithin(ctx, limit context.Context) (*store.Store, error) {
 	st, err := h.Store(limit)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(limit), errSearchWait) {
-		if h.entry.open.Load() != nil { // and locked for a moment
+		if h.entry.open.Load() != nil { // it was opened just now
 			return h.Store(ctx)
 		}
 		return nil, &UnreadyError{Brain: h.entry.id(), Retry: max(h.entry.cfg.searchWait, minRetry)}

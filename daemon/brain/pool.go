@@ -101,7 +101,8 @@ func (p *pool) closeUnused(e *entry) bool {
 		return false // about to be used
 	}
 	defer e.mu.Unlock()
-	e.open.Store(nil) // before the last look: who acquires the brain after it waits for mu
+	// Cleared before users is read: whoever acquires the brain later finds no store, and waits for mu.
+	e.open.Store(nil)
 	if e.users.Load() > 0 {
 		e.open.Store(e.store)
 		return false

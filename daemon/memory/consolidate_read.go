@@ -32,6 +32,8 @@ type holding struct {
 	doc    frontmatter.Document
 	facts  []fact // of documents of facts and of notes
 	sealed bool
+	// written is when the document was last written.
+	written time.Time
 }
 
 // holdings has the documents that a consolidation works on, each list ascending by path. It
@@ -86,7 +88,7 @@ func (h *holdings) readFolder(ctx context.Context, docs documentReader, folder s
 		}
 		text := d.Content
 		list = append(list, holding{
-			path: d.Path, text: text, doc: frontmatter.Parse(text), facts: parseFacts(text), sealed: isSealed(text),
+			path: d.Path, text: text, doc: frontmatter.Parse(text), facts: parseFacts(text), sealed: isSealed(text), written: d.ModTime,
 		})
 		return nil
 	})

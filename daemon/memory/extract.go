@@ -204,20 +204,25 @@ var errChanged = errors.New("the document has changed in the meantime")
 
 // extractDocument extracts facts from a document that is a transcript. It finds none if the
 // document was deleted or is no transcript any more. If the document changes while the model reads
-// it, the model reads it again.
+// it, the model reads it again, but not for ever: the job is tried again later, and others come
+// first.
 func (s *Service) extractDocument(
 	ctx context.Context, st *store.Store, name string, j *job,
 ) (protocol.ExtractResult, error) {
-	for {
+	for again := 0; ; again++ {
 		result, err := s.extractText(ctx, st, name, j)
-		if !errors.Is(err, errChanged) {
+		if !errors.Is(err, errChanged) || again == maxRereads {
 			return result, err
 		}
 	}
 }
 
+// maxRereads is how often a job reads a document again because it has changed.
+const maxRereads = 2
+
 // extractText is one attempt of extractDocument. It fails with errChanged, and without an effect,
-// if the document is not the one that the model has read.
+// if the document is not the one that the model has read. What was appended to it meanwhile does not
+// make facts of the rest wrong.
 func (s *Service) extractText(
 	ctx context.Context, st *store.Store, name string, j *job,
 ) (protocol.ExtractResult, error) {
@@ -242,7 +247,7 @@ func (s *Service) extractText(
 	result.Model, result.Messages, result.Facts = use.Model, len(part.fresh), len(facts)
 	err = st.Batch(ctx, store.BatchOptions{Reason: "extract facts of a document"}, func(b *store.Batch) error {
 		current, err := b.Read(ctx, name)
-		if store.IsNotFound(err) || err == nil && !bytes.Equal(current, data) {
+		if store.IsNotFound(err) || err == nil && !bytes.HasPrefix(current, data) {
 			return errChanged
 		}
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/frontmatter"
@@ -35,7 +36,8 @@ func (s *Service) DeleteSession(ctx context.Context, h brain.Handle, session str
 		return err
 	}
 	return st.Batch(ctx, store.BatchOptions{Reason: "delete a session"}, func(b *store.Batch) error {
-		if _, err := readSession(ctx, b, session); err != nil {
+		state, err := readSession(ctx, b, session)
+		if err != nil {
 			return err
 		}
 		key := sessionKey(session)
@@ -51,7 +53,7 @@ func (s *Service) DeleteSession(ctx context.Context, h brain.Handle, session str
 				return err
 			}
 		}
-		return forgetMade(ctx, b, madeFromSession(key))
+		return forgetMade(ctx, b, madeFromSession(key), state.CreatedAt)
 	})
 }
 
@@ -71,7 +73,7 @@ func (s *Service) deleteDocument(ctx context.Context, h brain.Handle, st *store.
 	made, err := st.Exists(ctx, facts)
 	if err == nil && !made {
 		var used map[string]bool
-		used, err = s.consolidated(ctx, h, st, facts)
+		used, _, err = s.consolidated(ctx, h, st, facts)
 		made = used[facts]
 	}
 	if err != nil {
@@ -79,7 +81,7 @@ func (s *Service) deleteDocument(ctx context.Context, h brain.Handle, st *store.
 	}
 	if made {
 		err := st.Batch(ctx, store.BatchOptions{Reason: "delete what was made from a document"}, func(b *store.Batch) error {
-			return forgetMade(ctx, b, func(p string) bool { return p == facts })
+			return forgetMade(ctx, b, func(p string) bool { return p == facts }, time.Time{})
 		})
 		if err != nil {
 			return err
@@ -106,8 +108,8 @@ func madeFromSession(key string) func(string) bool {
 }
 
 // forgetMade deletes the documents below memory for which made returns true, and all documents made
-// from them.
-func forgetMade(ctx context.Context, b *store.Batch, made func(path string) bool) error {
+// from them. None of these was made before since, the zero time if that is not known.
+func forgetMade(ctx context.Context, b *store.Batch, made func(path string) bool, since time.Time) error {
 	var gone []string
 	for _, folder := range []string{factsFolder, episodesFolder} {
 		files, err := b.List(ctx, strings.TrimSuffix(folder, "/"), store.ListOptions{Recursive: true})
@@ -125,7 +127,7 @@ func forgetMade(ctx context.Context, b *store.Batch, made func(path string) bool
 		return err
 	}
 	gone = append(gone, notes...)
-	summaries, err := forgetSummaries(ctx, b, func(p string) bool { return made(p) || slices.Contains(notes, p) })
+	summaries, err := forgetSummaries(ctx, b, func(p string) bool { return made(p) || slices.Contains(notes, p) }, since)
 	if err != nil {
 		return err
 	}
@@ -167,8 +169,8 @@ func forgetNotes(ctx context.Context, b *store.Batch, made func(string) bool) (g
 }
 
 // forgetSummaries returns the summaries with text of made documents, and those that may have some
-// because they do not name all their sources.
-func forgetSummaries(ctx context.Context, b *store.Batch, made func(string) bool) (gone []string, err error) {
+// because they do not name all their sources and were written after since.
+func forgetSummaries(ctx context.Context, b *store.Batch, made func(string) bool, since time.Time) (gone []string, err error) {
 	var h holdings
 	h.taken = map[string]bool{}
 	summaries, err := h.readFolder(ctx, b, summariesFolder)
@@ -177,7 +179,8 @@ func forgetSummaries(ctx context.Context, b *store.Batch, made func(string) bool
 	}
 	for _, d := range summaries {
 		from := parseSources(d.doc)
-		if !edited(d) && (slices.Contains(from, cutSources) || slices.ContainsFunc(from, made)) {
+		unnamed := slices.Contains(from, cutSources) && (d.written.IsZero() || !d.written.Before(since))
+		if !edited(d) && (unnamed || slices.ContainsFunc(from, made)) {
 			gone = append(gone, d.path)
 		}
 	}
@@ -218,91 +221,120 @@ func namedPaths(text string) []string { return memoryPath.FindAllString(text, -1
 type transcripts struct {
 	mu      sync.Mutex
 	watched bool
-	store   *store.Store // in which the folder was looked for
+	store   *store.Store // in which the folders were looked for
 	any     atomic.Bool
+	// named are the paths of facts that notes, summaries and records have named. It may have more of
+	// them than are named now.
+	named map[string]bool
+	// unread are those of these documents that are not in named yet.
+	unreadMu sync.Mutex
+	unread   map[string]bool
 }
 
 // transcriptFacts contains the facts of documents.
 const transcriptFacts = factsFolder + "documents/"
 
-// haveFacts reports whether the brain may have facts of documents, or something that was made from
-// them.
-func (s *Service) haveFacts(ctx context.Context, h brain.Handle, st *store.Store) (bool, error) {
+// derivedFolders contain what a consolidation makes.
+var derivedFolders = []string{notesFolder, summariesFolder, consolidationsFolder}
+
+// changed is called with each change of the brain.
+func (t *transcripts) changed(e store.ChangeEvent) {
+	if strings.HasPrefix(e.Path, transcriptFacts) {
+		t.any.Store(true)
+	}
+	if slices.ContainsFunc(derivedFolders, func(f string) bool { return strings.HasPrefix(e.Path, f) }) {
+		t.later(e.Path)
+	}
+}
+
+// later has documents read by the next call of read.
+func (t *transcripts) later(paths ...string) {
+	t.unreadMu.Lock()
+	defer t.unreadMu.Unlock()
+	if t.unread == nil {
+		t.unread = map[string]bool{}
+	}
+	for _, p := range paths {
+		t.unread[p] = true
+	}
+}
+
+// open looks for facts of documents and for what was made from them. mu must be held.
+func (t *transcripts) open(ctx context.Context, st *store.Store) error {
+	for _, folder := range append([]string{transcriptFacts}, derivedFolders...) {
+		files, err := st.List(ctx, strings.TrimSuffix(folder, "/"), store.ListOptions{Recursive: true, IncludeGenerated: true})
+		if err != nil && !store.IsNotFound(err) {
+			return err
+		}
+		for _, f := range files {
+			switch {
+			case f.IsDir || !frontmatter.IsMarkdown(f.Path):
+			case folder == transcriptFacts:
+				t.any.Store(true)
+			default:
+				t.later(f.Path)
+			}
+		}
+	}
+	t.named, t.store = map[string]bool{}, st
+	return nil
+}
+
+// read adds to named what documents name that were made or changed since the last call. mu must be
+// held. One that cannot be read is tried again by the next call.
+func (t *transcripts) read(ctx context.Context, st *store.Store) error {
+	t.unreadMu.Lock()
+	paths := sortedPaths(t.unread)
+	t.unread = nil
+	t.unreadMu.Unlock()
+	err := readEach(ctx, st, filesAt(paths...), func(d store.Document) error {
+		if d.Err != nil {
+			t.later(d.Path)
+		}
+		for _, path := range namedPaths(d.Content) {
+			if strings.HasPrefix(path, transcriptFacts) {
+				t.named[path] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.later(paths...)
+	}
+	return err
+}
+
+// consolidated returns those of some documents of facts from which a consolidation may have made
+// something. These documents need not exist any more: a consolidation deletes one when it has moved
+// its last fact to a note. have is false if the brain has nothing of any transcript.
+func (s *Service) consolidated(
+	ctx context.Context, h brain.Handle, st *store.Store, facts ...string,
+) (found map[string]bool, have bool, err error) {
 	t := s.transcripts.of(h)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.watched {
 		t.watched = true
-		h.Subscribe(func(e store.ChangeEvent) {
-			if strings.HasPrefix(e.Path, transcriptFacts) {
-				t.any.Store(true)
-			}
-		})
+		h.Subscribe(t.changed)
 	}
 	if t.store != st { // other processes may have written while no store was open here
-		files, err := st.List(ctx, strings.TrimSuffix(transcriptFacts, "/"), store.ListOptions{})
-		if err != nil && !store.IsNotFound(err) {
-			return false, err
+		if err := t.open(ctx, st); err != nil {
+			return nil, false, err
 		}
-		if slices.ContainsFunc(files, func(f store.FileInfo) bool { return strings.HasPrefix(f.Path, transcriptFacts) }) {
-			t.any.Store(true)
-		}
-		if !t.any.Load() { // a consolidation may have moved all of them
-			err := eachSource(ctx, st, func(path string) {
-				if strings.HasPrefix(path, transcriptFacts) {
-					t.any.Store(true)
-				}
-			})
-			if err != nil {
-				return false, err
-			}
-		}
-		t.store = st
+		err = t.read(ctx, st)
+	} else if t.any.Load() || len(t.named) > 0 {
+		err = t.read(ctx, st)
 	}
-	return t.any.Load(), nil
-}
-
-// consolidated returns those of some documents of facts from which a consolidation has made
-// something. These documents need not exist any more: a consolidation deletes one when it has moved
-// its last fact to a note.
-func (s *Service) consolidated(
-	ctx context.Context, h brain.Handle, st *store.Store, facts ...string,
-) (map[string]bool, error) {
-	if have, err := s.haveFacts(ctx, h, st); err != nil || !have {
-		return nil, err
+	if err != nil {
+		return nil, false, err
 	}
-	asked, found := map[string]bool{}, map[string]bool{}
+	found = map[string]bool{}
 	for _, path := range facts {
-		asked[path] = true
-	}
-	err := eachSource(ctx, st, func(path string) {
-		if asked[path] {
+		if t.named[path] {
 			found[path] = true
 		}
-	})
-	return found, err
-}
-
-// eachSource calls use with the paths that the notes, summaries and records of consolidations name,
-// some of them repeatedly.
-func eachSource(ctx context.Context, r documentReader, use func(path string)) error {
-	for _, folder := range []string{notesFolder, summariesFolder, consolidationsFolder} {
-		files, err := r.List(ctx, strings.TrimSuffix(folder, "/"), store.ListOptions{Recursive: true, IncludeGenerated: true})
-		if err != nil && !store.IsNotFound(err) {
-			return err
-		}
-		files = slices.DeleteFunc(files, func(f store.FileInfo) bool { return f.IsDir || !frontmatter.IsMarkdown(f.Path) })
-		err = readEach(ctx, r, files, func(d store.Document) error {
-			for _, path := range namedPaths(d.Content) {
-				use(path)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return found, t.any.Load() || len(t.named) > 0, nil
 }
 
 // MayBeTranscript reports whether facts may have to be extracted from a document with this content.
@@ -334,7 +366,7 @@ func (s *Service) Changed(ctx context.Context, h brain.Handle, paths, transcript
 	return s.addingJobs(ctx, h, func() error {
 		return st.Batch(ctx, store.BatchOptions{Reason: "delete what was made from a document"}, func(b *store.Batch) error {
 			if len(stale) > 0 {
-				if err := forgetMade(ctx, b, func(p string) bool { return stale[p] }); err != nil {
+				if err := forgetMade(ctx, b, func(p string) bool { return stale[p] }, time.Time{}); err != nil {
 					return err
 				}
 			}
@@ -351,15 +383,18 @@ func (s *Service) Changed(ctx context.Context, h brain.Handle, paths, transcript
 
 // stale returns the documents of facts of the paths that exist or have been consolidated.
 func (s *Service) stale(ctx context.Context, h brain.Handle, st *store.Store, paths []string) (map[string]bool, error) {
-	if have, err := s.haveFacts(ctx, h, st); err != nil || !have {
-		return nil, err
+	if len(paths) == 0 {
+		return nil, nil
 	}
 	facts := make([]string, len(paths))
 	for i, name := range paths {
 		facts[i] = documentFactsPath(name)
 	}
-	stale := map[string]bool{}
-	err := readEach(ctx, st, filesAt(facts...), func(d store.Document) error {
+	stale, have, err := s.consolidated(ctx, h, st, facts...)
+	if err != nil || !have {
+		return nil, err
+	}
+	err = readEach(ctx, st, filesAt(facts...), func(d store.Document) error {
 		if d.Exists {
 			stale[d.Path] = true
 		}
@@ -368,8 +403,8 @@ func (s *Service) stale(ctx context.Context, h brain.Handle, st *store.Store, pa
 	if err != nil {
 		return nil, err
 	}
-	// Asked afterwards, so that a consolidation in between does not hide a document from both.
-	used, err := s.consolidated(ctx, h, st, facts...)
+	// Asked again, so that a consolidation in between does not hide a document from both.
+	used, _, err := s.consolidated(ctx, h, st, facts...)
 	maps.Copy(stale, used)
 	return stale, err
 }

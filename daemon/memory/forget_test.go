@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
@@ -215,6 +216,16 @@ func TestForgetOneOfManySources(t *testing.T) {
 	if len(got.Promoted) != 1 || len(got.Compiled) == 0 {
 		t.Fatalf("got %+v", got)
 	}
+	summaries, then := s.holds(t, "<0>"), s.cfg.Now
+	s.cfg.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	s.say(t, "new", user("hello"))
+	if err := s.DeleteSession(t.Context(), s.brain, "new"); err != nil {
+		t.Fatal(err)
+	}
+	if left := s.holds(t, "<0>"); !slices.Equal(left, summaries) {
+		t.Errorf("a session that began after the summaries took %q to %q", summaries, left)
+	}
+	s.cfg.Now = then
 	note := got.Promoted[0].Path
 	if text := s.read(t, note); strings.Contains(text, ids[0]) || !strings.Contains(text, ids[99]) {
 		t.Fatalf("the note names other sources than its last ones:\n%s", text)

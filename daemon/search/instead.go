@@ -2,7 +2,6 @@ package search
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -107,8 +106,8 @@ func begins(word, with []rune) bool {
 func (ix *Index) addDated(periods []question.Period, from source, found []scoredChunk) []scoredChunk {
 	top := 1.
 	if len(found) > 0 {
-		// Equal scores would be ordered by path.
-		top = math.Nextafter(found[0].candidate.score, math.Inf(1))
+		// Equal scores would be ordered by path or date, and roundScore makes close ones equal.
+		top = found[0].candidate.score * (1 + 1e-5)
 	}
 	known := map[uint32]int{}
 	for i, f := range found {

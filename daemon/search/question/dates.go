@@ -161,7 +161,10 @@ func (r *dateReader) counted(i int) bool {
 	if r.word(at) == "of" { // "a couple of"
 		at--
 	}
-	return !strings.HasSuffix(r.word(i-1), "s") || numberOf(r.word(at)) > 0 // not "in the years before"
+	if strings.HasSuffix(r.word(i-1), "s") {
+		return numberOf(r.word(at)) > 0 // not "in the years before"
+	}
+	return numberOf(r.word(at)) > 0 || r.word(at) == "the" // not "this year before" or "the best day since"
 }
 
 // word returns the word at i, "" outside the question.
@@ -280,7 +283,32 @@ func (r *dateReader) last(i int) (date, bool) {
 		return date{}, false
 	}
 	around := Period{start.AddDate(0, 0, -half), r.today().AddDate(0, 0, 1)}
-	return date{i, around, around}, true
+	named := around
+	if unit == i+1 && r.words[i] != "past" {
+		named = r.calendar(r.word(unit), r.words[i] == "this", around)
+	}
+	return date{i, named, around}, true
+}
+
+// calendar returns the present week, month or year, or the one before, with weeks from Monday. It
+// returns other for any other unit.
+func (r *dateReader) calendar(unit string, present bool, other Period) Period {
+	today, back := r.today(), -1
+	if present {
+		back = 0
+	}
+	switch unit {
+	case "week":
+		start := today.AddDate(0, 0, 7*back-(int(today.Weekday())+6)%7)
+		return Period{start, start.AddDate(0, 0, 7)}
+	case "month":
+		start := time.Date(today.Year(), today.Month()+time.Month(back), 1, 0, 0, 0, 0, today.Location())
+		return Period{start, start.AddDate(0, 1, 0)}
+	case "year":
+		start := time.Date(today.Year()+back, 1, 1, 0, 0, 0, 0, today.Location())
+		return Period{start, start.AddDate(1, 0, 0)}
+	}
+	return other
 }
 
 func (r *dateReader) yesterday(i int) (date, bool) {
