@@ -262,7 +262,7 @@ func (r *runner) result(
 // stored answers it is what the run observed that asked for them.
 func (r *runner) observed() result.Observed {
 	seen := result.Observed{Admission: r.cfg.Notes.Admission, Mapped: r.cfg.Notes.Mapped}
-	if r.cfg.Subject.Records != nil {
+	if r.streak.stored {
 		return seen
 	}
 	if r.mapped != nil {
@@ -277,7 +277,7 @@ func (r *runner) observed() result.Observed {
 // markObserved records in the journal what has been observed, for a run that is resumed.
 func (r *runner) markObserved(j *journal.Journal) error {
 	seen := r.observed()
-	if r.cfg.Subject.Records != nil || seen.Admission == nil && seen.Mapped == nil {
+	if r.streak.stored || seen.Admission == nil && seen.Mapped == nil {
 		return nil
 	}
 	return j.MarkObserved(seen)
