@@ -95,7 +95,7 @@ func TestLateFindings(t *testing.T) {
 func TestObservationsOfStoredAnswers(t *testing.T) {
 	was := &result.MappedService{Calls: map[string]int{"search": 3}}
 	r := &runner{
-		cfg: Config{Notes: Notes{Mapped: was}}, before: result.Observed{Mapped: was}, streak: streak{stored: true},
+		cfg: Config{Notes: Notes{Mapped: was}}, before: result.Observations{Mapped: was}, streak: streak{stored: true},
 	}
 	if got := r.observed().Mapped; got.Calls["search"] != 3 {
 		t.Errorf("%d searches, of which 3 were made", got.Calls["search"])

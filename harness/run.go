@@ -260,8 +260,8 @@ func (r *runner) result(
 
 // observed returns what the run has observed of its target so far, also before it was resumed. Of
 // stored answers it is what the run observed that asked for them.
-func (r *runner) observed() result.Observed {
-	seen := result.Observed{Admission: r.cfg.Notes.Admission, Mapped: r.cfg.Notes.Mapped}
+func (r *runner) observed() result.Observations {
+	seen := result.Observations{Admission: r.cfg.Notes.Admission, Mapped: r.cfg.Notes.Mapped}
 	if r.streak.stored {
 		return seen
 	}
@@ -289,7 +289,7 @@ func (e *EndedRun) Left(escaped []string) error {
 	if escaped == nil {
 		return nil
 	}
-	seen := e.run.observed().Then(result.Observed{Escaped: escaped})
+	seen := e.run.observed().Then(result.Observations{Escaped: escaped})
 	e.Result.Escaped = seen.Escaped
 	if len(seen.Escaped) == 0 {
 		return nil

@@ -21,7 +21,7 @@ type runner struct {
 	limit   failures
 	streak  streak
 	embeds  *embeddingLog
-	before  result.Observed // by the parts of the run before it was resumed
+	before  result.Observations // by the parts of the run before it was resumed
 	secrets *redact.Redactor
 	// Created by compose.
 	asked  pipeline.Asker

@@ -42,7 +42,7 @@ type Journal struct {
 	own    []result.OwnQuestion
 	// embedded is nil if no line has it.
 	embedded *result.Embeddings
-	observed result.Observed
+	observed result.Observations
 
 	backup string
 	// reopened is set if another process created it.
@@ -88,7 +88,7 @@ type Entry struct {
 	// Embedded are the daemon's embeddings in the run so far.
 	Embedded *result.Embeddings `json:"embedded,omitempty"`
 	// Observed is what the run has observed of its target so far.
-	Observed *result.Observed `json:"observed,omitempty"`
+	Observed *result.Observations `json:"observed,omitempty"`
 
 	// Questions are, for KindStopped, the questions that ended with a failure they did not cause.
 	// They may be retried.
@@ -316,12 +316,12 @@ func (j *Journal) Embedded() *result.Embeddings {
 }
 
 // MarkObserved records what the run has observed of its target so far, in all its parts.
-func (j *Journal) MarkObserved(o result.Observed) error {
+func (j *Journal) MarkObserved(o result.Observations) error {
 	return j.Append(Entry{Kind: kindObserved, Observed: &o})
 }
 
 // Observed returns the last marked observations.
-func (j *Journal) Observed() result.Observed { return j.observed }
+func (j *Journal) Observed() result.Observations { return j.observed }
 
 // Resume must be called before a resumed run asks questions. It separates earlier requests to the
 // judge from later ones.

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Observed is what a run observes of its target besides the answers. Its parts are as in Result.
-type Observed struct {
+// Observations are what a run observes of its target besides the answers. Its parts are as in Result.
+type Observations struct {
 	Admission *Admission     `json:"admission,omitempty"`
 	Mapped    *MappedService `json:"mapped,omitempty"`
 	Escaped   []string       `json:"escaped_processes,omitzero"`
@@ -14,8 +14,8 @@ type Observed struct {
 
 // Then returns the observations of a run whose earlier parts have observed o, and whose last part
 // has observed last. Counts are added, and nothing bad that was seen is forgotten.
-func (o Observed) Then(last Observed) Observed {
-	return Observed{
+func (o Observations) Then(last Observations) Observations {
+	return Observations{
 		Admission: o.Admission.then(last.Admission), Mapped: o.Mapped.then(last.Mapped), Escaped: joined(o.Escaped, last.Escaped),
 	}
 }
