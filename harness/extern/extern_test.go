@@ -206,7 +206,7 @@ func TestBadHandshakes(t *testing.T) {
 	} {
 		t.Run(reply, func(t *testing.T) {
 			t.Parallel()
-			_, err := extern.Open(t.Context(), script(t, reply), extern.Options{Watchdog: watchdog})
+			_, err := extern.Open(t.Context(), script(t, "read -r handshake\n"+reply), extern.Options{Watchdog: watchdog})
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "handshake: ") {
 				t.Error(err)
 			}
