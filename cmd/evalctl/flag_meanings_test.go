@@ -356,7 +356,7 @@ func TestUnits(t *testing.T) {
 			}
 			number := kind.Kind() >= reflect.Int && kind.Kind() <= reflect.Float64
 			if unit := u.flag.PlaceHolder; number && unit == "" && u.flag.Enum == "" && !u.flag.Hidden {
-				t.Errorf("--%s of %s: its tag has no placeholder, such as DURATION or N", name, u.command)
+				t.Errorf("--%s of %s: add a placeholder to its tag, such as DURATION or N", name, u.command)
 			}
 		}
 	}

@@ -202,11 +202,11 @@ func brief(help string) string {
 		help = first
 	}
 	help = strings.TrimSuffix(help, ".")
-	if said := endingDefault.FindString(whole); said != "" && !strings.HasSuffix(help+".", said) {
+	if said := regexp.MustCompile(endingDefault).FindString(whole); said != "" && !strings.HasSuffix(help+".", said) {
 		return help + said
 	}
 	return help + "."
 }
 
 // endingDefault matches the default at the end of a help text.
-var endingDefault = regexp.MustCompile(` \([^() ]*\)\.$`)
+const endingDefault = ` \([^() ]*\)\.$`

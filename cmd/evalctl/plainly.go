@@ -13,45 +13,46 @@ import (
 	"evalctl/internal/spelling"
 )
 
-// The errors of kong that plainly says otherwise, besides those about values.
-var (
-	unknownFlag  = regexp.MustCompile(`(?s)^unknown flag (-\S+?)(?:, did you mean .*)?$`)
-	unexpected   = regexp.MustCompile(`(?s)^unexpected argument (.*?)(?:, did you mean .*)?$`)
-	missingWord  = regexp.MustCompile(`^expected one of (.*)$`)
-	missingValue = regexp.MustCompile(`^expected (".*")$`)
+// Patterns of the errors of kong that plainly says otherwise, besides those about values.
+const (
+	unknownFlag  = `(?s)^unknown flag (-\S+?)(?:, did you mean .*)?$`
+	unexpected   = `(?s)^unexpected argument (.*?)(?:, did you mean .*)?$`
+	missingWord  = `^expected one of (.*)$`
+	missingValue = `^expected (".*")$`
 )
 
 // plainly returns an error of kong in the words of the other messages. It proposes only names
 // that the help shows: kong itself also proposes hidden and old ones.
 func plainly(k *kong.Context, err error) error {
 	text, command := err.Error(), "evalctl"
+	match := func(pattern string) []string { return regexp.MustCompile(pattern).FindStringSubmatch(text) }
 	selected := k.Selected()
 	if selected != nil {
 		command = selected.FullPath()
 	}
-	if m := unknownFlag.FindStringSubmatch(text); m != nil {
+	if m := match(unknownFlag); m != nil {
 		if best := nearestFlag(k.Flags(), m[1]); best != "" {
 			return fmt.Errorf("unknown flag %s: did you mean --%s?", m[1], best)
 		}
 		return fmt.Errorf("unknown flag %s: %s --help=all lists the flags", m[1], command)
 	}
-	if m := unexpected.FindStringSubmatch(text); m != nil {
+	if m := match(unexpected); m != nil {
 		return fmt.Errorf("unexpected argument %s: %s", m[1], instead(k, m[1]))
 	}
 	if selected != nil {
-		if m := missingWord.FindStringSubmatch(text); m != nil {
+		if m := match(missingWord); m != nil {
 			return fmt.Errorf("%s needs one of %s: %s --help says what they do", strings.TrimPrefix(command, "evalctl "),
 				strings.ReplaceAll(m[1], `"`, ""), command)
 		}
-		if m := missingValue.FindStringSubmatch(text); m != nil {
+		if m := match(missingValue); m != nil {
 			return fmt.Errorf("%s is missing on the command line: %s --help says how it is used", m[1], command)
 		}
 	}
 	return project.Plain(err)
 }
 
-// nearestFlag returns the name of the flag that was probably meant: the only one that begins
-// with what was given, else the nearest one. It is empty if none is similar.
+// nearestFlag returns the name of the flag that was probably meant: the only one with the given
+// beginning, else the nearest one. It is empty if no flag is similar.
 func nearestFlag(flags []*kong.Flag, given string) string {
 	given, long := strings.CutPrefix(given, "--")
 	if !long {

@@ -162,7 +162,7 @@ func (e *entry) acquireIndexer() *indexer {
 }
 
 // dropIndex reports whether it dropped the index. It keeps an index that a search uses or has used
-// after the given time, and that of a brain that is locked.
+// after the given time. It never waits for a lock.
 func (e *entry) dropIndex(searched time.Time) bool {
 	if !e.mu.TryLock() {
 		return false

@@ -220,7 +220,7 @@ func TestSlugsAfterFailures(t *testing.T) {
 	}
 }
 
-// unclosable is the backend of a store that cannot write what is left to a full disk.
+// unclosable is a backend whose Close fails because the disk is full.
 type unclosable struct{ slowBackend }
 
 func (*unclosable) Close() error { return syscall.ENOSPC }

@@ -101,7 +101,7 @@ func (p *pool) closeUnused(e *entry) bool {
 		return false // about to be used
 	}
 	defer e.mu.Unlock()
-	// Cleared before users is read: whoever acquires the brain later finds no store, and waits for mu.
+	// Clear it before users is read: a later user of the brain then finds no store, and waits.
 	e.open.Store(nil)
 	if e.users.Load() > 0 {
 		e.open.Store(e.store)

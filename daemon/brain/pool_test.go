@@ -181,7 +181,7 @@ func TestReadYourWritesWhileIndexesAreDropped(t *testing.T) {
 	awaittest.Wait(t, "dropper", dropper.Wait)
 }
 
-// stuckSnapshots has no snapshots, and does not finish any while it is stuck.
+// stuckSnapshots has no snapshots. Put waits until it may proceed.
 type stuckSnapshots struct {
 	putting, proceed chan struct{}
 }

@@ -202,10 +202,9 @@ func dayOf(t time.Time) time.Time {
 // errChanged means that a document has changed since its facts were asked for.
 var errChanged = errors.New("the document has changed in the meantime")
 
-// extractDocument extracts facts from a document that is a transcript. It finds none if the
-// document was deleted or is no transcript any more. If the document changes while the model reads
-// it, the model reads it again, but not for ever: the job is tried again later, and others come
-// first.
+// extractDocument extracts facts from a transcript that is a document. It finds none in a document
+// that was deleted or replaced by another kind. If the document changes while the model reads it,
+// the model reads it again, up to maxRereads times. After that the job is tried again later.
 func (s *Service) extractDocument(
 	ctx context.Context, st *store.Store, name string, j *job,
 ) (protocol.ExtractResult, error) {
@@ -220,9 +219,8 @@ func (s *Service) extractDocument(
 // maxRereads is how often a job reads a document again because it has changed.
 const maxRereads = 2
 
-// extractText is one attempt of extractDocument. It fails with errChanged, and without an effect,
-// if the document is not the one that the model has read. What was appended to it meanwhile does not
-// make facts of the rest wrong.
+// extractText is one attempt of extractDocument. It fails with errChanged, and without an effect, if
+// the document no longer begins with what the model has read. An append leaves these facts right.
 func (s *Service) extractText(
 	ctx context.Context, st *store.Store, name string, j *job,
 ) (protocol.ExtractResult, error) {

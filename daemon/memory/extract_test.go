@@ -300,17 +300,22 @@ func TestExtractedInTheMeantime(t *testing.T) {
 	}
 }
 
-// TestExtractionOfADeletedSession: the facts of a session that was deleted while the model read it
-// are not those of a new session with the same id.
-func TestExtractionOfADeletedSession(t *testing.T) {
-	begun, release := make(chan struct{}), make(chan struct{})
-	m := &model{reply: func(call int32, input string) (string, error) {
+// waitingModel returns a model that closes begun with its first call and answers it after release.
+func waitingModel() (m *model, begun, release chan struct{}) {
+	begun, release = make(chan struct{}), make(chan struct{})
+	return &model{reply: func(call int32, input string) (string, error) {
 		if call == 1 {
 			close(begun)
 			<-release
 		}
 		return factPerMessage(call, input)
-	}}
+	}}, begun, release
+}
+
+// TestExtractionOfADeletedSession: a session is deleted while the model reads it. Its facts do not
+// get into a new session with its id.
+func TestExtractionOfADeletedSession(t *testing.T) {
+	m, begun, release := waitingModel()
 	s := withModel(t, brain.Config{}, m)
 	s.say(t, "tea", user("old 1"), user("old 2"), final("old 3"))
 	awaittest.Receive(t, "begun", begun)
@@ -337,14 +342,7 @@ func TestExtractionOfADeletedSession(t *testing.T) {
 
 // TestExtractionCatchesUp: messages that arrive while the model works are read together.
 func TestExtractionCatchesUp(t *testing.T) {
-	begun, release := make(chan struct{}), make(chan struct{})
-	m := &model{reply: func(call int32, input string) (string, error) {
-		if call == 1 {
-			close(begun)
-			<-release
-		}
-		return factPerMessage(call, input)
-	}}
+	m, begun, release := waitingModel()
 	s := withModel(t, brain.Config{}, m)
 	s.say(t, "s", final("0"))
 	awaittest.Receive(t, "begun", begun)

@@ -226,7 +226,7 @@ type transcripts struct {
 	// named are the paths of facts that notes, summaries and records have named. It may have more of
 	// them than are named now.
 	named map[string]bool
-	// unread are those of these documents that are not in named yet.
+	// unread are the paths of such documents to read before named is used.
 	unreadMu sync.Mutex
 	unread   map[string]bool
 }

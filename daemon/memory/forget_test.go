@@ -281,6 +281,10 @@ func TestForgetPromotedTranscripts(t *testing.T) {
 			t.Run(fmt.Sprint(name, " reopened ", reopened), func(t *testing.T) {
 				disk := onDisk(t.TempDir())["fs"]
 				s := openWith(t, disk, Config{})
+				// A write before, so that what the consolidation makes is heard of, not looked for.
+				if err := s.Changed(t.Context(), s.brain, []string{"before.md"}, nil); err != nil {
+					t.Fatal(err)
+				}
 				for _, path := range talks {
 					_, err := s.CreateDocument(t.Context(), s.brain, protocol.CreateDocument{Path: path, Content: fact, Source: protocol.SourceExtract})
 					if err != nil {
@@ -344,14 +348,8 @@ func TestTranscriptChangesMeanwhile(t *testing.T) {
 		}, map[string]string{"talk.md": "- Said: new"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			begun, release := make(chan struct{}), make(chan struct{})
-			s := withModel(t, brain.Config{}, &model{reply: func(call int32, input string) (string, error) {
-				if call == 1 {
-					close(begun)
-					<-release
-				}
-				return factPerMessage(call, input)
-			}})
+			m, begun, release := waitingModel()
+			s := withModel(t, brain.Config{}, m)
 			remember(t, s, protocol.CreateDocument{Path: "talk.md", Content: "old", Source: protocol.SourceExtract})
 			awaittest.Receive(t, "begun", begun)
 			changed := c.change(t, s)

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -24,7 +25,7 @@ func (o Observations) Then(last Observations) Observations {
 // that the first part has written.
 func (a *Admission) then(last *Admission) *Admission {
 	if a == nil || last == nil {
-		return either(a, last)
+		return cmp.Or(a, last)
 	}
 	all := *last
 	all.Held = a.Held
@@ -42,7 +43,7 @@ func (s Sighting) worse(than Sighting) bool {
 
 func (m *MappedService) then(last *MappedService) *MappedService {
 	if m == nil || last == nil {
-		return either(m, last)
+		return cmp.Or(m, last)
 	}
 	all := *last
 	all.Calls = maps.Clone(m.Calls)
@@ -58,13 +59,6 @@ func (m *MappedService) then(last *MappedService) *MappedService {
 		all.Noise = m.Noise
 	}
 	return &all
-}
-
-func either[T any](a, b *T) *T {
-	if a == nil {
-		return b
-	}
-	return a
 }
 
 // joined returns the texts of both lists, each once. It is nil if both are.

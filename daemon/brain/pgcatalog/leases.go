@@ -171,8 +171,8 @@ func (l *Leases) everyBeat(ctx context.Context, do func()) {
 	}
 }
 
-// renewLeases renews the leases that are held, and no other rows of the process: those of leases
-// that it has lost, or does not know it has, must expire.
+// renewLeases renews the held leases only. The rows of leases that the process has lost, or does not
+// know it has, must expire.
 func (l *Leases) renewLeases(ctx context.Context) error {
 	var brains []int64
 	var names []string
