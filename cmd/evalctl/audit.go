@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,7 +13,6 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/report"
 	"evalctl/harness/resultfile"
-	"evalctl/internal/atomicfile"
 	"evalctl/internal/environ"
 	"evalctl/internal/terminal"
 	"evalctl/replay/imports"
@@ -105,15 +103,9 @@ func nameOfFile(path string) string {
 
 // write writes the audit in each form that was asked for.
 func (c *auditCmd) write(p *process, a report.Audit) error {
-	if c.HTML != "" {
-		if err := atomicfile.Write(c.HTML, 0o644, func(w io.Writer) error { return report.HTML(w, report.Page{Document: a}) }); err != nil {
-			return fmt.Errorf("--html: %w", err)
-		}
-	}
-	if c.Markdown != "" {
-		if err := atomicfile.Write(c.Markdown, 0o644, func(w io.Writer) error { return report.Markdown(w, a, report.MaxSummary) }); err != nil {
-			return fmt.Errorf("--markdown: %w", err)
-		}
+	files := report.Given(report.File{Flag: "html", Path: c.HTML}, report.File{Flag: "markdown", Path: c.Markdown})
+	if err := files.Write(a); err != nil {
+		return err
 	}
 	if c.JSON {
 		return writeJSON(p.stdout, a.Audit)

@@ -19,18 +19,21 @@ import (
 )
 
 // mortal serves the reference daemon at the address in its first argument, until a client declares
-// a body that is too large to be sent. With a second argument it sends more responses than
-// requests.
+// a body that is too large to be sent. With a second argument chatty it sends more responses than
+// requests, and with frail it ends at the first request to change something.
 func mortal() {
-	d, err := daemon.New(context.Background(), daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel})
+	d, err := daemon.New(context.Background(), daemon.Config{
+		Reader: llm.NewFake(), ReaderModel: llm.FakeModel, Options: httpapi.Options{Version: version().String()},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	log.Fatal(http.ListenAndServe(os.Args[1], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength > 1<<30 {
+		kind := strings.Join(os.Args[2:], " ")
+		if r.ContentLength > 1<<30 || kind == "frail" && r.Method != http.MethodGet {
 			log.Fatal("panic: out of memory")
 		}
-		if len(os.Args) > 2 && r.Method == http.MethodHead {
+		if kind == "chatty" && r.Method == http.MethodHead {
 			sayTooMuch(w)
 			return
 		}

@@ -82,8 +82,10 @@ func (c *listCmd) Run(p *process) error {
 
 type trendCmd struct {
 	historyFlags
-	Last int  `default:"30" placeholder:"N" help:"Show the last N nights of each line. 0: all of them (${default})."`
-	JSON bool `name:"json" help:"${about_json}"`
+	Last     int    `default:"30" placeholder:"N" help:"Show the last N nights of each line. 0: all of them (${default})."`
+	HTML     string `name:"html" placeholder:"FILE" help:"${about_html}"`
+	Markdown string `placeholder:"FILE" help:"${about_markdown}"`
+	JSON     bool   `name:"json" help:"${about_json}"`
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -100,22 +102,19 @@ func (c *trendCmd) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	trend := f.Trend(c.Last)
-	if c.JSON {
-		return writeJSON(p.stdout, trend)
+	trend := report.Trend{Trend: f.Trend(c.Last)}
+	files := report.Given(report.File{Flag: "html", Path: c.HTML}, report.File{Flag: "markdown", Path: c.Markdown})
+	if err := files.Write(trend); err != nil {
+		return err
 	}
-	err = output(p, func(t *terminal.Terminal) {
-		for _, l := range trend.Lines {
-			text.Trend(t, l)
-		}
-		for _, l := range trend.Benches {
-			text.BenchTrend(t, l)
-		}
-	})
+	if c.JSON {
+		return writeJSON(p.stdout, trend.Trend)
+	}
+	err = output(p, func(t *terminal.Terminal) { report.Text(t, trend) })
 	if err == nil {
 		t := newTerminal(p, false)
-		text.NotInTrend(t, f, trend, c.Target)
-		text.Trends(t, trend.Lines)
+		text.NotInTrend(t, f, trend.Trend, c.Target)
+		report.Closing(t, trend, "")
 	}
 	return err
 }

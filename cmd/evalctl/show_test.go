@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"evalctl/harness/history"
-	"evalctl/harness/report/text"
+	"evalctl/harness/report"
 	"evalctl/internal/filetest"
 )
 
@@ -74,9 +74,7 @@ func TestReportOfADamagedResult(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, l := range history.Lines(f.Entries, 0) {
-			text.Trend(newTerminal(p, false), l)
-		}
+		report.Text(newTerminal(p, false), report.Trend{Trend: f.Trend(0)})
 		for line := range strings.Lines(out.String()) {
 			if strings.ContainsRune(line, '\x1b') {
 				t.Fatalf("a control character was printed: %q", line)

@@ -32,7 +32,7 @@ func TestTrend(t *testing.T) {
 	}
 	code, stdout, stderr := inProcess(t.Context(), "show", "trend", root)
 	closing := "reason      go: 0.958 → 0.662 on 2026-09-18, p=0.015\n  next        evalctl compare "
-	if code != 0 || !strings.Contains(stderr, closing) || strings.Count(stderr, "\n") != 3 {
+	if code != 0 || !strings.Contains(stderr, closing) || strings.Count(stderr, "\n") != 4 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	goldentest.Compare(t, "testdata/trend.golden", stdout)

@@ -32,18 +32,20 @@ const (
 	// killed. replicaRoundsEnv sets the number of kills.
 	replicaCrashEnv  = "MEMORY_REPLICA_CRASH"
 	replicaRoundsEnv = "MEMORY_REPLICA_CRASH_ROUNDS"
-	shortLease       = 2 * time.Second
+	// A process that vanishes has a shortLease. The statements of one with a longLease may take longer.
+	shortLease = 2 * time.Second
+	longLease  = 8 * time.Second
 )
 
-// inDatabase configures brains in a database, which the service closes.
-func inDatabase(ctx context.Context, url string) (cfg brain.Config, db *pgstore.DB, err error) {
+// inDatabase configures brains in a database, which the service closes, with leases of this length.
+func inDatabase(ctx context.Context, url string, lease time.Duration) (cfg brain.Config, db *pgstore.DB, err error) {
 	db, err = pgstore.Open(ctx, url, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return brain.Config{}, nil, err
 	}
 	logger := slog.New(slog.DiscardHandler)
 	return brain.Config{
-		Catalog: pgcatalog.New(db, logger), Leases: pgcatalog.NewLeases(db.Pool(), shortLease, logger),
+		Catalog: pgcatalog.New(db, logger), Leases: pgcatalog.NewLeases(db.Pool(), lease, logger),
 		Persistent: true,
 		OpenStore: func(ctx context.Context, r brain.Record) (*store.Store, error) {
 			return db.Open(ctx, r.UID, nil)
@@ -54,7 +56,13 @@ func inDatabase(ctx context.Context, url string) (cfg brain.Config, db *pgstore.
 // openReplica opens a service on a database that it shares with others.
 func openReplica(t testing.TB, url string, m *model) (f *fixture, db *pgstore.DB) {
 	t.Helper()
-	cfg, db, err := inDatabase(t.Context(), url)
+	return openLeased(t, url, m, longLease)
+}
+
+// openLeased is openReplica with leases of this length.
+func openLeased(t testing.TB, url string, m *model, lease time.Duration) (f *fixture, db *pgstore.DB) {
+	t.Helper()
+	cfg, db, err := inDatabase(t.Context(), url, lease)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +152,7 @@ func TestSessionOverReplicas(t *testing.T) {
 func TestJobOfVanishedReplica(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.Database(t)
-	one, db := openReplica(t, url, &model{reply: factPerMessage})
+	one, db := openLeased(t, url, &model{reply: factPerMessage}, shortLease)
 	two, _ := openReplica(t, url, &model{reply: factPerMessage})
 	begun, begunAgain, lost := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	one.onJob(func(ctx context.Context, _ *Service, _ brain.Handle, j *job) (any, error) {
@@ -280,7 +288,7 @@ func TestOriginalsOverReplicas(t *testing.T) {
 func workUntilKilled(url string) int {
 	err := func() error {
 		ctx := context.Background()
-		cfg, _, err := inDatabase(ctx, url)
+		cfg, _, err := inDatabase(ctx, url, shortLease)
 		if err != nil {
 			return err
 		}

@@ -78,9 +78,9 @@ type Entry struct {
 func (e *Entry) Date() string { return e.StartedAt.UTC().Format(time.DateOnly) }
 
 // Scored reports whether the pass rate is meaningful: all questions finished, and not too many were
-// lost. A run that stopped can have failed without a score.
+// lost. A run that stopped can have failed without a score. A nil entry has none.
 func (e *Entry) Scored() bool {
-	return e.PassRate != nil && e.Stopped == "" && e.Verdict.Scores()
+	return e != nil && e.PassRate != nil && e.Stopped == "" && e.Verdict.Scores()
 }
 
 // shared identifies the line of a result. Unrecorded settings are never equal.

@@ -56,7 +56,8 @@ func (l *Line) Alone() string {
 
 // Night is the result for a date.
 type Night struct {
-	Date  string `json:"date"` // in UTC, as time.DateOnly
+	Date string `json:"date"` // in UTC, as time.DateOnly
+	// Entry is nil only for a day that EveryDay has added.
 	Entry *Entry `json:"result"`
 	// Others is the number of other results on the date, which are not shown. The last complete
 	// result represents the night, or else the last one.

@@ -41,3 +41,26 @@ func PastOf(res *result.Result, entries []*Entry, days int) Past {
 	p.Differing = slices.Compact(slices.Sorted(slices.Values(p.Differing)))
 	return p
 }
+
+// EveryDay returns a copy of the line with the days between its nights, which have no entry.
+func (l *Line) EveryDay() *Line {
+	all := *l
+	all.Nights = nil
+	for _, n := range l.Nights {
+		for len(all.Nights) > 0 {
+			next := dayAfter(all.Nights[len(all.Nights)-1].Date)
+			if next >= n.Date {
+				break
+			}
+			all.Nights = append(all.Nights, Night{Date: next})
+		}
+		all.Nights = append(all.Nights, n)
+	}
+	return &all
+}
+
+// dayAfter returns the day after a date, which is one of time.DateOnly.
+func dayAfter(date string) string {
+	day, _ := time.Parse(time.DateOnly, date)
+	return day.AddDate(0, 0, 1).Format(time.DateOnly)
+}

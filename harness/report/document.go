@@ -14,7 +14,7 @@ import (
 )
 
 // Document is a document that can be rendered: *Run, Arms, Replay or its Verdicts and Figures,
-// Comparison, Conformance, Bench, Sweep, Board or Audit.
+// Comparison, Conformance, Bench, Sweep, Board, Trend, Past or Audit.
 type Document interface {
 	// suites returns the test suites, with a case for everything that passes or fails.
 	suites() []suite
@@ -58,7 +58,7 @@ func HTML(w io.Writer, p Page) error {
 	r := pageOf(p.Document)
 	c := page.Content{Report: r}
 	if run := theRun(p.Document); run != nil {
-		r.Sections = append(r.Sections, trendSection(p.Trend, run.Result.Gate))
+		r.Sections = append(r.Sections, p.Trend.before(&run.Result))
 		c.Result, c.Questions = &run.Result, run.Questions
 	}
 	r.Links = p.Links
@@ -75,8 +75,8 @@ func pageOf(d Document) *form.Report {
 // Page is the content of an HTML page.
 type Page struct {
 	Document Document
-	// Trend has results comparable with the result of a Run, the oldest first.
-	Trend []TrendPoint
+	// Trend has the line of the result of a Run.
+	Trend Trend
 	// Links lead to other pages, for a page that is served.
 	Links []form.Link
 }

@@ -127,6 +127,19 @@ func (fs Files) Render(path string, stdout io.Writer) error {
 	return nil
 }
 
+// Write checks all files, and writes a document to each in the form of its flag.
+func (fs Files) Write(d Document) error {
+	if err := fs.Prepare(); err != nil {
+		return err
+	}
+	for _, f := range fs {
+		if err := f.write(nil, func(w io.Writer) error { return f.render(w, d) }); err != nil {
+			return f.failed(err)
+		}
+	}
+	return nil
+}
+
 // failed adds the flag and the path to an error.
 func (f File) failed(err error) error { return fmt.Errorf("--%s %s: %w", f.Flag, f.Path, err) }
 

@@ -1,11 +1,10 @@
 package report_test
 
 import (
-	"math"
 	"strings"
 	"testing"
-	"time"
 
+	"evalctl/harness/history"
 	"evalctl/harness/report"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -227,14 +226,14 @@ func TestRetrievalIntervals(t *testing.T) {
 
 func TestTrendSection(t *testing.T) {
 	c := contentOf(6)
-	day := time.Date(2026, 9, 20, 3, 0, 0, 0, time.UTC)
-	c.Trend = []report.TrendPoint{
-		{Date: day, Passed: 5, Total: 6, Rate: 0.833, Low: 0.4, High: 0.95, Interval: "95% Wilson"},
-		{Date: day.AddDate(0, 0, 1), Rate: math.NaN(), Low: math.NaN(), High: math.NaN()},
-		{Date: day.AddDate(0, 0, 2), Passed: 2, Total: 6, Rate: 0.333, Low: 0.1, High: 0.7, Changed: true, Note: "new judge"},
-	}
-	contains(t, rows(t, c, "trend"), "2026-09-20 03:00:00 UTC | 5 | 6 | 0.833 | 0.400–0.950 |",
-		"2026-09-21 03:00:00 UTC | 0 | 0 | – | ––– |", "◆ the rate changed here new judge")
+	c.Trend = trendOf(&history.Line{
+		Nights: []history.Night{
+			nightOf("2026-09-20", 5), nightOf("2026-09-21", -1), {Date: "2026-09-22"}, nightOf("2026-09-23", 2, "judge.model"),
+		},
+		Changes: []history.Change{{Date: "2026-09-23"}},
+	}, "")
+	contains(t, rows(t, c, "trend"), "2026-09-20 | 0.833 | 0.417–0.917 | 5/6 | pass | $0.00 |", "2026-09-21 | – | – | -1/6 | pass | $0.00 |",
+		"2026-09-22 | – | – | – | missing | – |", "2026-09-23 | 0.333 | 0.167–0.667 | 2/6 | pass | $0.00 | ◆ pass rate judge.model")
 }
 
 func TestWithoutQuestionsAndGate(t *testing.T) {

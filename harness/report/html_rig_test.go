@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/html"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/history"
 	"evalctl/harness/report"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
@@ -19,8 +20,23 @@ import (
 // content is a result with what its page shows besides.
 type content struct {
 	*report.Run
-	Trend []report.TrendPoint
+	Trend report.Trend
 	Links []form.Link
+}
+
+// trendOf returns the trend of a line whose results have a page each.
+func trendOf(l *history.Line, url string) report.Trend {
+	return report.Trend{Trend: history.Trend{Lines: []*history.Line{l}}, URL: func(*history.Entry) string { return url }}
+}
+
+// nightOf returns a night of 6 questions. It is without a score if passed is negative.
+func nightOf(date string, passed int, changed ...string) history.Night {
+	e := &history.Entry{Kind: history.Run, Name: "go", Scenario: result.AskBasic, Scorer: "exact", Verdict: result.Pass, Total: 6, Passed: passed, Result: &result.Result{}}
+	if e.StartedAt, _ = time.Parse(time.DateOnly, date); passed >= 0 {
+		rate := float64(passed) / 6
+		e.PassRate, e.Interval = &rate, &result.Interval{Method: result.MethodWilson, Confidence: 0.95, Low: rate / 2, High: (1 + rate) / 2}
+	}
+	return history.Night{Date: date, Entry: e, Changed: changed}
 }
 
 func ptr[T any](v T) *T { return &v }

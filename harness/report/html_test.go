@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/html"
 
 	"evalctl/harness/compare"
-	"evalctl/harness/report"
+	"evalctl/harness/history"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/filetest"
@@ -53,7 +53,7 @@ func hostileContent() content {
 		panic(err)
 	}
 	q.Citations = []json.RawMessage{json.RawMessage(`{"chunk_id":` + string(quoted) + `,"answer_start":3,"answer_end":20,"quote":` + string(quoted) + `}`), json.RawMessage(hostile)}
-	c.Trend = []report.TrendPoint{{Note: hostile, URL: "javascript:alert(5)"}}
+	c.Trend = trendOf(&history.Line{Nights: []history.Night{nightOf("2026-09-20", 5, hostile)}}, "javascript:alert(5)")
 	c.Links = []form.Link{{Text: hostile, URL: "javascript:alert(6)"}}
 	return c
 }

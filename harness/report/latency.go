@@ -3,10 +3,8 @@ package report
 import (
 	"fmt"
 	"html/template"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
@@ -123,56 +121,4 @@ func times(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
-}
-
-// TrendPoint is one result of a trend.
-type TrendPoint struct {
-	Date          time.Time
-	Passed, Total int
-	// Rate is the pass rate. Low and High are its interval, from 0 to 1.
-	Rate, Low, High float64
-	// Interval names the level and the method of the interval, such as 95% Wilson. It may be empty.
-	Interval string
-	// Changed is set if the pass rate changed at this point.
-	Changed bool
-	// Note names other changes, such as the judge's prompt. It may be empty.
-	Note string
-	// URL links to the page of the result, if there is one.
-	URL string
-	// USD is the cost of the result, nil if unknown.
-	USD *float64
-}
-
-// trendSection shows the results before this one.
-func trendSection(trend []TrendPoint, g *result.Gate) form.Section {
-	s := form.Section{ID: "trend", Title: "Trend"}
-	if len(trend) == 0 {
-		return s
-	}
-	floor, method := math.NaN(), trend[0].Interval
-	if g != nil {
-		floor = g.Floor
-	}
-	if slices.ContainsFunc(trend, func(p TrendPoint) bool { return p.Interval != method }) || method == "" {
-		method = "95% CI"
-	}
-	t := form.NewTable(form.F("Comparable results"), "date", ">passed", ">of", ">rate", form.Column{Name: form.F("%s", form.Name(method)), Number: true, In: form.HTML}, "change")
-	var drawn []svg.Point
-	for _, p := range trend {
-		drawn = append(drawn, svg.Point{Label: p.Date.UTC().Format("2006-01-02"), Rate: svg.Interval{Value: p.Rate, Low: p.Low, High: p.High}, Change: p.Changed})
-		change := form.Cell{Text: form.F("%s", form.Data(p.Note))}
-		if p.Changed {
-			change = form.Cell{Mark: "◆", Tone: form.Doubt, Text: form.F("the rate changed here %s", form.Data(p.Note))}
-		}
-		t.Row(form.Cell{Text: form.F("%s", moment(p.Date)), URL: p.URL}, p.Passed, p.Total, figure.Rate(&p.Rate), figure.Rate(&p.Low)+"–"+figure.Rate(&p.High), change)
-	}
-	s.Show(form.HTML, form.Chart{
-		SVG:     func() template.HTML { return svg.Trend("Pass rates over time; the table has the values", drawn, floor) },
-		Caption: fmt.Sprintf("Pass rates of %s with their intervals, the oldest first.", figure.Count(len(trend), "comparable result")),
-	})
-	if costs := CostChart(trend); costs != "" {
-		s.Show(form.HTML, form.Chart{SVG: func() template.HTML { return costs }, Caption: "Cost of each result in dollars."})
-	}
-	s.Show(form.HTML, t)
-	return s
 }

@@ -2,9 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
-	"math"
-	"time"
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
@@ -96,26 +93,8 @@ func (c Comparison) pareto(s *form.Section) {
 	pareto(s, all)
 }
 
-// CostChart draws the cost of each night. It returns "" if everything was free.
-func CostChart(points []TrendPoint) template.HTML {
-	line, costs := svg.Line{Name: "cost", Joined: true}, false
-	for _, p := range points {
-		if p.USD != nil {
-			line.Points = append(line.Points, place(float64(p.Date.Unix()), *p.USD))
-			costs = costs || *p.USD > 0
-		}
-	}
-	if !costs {
-		return ""
-	}
-	return svg.XY{Title: "Cost by night; the results have the values", Lines: []svg.Line{line},
-		X: svg.Dimension{Name: "night", Format: func(v float64) string {
-			return time.Unix(int64(math.Round(v)), 0).UTC().Format("01-02")
-		}}, Y: svg.Dimension{Name: "cost", Zero: true, Format: dollarText}}.Draw()
-}
-
-// TotalUSD returns the cost of a result in dollars, nil if unknown.
-func TotalUSD(res *result.Result) *float64 {
+// totalUSD returns the cost of a result in dollars, nil if unknown.
+func totalUSD(res *result.Result) *float64 {
 	if res.GivenVerdicts() || res.Unmetered() {
 		return nil
 	}

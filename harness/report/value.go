@@ -15,6 +15,14 @@ import (
 // none replaces a missing figure.
 const none = "–"
 
+// nameOrNone returns a name, or none if it is empty.
+func nameOrNone(text string) form.Name {
+	if text == "" {
+		return none
+	}
+	return form.Name(text)
+}
+
 func rateWithin(rate *float64, within *result.Interval) string {
 	switch {
 	case rate == nil:

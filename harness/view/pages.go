@@ -3,8 +3,6 @@ package view
 import (
 	"errors"
 	"fmt"
-	"html/template"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,8 +14,6 @@ import (
 	"evalctl/harness/key"
 	"evalctl/harness/report"
 	"evalctl/harness/report/form"
-	"evalctl/harness/wording"
-	"evalctl/internal/svg"
 )
 
 // maxCompared limits the number of results in a comparison.
@@ -39,46 +35,17 @@ func (s *server) result(r *http.Request, f *history.Folder, rep *reply) error {
 	page := report.Page{Document: run, Links: links}
 	for _, l := range history.Lines(f.Entries, maxNights) {
 		if slices.ContainsFunc(l.Nights, func(n history.Night) bool { return n.Entry == e }) {
-			page.Trend = trendPoints(l)
+			page.Trend = trendOf(f, l)
 			page.Links = append(slices.Clip(page.Links), form.Link{Text: "Trend", URL: "/trend/" + lineID(l)})
 		}
 	}
 	return report.HTML(&rep.page, page)
 }
 
-// trendPoints returns the nights of a line that have a score.
-func trendPoints(l *history.Line) []report.TrendPoint {
-	var points []report.TrendPoint
-	for _, n := range l.Nights {
-		e := n.Entry
-		if !e.Scored() || e.Interval == nil {
-			continue
-		}
-		points = append(points, report.TrendPoint{
-			Date: e.StartedAt, Passed: e.Passed, Total: e.Total, Rate: *e.PassRate, Low: e.Interval.Low, High: e.Interval.High,
-			Interval: wording.IntervalName(e.Interval), Changed: turned(l, n), Note: strings.Join(n.Changed, ", "), URL: "/result/" + idOf(e.Path),
-			USD: report.TotalUSD(e.Result),
-		})
-	}
-	return points
-}
-
-// turned reports whether the pass rate changed at a night.
-func turned(l *history.Line, n history.Night) bool {
-	return slices.ContainsFunc(l.Changes, func(c history.Change) bool { return c.Date == n.Date })
-}
-
-// chartOf draws the rates of a line with their intervals. It returns "" if there are none.
-func chartOf(l *history.Line) template.HTML {
-	var points []svg.Point
-	for _, p := range trendPoints(l) {
-		points = append(points, svg.Point{Label: p.Date.UTC().Format(time.DateOnly),
-			Rate: svg.Interval{Value: p.Rate, Low: p.Low, High: p.High}, Change: p.Changed})
-	}
-	if len(points) == 0 {
-		return ""
-	}
-	return svg.Trend("Pass rates by night; the table has the values", points, math.NaN())
+// trendOf returns the trend of a line. Its nights lead to their results.
+func trendOf(f *history.Folder, l *history.Line) report.Trend {
+	return report.Trend{Trend: history.Trend{Root: f.Root, Lines: []*history.Line{l}},
+		URL: func(e *history.Entry) string { return "/result/" + idOf(e.Path) }}
 }
 
 // compare writes the comparison of the results in the query.
@@ -143,8 +110,7 @@ func (s *server) trend(r *http.Request, f *history.Folder, rep *reply) error {
 			continue
 		}
 		l.ReadQuestions()
-		p := trendPage{frame: frame{Title: "Trend of " + l.Last().Name}, Line: l, Chart: chartOf(l), Costs: report.CostChart(trendPoints(l)), Test: history.Test}
-		return rep.write("trend", p)
+		return report.HTML(&rep.page, report.Page{Document: trendOf(f, l), Links: links})
 	}
 	return notFound("trend")
 }

@@ -19,7 +19,6 @@ import (
 	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 	"evalctl/internal/printable"
-	"evalctl/internal/stats"
 )
 
 //go:embed pages.html style.css progress.js
@@ -38,8 +37,8 @@ var shared = sync.OnceValue(func() (s struct {
 	s.policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; connect-src 'self'; "+
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'", styleHash, scriptHash)
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
-		"clean": clean, "join": strings.Join, "rate": figure.Rate, "interval": interval, "id": idOf, "lineID": lineID,
-		"turned": turned, "base": filepath.Base, "amount": wording.Amount, "scoredBy": wording.ScoredBy, "count": figure.Count,
+		"clean": clean, "rate": figure.Rate, "interval": interval, "id": idOf, "lineID": lineID,
+		"base": filepath.Base, "amount": wording.Amount, "scoredBy": wording.ScoredBy, "count": figure.Count,
 	}).ParseFS(files, "pages.html"))
 	return s
 })
@@ -95,14 +94,6 @@ type runRow struct {
 	Path string
 	journal.Progress
 	Problem error
-}
-
-type trendPage struct {
-	frame
-	*history.Line
-	Chart template.HTML // empty without a rate
-	Costs template.HTML // empty if nothing has cost anything
-	Test  stats.ChangeTest
 }
 
 type progressPage struct {

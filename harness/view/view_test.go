@@ -197,7 +197,7 @@ func TestPages(t *testing.T) {
 		t.Fatalf("the list has the trends %q", trend)
 	}
 	text, _ = s.page(trend[0], http.StatusOK)
-	wantText(t, "trend", text, "2026-09-07: 1.000 → 0.600, 6 nights before and 4 since", "With it changed daemon.version", "broke", "q-00", "++++++----")
+	wantText(t, "trend", text, "2026-09-07, 1.000 → 0.600, 6 nights before, 4 since", "with it changed daemon.version", "broke", "q-00", "++++++----")
 
 	ids := linked(links, "r=")
 	text, _ = s.page("/compare?"+ids[0]+"&"+ids[1], http.StatusOK)

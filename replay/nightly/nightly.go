@@ -1,5 +1,5 @@
 // Package nightly writes the Markdown report of a replay: the verdicts, the trend of previous
-// nights, and the figures. Package report describes all but the trend.
+// nights, and the figures, all of which package report describes.
 package nightly
 
 import (
@@ -42,7 +42,9 @@ func Report(w io.Writer, arms report.Arms, compared *compare.Arms, history strin
 	if err := report.Markdown(&page, report.Verdicts{Replay: replay}, report.MaxSummary); err != nil {
 		return err
 	}
-	trends(&page, measured, history)
+	if err := trends(&page, measured, history); err != nil {
+		return err
+	}
 	if err := report.Markdown(&page, report.Figures{Replay: replay}, report.MaxSummary-page.Len()); err != nil {
 		return err
 	}

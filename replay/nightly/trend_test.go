@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"evalctl/harness/history"
 	"evalctl/harness/result"
 	"evalctl/internal/filetest"
 )
@@ -50,16 +49,16 @@ func TestTrend(t *testing.T) {
 
 	page := reportOf(t, root, Arm{Name: "go", Path: path})
 	want := []string{
-		"2026-09-12 | 0.831 | 0.737–0.897 | 69/83 | 2.793 | ",
-		"2026-09-13 | missing | – | – | – | ",
-		"2026-09-14 | missing | – | – | – | ",
-		"2026-09-15 | missing | – | – | – | ",
-		"2026-09-16 | 0.831 | 0.737–0.897 | 69/83 | 2.793 | `daemon.version`",
-		"2026-09-17 | stopped | – | 7/9 | 2.793 | `daemon.version`",
-		"2026-09-18 | 0.831 | 0.737–0.897 | 69/83 | 2.793 | (1 other result of this night not shown)",
-		"2026-09-19 | missing | – | – | – | ",
-		"2026-09-20 | missing | – | – | – | ",
-		"2026-09-21 | 0.831 | 0.737–0.897 | 69/83 | 2.793 | (1 other result of this night not shown)",
+		"2026-09-12 | 0.831 | 0.737–0.897 | 69/83 | `pass` | \\$2.793 | ",
+		"2026-09-13 | – | – | – | missing | – | ",
+		"2026-09-14 | – | – | – | missing | – | ",
+		"2026-09-15 | – | – | – | missing | – | ",
+		"2026-09-16 | 0.831 | 0.737–0.897 | 69/83 | `pass` | \\$2.793 | `daemon.version`",
+		"2026-09-17 | – | – | 7/9 | `budget exceeded` | \\$2.793 | `daemon.version`",
+		"2026-09-18 | 0.831 | 0.737–0.897 | 69/83 | `pass` | \\$2.793 | (1 other result of this night not shown)",
+		"2026-09-19 | – | – | – | missing | – | ",
+		"2026-09-20 | – | – | – | missing | – | ",
+		"2026-09-21 | 0.831 | 0.737–0.897 | 69/83 | `pass` | \\$2.793 | (1 other result of this night not shown)",
 	}
 	if got := rows(page); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -96,17 +95,5 @@ func TestTrendOfAFolderThatIsMissing(t *testing.T) {
 	page := reportOf(t, filepath.Join(t.TempDir(), "none"), Arm{Name: "go", Path: path})
 	if got := rows(page); len(got) != 0 || strings.Contains(page, "not read") || !strings.Contains(page, "No earlier result of the last 14 days: `go`.") {
 		t.Errorf("rows %q in\n%s", got, page)
-	}
-}
-
-// TestScaleOfTheSparkline checks that the lowest and the highest rate have the outermost bars.
-func TestScaleOfTheSparkline(t *testing.T) {
-	var all []history.Night
-	for _, failing := range []int{2, 83, 3, 1} {
-		m := replayOf("go", every(failing))
-		all = append(all, history.Night{Entry: &history.Entry{PassRate: m.PassRate, Verdict: m.Gate.Verdict}})
-	}
-	if got := sparkline(all); got != "▅█▆▁ from 0.00 (▁) to 0.99 (█)" {
-		t.Error(got)
 	}
 }

@@ -93,6 +93,10 @@ func (s *Section) Markdown(p *Summary) {
 		case List:
 			// WriteTo writes lists at the end, when the remaining space is known.
 			p.folds = append(p.folds, c)
+		case Fold:
+			inner := NewSummary(p.limit - p.text.Len())
+			(&Section{Blocks: []Block{{Markdown, c.Content}}}).Markdown(inner)
+			p.printf("<details><summary>%s</summary>\n\n%s</details>\n\n", plain(c.Title), inner.text.String())
 		}
 	}
 }

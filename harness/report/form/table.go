@@ -2,6 +2,7 @@ package form
 
 import (
 	"html/template"
+	"slices"
 	"strings"
 )
 
@@ -19,7 +20,9 @@ type Column struct {
 	Name Text
 	// Number aligns the cells to the right.
 	Number bool
-	In     Forms
+	// Spare is set if a terminal leaves out the column where the table does not fit.
+	Spare bool
+	In    Forms
 }
 
 // NewTable returns a table with columns, which are Columns, data, Texts or strings. A string may
@@ -81,19 +84,23 @@ func (t *Table) RowIn(in Forms, cells ...any) {
 
 // For returns the table with the columns and the rows of a form.
 func (t *Table) For(in Forms) *Table {
+	out := t.with(func(c Column) bool { return c.In&in != 0 })
+	out.Rows = slices.DeleteFunc(out.Rows, func(r Row) bool { return r.In&in == 0 })
+	return out
+}
+
+// with returns a copy with some of the columns.
+func (t *Table) with(keep func(Column) bool) *Table {
 	out := &Table{Caption: t.Caption, Most: t.Most}
 	for _, c := range t.Columns {
-		if c.In&in != 0 {
+		if keep(c) {
 			out.Columns = append(out.Columns, c)
 		}
 	}
 	for _, r := range t.Rows {
-		if r.In&in == 0 {
-			continue
-		}
-		row := Row{In: in}
+		row := Row{In: r.In}
 		for i, c := range r.Cells {
-			if t.Columns[i].In&in != 0 {
+			if keep(t.Columns[i]) {
 				row.Cells = append(row.Cells, c)
 			}
 		}

@@ -120,11 +120,23 @@ func Parts[T any](parts ...T) Text { return Join(partBreak, parts...) }
 
 // text prints the first rows.
 func (table *Table) text(t *terminal.Terminal) {
+	rows, align := table.on(t)
+	if !t.Fits(rows) {
+		rows, align = table.with(func(c Column) bool { return !c.Spare }).on(t)
+	}
+	for line := range strings.Lines(t.Fit(rows, align)) {
+		fmt.Fprint(t, " "+line)
+	}
+	t.Blank()
+}
+
+// on returns the first rows after the head, and how the columns are aligned.
+func (table *Table) on(t *terminal.Terminal) (rows [][]string, align string) {
 	shown := table.Rows
 	if table.Most > 0 {
 		shown = shown[:min(len(shown), table.Most)]
 	}
-	rows, align := [][]string{nil}, ""
+	rows = [][]string{nil}
 	for _, c := range table.Columns {
 		rows[0] = append(rows[0], c.Name.String())
 		align += c.align()
@@ -136,10 +148,7 @@ func (table *Table) text(t *terminal.Terminal) {
 		}
 		rows = append(rows, texts)
 	}
-	for line := range strings.Lines(t.Fit(rows, align)) {
-		fmt.Fprint(t, " "+line)
-	}
-	t.Blank()
+	return rows, align
 }
 
 // align returns l or r.

@@ -3,12 +3,9 @@ package text
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"evalctl/harness/bench/record"
 	"evalctl/harness/bench/table"
 	"evalctl/harness/history"
-	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
 
@@ -35,26 +32,4 @@ func Benches(t *terminal.Terminal, f *history.Folder) string {
 		return ""
 	}
 	return t.Fit(rows, "lllllrrrrl")
-}
-
-// BenchTrend prints a line of benches with the same work.
-func BenchTrend(t *terminal.Terminal, l *history.BenchLine) {
-	title := fmt.Sprintf("%s  bench  %s  %s  %s", terminal.Short(l.Target, 32), terminal.Short(l.Op, 48), terminal.Short(l.Arrival, 80),
-		figure.Count(l.Documents, "document"))
-	fmt.Fprintln(t, t.Wrap("", title))
-	rows := [][]string{{"night", "done/s", "p50 ms", "p99 ms", "p99 of the null daemon", "daemon"}}
-	for _, n := range l.Nights {
-		null := "–"
-		if n.NullP99 != nil {
-			null = table.Quantity(&record.Quantity{Value: n.NullP99.Value})
-		}
-		rows = append(rows, []string{n.Date, table.Quantity(n.Rate), table.Quantity(n.P50), table.Quantity(n.P99), null, terminal.Short(n.Daemon, 32)})
-	}
-	for row := range strings.Lines(t.Fit(rows, "lrrrrl")) {
-		fmt.Fprint(t, " "+row)
-	}
-	if l.Older > 0 {
-		t.Field("older", "%s not shown: give --last 0", figure.Count(l.Older, "night"))
-	}
-	t.Blank()
 }

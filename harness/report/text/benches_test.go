@@ -28,9 +28,5 @@ func TestBenches(t *testing.T) {
 	var buf bytes.Buffer
 	term := terminal.New(&buf, func(string) string { return "" }, false)
 	buf.WriteString(Benches(term, f))
-	BenchTrend(term, &history.BenchLine{
-		Target: "go", Op: "search", Arrival: "8 clients", Documents: 50, Older: 2,
-		Nights: []history.BenchNight{{Date: "2026-11-29", Load: loads[1]}, {Date: "2026-11-30", Load: loads[0]}},
-	})
 	goldentest.Compare(t, "testdata/benches.golden", buf.String())
 }

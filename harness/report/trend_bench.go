@@ -1,0 +1,55 @@
+package report
+
+import (
+	"math"
+	"time"
+
+	"evalctl/harness/bench/record"
+	tables "evalctl/harness/bench/table"
+	"evalctl/harness/history"
+	"evalctl/harness/report/form"
+	"evalctl/internal/figure"
+	"evalctl/internal/svg"
+)
+
+// benchLine returns the nights of an operation of a target under one load.
+func benchLine(id string, l *history.BenchLine) form.Section {
+	s := form.Section{ID: id, Title: form.F("%s: %s", form.Name(l.Target), form.Name(l.Op)).String()}
+	s.Show(form.Terminal, form.Sentences{form.F("%s  bench  %s  %s  %s", form.Name(l.Target), form.Name(l.Op), form.Data(l.Arrival), figure.Count(l.Documents, "document"))})
+	s.Show(form.Terminal, form.Gap{})
+	s.Note(form.Pages, "bench  %s  %s", form.Data(l.Arrival), figure.Count(l.Documents, "document"))
+	t := form.NewTable(form.F("Benches of the same work by night"), "night", ">done/s", ">p50 ms", ">p99 ms", ">p99 of the null daemon", "daemon")
+	own, null := svg.Line{Name: "p99", Joined: true}, svg.Line{Name: "null daemon", Joined: true}
+	for _, n := range l.Nights {
+		nullP99 := none
+		if n.NullP99 != nil {
+			nullP99 = tables.Quantity(&record.Quantity{Value: n.NullP99.Value})
+			null.Points = append(null.Points, onDay(n.Date, n.NullP99.Value))
+		}
+		if n.P99 != nil {
+			own.Points = append(own.Points, onDay(n.Date, n.P99.Value))
+		}
+		t.Row(n.Date, tables.Quantity(n.Rate), tables.Quantity(n.P50), tables.Quantity(n.P99), nullP99, nameOrNone(n.Daemon))
+	}
+	if len(own.Points) > 1 {
+		draw(&s, byNight("p99 by night; the table has the values", svg.Dimension{Name: "p99", Zero: true, Format: figure.Duration}, own, null), "p99 of each night.")
+	}
+	s.Show(form.Everywhere, t)
+	if l.Older > 0 {
+		s.Fact("older", "%s not shown", figure.Count(l.Older, "night"))
+	}
+	return s
+}
+
+// byNight returns a chart of values at Unix times.
+func byNight(title string, y svg.Dimension, lines ...svg.Line) svg.XY {
+	return svg.XY{Title: title, Lines: lines, Y: y, X: svg.Dimension{Name: "night", Format: func(v float64) string {
+		return time.Unix(int64(math.Round(v)), 0).UTC().Format("01-02")
+	}}}
+}
+
+// onDay returns a value at a date of time.DateOnly.
+func onDay(date string, v float64) svg.Place {
+	day, _ := time.Parse(time.DateOnly, date)
+	return place(float64(day.Unix()), v)
+}
