@@ -104,7 +104,7 @@ func nameOfFile(path string) string {
 // write writes the audit in each form that was asked for.
 func (c *auditCmd) write(p *process, a report.Audit) error {
 	files := report.Given(report.File{Flag: "html", Path: c.HTML}, report.File{Flag: "markdown", Path: c.Markdown})
-	if err := files.Write(a); err != nil {
+	if printed, err := files.Write(p.stdout, a); printed || err != nil {
 		return err
 	}
 	if c.JSON {

@@ -104,7 +104,7 @@ func (c *trendCmd) Run(p *process) error {
 	}
 	trend := report.Trend{Trend: f.Trend(c.Last)}
 	files := report.Given(report.File{Flag: "html", Path: c.HTML}, report.File{Flag: "markdown", Path: c.Markdown})
-	if err := files.Write(trend); err != nil {
+	if printed, err := files.Write(p.stdout, trend); printed || err != nil {
 		return err
 	}
 	if c.JSON {

@@ -127,18 +127,26 @@ func (fs Files) Render(path string, stdout io.Writer) error {
 	return nil
 }
 
-// Write checks all files, and writes a document to each in the form of its flag.
-func (fs Files) Write(d Document) error {
-	if err := fs.Prepare(); err != nil {
-		return err
+// Write checks all files, and writes a document to each in the form of its flag. It reports whether
+// stdout was one of them.
+func (fs Files) Write(stdout io.Writer, d Document) (printed bool, err error) {
+	files := slices.DeleteFunc(slices.Clone(fs), func(f File) bool { return f.Path == Stdout })
+	if len(files)+1 < len(fs) {
+		return false, errStdout
+	}
+	if err := files.Prepare(); err != nil {
+		return false, err
 	}
 	for _, f := range fs {
-		if err := f.write(nil, func(w io.Writer) error { return f.render(w, d) }); err != nil {
-			return f.failed(err)
+		if err := f.write(stdout, func(w io.Writer) error { return f.render(w, d) }); err != nil {
+			return false, f.failed(err)
 		}
 	}
-	return nil
+	return len(files) < len(fs), nil
 }
+
+// errStdout means that two forms would be mixed.
+var errStdout = errors.New("only one report can go to stdout: name a file for the others")
 
 // failed adds the flag and the path to an error.
 func (f File) failed(err error) error { return fmt.Errorf("--%s %s: %w", f.Flag, f.Path, err) }

@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/bench/record"
 	"evalctl/harness/compare"
 	"evalctl/harness/conformance"
+	"evalctl/harness/history"
 	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/internal/markdown/markdowntest"
@@ -74,6 +75,8 @@ func hostile(next func() string) map[string]Document {
 		"comparison": comparisonOf(next),
 		"bench":      benchOf(next),
 		"replay":     replayOf(run, next),
+		"trend":      trendOf(next),
+		"past":       Past{Arm: next(), Past: history.Past{Line: lineOf(next), LeftOut: 1, Differing: []string{"judge"}}},
 	}
 }
 
@@ -97,6 +100,32 @@ func benchOf(next func() string) Bench {
 			Verdicts:    []record.Verdict{{Require: next(), Op: next(), Sentence: next()}},
 		},
 	}, next())
+}
+
+// trendOf returns a trend of two lines and a bench with texts from next.
+func trendOf(next func() string) Trend {
+	load := history.Load{Daemon: next(), P99: &record.Quantity{Value: 1}}
+	return Trend{Trend: history.Trend{Root: next(), LeftOut: 2, Unreadable: []history.Unreadable{{Reason: next()}},
+		Lines: []*history.Line{lineOf(next), lineOf(next)},
+		Benches: []*history.BenchLine{{Target: next(), Op: next(), Arrival: next(), Nights: []history.BenchNight{
+			{Date: "2026-09-20", Load: load}, {Date: "2026-09-21", Load: load},
+		}}},
+	}}
+}
+
+// lineOf returns a line of two nights.
+func lineOf(next func() string) *history.Line {
+	l := &history.Line{Dataset: next(), Selection: next(), Unread: []history.Unreadable{{Reason: next()}},
+		Questions: []history.Turn{{Kind: history.Broke, ID: next(), Since: "2026-09-21", States: "+-"}},
+		Changes:   []history.Change{{Date: "2026-09-21", Changed: []string{next()}}}}
+	for _, date := range []string{"2026-09-20", "2026-09-21"} {
+		rate := 0.5
+		l.Nights = append(l.Nights, history.Night{Date: date, Others: 1, Changed: []string{next()}, Entry: &history.Entry{
+			Name: next(), Scenario: result.Scenario(next()), Scorer: next(), Verdict: result.Verdict(next()), PassRate: &rate,
+			Interval: &result.Interval{Method: next()}, Result: &result.Result{},
+		}})
+	}
+	return l
 }
 
 // replayOf returns a replay whose arms have the same result, compared as texts from next say.
@@ -145,9 +174,9 @@ func checkDocument(t *testing.T, d Document, want markdowntest.Page) {
 	if !utf8.ValidString(page) || strings.ContainsAny(page, "\x00\x1b\u202e\r") {
 		t.Errorf("the page has characters that are not printable")
 	}
-	lines := strings.Split(strings.TrimSuffix(commands, "\n"), "\n")
+	lines := slices.Collect(strings.Lines(commands))
 	for _, line := range lines {
-		if !command.MatchString(line) || strings.ContainsAny(line, "\r\x1b\x00") {
+		if line = strings.TrimSuffix(line, "\n"); !command.MatchString(line) || strings.ContainsAny(line, "\r\x1b\x00") {
 			t.Errorf("line %q", line)
 		}
 	}

@@ -232,8 +232,8 @@ func TestTrendSection(t *testing.T) {
 		},
 		Changes: []history.Change{{Date: "2026-09-23"}},
 	}, "")
-	contains(t, rows(t, c, "trend"), "2026-09-20 | 0.833 | 0.417–0.917 | 5/6 | pass | $0.00 |", "2026-09-21 | – | – | -1/6 | pass | $0.00 |",
-		"2026-09-22 | – | – | – | missing | – |", "2026-09-23 | 0.333 | 0.167–0.667 | 2/6 | pass | $0.00 | ◆ pass rate judge.model")
+	contains(t, rows(t, c, "trend"), "2026-09-20 | 0.833 | 0.417–0.917 | 5/6 | pass | $0.00 |", "2026-09-21 | – | – | 0/6 | pass | $0.00 |",
+		"2026-09-22 | – | – | – | missing | – |", "2026-09-23 | 0.333 | 0.167–0.667 | 2/6 | pass | $0.00 | ◆ pass rate, judge.model")
 }
 
 func TestWithoutQuestionsAndGate(t *testing.T) {

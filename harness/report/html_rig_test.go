@@ -31,7 +31,8 @@ func trendOf(l *history.Line, url string) report.Trend {
 
 // nightOf returns a night of 6 questions. It is without a score if passed is negative.
 func nightOf(date string, passed int, changed ...string) history.Night {
-	e := &history.Entry{Kind: history.Run, Name: "go", Scenario: result.AskBasic, Scorer: "exact", Verdict: result.Pass, Total: 6, Passed: passed, Result: &result.Result{}}
+	e := &history.Entry{Kind: history.Run, Name: "go", Scenario: result.AskBasic, Scorer: "exact", Verdict: result.Pass, Total: 6, Passed: max(0, passed), Result: &result.Result{}}
+	e.Result.Identity.Dataset.Selected = 6
 	if e.StartedAt, _ = time.Parse(time.DateOnly, date); passed >= 0 {
 		rate := float64(passed) / 6
 		e.PassRate, e.Interval = &rate, &result.Interval{Method: result.MethodWilson, Confidence: 0.95, Low: rate / 2, High: (1 + rate) / 2}

@@ -44,6 +44,9 @@ func (tr Trend) reports() []*form.Report {
 	for i, l := range tr.Benches {
 		r.Sections = append(r.Sections, benchLine(fmt.Sprintf("bench-%d", i+1), l))
 	}
+	if left := tr.leftOut(); len(left.Blocks) > 0 {
+		r.Sections = append(r.Sections, left)
+	}
 	how := methodFacts{Section: form.Section{ID: "how", Title: "How to read this", Folded: true}}
 	how.say("lines", "Results are on one line if they measure the same. Everything else may change from night to night; "+
 		"the tables name it by its key in the results.")
@@ -56,44 +59,78 @@ func (tr Trend) reports() []*form.Report {
 // verdict says where pass rates changed, the newest change first.
 func (tr Trend) verdict() form.Verdict {
 	v := form.Verdict{Tone: form.None, Mark: "~", Word: "No change shown", Title: form.F("Trends in %s", form.Name(tr.Root))}
-	if len(tr.Lines) == 1 && len(tr.Benches) == 0 {
+	if tr.single() {
 		l := tr.Lines[0]
 		v.Title, v.About = form.F("Trend of %s", form.Name(l.Last().Name)), about(l)
 		if e := l.Last(); e.Scored() {
 			v.Rate, v.Figure = figure.Rate(e.PassRate), "pass rate of "+e.Date()
 		}
 	}
-	changed := 0
-	for l, c := range tr.changes() {
-		changed++
-		v.Sentences = append(v.Sentences, form.F("%s: %s", form.Name(l.Last().Name), form.Join(", ", changeParts(c)...)))
+	all := tr.changes()
+	for _, c := range all {
+		v.Sentences = append(v.Sentences, form.F("%s: %s", tr.name(c.line), form.Join(", ", c.parts()...)))
 	}
-	if changed > 0 {
+	switch {
+	case len(all) > 0:
 		v.Tone, v.Mark, v.Word = form.Doubt, changeMark, "Changed"
+	case len(tr.Lines)+len(tr.Benches) == 0:
+		v.Mark, v.Word = none, "No results"
+	case len(tr.Lines) == 0:
+		v.Mark, v.Word = none, "Benches"
 	}
 	return v
 }
 
-// changes returns the changes of all lines, the newest first.
-func (tr Trend) changes() func(yield func(*history.Line, history.Change) bool) {
-	type change struct {
-		line *history.Line
-		history.Change
+// leftOut says in pages which files are not in the trend. A command prints it last.
+func (tr Trend) leftOut() form.Section {
+	s := form.Section{ID: "left-out", Title: "Left out"}
+	if tr.LeftOut > 0 {
+		s.FactIn(form.Pages, "left out", "%s: no results of runs, replays or benches", figure.Count(tr.LeftOut, "file"))
 	}
-	var all []change
+	NotRead(&s, form.Pages, tr.Unreadable)
+	return s
+}
+
+// maxUnread limits the unreadable files that are named.
+const maxUnread = 5
+
+// NotRead names the first unreadable files.
+func NotRead(s *form.Section, in form.Forms, files []history.Unreadable) {
+	for i, u := range files {
+		if i == maxUnread {
+			s.FactIn(in, "", "and %d more", len(files)-i)
+			break
+		}
+		s.FactIn(in, "not read", "%s", form.Data(u.Reason))
+	}
+}
+
+// single reports whether there is one line of results and nothing else.
+func (tr Trend) single() bool { return len(tr.Lines) == 1 && len(tr.Benches) == 0 }
+
+// name names a line among the others.
+func (tr Trend) name(l *history.Line) form.Text {
+	if len(tr.Lines) == 1 {
+		return form.F("%s", form.Name(l.Last().Name))
+	}
+	return form.F("%s, %s", form.Name(l.Last().Name), form.Name(filepath.Base(l.Dataset)))
+}
+
+// lineChange is a change of the pass rate of a line.
+type lineChange struct {
+	line *history.Line
+	history.Change
+}
+
+// changes returns the changes of all lines, the newest first.
+func (tr Trend) changes() (all []lineChange) {
 	for _, l := range tr.Lines {
 		for _, c := range l.Changes {
-			all = append(all, change{l, c})
+			all = append(all, lineChange{l, c})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b change) int { return strings.Compare(b.Date, a.Date) })
-	return func(yield func(*history.Line, history.Change) bool) {
-		for _, c := range all {
-			if !yield(c.line, c.Change) {
-				return
-			}
-		}
-	}
+	slices.SortStableFunc(all, func(a, b lineChange) int { return strings.Compare(b.Date, a.Date) })
+	return all
 }
 
 // closing has how many lines changed, the newest change, and the command that compares the nights
@@ -109,12 +146,13 @@ func (tr Trend) closing(string) form.Section {
 		}
 	}
 	verdict := form.F("the pass rate changed in %d of %s", changed, figure.Count(len(tr.Lines), "line"))
-	for l, c := range tr.changes() {
-		next := terminal.CommandLine("evalctl", "show", l.Last().Path)
-		if night := slices.IndexFunc(l.Nights, func(n history.Night) bool { return n.Date == c.Date }); night > 0 {
-			next = terminal.CommandLine("evalctl", "compare", l.Nights[night-1].Entry.Path, l.Nights[night].Entry.Path)
+	if all := tr.changes(); len(all) > 0 {
+		c := all[0]
+		next := terminal.CommandLine("evalctl", "show", c.line.Last().Path)
+		if night := slices.IndexFunc(c.line.Nights, func(n history.Night) bool { return n.Date == c.Date }); night > 0 {
+			next = terminal.CommandLine("evalctl", "compare", c.line.Nights[night-1].Entry.Path, c.line.Nights[night].Entry.Path)
 		}
-		return form.Closing(verdict, form.F("%s: %.3f → %.3f on %s, p=%.3f", form.Name(l.Last().Name), c.Before, c.After, c.Date, c.P), next)
+		return form.Closing(verdict, form.F("%s: %.3f → %.3f on %s, p=%.3f", tr.name(c.line), c.Before, c.After, c.Date, c.P), next)
 	}
 	return form.Closing(verdict, form.F("no line has a change that lasts and is clearer than chance"),
 		terminal.CommandLine("evalctl", "show", tr.Lines[0].Last().Path))
@@ -128,41 +166,48 @@ func about(l *history.Line) form.Text {
 
 // line returns the nights of a line, where its pass rate changed, and the questions that turned.
 func (tr Trend) line(id string, l *history.Line) form.Section {
-	name, bars := form.F("%s", form.Name(l.Last().Name)), l.Sparkline()
+	bars := l.Sparkline()
 	s := form.Section{ID: id, Title: "Nights"}
-	if len(tr.Lines)+len(tr.Benches) > 1 {
-		s.Title = form.F("%s, %s", name, form.Name(filepath.Base(l.Dataset))).String()
-		s.Note(form.Pages, "%s", about(l))
+	if !tr.single() {
+		s.Title = tr.name(l).String()
+		s.Note(form.HTML, "%s", about(l))
 	}
-	s.Show(form.Terminal, form.Sentences{form.F("%s  %s", name, about(l)), form.F("%s  %s", bars.Signs, bars.Scale())})
+	title, scale := form.F("%s  %s", form.Name(l.Last().Name), about(l)), form.F("%s  %s", bars.Signs, bars.Scale())
+	s.Show(form.Terminal, form.Sentences{title, scale})
 	s.Show(form.Terminal, form.Gap{})
+	s.Note(form.Markdown, "%s", title)
+	s.Note(form.Markdown, "%s", scale)
 	tr.nights(&s, l, math.NaN())
-	if l.Older > 0 {
-		s.Fact("older", "%s not shown", figure.Count(l.Older, "night"))
-	}
+	older(&s, l.Older, max(0, len(l.Nights)-maxNights))
 	if alone := l.Alone(); alone != "" {
 		s.Fact("alone", "%s", alone)
 	}
 	for _, c := range l.Changes {
-		s.Fact("changed", "%s", form.Parts(changeParts(c)...))
+		s.Fact("changed", "%s", form.Parts(lineChange{l, c}.parts()...))
 	}
 	if len(l.Changes) == 0 {
 		s.Fact("changed", "no change is shown")
 	}
 	turns(&s, l.Questions)
-	for i, u := range l.Unread {
-		if i == maxUnread {
-			s.Fact("", "and %d more", len(l.Unread)-i)
-			break
-		}
-		s.Fact("not read", "%s", form.Data(u.Reason))
+	NotRead(&s, form.Everywhere, l.Unread)
+	if _, ends := s.Blocks[len(s.Blocks)-1].Content.(*form.Table); !ends {
+		s.Show(form.Terminal, form.Gap{})
 	}
-	s.Show(form.Terminal, form.Gap{})
 	return s
 }
 
-// maxUnread limits the files that are named.
-const maxUnread = 20
+// maxNights limits the nights that a page lists.
+const maxNights = 100
+
+// older says how many nights of a line were not asked for, and how many more a page does not list.
+func older(s *form.Section, notAsked, notListed int) {
+	if notAsked > 0 {
+		s.FactIn(form.Terminal, "older", "%s not shown: give --last 0", figure.Count(notAsked, "night"))
+	}
+	if n := notAsked + notListed; n > 0 {
+		s.FactIn(form.Pages, "older", "%s not listed", figure.Count(n, "night"))
+	}
+}
 
 // nights draws the pass rates and the costs, with a floor unless it is NaN, and adds the table of
 // the nights.
@@ -198,10 +243,13 @@ func (tr Trend) table(l *history.Line) *form.Table {
 	b := bandsOf(l.Nights)
 	t := form.NewTable(form.F("Comparable results by night"), "night", ">rate", ">95% Wilson", ">passed", "verdict", "|>cost",
 		form.Column{Name: form.F("%s", b.title()), Spare: true, In: form.Terminal}, "changed")
-	for _, n := range l.Nights {
-		e := n.Entry
+	for i, n := range l.Nights {
+		e, in := n.Entry, form.Everywhere
+		if i < len(l.Nights)-maxNights {
+			in = form.Terminal
+		}
 		if e == nil {
-			t.Row(n.Date, none, none, none, "missing", none, "", "")
+			t.RowIn(in, n.Date, none, none, none, "missing", none, "", "")
 			continue
 		}
 		date, changed := form.Cell{Text: form.F("%s", n.Date)}, form.Cell{}
@@ -225,8 +273,8 @@ func (tr Trend) table(l *history.Line) *form.Table {
 		if n.Others > 0 {
 			what = append(what, form.F("(%s of this night not shown)", figure.Count(n.Others, "other result")))
 		}
-		changed.Text = form.Join(" ", what...)
-		t.Row(date, rate, interval, fmt.Sprintf("%d/%d", e.Passed, e.Total), nameOrNone(e.VerdictText()), wording.Amount(e.Result), band, changed)
+		changed.Text = form.Join(", ", what...)
+		t.RowIn(in, date, rate, interval, fmt.Sprintf("%d/%d", e.Passed, e.Total), nameOrNone(e.VerdictText()), wording.Amount(e.Result), band, changed)
 	}
 	return t
 }
@@ -236,26 +284,27 @@ func changedAt(l *history.Line, n history.Night) bool {
 	return slices.ContainsFunc(l.Changes, func(c history.Change) bool { return c.Date == n.Date })
 }
 
-// changeParts describes a change.
-func changeParts(c history.Change) []form.Text {
+// parts describes a change.
+func (c lineChange) parts() []form.Text {
 	with := form.F("nothing else that results record changed")
 	if len(c.Changed) > 0 {
 		with = form.F("with it changed %s", form.Join(", ", form.Names(c.Changed)...))
 	}
 	return []form.Text{form.F("%s", c.Date), form.F("%.3f → %.3f", c.Before, c.After),
-		form.F("%s before", figure.Count(c.NightsBefore, "night")), form.F("%d since", c.NightsAfter), form.F("p=%.3f", c.P), with}
+		form.F("%s before, %d since", figure.Count(c.NightsBefore, "night"), c.NightsAfter), form.F("p=%.3f", c.P), with}
 }
 
-// maxTurns limits the questions of each kind on a terminal, and maxStates the nights of a question.
+// maxTurns limits the questions of each kind on a terminal, and maxStates the nights of each.
 const (
 	maxTurns  = 20
-	maxStates = 30
+	maxStates = 20
 )
 
 // turns adds the questions that turned.
 func turns(s *form.Section, questions []history.Turn) {
-	t := form.NewTable(form.F("Questions that broke, were fixed or are flaky. By night: + passed, - did not, ~ passed in some repeats"),
-		"question", "now", "since", "how", form.Column{Name: form.F("by night"), Spare: true, In: form.Everywhere})
+	t := form.NewTable(form.F("Questions that broke, were fixed or are flaky"), "question", "now",
+		form.Column{Name: form.F("since"), Spare: true, In: form.Everywhere}, "how",
+		form.Column{Name: form.F("by night"), In: form.Terminal}, "|by night: + passed, - not, ~ some repeats")
 	count := map[history.TurnKind]int{}
 	for _, q := range questions {
 		in := form.Everywhere
@@ -266,7 +315,7 @@ func turns(s *form.Section, questions []history.Turn) {
 		if more := len(states) - maxStates; more > 0 {
 			states = "…" + states[more:]
 		}
-		t.RowIn(in, form.Name(q.ID), string(q.Kind), q.Since, turnText(q), states)
+		t.RowIn(in, form.Name(q.ID), string(q.Kind), q.Since, turnText(q), states, q.States)
 	}
 	if len(t.Rows) > 0 {
 		s.Show(form.Terminal, form.Gap{})
@@ -294,8 +343,8 @@ func turnText(q history.Turn) string {
 func (p Past) reports() []*form.Report {
 	l := p.EveryDay()
 	s, bars := form.Section{}, l.Sparkline()
-	s.Note(form.Markdown, "%s %s %s", form.Name(p.Arm), bars.Signs, bars.Scale())
-	s.Show(form.Markdown, form.Fold{Title: figure.Count(len(l.Nights), "night"), Content: Trend{}.table(l)})
+	s.Note(form.Markdown, "%s  %s  %s", form.Name(p.Arm), bars.Signs, bars.Scale())
+	s.Show(form.Markdown, form.Fold{Title: figure.Count(len(l.Nights), "night"), Content: Trend{}.table(l).For(form.Markdown)})
 	if p.LeftOut > 0 {
 		s.Note(form.Markdown, "%s left out, with another %s, or none recorded", figure.Count(p.LeftOut, "result"), strings.Join(p.Differing, ", "))
 	}

@@ -15,13 +15,17 @@ import (
 // benchLine returns the nights of an operation of a target under one load.
 func benchLine(id string, l *history.BenchLine) form.Section {
 	s := form.Section{ID: id, Title: form.F("%s: %s", form.Name(l.Target), form.Name(l.Op)).String()}
-	s.Show(form.Terminal, form.Sentences{form.F("%s  bench  %s  %s  %s", form.Name(l.Target), form.Name(l.Op), form.Data(l.Arrival), figure.Count(l.Documents, "document"))})
+	title := form.F("%s  bench  %s  %s  %s", form.Name(l.Target), form.Name(l.Op), form.Data(l.Arrival), figure.Count(l.Documents, "document"))
+	s.Show(form.Terminal, form.Sentences{title})
 	s.Show(form.Terminal, form.Gap{})
-	s.Note(form.Pages, "bench  %s  %s", form.Data(l.Arrival), figure.Count(l.Documents, "document"))
+	s.Note(form.Pages, "%s", title)
 	t := form.NewTable(form.F("Benches of the same work by night"), "night", ">done/s", ">p50 ms", ">p99 ms", ">p99 of the null daemon", "daemon")
 	own, null := svg.Line{Name: "p99", Joined: true}, svg.Line{Name: "null daemon", Joined: true}
-	for _, n := range l.Nights {
-		nullP99 := none
+	for i, n := range l.Nights {
+		nullP99, in := none, form.Everywhere
+		if i < len(l.Nights)-maxNights {
+			in = form.Terminal
+		}
 		if n.NullP99 != nil {
 			nullP99 = tables.Quantity(&record.Quantity{Value: n.NullP99.Value})
 			null.Points = append(null.Points, onDay(n.Date, n.NullP99.Value))
@@ -29,15 +33,13 @@ func benchLine(id string, l *history.BenchLine) form.Section {
 		if n.P99 != nil {
 			own.Points = append(own.Points, onDay(n.Date, n.P99.Value))
 		}
-		t.Row(n.Date, tables.Quantity(n.Rate), tables.Quantity(n.P50), tables.Quantity(n.P99), nullP99, nameOrNone(n.Daemon))
+		t.RowIn(in, n.Date, tables.Quantity(n.Rate), tables.Quantity(n.P50), tables.Quantity(n.P99), nullP99, nameOrNone(n.Daemon))
 	}
 	if len(own.Points) > 1 {
 		draw(&s, byNight("p99 by night; the table has the values", svg.Dimension{Name: "p99", Zero: true, Format: figure.Duration}, own, null), "p99 of each night.")
 	}
 	s.Show(form.Everywhere, t)
-	if l.Older > 0 {
-		s.Fact("older", "%s not shown", figure.Count(l.Older, "night"))
-	}
+	older(&s, l.Older, max(0, len(l.Nights)-maxNights))
 	return s
 }
 

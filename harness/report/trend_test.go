@@ -76,7 +76,7 @@ func TestPastOfADay(t *testing.T) {
 	if err := report.Markdown(&out, past, report.MaxSummary); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"`go` █·▁ from 0.50 (▁) to 0.83 (█).\n", "<details><summary>3 nights</summary>\n\n| night |",
+	for _, want := range []string{"`go` · █·▁ · from 0.50 (▁) to 0.83 (█).\n", "<details><summary>3 nights</summary>\n\n| night |",
 		"| 2026-09-21 | – | – | – | missing | – |  |\n", "\n\n</details>\n", "2 results left out, with another judge, or none recorded.\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())

@@ -16,11 +16,11 @@ import (
 const none = "–"
 
 // nameOrNone returns a name, or none if it is empty.
-func nameOrNone(text string) form.Name {
+func nameOrNone(text string) form.Text {
 	if text == "" {
-		return none
+		return form.F(none)
 	}
-	return form.Name(text)
+	return form.F("%s", form.Name(text))
 }
 
 func rateWithin(rate *float64, within *result.Interval) string {

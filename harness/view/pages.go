@@ -19,7 +19,7 @@ import (
 // maxCompared limits the number of results in a comparison.
 const maxCompared = 8
 
-// links lead from the page of a result or a comparison back to the list.
+// links lead from a page back to the list.
 var links = []form.Link{{Text: "All results", URL: "/"}}
 
 // result writes the page of a result, with its trend.

@@ -14,6 +14,7 @@ import (
 
 	"evalctl/harness/history"
 	"evalctl/harness/journal"
+	"evalctl/harness/report"
 	"evalctl/harness/report/page"
 	"evalctl/harness/result"
 	"evalctl/harness/wording"
@@ -37,7 +38,7 @@ var shared = sync.OnceValue(func() (s struct {
 	s.policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; connect-src 'self'; "+
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'", styleHash, scriptHash)
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
-		"clean": clean, "rate": figure.Rate, "interval": interval, "id": idOf, "lineID": lineID,
+		"clean": clean, "rate": figure.Rate, "interval": func(i *result.Interval) string { return report.EndsBy(i, result.MethodWilson).String() }, "id": idOf, "lineID": lineID,
 		"base": filepath.Base, "amount": wording.Amount, "scoredBy": wording.ScoredBy, "count": figure.Count,
 	}).ParseFS(files, "pages.html"))
 	return s
@@ -102,18 +103,6 @@ type progressPage struct {
 	File  string
 	Wrong int // answers that did not pass
 	Age   time.Duration
-}
-
-// interval formats an interval for a column titled 95% Wilson. It names any other method.
-func interval(i *result.Interval) string {
-	if i == nil || i.Method == result.MethodWilson {
-		return wording.Ends(i)
-	}
-	name, known := wording.Method(i.Method)
-	if !known {
-		name = "by another method"
-	}
-	return wording.Ends(i) + " " + name
 }
 
 // maxText limits shown texts, in characters.

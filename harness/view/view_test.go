@@ -379,14 +379,3 @@ func TestConcurrentRequests(t *testing.T) {
 	}
 	awaittest.Wait(t, "wait", wait.Wait)
 }
-
-// TestIntervalMethod checks that an interval whose method is not that of the title names it.
-func TestIntervalMethod(t *testing.T) {
-	for method, want := range map[string]string{
-		"wilson": "0.250–0.750", "clustered_t": "0.250–0.750 clustered t", "of a file": "0.250–0.750 by another method",
-	} {
-		if got := interval(&result.Interval{Method: method, Low: 0.25, High: 0.75}); got != want {
-			t.Errorf("%s: %q, want %q", method, got, want)
-		}
-	}
-}

@@ -11,9 +11,6 @@ import (
 	"evalctl/internal/printable"
 )
 
-// None is shown where there is no figure.
-const None = "–"
-
 // NameLength is the number of characters that Code and Cell show.
 const NameLength = 100
 

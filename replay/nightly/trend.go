@@ -1,9 +1,9 @@
 package nightly
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 	"time"
@@ -20,7 +20,7 @@ const nights = 14
 const maxUnreadable = 5
 
 // trends writes the trend of each arm, and the unreadable files of the history.
-func trends(w io.Writer, arms []*armResult, root string) error {
+func trends(w *bytes.Buffer, arms []*armResult, root string) error {
 	var have []*armResult
 	for _, m := range arms {
 		if m.res != nil && m.res.Replay != nil {
@@ -39,7 +39,7 @@ func trends(w io.Writer, arms []*armResult, root string) error {
 			alone = append(alone, markdown.Code(m.Name))
 			continue
 		}
-		if err := report.Markdown(w, report.Past{Arm: m.Name, Past: past}, report.MaxSummary); err != nil {
+		if err := report.Markdown(w, report.Past{Arm: m.Name, Past: past}, report.MaxSummary-w.Len()); err != nil {
 			return err
 		}
 	}

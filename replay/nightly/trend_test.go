@@ -63,7 +63,7 @@ func TestTrend(t *testing.T) {
 	if got := rows(page); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for _, want := range []string{"`go` ▅···▅·▅··▅ from 0.78 (▁) to 0.88 (█)", "3 results left out, with another dataset, sample, style, or none recorded."} {
+	for _, want := range []string{"`go` · ▅···▅·▅··▅ · from 0.78 (▁) to 0.88 (█)", "3 results left out, with another dataset, sample, style, or none recorded."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is missing:\n%s", want, page)
 		}

@@ -14,9 +14,9 @@ func Closing(verdict, reason Text, next string) Section {
 	return s
 }
 
-// Close prints a Closing after an empty line.
+// Close prints a Closing after an empty line, or nothing if it is empty.
 func (s *Section) Close(t *terminal.Terminal) {
-	if t.Quiet() {
+	if t.Quiet() || len(s.Blocks) == 0 {
 		return
 	}
 	t.Blank()

@@ -94,9 +94,7 @@ func (s *Section) Markdown(p *Summary) {
 			// WriteTo writes lists at the end, when the remaining space is known.
 			p.folds = append(p.folds, c)
 		case Fold:
-			inner := NewSummary(p.limit - p.text.Len())
-			(&Section{Blocks: []Block{{Markdown, c.Content}}}).Markdown(inner)
-			p.printf("<details><summary>%s</summary>\n\n%s</details>\n\n", plain(c.Title), inner.text.String())
+			c.markdown(p)
 		}
 	}
 }
@@ -109,8 +107,19 @@ func (facts Facts) markdown(p *Summary) {
 	p.part(t.Write)
 }
 
-// markdown adds the first rows.
-func (table *Table) markdown(p *Summary) {
+// markdown adds a folded table.
+func (f Fold) markdown(p *Summary) {
+	p.part(func(w io.Writer) {
+		fmt.Fprintf(w, "<details><summary>%s</summary>\n\n", plain(f.Title))
+		f.Content.(*Table).write(w)
+		fmt.Fprint(w, "</details>\n\n")
+	})
+}
+
+func (table *Table) markdown(p *Summary) { p.part(table.write) }
+
+// write writes the first rows.
+func (table *Table) write(w io.Writer) {
 	rows := table.Rows
 	var header []string
 	align := ""
@@ -126,12 +135,10 @@ func (table *Table) markdown(p *Summary) {
 		}
 		t.Row(row...)
 	}
-	p.part(func(w io.Writer) {
-		t.Write(w)
-		if more := len(rows) - maxRows; more > 0 {
-			fmt.Fprintf(w, "… and %s, in the result file.\n\n", figure.Count(more, "more row"))
-		}
-	})
+	t.Write(w)
+	if more := len(rows) - maxRows; more > 0 {
+		fmt.Fprintf(w, "… and %s, in the result file.\n\n", figure.Count(more, "more row"))
+	}
 }
 
 // reserve is the space kept for notes about omitted parts.

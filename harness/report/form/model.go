@@ -192,7 +192,7 @@ type (
 		Rows    []PlotRow
 		Axis    func() template.HTML
 	}
-	// Fold is content with a title that a page hides until it is opened.
+	// Fold is content with a title that a page hides until it is opened. In Markdown it is a table.
 	Fold struct {
 		Title   string
 		Content any

@@ -51,8 +51,8 @@ func Entries(t *terminal.Terminal, f *history.Folder) string {
 	return t.Fit(rows, "lllllrrllrll"[:len(header)])
 }
 
-// maxUnreadable limits the named unreadable files.
-const maxUnreadable = 5
+// maxUnfinished limits the named journals.
+const maxUnfinished = 5
 
 // NotListed prints the rest of a folder besides the listed results: older results, and files
 // that are not results. target and kind are the filters of the list, empty for none.
@@ -64,7 +64,7 @@ func NotListed(t *terminal.Terminal, f *history.Folder, older int, target, kind 
 		t.Field("empty", "%s", noResults(f, target, kind))
 	}
 	for i, path := range f.Journals {
-		if i == maxUnreadable {
+		if i == maxUnfinished {
 			t.Field("", "and %d more", len(f.Journals)-i)
 			break
 		}
@@ -102,13 +102,9 @@ func Newest(t *terminal.Terminal, f *history.Folder) {
 
 // unreadable prints the first unreadable files.
 func unreadable(t *terminal.Terminal, files []history.Unreadable) {
-	for i, u := range files {
-		if i == maxUnreadable {
-			t.Field("", "and %d more", len(files)-i)
-			break
-		}
-		t.Field("not read", "%s", terminal.Short(u.Reason, 400))
-	}
+	s := form.Section{}
+	report.NotRead(&s, form.Terminal, files)
+	s.Text(t)
 }
 
 // noResults advises how to get results that a folder lacks, of a target and of a kind; either is
