@@ -39,7 +39,9 @@ func FlagsOf(grammar *kong.Node) map[string][]*kong.Flag {
 func isList(f *kong.Flag) bool { return f.Target.Kind() == reflect.Slice }
 
 // isPath reports whether the value of a flag is a path.
-func isPath(f *kong.Flag) bool { return slices.Contains([]string{"FILE", "PATH", "DIR"}, f.PlaceHolder) }
+func isPath(f *kong.Flag) bool {
+	return slices.Contains([]string{"FILE", "PATH", "DIR"}, f.PlaceHolder)
+}
 
 // allows returns an error for a text outside the listed values of a flag. A type with a method
 // Allows(string) error checks its values itself.
