@@ -84,8 +84,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestWorstOf checks that several targets end with a failure if any of them does, whatever its code,
-// and that every code has a rank.
+// TestWorstOf checks that several targets end with a failure if any of them does, whatever its
+// code, and that every code has a rank.
 func TestWorstOf(t *testing.T) {
 	for _, e := range exitMeanings {
 		if !slices.Contains(severity, e.code) {

@@ -138,8 +138,8 @@ func wordsOf(s string) []string {
 // once reports whether a text occurs once in all documents.
 func (c *corpus) once(text string) bool { return strings.Count(c.text, visible.Words(text)) == 1 }
 
-// only reports whether no other sentence of the documents fits around a gap, so that its question has
-// one answer.
+// only reports whether no other sentence of the documents fits around a gap, so that its question
+// has one answer.
 func (c *corpus) only(g gap) bool {
 	own, before, after := visible.Words(g.sentence), visible.Words(g.before), visible.Words(g.after)
 	return !slices.ContainsFunc(c.sentences, func(s string) bool {
