@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -80,5 +81,29 @@ func TestExitCodes(t *testing.T) {
 	}
 	for code := range reached {
 		t.Errorf("code %d is not in the table of the help", code)
+	}
+}
+
+// TestWorstOf checks that several targets end with a failure if any of them does, whatever its
+// code, and that every code has a rank.
+func TestWorstOf(t *testing.T) {
+	for _, e := range exitMeanings {
+		if !slices.Contains(severity, e.code) {
+			t.Errorf("code %d has no rank", e.code)
+		}
+	}
+	below, usage := belowError{errors.New("worse")}, errors.New("unknown flag")
+	for _, tt := range []struct {
+		ended []error
+		want  error
+	}{
+		{[]error{nil, nil}, nil},
+		{[]error{nil, key.ErrIncomparable}, key.ErrIncomparable},
+		{[]error{below, key.ErrIncomparable, nil}, key.ErrIncomparable},
+		{[]error{key.ErrIncomparable, usage}, usage},
+	} {
+		if got := worstOf(t.Context(), tt.ended); got != tt.want {
+			t.Errorf("the worst of %v is %v, want %v", tt.ended, got, tt.want)
+		}
 	}
 }

@@ -102,7 +102,8 @@ func (c *replayCmd) measure(ctx context.Context, p *process, t *terminal.Termina
 
 // severity orders exit codes: with several arms, the worst one is the exit code of the process.
 var severity = []int{
-	exitDone, exitBelowFloor, exitUnscored, exitControls, exitBudget, exitDaemon, exitUsage, exitStorage, exitInterrupted,
+	exitDone, exitBelowFloor, exitUnscored, exitControls, exitBudget, exitDaemon, exitDifferent, exitUsage, exitStorage,
+	exitInterrupted,
 }
 
 // worst returns the error of the arm that ended worst, nil if all passed. The others are printed by

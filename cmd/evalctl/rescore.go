@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 
 	"evalctl/harness/account"
@@ -108,6 +109,26 @@ func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 	return r, plan.CheckTagFloors(c.tagFloors, r.Identity.Dataset.Tags)
 }
 
+// gateFamilies adds the floors that the families had in the stored run, unless there is no floor. A
+// family that has a floor already keeps it.
+func gateFamilies(s *result.Settings, was result.Settings) {
+	if s.FloorFrom == result.FloorNone {
+		return
+	}
+	floors := maps.Clone(s.TagFloors)
+	for _, family := range was.Families {
+		if _, own := floors[family]; own {
+			continue
+		}
+		if floors == nil {
+			floors = map[string]float64{}
+		}
+		floors[family] = was.TagFloors[family]
+		s.Families = append(s.Families, family)
+	}
+	s.TagFloors = floors
+}
+
 // score scores the answers and reports the result. The error determines the exit code.
 func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal, r *rescore.Rescoring, a *account.Account, j *journal.Journal) (err error) {
 	progress := progress.NewQuestions(t, r.Data.Planned(), j.Finished())
@@ -116,6 +137,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 	if err != nil {
 		return err
 	}
+	gateFamilies(&settings, r.Stored.Result.Settings)
 	res, path, err := r.Run(ctx, settings, a, progress, j)
 	progress.Done()
 	if path == "" {

@@ -131,11 +131,16 @@ func (c *runCmd) reportSeveral(p *process, arms report.Arms, compared *compare.A
 	return worst
 }
 
-// worstOf returns the error with the worst exit code, nil if there is none.
+// worstOf returns the error with the worst exit code, nil if there is none. A code without a rank
+// is the worst.
 func worstOf(ctx context.Context, ended []error) (worst error) {
 	rank := 0
 	for _, err := range ended {
-		if r := slices.Index(severity, exitCode(ctx, err)); r > rank {
+		r := slices.Index(severity, exitCode(ctx, err))
+		if r < 0 {
+			r = len(severity)
+		}
+		if r > rank {
 			worst, rank = err, r
 		}
 	}

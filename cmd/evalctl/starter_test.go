@@ -74,6 +74,35 @@ func TestInitWorkflow(t *testing.T) {
 	}
 }
 
+// TestInitWorkflowBase: a base below its floor is an answer like any other, so that the change that
+// repairs it passes. A base that does not answer fails.
+func TestInitWorkflowBase(t *testing.T) {
+	t.Parallel()
+	repo, programs := t.TempDir(), t.TempDir()
+	must := func(name string, args ...string) {
+		t.Helper()
+		if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+		}
+	}
+	must("evalctl", "init", repo)
+	must("git", "init", "--quiet", "--initial-branch=main", repo)
+	must("git", "-C", repo, "add", "--all")
+	must("git", "-C", repo, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--message", "x")
+	must("git", "-C", repo, "remote", "add", "origin", repo)
+	if err := os.WriteFile(filepath.Join(programs, "evalctl"), []byte("#!/bin/sh\nexit $CODE\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	base := workflowSteps(t, filepath.Join(repo, ".github/workflows/evalctl.yml"))[1]
+	for code, fails := range map[string]bool{"0": false, "1": false, "2": true, "4": true} {
+		got, out := gate(t, repo, base, "BASE=main", "RUNNER_TEMP="+t.TempDir(), "PROJECT=.", "BUILD=true", "CODE="+code,
+			"PATH="+programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
+		if got != 0 != fails {
+			t.Errorf("a base whose run has exit code %s: the step has %d\n%s", code, got, out)
+		}
+	}
+}
+
 // workflowSteps returns the scripts of a workflow. None may have an expression of GitHub in it.
 func workflowSteps(t *testing.T, path string) (scripts []string) {
 	t.Helper()

@@ -2,6 +2,8 @@ package project
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 
@@ -101,7 +103,20 @@ func (r *Resolver) overridden(k *kong.Context, command *kong.Node, f *kong.Flag)
 		return false
 	}
 	inFile, err := r.File.Value(f, *s)
-	return err != nil || fmt.Sprint(inFile) != fmt.Sprint(Text(reflect.ValueOf(k.FlagValue(f))))
+	value, given := fmt.Sprint(inFile), fmt.Sprint(Text(reflect.ValueOf(k.FlagValue(f))))
+	return err != nil || value != given && !(isPath(f) && samePath(value, given))
+}
+
+// samePath reports whether two paths name the same file, which need not exist.
+func samePath(a, b string) bool {
+	fullA, errA := filepath.Abs(a)
+	fullB, errB := filepath.Abs(b)
+	if errA == nil && errB == nil && fullA == fullB {
+		return true
+	}
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // Unused returns the ignored settings of the command, by flag, in the order of the help.

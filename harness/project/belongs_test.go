@@ -3,6 +3,7 @@ package project_test
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,6 +46,9 @@ func TestBelongs(t *testing.T) {
 		"by an older name":           {file: both, args: []string{"--questions=c.jsonl"}, want: "  []", unused: "corpus baseline accept"},
 		"by the environment":         {file: both, env: true, want: "  []", unused: "corpus baseline accept"},
 		"with the same value":        {file: both, args: []string{"--dataset=a.jsonl"}, want: "notes b.json [mode]"},
+		"another spelling":           {file: both, args: []string{"--dataset=./a.jsonl"}, want: "notes b.json [mode]"},
+		"the same file":              {file: both, args: []string{"--dataset=sub/link.jsonl"}, want: "notes b.json [mode]"},
+		"another file of the name":   {file: both, args: []string{"--dataset=sub/a.jsonl"}, want: "  []", unused: "corpus baseline accept"},
 		"an owner of others":         {file: both, args: []string{"--baseline=c.json"}, want: "notes c.json []", unused: "accept"},
 		"all are given":              {file: both, args: []string{"--dataset=c.jsonl", "--corpus=d", "--baseline=e.json", "--accept=key"}, want: "d e.json [key]"},
 		"the file has no owner":      {file: "run: {corpus: notes}\n", args: []string{"--dataset=c.jsonl"}, want: "notes  []"},
@@ -55,7 +59,7 @@ func TestBelongs(t *testing.T) {
 		var cli struct {
 			Config string
 			Run    struct {
-				Dataset  string `aliases:"questions" env:"TEST_DATASET"`
+				Dataset  string `aliases:"questions" env:"TEST_DATASET" placeholder:"FILE"`
 				Corpus   string
 				Baseline string
 				Accept   []string
@@ -63,7 +67,12 @@ func TestBelongs(t *testing.T) {
 			} `cmd:""`
 		}
 		t.Run(name, func(t *testing.T) {
-			path := filetest.Write(t, filepath.Join(t.TempDir(), "evalctl.yaml"), c.file)
+			t.Chdir(t.TempDir())
+			path := filetest.Write(t, "evalctl.yaml", c.file)
+			filetest.Write(t, filepath.Join("sub", "a.jsonl"), "")
+			if err := os.Link(filetest.Write(t, "a.jsonl", ""), filepath.Join("sub", "link.jsonl")); err != nil {
+				t.Fatal(err)
+			}
 			if c.env {
 				t.Setenv("TEST_DATASET", "env.jsonl")
 			}

@@ -143,7 +143,7 @@ func (p *File) Rebased(f *kong.Flag, value string) string {
 		return "@" + p.Rebase(value[1:])
 	case f.Name == "corpus" && value == dataset.NoCorpus:
 		return value
-	case slices.Contains([]string{"FILE", "PATH", "DIR"}, f.PlaceHolder):
+	case isPath(f):
 		return p.Rebase(value)
 	}
 	return value

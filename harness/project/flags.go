@@ -38,6 +38,11 @@ func FlagsOf(grammar *kong.Node) map[string][]*kong.Flag {
 // isList reports whether a flag is repeatable.
 func isList(f *kong.Flag) bool { return f.Target.Kind() == reflect.Slice }
 
+// isPath reports whether the value of a flag is a path.
+func isPath(f *kong.Flag) bool {
+	return slices.Contains([]string{"FILE", "PATH", "DIR"}, f.PlaceHolder)
+}
+
 // allows returns an error for a text outside the listed values of a flag. A type with a method
 // Allows(string) error checks its values itself.
 func allows(f *kong.Flag, value string) error {

@@ -30,7 +30,12 @@ const minAnswer = 3
 type gap struct {
 	path, sentence string
 	kind, answer   string
-	question       string // the sentence with the gap
+	before, after  string // of the gap in the sentence
+}
+
+// question returns the sentence with the gap.
+func (g *gap) question() string {
+	return strings.TrimSpace(strings.TrimSpace(g.before) + " ___ " + strings.TrimSpace(g.after))
 }
 
 // kinds are the parts that may be left out of a sentence, in order of preference.
@@ -59,7 +64,7 @@ func ask(docs []dataset.Doc, o Options) []dataset.Question {
 	var questions []dataset.Question
 	for len(queues) > 0 && len(questions) < o.Size {
 		for i := range queues {
-			clear := func(g gap) bool { return alike[g.shape()] == 1 && all.once(g.answer) }
+			clear := func(g gap) bool { return alike[g.shape()] == 1 && all.once(g.answer) && all.only(g) }
 			at := slices.IndexFunc(queues[i], clear)
 			if at < 0 {
 				queues[i] = nil
@@ -83,14 +88,14 @@ func (g *gap) shape() string {
 			return '0'
 		}
 		return r
-	}, visible.Words(g.question))
+	}, visible.Words(g.question()))
 }
 
 // ask returns the question for a gap.
 func (g *gap) ask(number int) dataset.Question {
 	return dataset.Question{
 		ID:                 fmt.Sprintf("gap-%03d", number),
-		Question:           fmt.Sprintf("Which %s belongs in the gap of this sentence? %s", g.kind, g.question),
+		Question:           fmt.Sprintf("Which %s belongs in the gap of this sentence? %s", g.kind, g.question()),
 		ExpectedSubstrings: []string{g.answer}, ReferenceAnswer: g.answer,
 		ExpectedPaths: []string{g.path}, ExpectedEvidence: []string{g.sentence}, Tags: []string{g.kind},
 	}
@@ -101,6 +106,8 @@ type corpus struct {
 	text  string          // folded
 	words map[string]int  // how often each folded word occurs
 	small map[string]bool // words that occur with a small first letter
+
+	sentences []string // folded
 }
 
 func newCorpus(docs []dataset.Doc) *corpus {
@@ -108,6 +115,9 @@ func newCorpus(docs []dataset.Doc) *corpus {
 	var text strings.Builder
 	for _, d := range docs {
 		text.WriteString(visible.Words(string(d.Data)) + "\n")
+		for s := range prose.Sentences(string(d.Data)) {
+			c.sentences = append(c.sentences, visible.Words(s))
+		}
 		for _, w := range wordsOf(string(d.Data)) {
 			folded := visible.Folded(w)
 			c.words[folded]++
@@ -127,6 +137,15 @@ func wordsOf(s string) []string {
 
 // once reports whether a text occurs once in all documents.
 func (c *corpus) once(text string) bool { return strings.Count(c.text, visible.Words(text)) == 1 }
+
+// only reports whether no other sentence of the documents fits around a gap, so that its question
+// has one answer.
+func (c *corpus) only(g gap) bool {
+	own, before, after := visible.Words(g.sentence), visible.Words(g.before), visible.Words(g.after)
+	return !slices.ContainsFunc(c.sentences, func(s string) bool {
+		return s != own && len(s) >= len(before)+len(after) && strings.HasPrefix(s, before) && strings.HasSuffix(s, after)
+	})
+}
 
 // gaps returns the sentences of a document that get a gap, in order.
 func (c *corpus) gaps(d dataset.Doc) []gap {
@@ -156,8 +175,7 @@ func (c *corpus) gap(sentence string) (gap, bool) {
 				continue
 			}
 			if answer := sentence[start:end]; utf8.RuneCountInString(answer) >= minAnswer && c.rare(answer) {
-				question := strings.TrimSpace(sentence[:start]) + " ___ " + strings.TrimSpace(sentence[end:])
-				return gap{sentence: sentence, kind: kind.name, answer: answer, question: strings.TrimSpace(question)}, true
+				return gap{sentence: sentence, kind: kind.name, answer: answer, before: sentence[:start], after: sentence[end:]}, true
 			}
 		}
 	}

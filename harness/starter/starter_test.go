@@ -145,6 +145,27 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// TestAmbiguousGaps: a sentence is not asked about if another one fits around its gap, even if that
+// one occurs twice.
+func TestAmbiguousGaps(t *testing.T) {
+	from, dir := t.TempDir(), filepath.Join(t.TempDir(), "project")
+	for name, text := range map[string]string{
+		"a.md": "The primary database listens on port 5432 today.", "b.md": "- The  primary database listens on\n  port 5432 today.",
+		"c.md": "The primary database listens on port 6000 today.",
+		"d.md": "KX-4821 is the sign of the old boat.\n\nA red lamp is the sign of the old boat.",
+		"e.md": "The primary lighthouse has all of its 148 steps today.",
+	} {
+		filetest.Write(t, filepath.Join(from, name), text)
+	}
+	if _, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Size: 50}); err != nil {
+		t.Fatal(err)
+	}
+	questions, err := os.ReadFile(filepath.Join(dir, "questions.jsonl"))
+	if n := strings.Count(string(questions), `"gap-`); err != nil || n != 1 || !strings.Contains(string(questions), "its ___ steps") {
+		t.Errorf("%v, %d gaps:\n%s", err, n, questions)
+	}
+}
+
 // TestWholeGaps: a gap never leaves a part of a number, a code or an emphasis beside it.
 func TestWholeGaps(t *testing.T) {
 	from, dir := t.TempDir(), filepath.Join(t.TempDir(), "project")

@@ -66,13 +66,13 @@ func DrawSubset(path, output, defaultBrain, by string, config sample.Config) (*S
 	}
 	s := &Subset{dataset: d, ids: map[string]bool{}, brains: map[string]bool{}, defaultBrain: defaultBrain}
 	var items []sample.Item
-	brainOf := map[string]string{}
+	all := map[string]bool{}
 	for q, err := range d.Questions() {
 		if err != nil {
 			return nil, err
 		}
 		items = append(items, sample.Item{ID: q.ID, Stratum: stratum(q.Tags, by)})
-		brainOf[q.ID] = q.Brain
+		addBrains(all, q)
 	}
 	drawn, ids, err := sample.Draw(items, config)
 	if err != nil {
@@ -80,9 +80,52 @@ func DrawSubset(path, output, defaultBrain, by string, config sample.Config) (*S
 	}
 	s.Sample = drawn
 	for _, id := range ids {
-		s.ids[id], s.brains[brainOf[id]] = true, true
+		s.ids[id] = true
 	}
+	if err := s.keepBrains(); err != nil {
+		return nil, err
+	}
+	s.Brains, s.Missing = len(all), len(all)-len(s.brains)
 	return s, s.planDocuments(output)
+}
+
+// addBrains adds the brain of a question, and those that its operations change.
+func addBrains(brains map[string]bool, q dataset.Question) {
+	brains[q.Brain] = true
+	for _, o := range q.Before {
+		brains[o.In(q.Brain)] = true
+	}
+}
+
+// keepBrains finds the brains of the sample. It returns an error for a question whose brains an
+// earlier question changes that is not in the sample: it would be asked about another corpus.
+func (s *Subset) keepBrains() error {
+	lost := map[string]string{}   // the id of such an earlier question, by group
+	groups := map[string]string{} // of brains that change together, by brain
+	for q, err := range s.dataset.Questions() {
+		if err != nil {
+			return err
+		}
+		if s.ids[q.ID] {
+			addBrains(s.brains, q)
+		}
+		if !s.dataset.Changes(q.Brain) {
+			continue
+		}
+		if groups[q.Brain] == "" {
+			groups[q.Brain] = s.dataset.Together(q.Brain)[0]
+		}
+		group := groups[q.Brain]
+		switch {
+		case !s.ids[q.ID] && len(q.Before) > 0 && lost[group] == "":
+			lost[group] = q.ID
+		case s.ids[q.ID] && lost[group] != "":
+			return &dataset.LineError{File: s.dataset.Path, Line: q.Line, Err: fmt.Errorf("question %q finds what question %q does "+
+				"before it is asked, and the sample lacks that one: use evalctl run --shuffle --limit %d, which keeps the operations",
+				q.ID, lost[group], len(s.ids))}
+		}
+	}
+	return nil
 }
 
 // stratum returns a question's stratum from its tags.
@@ -97,11 +140,7 @@ func stratum(tags []string, by string) string {
 
 // planDocuments returns an error if the documents would replace a file.
 func (s *Subset) planDocuments(output string) error {
-	all, err := s.dataset.Brains(nil)
-	if err != nil {
-		return err
-	}
-	s.Corpus, s.Brains, s.Missing = dataset.CorpusFor(s.dataset.Path), len(all), len(all)-len(s.brains)
+	s.Corpus = dataset.CorpusFor(s.dataset.Path)
 	if s.Missing == 0 || output == "" || !strings.HasSuffix(s.Corpus, ".jsonl") {
 		return nil
 	}

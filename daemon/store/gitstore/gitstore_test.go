@@ -425,6 +425,36 @@ func TestPackedBranch(t *testing.T) {
 	}
 }
 
+// TestSymbolicBranch: a branch that is another name of a branch stays one, and the store commits to
+// the branch that it names.
+func TestSymbolicBranch(t *testing.T) {
+	dir := storetest.MemoryDir(t)
+	git(t, dir, "init", "-q", "-b", "master")
+	put(t, filepath.Join(dir, "a"), "1")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-qm", "hand")
+	git(t, dir, "symbolic-ref", "refs/heads/main", "refs/heads/master")
+	git(t, dir, "symbolic-ref", "HEAD", "refs/heads/main")
+	for _, branch := range []string{"", "main", "master"} {
+		r := openDir(t, dir, &gitstore.Options{Branch: branch})
+		if write(t, r, "b", branch); r.Replaced() {
+			t.Error("the branch has not moved")
+		}
+		wantDocs(t, r, map[string]string{"a": "1", "b": branch})
+		wantSound(t, r, dir)
+	}
+	if out := git(t, dir, "symbolic-ref", "refs/heads/main"); out != "refs/heads/master\n" {
+		t.Errorf("main is now %q", out)
+	}
+	if out := git(t, dir, "log", "--format=%s", "master"); strings.Count(out, "write b") != 3 || !strings.HasSuffix(out, "hand\n") {
+		t.Errorf("log: %q", out)
+	}
+	put(t, filepath.Join(dir, ".git", "refs", "heads", "main"), "ref: refs/heads/main\n")
+	if _, err := gitstore.Open(t.Context(), dir, nil); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "git symbolic-ref refs/heads/main") {
+		t.Errorf("a branch that names itself: got %v", err)
+	}
+}
+
 // TestMissingBranch: a branch that another program has deleted is not an empty store.
 func TestMissingBranch(t *testing.T) {
 	dir := storetest.MemoryDir(t)

@@ -196,15 +196,18 @@ func (b *backend) openBranch() error {
 	if err != nil {
 		return fmt.Errorf("HEAD: %w", err)
 	}
-	b.branch = ref.Target()
-	if ref.Type() != plumbing.SymbolicReference || !b.branch.IsBranch() {
+	named := ref.Target()
+	if ref.Type() != plumbing.SymbolicReference || !named.IsBranch() {
 		return store.Damaged(nil, "HEAD is detached; check out a branch first")
 	}
-	if err := b.branch.Validate(); err != nil {
-		return fmt.Errorf("HEAD points to %q: %w", b.branch, err)
+	if err := named.Validate(); err != nil {
+		return fmt.Errorf("HEAD points to %q: %w", named, err)
 	}
-	if want := b.opts.Branch; want != "" && b.branch.Short() != want {
-		return fmt.Errorf("branch %s is checked out, not %s", b.branch.Short(), want)
+	if b.branch, err = b.follow(named); err != nil {
+		return err
+	}
+	if want := b.opts.Branch; want != "" && named.Short() != want && b.branch.Short() != want {
+		return fmt.Errorf("branch %s is checked out, not %s", named.Short(), want)
 	}
 	commit, err := b.resolve(b.branch)
 	if err != nil {

@@ -93,6 +93,26 @@ func (b *backend) markMoved() {
 	_ = b.checkpoint(stateMoved)
 }
 
+// maxSymbolic is how many symbolic refs are followed, as many as git follows.
+const maxSymbolic = 5
+
+// follow returns the branch that a branch is another name of, which is itself unless its ref is
+// symbolic. A ref that cannot be read is left to resolve.
+func (b *backend) follow(branch plumbing.ReferenceName) (plumbing.ReferenceName, error) {
+	name := branch
+	for range maxSymbolic {
+		ref, err := b.objects.storage.Reference(name)
+		if err != nil || ref.Type() != plumbing.SymbolicReference {
+			return name, nil
+		}
+		if name = ref.Target(); !name.IsBranch() || name.Validate() != nil {
+			break
+		}
+	}
+	return "", store.Damaged(nil, "%s is a symbolic ref that leads to %s, not to a branch with commits: name one with git symbolic-ref %s",
+		branch, name, branch)
+}
+
 // resolve returns the zero hash for a ref that does not exist. It is store.ErrDamaged if the file
 // of the ref does not name a commit: go-git would go on without one, or with the older one of
 // packed-refs.
