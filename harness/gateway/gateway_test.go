@@ -140,7 +140,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 // TestCutStream: the daemon sees that the answer is incomplete, and the worst case is charged
-// unless the usage had arrived.
+// unless the usage of the whole answer had arrived.
 func TestCutStream(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reply llmtest.Reply
@@ -149,6 +149,8 @@ func TestCutStream(t *testing.T) {
 	}{
 		"cut":              {llmtest.Reply{Text: "one two three", CutAfter: 2, Input: 10, Output: 5}, true, "EOF"},
 		"no finish reason": {llmtest.Reply{Body: "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"}, true, "before the answer did"},
+		"running count": {llmtest.Reply{Body: "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\n"},
+			true, "before the answer did"},
 		"error frame":      {llmtest.Reply{Body: "data: {\"error\":{\"message\":\"broken\"}}\n\n"}, true, "broken"},
 		"bad frame":        {llmtest.Reply{Body: "data: {\n\n"}, true, "JSON"},
 		"uncounted":        {llmtest.Reply{Text: "one two"}, true, ""},

@@ -103,8 +103,9 @@ func OpenCheck(s CheckSpec) (plan *Plan, of *result.Result, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c := s.Config
-	c.Model, c.BaseURL, c.ByType = ref.Name, llm.RecordedURL(ref.JudgeConfig(s.Env)), scorer.ReplayPrompts()
+	c, config := s.Config, ref.JudgeConfig(s.Env)
+	config.Patience = s.Patience
+	c.Model, c.BaseURL, c.ByType = ref.Name, llm.RecordedURL(config), scorer.ReplayPrompts()
 	if s.Prompts != "" {
 		if c.ByType, err = scorer.LoadPrompts(s.Prompts); err != nil {
 			return nil, nil, fmt.Errorf("--judge-prompts: %w", err)
@@ -118,7 +119,7 @@ func OpenCheck(s CheckSpec) (plan *Plan, of *result.Result, err error) {
 			c.Prompts, c.ByType = scorer.DefaultPrompts(), nil
 		}
 	}
-	if c.Provider, err = ref.OpenJudge(s.Env, s.Patience); err != nil {
+	if c.Provider, err = llm.OpenJudge(s.Env, config); err != nil {
 		return nil, nil, err
 	}
 	if plan, err = New(c); err != nil || of == nil {
