@@ -1,6 +1,7 @@
 package judging
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,6 +155,8 @@ func (p *Plan) same(was result.JudgeModel) error {
 		{"model", was.Model, is.Model},
 		{"URL", was.BaseURL, is.BaseURL},
 		{"prompts", promptsOf(was), promptsOf(is)},
+		{"temperature", temperatureOf(was), temperatureOf(is)},
+		{"options", cmp.Or(was.Options, "none"), cmp.Or(is.Options, "none")},
 	} {
 		if d.was != d.is {
 			diff = append(diff, fmt.Errorf("  its %s: %s, here: %s", d.what, d.was, d.is))
@@ -167,4 +170,11 @@ func (p *Plan) same(was result.JudgeModel) error {
 
 func promptsOf(j result.JudgeModel) string {
 	return fmt.Sprintf("%s %.8s…", j.PromptVersion, j.PromptSHA256)
+}
+
+func temperatureOf(j result.JudgeModel) string {
+	if j.Temperature == nil {
+		return "none"
+	}
+	return fmt.Sprint(*j.Temperature)
 }
