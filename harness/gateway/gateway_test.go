@@ -407,7 +407,7 @@ func TestCache(t *testing.T) {
 		first.post("/v1/chat/completions", `{"model":"m","max_tokens":1,"messages":[]}`)
 	}
 	if n := len(first.vendor.Calls()); n != 5 {
-		t.Errorf("%d requests: an answer that was cut is stored", n)
+		t.Errorf("%d requests: an answer that was cut is sent again to a daemon that repeats its request", n)
 	}
 	first.spent()
 	again.spent()
@@ -420,6 +420,11 @@ func TestCache(t *testing.T) {
 
 	only := start(t, new(llm.USD(0)), openCache(t, dir, llm.CacheOnly), nil)
 	only.upstream = upstream
+	for range 2 {
+		if res, body := only.post("/v1/chat/completions", `{"model":"m","max_tokens":1,"messages":[]}`); res.StatusCode != 200 || !strings.Contains(body, `"length"`) {
+			t.Errorf("cut: %s %s", res.Status, body)
+		}
+	}
 	for i, b := range bodies {
 		if res, body := only.post("/v1"+b.path, b.body); res.StatusCode != 200 || body != want[i] {
 			t.Errorf("%s: %s %s", b.body, res.Status, body)

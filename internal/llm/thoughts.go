@@ -57,8 +57,11 @@ func WithoutThoughts(text string) (string, error) {
 }
 
 // Cut reports whether the limit on the output has cut the reply.
-func (r *Response) Cut() bool {
-	switch r.FinishReason {
+func (r *Response) Cut() bool { return IsCut(r.FinishReason) }
+
+// IsCut reports whether the limit on the output has cut a reply with this finish reason.
+func IsCut(finishReason string) bool {
+	switch finishReason {
 	case "length", "max_tokens", "MAX_TOKENS":
 		return true
 	}
