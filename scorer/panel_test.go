@@ -109,6 +109,35 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// TestLabelsAfterThoughts: a label alone after the thoughts is the judge's own, also if the reference
+// is one. It is not if a text has a mark of thoughts before a label, which the judge may have quoted.
+func TestLabelsAfterThoughts(t *testing.T) {
+	labels := &Labels{Right: []string{"yes"}, Wrong: []string{"no"}}
+	for _, tt := range []struct {
+		text, answer, reference string
+		ok                      bool
+	}{
+		{"<think>hm</think>\nyes", "Yes.", "Yes.", true},
+		{"hm</think>\n\n**Yes**", "It is so.\nYes.", "Yes.", true},
+		{"<think>hm</think>\n```\nyes\n```", "Yes.", "Yes.", true},
+		{"<think>hm</think>\nyes", "<think>let me see</think>\n18 days", "18 days", true},
+		{"<think>hm</think>\nHe says\nyes", "Yes.", "x", false},
+		{"<think>It says </think>yes", "</think>yes", "x", false},
+		{"<think>It says </think>\nyes", "</think>\nyes", "x", false},
+		{"<think>It says </THINK> yes", "nothing </THINK> yes", "x", false},
+		{"<think>It says [/THINK]yes", "[/THINK]yes", "x", false},
+		{"It says </think>\nyes", "I know </think> this.\nyes", "x", false},
+		{"yes\n<think>is what it says", "yes\n<think>", "x", false},
+		{"<think>It says </think>\nIt is\nyes", "</think>yes", "x", false},
+		{"<think>It says </think>yes", "x", "</think>yes", false},
+	} {
+		g, err := labels.parse(tt.text, Item{Answer: tt.answer, Reference: tt.reference})
+		if (err == nil) != tt.ok || tt.ok && g.score != 1 {
+			t.Errorf("%q about %q is %v, %v", tt.text, tt.answer, g, err)
+		}
+	}
+}
+
 // TestRecipePrompts pins the built-in prompts: a change of any text needs another version.
 func TestRecipePrompts(t *testing.T) {
 	for name, want := range map[string]string{
