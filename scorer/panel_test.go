@@ -70,6 +70,29 @@ func TestPanel(t *testing.T) {
 	}
 }
 
+// TestPanelUnanswered: a judge that does not answer leaves a verdict to be made up for, whichever of
+// the judges it is.
+func TestPanelUnanswered(t *testing.T) {
+	up, err := NewTyped(words{"a": `{"score": 1, "reason": "yes"}`}, "a", strictPrompts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	down, err := NewTyped(unreachable{}, "b", strictPrompts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, judges := range map[string][]*Judge{"headline": {down, up}, "further": {up, down}, "none": {up, up}} {
+		p, err := NewPanel(Member{Recipe: "first", Judge: judges[0]}, Member{Recipe: "second", Judge: judges[1]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := p.Score(t.Context(), panelItem)
+		if err != nil || v.Scored != (judges[0] == up) || v.Unanswered != (name != "none") {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+	}
+}
+
 // TestLabels reads replies of a word alone and of an object. A word within a sentence is no verdict.
 func TestLabels(t *testing.T) {
 	word := &Labels{Right: []string{"yes"}, Wrong: []string{"no"}}

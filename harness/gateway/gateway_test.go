@@ -151,12 +151,12 @@ func TestCutStream(t *testing.T) {
 		"no finish reason": {llmtest.Reply{Body: "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"}, true, "before the answer did"},
 		"running count": {llmtest.Reply{Body: "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\n"},
 			true, "before the answer did"},
-		"error frame":      {llmtest.Reply{Body: "data: {\"error\":{\"message\":\"broken\"}}\n\n"}, true, "broken"},
-		"bad frame":        {llmtest.Reply{Body: "data: {\n\n"}, true, "JSON"},
-		"uncounted":        {llmtest.Reply{Text: "one two"}, true, ""},
-		"negative":         {llmtest.Reply{Text: "one two", Usage: `{"prompt_tokens":-1,"completion_tokens":5}`}, true, ""},
-		"text":             {llmtest.Reply{Text: "one two", Usage: `"many"`}, true, ""},
-		"reasoning":        {llmtest.Reply{Text: "one two", Usage: `{"prompt_tokens":3,"total_tokens":9}`}, false, ""},
+		"error frame": {llmtest.Reply{Body: "data: {\"error\":{\"message\":\"broken\"}}\n\n"}, true, "broken"},
+		"bad frame":   {llmtest.Reply{Body: "data: {\n\n"}, true, "JSON"},
+		"uncounted":   {llmtest.Reply{Text: "one two"}, true, ""},
+		"negative":    {llmtest.Reply{Text: "one two", Usage: `{"prompt_tokens":-1,"completion_tokens":5}`}, true, ""},
+		"text":        {llmtest.Reply{Text: "one two", Usage: `"many"`}, true, ""},
+		"reasoning":   {llmtest.Reply{Text: "one two", Usage: `{"prompt_tokens":3,"total_tokens":9}`}, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// Our client repeats what broke off, so the script ends after the first reply.
