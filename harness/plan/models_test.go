@@ -65,16 +65,18 @@ func TestJudgeEndpoint(t *testing.T) {
 	}
 }
 
-// TestJudgeKeyHint: the key of the reader is not sent to the judge's endpoint, so the error says
-// which variable has the judge's.
-func TestJudgeKeyHint(t *testing.T) {
-	env := map[string]string{"OPENAI_API_KEY": "reader-key", llm.JudgeURLVariable: llm.OpenAIBaseURL}
+// TestJudgeEndpointErrors: the key of the reader is not sent to the judge's endpoint, so the error
+// says which variable has the judge's. A password in the URL is refused and not repeated.
+func TestJudgeEndpointErrors(t *testing.T) {
 	kind, err := scorer.Find("judge")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Models{Judge: "openai/m"}.OpenJudge(func(name string) string { return env[name] }, kind)
-	if err == nil || !strings.Contains(err.Error(), llm.JudgeKeyVariable) {
-		t.Errorf("got %v", err)
+	for url, want := range map[string]string{llm.OpenAIBaseURL: llm.JudgeKeyVariable, "https://me:hidden-word@h/v1": "base URL"} {
+		env := map[string]string{"OPENAI_API_KEY": "reader-key", llm.JudgeURLVariable: url}
+		_, err := Models{Judge: "openai/m"}.OpenJudge(func(name string) string { return env[name] }, kind)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hidden-word") {
+			t.Errorf("%s: got %v, want %q", url, err, want)
+		}
 	}
 }
