@@ -49,7 +49,7 @@ func (o *once) Complete(ctx context.Context, r llm.Request) (llm.Response, error
 	return llm.Response{Text: good, Attempts: 1}, nil
 }
 
-// TestDualUnanswered: an outage in the second judgement leaves a verdict to be made up for.
+// TestDualUnanswered: the verdict shows that the judge did not answer the second time.
 func TestDualUnanswered(t *testing.T) {
 	j, err := NewJudge(&once{}, "gpt-4o", DefaultPrompts())
 	if err != nil {

@@ -70,8 +70,7 @@ func TestPanel(t *testing.T) {
 	}
 }
 
-// TestPanelUnanswered: a judge that does not answer leaves a verdict to be made up for, whichever of
-// the judges it is.
+// TestPanelUnanswered: the verdict shows that a judge did not answer, whichever judge it is.
 func TestPanelUnanswered(t *testing.T) {
 	up, err := NewTyped(words{"a": `{"score": 1, "reason": "yes"}`}, "a", strictPrompts())
 	if err != nil {
@@ -132,8 +131,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsAfterThoughts: a label alone after the thoughts is the judge's own, also if the reference
-// is one. It is not if a text has a mark of thoughts before a label, which the judge may have quoted.
+// TestLabelsAfterThoughts: a label alone after the thoughts is the judge's own, even if the reference
+// is a label. It may be a quotation if a text has a mark of thoughts and a label.
 func TestLabelsAfterThoughts(t *testing.T) {
 	labels := &Labels{Right: []string{"yes"}, Wrong: []string{"no"}}
 	for _, tt := range []struct {

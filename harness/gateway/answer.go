@@ -106,8 +106,7 @@ func (t *tally) add(a wireAnswer) {
 	t.vectors += len(a.Data)
 }
 
-// whole reports whether the answer is complete, or cut by the limit on its output, so that it may be
-// stored.
+// whole reports whether the answer may be stored: it is complete, or the limit on the output cut it.
 func (t *tally) whole() bool { return !t.withheld && t.ended() }
 
 func (t *tally) ended() bool {

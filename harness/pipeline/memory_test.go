@@ -6,7 +6,7 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestNewMemory: an earlier answer is kept and judged again, also if some judge had judged it, and a
+// TestNewMemory: an earlier answer is kept and judged again, also if the headline had judged it. A
 // question that failed is asked again.
 func TestNewMemory(t *testing.T) {
 	for name, tt := range map[string]struct {
