@@ -131,8 +131,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsAfterThoughts: a label alone after the thoughts is the judge's own, even if the reference
-// is a label. It may be a quotation if a text has a mark of thoughts and a label.
+// TestLabelsAfterThoughts: a label alone after the thoughts is the judge's own, even if the
+// reference is a label. It may be a quotation if a text has a mark of thoughts and a label.
 func TestLabelsAfterThoughts(t *testing.T) {
 	labels := &Labels{Right: []string{"yes"}, Wrong: []string{"no"}}
 	for _, tt := range []struct {

@@ -106,7 +106,7 @@ func (t *tally) add(a wireAnswer) {
 	t.vectors += len(a.Data)
 }
 
-// whole reports whether the answer may be stored: it is complete, or the limit on the output cut it.
+// whole reports whether the answer may be stored: it is complete, or its output limit cut it.
 func (t *tally) whole() bool { return !t.withheld && t.ended() }
 
 func (t *tally) ended() bool {
