@@ -20,8 +20,8 @@ type RecipeVerdict struct {
 }
 
 // Panel scores every answer with several judges. The verdict is the first judge's, the headline;
-// Verdict.Recipes has the verdicts of all. Verdict.Unanswered is set if any judge did not answer. It
-// is safe for concurrent use if its judges are.
+// Verdict.Recipes has the verdicts of all. Verdict.Unanswered is set if any judge did not answer.
+// It is safe for concurrent use if its judges are.
 type Panel struct{ members []Member }
 
 // NewPanel returns a panel of two or more judges with distinct recipe names.
