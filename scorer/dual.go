@@ -49,7 +49,7 @@ func (d dual) Score(ctx context.Context, item Item) (Verdict, error) {
 		v.Scored, v.Score = false, 0
 		return v, err
 	}
-	v.Original = &original
+	v.Original, v.Unanswered = &original, v.Unanswered || original.Unanswered
 	return v, nil
 }
 

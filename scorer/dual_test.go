@@ -1,6 +1,7 @@
 package scorer
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -31,6 +32,32 @@ func TestDual(t *testing.T) {
 	other.ID = "q2"
 	if v, err := d.Score(t.Context(), other); err != nil || v.Original != nil || v.Attempts != 1 {
 		t.Errorf("without a correction: %+v, %v", v, err)
+	}
+}
+
+// once is a provider that answers its first request, and no other.
+type once struct {
+	llm.Provider
+	asked bool
+}
+
+func (o *once) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	if o.asked {
+		return unreachable{}.Complete(ctx, r)
+	}
+	o.asked = true
+	return llm.Response{Text: good, Attempts: 1}, nil
+}
+
+// TestDualUnanswered: the verdict shows that the judge did not answer the second time.
+func TestDualUnanswered(t *testing.T) {
+	j, err := NewJudge(&once{}, "gpt-4o", DefaultPrompts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := NewDual(j, map[string]Reference{"q1": {Answer: "Green"}}).Score(t.Context(), item)
+	if err != nil || !v.Scored || v.Original.Scored || !v.Unanswered {
+		t.Errorf("%+v, %v", v, err)
 	}
 }
 

@@ -44,8 +44,8 @@ func has(words []string, word string) bool {
 // bare returns a word without surrounding space and punctuation.
 func bare(word string) string { return strings.Trim(word, " \t\r\n.!\"'*`") }
 
-// parse parses a reply. Only a label alone is a verdict, because a word in a sentence may be
-// negated.
+// parse parses a reply. Only a label alone, or on the last line, is a verdict, because a word in a
+// sentence may be negated.
 func (l *Labels) parse(text string, item Item) (grade, error) {
 	if l.Key != "" {
 		return readReply(text, item, objectForm{l.Key, l.read})
@@ -61,18 +61,34 @@ func (l *Labels) parse(text string, item Item) (grade, error) {
 	if err != nil {
 		return grade{}, err
 	}
+	said = llm.Unfenced(said)
 	g, ok := l.lastLine(said)
 	if !ok {
 		return grade{}, problem
 	}
+	_, alone := l.grade(said)
+	if l.quoted(item, alone) {
+		return grade{}, errors.New("its verdict may be in a text that it was given")
+	}
+	return g, nil
+}
+
+// quoted reports whether the label of a reply may be a quotation: a text of the item has a line, or
+// a part between marks of thoughts, that is a label. If the label is alone after the thoughts, it
+// can only be a quotation together with such a mark.
+func (l *Labels) quoted(item Item, alone bool) bool {
 	for _, given := range item.texts() {
-		for line := range strings.Lines(given) {
-			if _, quoted := l.grade(line); quoted {
-				return grade{}, errors.New("its verdict may be in a text that it was given")
+		parts := llm.BreakAtThoughts(given)
+		if alone && parts == given {
+			continue
+		}
+		for line := range strings.Lines(parts) {
+			if _, ok := l.grade(line); ok {
+				return true
 			}
 		}
 	}
-	return g, nil
+	return false
 }
 
 // lastLine returns the label on the last line of a text. No other line may have a different label.

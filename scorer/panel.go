@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Member is a judge of a Panel with its recipe's name.
@@ -19,7 +20,8 @@ type RecipeVerdict struct {
 }
 
 // Panel scores every answer with several judges. The verdict is the first judge's, the headline;
-// Verdict.Recipes has the verdicts of all. It is safe for concurrent use if its judges are.
+// Verdict.Recipes has the verdicts of all. Verdict.Unanswered is set if any judge did not answer.
+// It is safe for concurrent use if its judges are.
 type Panel struct{ members []Member }
 
 // NewPanel returns a panel of two or more judges with distinct recipe names.
@@ -63,6 +65,7 @@ func (p *Panel) Score(ctx context.Context, item Item) (Verdict, error) {
 		recipes = append(recipes, RecipeVerdict{m.Recipe, v})
 	}
 	v := recipes[0].Verdict
+	v.Unanswered = slices.ContainsFunc(recipes, func(r RecipeVerdict) bool { return r.Unanswered })
 	v.Attempts, v.Usage, v.Cost, v.Saved, v.Cached = sum.Attempts, sum.Usage, sum.Cost, sum.Saved, sum.Cached
 	v.Recipes = recipes
 	return v, nil

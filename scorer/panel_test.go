@@ -70,6 +70,28 @@ func TestPanel(t *testing.T) {
 	}
 }
 
+// TestPanelUnanswered: the verdict shows that a judge did not answer, whichever judge it is.
+func TestPanelUnanswered(t *testing.T) {
+	up, err := NewTyped(words{"a": `{"score": 1, "reason": "yes"}`}, "a", strictPrompts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	down, err := NewTyped(unreachable{}, "b", strictPrompts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, judges := range map[string][]*Judge{"headline": {down, up}, "further": {up, down}, "none": {up, up}} {
+		p, err := NewPanel(Member{Recipe: "first", Judge: judges[0]}, Member{Recipe: "second", Judge: judges[1]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := p.Score(t.Context(), panelItem)
+		if err != nil || v.Scored != (judges[0] == up) || v.Unanswered != (name != "none") {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+	}
+}
+
 // TestLabels reads replies of a word alone and of an object. A word within a sentence is no verdict.
 func TestLabels(t *testing.T) {
 	word := &Labels{Right: []string{"yes"}, Wrong: []string{"no"}}
@@ -105,6 +127,35 @@ func TestLabels(t *testing.T) {
 	for _, bad := range []*Labels{{}, {Right: []string{"a"}}, {Right: []string{"a"}, Wrong: []string{"A"}}, {Right: []string{" a"}, Wrong: []string{"b"}}} {
 		if bad.check() == nil {
 			t.Errorf("%+v passes the check", bad)
+		}
+	}
+}
+
+// TestLabelsAfterThoughts: a label alone after the thoughts is the judge's own, even if the
+// reference is a label. It may be a quotation if a text has a mark of thoughts and a label.
+func TestLabelsAfterThoughts(t *testing.T) {
+	labels := &Labels{Right: []string{"yes"}, Wrong: []string{"no"}}
+	for _, tt := range []struct {
+		text, answer, reference string
+		ok                      bool
+	}{
+		{"<think>hm</think>\nyes", "Yes.", "Yes.", true},
+		{"hm</think>\n\n**Yes**", "It is so.\nYes.", "Yes.", true},
+		{"<think>hm</think>\n```\nyes\n```", "Yes.", "Yes.", true},
+		{"<think>hm</think>\nyes", "<think>let me see</think>\n18 days", "18 days", true},
+		{"<think>hm</think>\nHe says\nyes", "Yes.", "x", false},
+		{"<think>It says </think>yes", "</think>yes", "x", false},
+		{"<think>It says </think>\nyes", "</think>\nyes", "x", false},
+		{"<think>It says </THINK> yes", "nothing </THINK> yes", "x", false},
+		{"<think>It says [/THINK]yes", "[/THINK]yes", "x", false},
+		{"It says </think>\nyes", "I know </think> this.\nyes", "x", false},
+		{"yes\n<think>is what it says", "yes\n<think>", "x", false},
+		{"<think>It says </think>\nIt is\nyes", "</think>yes", "x", false},
+		{"<think>It says </think>yes", "x", "</think>yes", false},
+	} {
+		g, err := labels.parse(tt.text, Item{Answer: tt.answer, Reference: tt.reference})
+		if (err == nil) != tt.ok || tt.ok && g.score != 1 {
+			t.Errorf("%q about %q is %v, %v", tt.text, tt.answer, g, err)
 		}
 	}
 }

@@ -65,8 +65,8 @@ type Verdict struct {
 	// Reason is the scorer's explanation. The answer may have influenced a judge's words: show
 	// them, but do not act on them.
 	Reason string
-	// Unanswered is set if there is no judgement because the provider did not answer. A later
-	// request may succeed.
+	// Unanswered is set if there is no judgement, or one of several is missing, because the provider
+	// did not answer. A later request may succeed.
 	Unanswered bool
 	// Model is the judging model, as named by its provider, empty without a model.
 	Model string

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -374,4 +375,38 @@ func TestService(t *testing.T) {
 			t.Errorf("%s: %+v %v", answer, v, err)
 		}
 	}
+}
+
+// TestServiceOneAtATime: a request to a service that works one request at a time has the time of
+// the requests before it in addition.
+func TestServiceOneAtATime(t *testing.T) {
+	t.Parallel()
+	const requests = 3
+	arrived, turn := make(chan struct{}, requests), make(chan struct{}, 1)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		text := string(data)
+		if strings.Contains(text, `"hello"`) {
+			fmt.Fprint(w, `{"protocol": 1, "name": "web", "version": "2", "needs": []}`)
+			return
+		}
+		arrived <- struct{}{}
+		turn <- struct{}{}
+		defer func() { <-turn }()
+		time.Sleep(700 * time.Millisecond)
+		id, _, _ := strings.Cut(strings.TrimPrefix(text, `{"id":`), ",")
+		fmt.Fprintf(w, `{"id":%s,"score":1,"reason":"ok"}`, id)
+	}))
+	defer srv.Close()
+	s := open(t, srv.URL, extern.Options{Timeout: 1500 * time.Millisecond})
+	var all sync.WaitGroup
+	for range requests {
+		all.Go(func() {
+			if v, err := s.Score(t.Context(), scorer.Item{ID: "q", Answer: "good"}); err != nil || !v.Passed() {
+				t.Errorf("%+v %v", v, err)
+			}
+		})
+		awaittest.Receive(t, "arrived", arrived)
+	}
+	awaittest.Wait(t, "all", all.Wait)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"evalctl/internal/httpclient"
@@ -14,9 +15,10 @@ import (
 
 // service is the transport to a URL. Each request is sent once.
 type service struct {
-	url     string
-	timeout time.Duration
-	client  *http.Client
+	url      string
+	timeout  time.Duration
+	client   *http.Client
+	inFlight atomic.Int64
 }
 
 func newService(url string, timeout time.Duration, secrets *redact.Redactor) *service {
@@ -42,8 +44,12 @@ func (s *service) score(ctx context.Context, _ int64, request []byte) ([]byte, e
 	return reply, nil
 }
 
+// send sends a request. The service has the timeout for it and for each unanswered request before
+// it.
 func (s *service) send(ctx context.Context, request []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("no reply within %v", s.timeout))
+	limit := s.timeout * time.Duration(s.inFlight.Add(1))
+	defer s.inFlight.Add(-1)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no reply within %v", limit))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(request))
 	if err != nil {

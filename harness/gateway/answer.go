@@ -70,7 +70,7 @@ type tally struct {
 	call     *call
 	text     int // bytes
 	finished map[int]bool
-	cut      bool // a choice ended otherwise than by itself
+	withheld bool // a choice ended neither by itself nor at the limit on the output
 	vectors  int
 	counted  bool
 	usage    llm.Usage
@@ -99,15 +99,15 @@ func (t *tally) add(a wireAnswer) {
 			}
 		case "stop", "tool_calls", "function_call":
 		default:
-			t.cut = true
+			t.withheld = t.withheld || !llm.IsCut(choice.FinishReason)
 		}
 		t.finished[choice.Index] = true
 	}
 	t.vectors += len(a.Data)
 }
 
-// whole reports whether the answer is complete, so that it may be stored.
-func (t *tally) whole() bool { return !t.cut && t.ended() }
+// whole reports whether the answer may be stored: it is complete, or its output limit cut it.
+func (t *tally) whole() bool { return !t.withheld && t.ended() }
 
 func (t *tally) ended() bool {
 	if t.call.path == embeddings {

@@ -140,7 +140,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 // TestCutStream: the daemon sees that the answer is incomplete, and the worst case is charged
-// unless the usage had arrived.
+// unless the usage of the whole answer had arrived.
 func TestCutStream(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reply llmtest.Reply
@@ -149,12 +149,14 @@ func TestCutStream(t *testing.T) {
 	}{
 		"cut":              {llmtest.Reply{Text: "one two three", CutAfter: 2, Input: 10, Output: 5}, true, "EOF"},
 		"no finish reason": {llmtest.Reply{Body: "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"}, true, "before the answer did"},
-		"error frame":      {llmtest.Reply{Body: "data: {\"error\":{\"message\":\"broken\"}}\n\n"}, true, "broken"},
-		"bad frame":        {llmtest.Reply{Body: "data: {\n\n"}, true, "JSON"},
-		"uncounted":        {llmtest.Reply{Text: "one two"}, true, ""},
-		"negative":         {llmtest.Reply{Text: "one two", Usage: `{"prompt_tokens":-1,"completion_tokens":5}`}, true, ""},
-		"text":             {llmtest.Reply{Text: "one two", Usage: `"many"`}, true, ""},
-		"reasoning":        {llmtest.Reply{Text: "one two", Usage: `{"prompt_tokens":3,"total_tokens":9}`}, false, ""},
+		"running count": {llmtest.Reply{Body: "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\n"},
+			true, "before the answer did"},
+		"error frame": {llmtest.Reply{Body: "data: {\"error\":{\"message\":\"broken\"}}\n\n"}, true, "broken"},
+		"bad frame":   {llmtest.Reply{Body: "data: {\n\n"}, true, "JSON"},
+		"uncounted":   {llmtest.Reply{Text: "one two"}, true, ""},
+		"negative":    {llmtest.Reply{Text: "one two", Usage: `{"prompt_tokens":-1,"completion_tokens":5}`}, true, ""},
+		"text":        {llmtest.Reply{Text: "one two", Usage: `"many"`}, true, ""},
+		"reasoning":   {llmtest.Reply{Text: "one two", Usage: `{"prompt_tokens":3,"total_tokens":9}`}, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// Our client repeats what broke off, so the script ends after the first reply.
@@ -405,7 +407,7 @@ func TestCache(t *testing.T) {
 		first.post("/v1/chat/completions", `{"model":"m","max_tokens":1,"messages":[]}`)
 	}
 	if n := len(first.vendor.Calls()); n != 5 {
-		t.Errorf("%d requests: an answer that was cut is stored", n)
+		t.Errorf("%d requests: an answer that was cut is sent again to a daemon that repeats its request", n)
 	}
 	first.spent()
 	again.spent()
@@ -418,6 +420,11 @@ func TestCache(t *testing.T) {
 
 	only := start(t, new(llm.USD(0)), openCache(t, dir, llm.CacheOnly), nil)
 	only.upstream = upstream
+	for range 2 {
+		if res, body := only.post("/v1/chat/completions", `{"model":"m","max_tokens":1,"messages":[]}`); res.StatusCode != 200 || !strings.Contains(body, `"length"`) {
+			t.Errorf("cut: %s %s", res.Status, body)
+		}
+	}
 	for i, b := range bodies {
 		if res, body := only.post("/v1"+b.path, b.body); res.StatusCode != 200 || body != want[i] {
 			t.Errorf("%s: %s %s", b.body, res.Status, body)

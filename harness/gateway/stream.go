@@ -48,9 +48,11 @@ func passStream(w http.ResponseWriter, c *call, body io.Reader) outcome {
 	}
 }
 
-// streamOutcome charges an incomplete stream by its usage if that has arrived.
+// streamOutcome charges an incomplete stream by its usage only if that has arrived after the end of
+// the answer: some providers send a running count before.
 func streamOutcome(t *tally, whole bool, end error) outcome {
 	o := t.outcome()
+	o.counted = o.counted && (whole || t.ended())
 	o.ended, o.broken = whole, !whole && !errors.Is(end, io.EOF)
 	return o
 }

@@ -41,7 +41,8 @@ type Accuracy struct {
 	Kappa     *float64 `json:"kappa"`
 	PABAK     *float64 `json:"pabak"`
 	AC1       *float64 `json:"ac1"`
-	// Wrong lists the misjudged and unscored answers in order.
+	// Wrong lists the misjudged and unscored answers in order. It is empty for given verdicts, whose
+	// answers are all wrong.
 	Wrong []Misjudgement `json:"misjudged"`
 }
 
@@ -103,20 +104,19 @@ func (a *Accuracy) add(l LabelledVerdict) bool {
 	return l.Right == passed
 }
 
-// Pessimistic returns the accuracy with all answers without a verdict counted as misjudged. Its
-// Wrong is nil.
+// Pessimistic returns the accuracy with all answers without a verdict counted as misjudged. Those
+// that Wrong does not list are wrong answers. Its own Wrong is nil.
 func (a *Accuracy) Pessimistic() Accuracy {
 	p := *a
 	p.Unscored, p.Wrong = 0, nil
+	right := 0
 	for _, m := range a.Wrong {
-		switch {
-		case m.Score != nil:
-		case m.Right:
-			p.RightFailed++
-		default:
-			p.WrongPassed++
+		if m.Score == nil && m.Right {
+			right++
 		}
 	}
+	p.RightFailed += right
+	p.WrongPassed += a.Unscored - right
 	p.rate()
 	return p
 }

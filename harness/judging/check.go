@@ -1,6 +1,7 @@
 package judging
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,8 +104,9 @@ func OpenCheck(s CheckSpec) (plan *Plan, of *result.Result, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c := s.Config
-	c.Model, c.BaseURL, c.ByType = ref.Name, llm.RecordedURL(ref.JudgeConfig(s.Env)), scorer.ReplayPrompts()
+	c, config := s.Config, ref.JudgeConfig(s.Env)
+	config.Patience = s.Patience
+	c.Model, c.BaseURL, c.ByType = ref.Name, llm.RecordedURL(config), scorer.ReplayPrompts()
 	if s.Prompts != "" {
 		if c.ByType, err = scorer.LoadPrompts(s.Prompts); err != nil {
 			return nil, nil, fmt.Errorf("--judge-prompts: %w", err)
@@ -118,7 +120,7 @@ func OpenCheck(s CheckSpec) (plan *Plan, of *result.Result, err error) {
 			c.Prompts, c.ByType = scorer.DefaultPrompts(), nil
 		}
 	}
-	if c.Provider, err = ref.OpenJudge(s.Env, s.Patience); err != nil {
+	if c.Provider, err = llm.OpenJudge(s.Env, config); err != nil {
 		return nil, nil, err
 	}
 	if plan, err = New(c); err != nil || of == nil {
@@ -153,6 +155,8 @@ func (p *Plan) same(was result.JudgeModel) error {
 		{"model", was.Model, is.Model},
 		{"URL", was.BaseURL, is.BaseURL},
 		{"prompts", promptsOf(was), promptsOf(is)},
+		{"temperature", temperatureOf(was), temperatureOf(is)},
+		{"options", cmp.Or(was.Options, "none"), cmp.Or(is.Options, "none")},
 	} {
 		if d.was != d.is {
 			diff = append(diff, fmt.Errorf("  its %s: %s, here: %s", d.what, d.was, d.is))
@@ -166,4 +170,11 @@ func (p *Plan) same(was result.JudgeModel) error {
 
 func promptsOf(j result.JudgeModel) string {
 	return fmt.Sprintf("%s %.8s…", j.PromptVersion, j.PromptSHA256)
+}
+
+func temperatureOf(j result.JudgeModel) string {
+	if j.Temperature == nil {
+		return "none"
+	}
+	return fmt.Sprint(*j.Temperature)
 }

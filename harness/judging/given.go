@@ -25,20 +25,27 @@ func CheckGiven(wrongPath, resultPath string) (c *Check, note string, err error)
 	if err != nil {
 		return nil, "", err
 	}
+	var notes []string
 	a, b := givenJudge(wrong), givenJudge(of)
 	switch {
 	case a != "" && b != "" && a != b:
 		return nil, "", fmt.Errorf("--wrong %s was judged by %s, and --result %s by %s: the errors of one judge say nothing about another",
 			wrongPath, a, resultPath, b)
 	case a == "" || b == "":
-		note = "the files do not say that one judge, with one prompt, gave both verdicts: import them with --judge-id"
+		notes = append(notes, "the files do not say that one judge, with one prompt, gave both verdicts: import them with --judge-id")
 	}
 	c = &Check{Judge: result.JudgeModel{Model: a}, Result: resultPath}
 	n := wrong.Counts
-	c.Accuracy = Accuracy{Labels: n.Scored, WrongPassed: n.Passed, WrongFailed: n.Scored - n.Passed, Wrong: []Misjudgement{}}
+	unscored := n.Unscored + n.Unjudged
+	c.Accuracy = Accuracy{
+		Labels: n.Scored + unscored, WrongPassed: n.Passed, WrongFailed: n.Scored - n.Passed, Unscored: unscored, Wrong: []Misjudgement{},
+	}
+	if unscored > 0 {
+		notes = append(notes, fmt.Sprintf("answers in --wrong without a verdict, which are in no rate: %d of %d", unscored, c.Labels))
+	}
 	c.rate()
 	c.Correction = new(c.least(of.Counts))
-	return c, note, nil
+	return c, strings.Join(notes, "; "), nil
 }
 
 // least corrects a pass rate like Correct, with a sensitivity of 1.

@@ -11,10 +11,15 @@ import (
 	"evalctl/scorer"
 )
 
-// given saves a result with imported verdicts, + passed and - failed.
+// given saves a result with imported verdicts: + passed, - failed, ? unusable and _ none.
 func given(t *testing.T, judge, outcomes string) string {
 	t.Helper()
 	f := resulttest.New("x", time.Date(2026, 9, 1, 3, 0, 4, 0, time.UTC), outcomes)
+	for i, o := range outcomes {
+		if o == '_' {
+			f.Questions[i].Outcome, f.Questions[i].Score = result.Unjudged, nil
+		}
+	}
 	f.Identity.Scorer, f.ScorerName = scorer.Imported, scorer.Imported
 	f.Identity.Imported = &result.ImportedID{Formats: []string{"zep"}, JudgeID: judge}
 	f.Fill()
@@ -44,5 +49,31 @@ func TestCheckGiven(t *testing.T) {
 	own.Fill()
 	if _, _, err = CheckGiven(own.Save(t, t.TempDir(), "own.json"), of); err == nil || !strings.Contains(err.Error(), "and not imported") {
 		t.Errorf("verdicts of our own: %v", err)
+	}
+}
+
+// TestGivenWithoutVerdicts: a minimum of 2 of 3 is met by the verdicts, but not for certain while
+// answers have none.
+func TestGivenWithoutVerdicts(t *testing.T) {
+	of := given(t, "j", "+++-")
+	for outcomes, want := range map[string]string{
+		"+--":    "",
+		"+--?":   "1 answer without a verdict may be misjudged",
+		"+--_?":  "2 answers without a verdict may be misjudged",
+		"---_":   "",
+		"++-_":   "is below --min-specificity",
+		"----ee": "",
+	} {
+		c, note, err := CheckGiven(given(t, "j", outcomes), of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if missing := strings.ContainsAny(outcomes, "?_"); missing != strings.Contains(note, "without a verdict") {
+			t.Errorf("%s: note %q", outcomes, note)
+		}
+		err = Minimum{Specificity: new(2. / 3)}.Reached(&c.Accuracy)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", outcomes, err, want)
+		}
 	}
 }

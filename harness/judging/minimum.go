@@ -33,9 +33,11 @@ func (m Minimum) CanShow(labels []dataset.Label) error {
 	return nil
 }
 
-// Reached returns a *BelowError if a judge is, or may be, below the minimum.
+// Reached returns a *BelowError if a judge is, or may be, below the minimum. One that is below is
+// reported first.
 func (m Minimum) Reached(a *Accuracy) error {
 	worst := a.Pessimistic()
+	var uncertain error
 	for _, f := range []struct {
 		flag, text        string
 		min, found, worst *float64
@@ -47,12 +49,12 @@ func (m Minimum) Reached(a *Accuracy) error {
 		case f.min == nil:
 		case f.found != nil && misses(*f.found, *f.min):
 			return &BelowError{false, fmt.Sprintf("%s is below %s %v", f.text, f.flag, *f.min)}
-		case f.worst == nil || misses(*f.worst, *f.min):
-			return &BelowError{true, fmt.Sprintf("%s is not certain to reach %s %v: %s without a verdict may be misjudged; check the judge again",
+		case uncertain == nil && (f.worst == nil || misses(*f.worst, *f.min)):
+			uncertain = &BelowError{true, fmt.Sprintf("%s is not certain to reach %s %v: %s without a verdict may be misjudged; check the judge again",
 				f.text, f.flag, *f.min, figure.Count(a.Unscored, "answer"))}
 		}
 	}
-	return nil
+	return uncertain
 }
 
 // misses reports whether x is below least by more than rounding.

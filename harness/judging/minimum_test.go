@@ -39,6 +39,7 @@ func TestMinimum(t *testing.T) {
 		{"met whatever is not judged", measured(10, 0, 0, 9, 1), new(0.8), new(0.9), false, ""},
 		{"not judged never agrees", measured(10, 0, 0, 8, 2), nil, new(0.9), true, "2 answers without a verdict may be misjudged"},
 		{"below all the same", measured(10, 0, 5, 3, 2), nil, new(0.9), false, "is below"},
+		{"kappa uncertain, specificity below", measured(100, 0, 10, 80, 60), new(0.6), new(0.95), false, "is below --min-specificity"},
 		{"no wrong one judged", measured(10, 0, 0, 0, 2), nil, new(0.1), true, "specificity n/a is not certain"},
 	} {
 		err := Minimum{tt.kappa, tt.specificity}.Reached(&tt.a)

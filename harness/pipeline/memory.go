@@ -18,7 +18,7 @@ type Memory struct {
 func NewMemory(n int, earlier map[int]result.Record) *Memory {
 	m := &Memory{waiting: make([]*result.Record, n), reopened: make([]bool, n)}
 	for i, rec := range earlier {
-		if m.reopened[i] = rec.Outcome != result.Unscored; !m.reopened[i] {
+		if m.reopened[i] = !rec.Outcome.Answered(); !m.reopened[i] {
 			rec = rec.JudgeAgain()
 		}
 		m.waiting[i] = &rec

@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	"evalctl/harness/dataset"
-	"evalctl/harness/result"
 )
 
 // UnfinishedSource is the Source of the questions that a keeper has not finished.
@@ -50,7 +49,7 @@ func (u UnfinishedSource) addRecord(j *Job) error {
 		return err
 	}
 	switch {
-	case state.Reopened, j.Reopen && rec.Outcome != result.Unscored:
+	case state.Reopened, j.Reopen && !rec.Outcome.Answered():
 		j.Earlier = &rec
 	case j.Reopen:
 		again := rec.JudgeAgain()

@@ -98,13 +98,13 @@ func (m Models) OpenJudge(env func(string) string, kind scorer.Kind) (*judging.P
 	})
 }
 
-// config returns how to reach a model, and the date of its price.
+// config returns how to reach a judge, and the date of its price.
 func (m Models) config(env func(string) string, judge llm.Ref) (judging.Config, error) {
-	config := judge.Config(env)
+	config := judge.JudgeConfig(env)
 	config.PerSecond, config.Patience = m.PerSecond, m.Patience
-	provider, err := llm.Open(config)
+	provider, err := llm.OpenJudge(env, config)
 	if err != nil {
-		return judging.Config{}, fmt.Errorf("judge: %w", err)
+		return judging.Config{}, err
 	}
 	date := m.PricesDate
 	if slices.ContainsFunc(m.Priced, func(named string) bool { return strings.HasPrefix(judge.Name, named) }) {

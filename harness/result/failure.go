@@ -50,7 +50,7 @@ type FirstTryRate struct {
 // Another try may succeed.
 func (r *Record) Outage() bool {
 	switch {
-	case r.Outcome == Unscored:
+	case r.Outcome == Unscored, r.Outcome == Scored:
 		return r.JudgeUnanswered
 	case r.Outcome != Errored || r.Error == nil:
 		return false
@@ -76,13 +76,13 @@ func (r Record) After(earlier *Record) Record {
 	return r
 }
 
-// JudgeAgain returns the record of an answer without its verdict, so that it can be judged again.
+// JudgeAgain returns the record of an answer without its verdicts, so that it can be judged again.
 func (r Record) JudgeAgain() Record {
 	r = r.After(&r)
 	r.Outcome, r.Score, r.Passed, r.Reason = Unscored, nil, false, ""
 	r.JudgedAt, r.JudgeMS = time.Time{}, 0
 	r.JudgeUnanswered, r.JudgeAttempts, r.JudgeUsage, r.JudgeUsageEstimated = false, 0, nil, false
 	r.JudgeUSD, r.JudgeCharges, r.JudgeCached, r.JudgeSavedUSD, r.JudgeAsked = 0, nil, false, 0, ""
-	r.JudgeVerdict, r.Cause, r.Original = "", "", nil
+	r.JudgeVerdict, r.Cause, r.Original, r.Panel = "", "", nil, nil
 	return r
 }

@@ -122,7 +122,8 @@ type Record struct {
 	// Haystack is the haystack of the question, if it names the cluster and differs from Brain.
 	Haystack string `json:"haystack,omitempty"`
 	Line     int    `json:"line"`
-	// JudgeUnanswered is set if the answer has no verdict because the judge did not answer.
+	// JudgeUnanswered is set if the answer lacks a verdict because the judge, or another one of the
+	// panel, did not answer. The headline may have judged it.
 	JudgeUnanswered bool `json:"judge_unanswered,omitempty"`
 	// Panel has the verdict of each recipe, in the order of Identity.Panel. The first is the
 	// headline, the verdict of the record. It is nil for one judge, and without an answer.

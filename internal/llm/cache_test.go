@@ -209,7 +209,6 @@ func TestCacheModes(t *testing.T) {
 // TestIncompleteRepliesAreNotCached includes failures.
 func TestIncompleteRepliesAreNotCached(t *testing.T) {
 	for name, reply := range map[string]llmtest.Reply{
-		"cut":      {Text: "a", FinishReason: "length"},
 		"filtered": {Text: "a", FinishReason: "content_filter"},
 		"empty":    {},
 		"rejected": {Status: 404},
@@ -226,6 +225,22 @@ func TestIncompleteRepliesAreNotCached(t *testing.T) {
 		}
 		if got := complete(t, p, ask("m", "q")); !got.Cached {
 			t.Errorf("%s: not stored later", name)
+		}
+	}
+}
+
+// TestCutRepliesAreCached: a reply that the limit cut is the outcome of its request, and was paid,
+// even if thoughts took all tokens.
+func TestCutRepliesAreCached(t *testing.T) {
+	for _, text := range []string{"a", ""} {
+		dir := t.TempDir()
+		m, srv := openMeter(t, nil, llmtest.Script(llmtest.Reply{Text: text, FinishReason: "length"}))
+		complete(t, openReplies(t, dir, CacheWrite, 0).Wrap(m, srv.URL), ask("m", "q"))
+		for _, mode := range []CacheMode{CacheWrite, CacheOnly} {
+			got, err := openReplies(t, dir, mode, 0).Wrap(m, srv.URL).Complete(t.Context(), ask("m", "q"))
+			if err != nil || !got.Cached || !got.Cut() || got.Text != text {
+				t.Errorf("%q, mode %s: %+v, %v", text, mode, got, err)
+			}
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // Wrap returns a provider that asks m only for replies that are not in the cache. A cached reply is
-// neither reserved nor charged; the meter's account counts the lookup. baseURL is m's. Empty
-// replies, and replies that did not end normally, are not stored. Replies of provider "fake" are
-// computed, not cached.
+// neither reserved nor charged; the meter's account counts the lookup. baseURL is m's. Replies that
+// the limit on the output cut are stored; other empty replies, and those that did not end normally,
+// are not. Replies of provider "fake" are computed, not cached.
 func (c *Cache) Wrap(m *Meter, baseURL string) Provider {
 	if c.mode == CacheOff || m.Name() == ProviderFake {
 		return m
@@ -68,7 +68,8 @@ func (p *cachedProvider) Complete(ctx context.Context, r Request) (Response, err
 	}
 	resp, err := p.meter.Complete(ctx, r)
 	var stored CacheKey
-	if err == nil && resp.Text != "" && (resp.FinishReason == "stop" || resp.FinishReason == "") {
+	whole := resp.Text != "" && (resp.FinishReason == "stop" || resp.FinishReason == "")
+	if err == nil && (whole || resp.Cut()) {
 		p.cache.Store(key, cachedReply{
 			Text: resp.Text, Model: resp.Model, FinishReason: resp.FinishReason,
 			InputTokens: resp.Usage.InputTokens, OutputTokens: resp.Usage.OutputTokens,
@@ -108,7 +109,7 @@ func (p *cachedProvider) replay(ctx context.Context, key CacheKey, r Request, re
 	saved := p.meter.charge(r, &Response{Usage: u}, nil, Charge{Cost: worst, Lost: worst, Unpriced: !known})
 	p.cache.Saved(saved.Cost)
 	p.meter.account.Lookup(ctx, r.Model, key, &saved)
-	if r.Emit != nil {
+	if r.Emit != nil && reply.Text != "" {
 		if err := r.Emit(reply.Text); err != nil {
 			return Response{}, err
 		}

@@ -7,11 +7,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 )
 
-// Environment variables of the judge of a replay and of judge check. With them the judge can have
-// another provider than the model that answers.
+// Environment variables of the judge. With them the judge can have another provider than the model
+// that answers.
 const (
 	JudgeURLVariable = "SVC_EVAL_JUDGE_BASE_URL"
 	JudgeKeyVariable = "SVC_EVAL_JUDGE_API_KEY"
@@ -97,10 +96,8 @@ func (m Ref) JudgeConfig(env Env) Config {
 	return c
 }
 
-// OpenJudge opens the judge that m names. It makes no request.
-func (m Ref) OpenJudge(env Env, patience time.Duration) (Provider, error) {
-	c := m.JudgeConfig(env)
-	c.Patience = patience
+// OpenJudge opens a judge with a configuration based on JudgeConfig. It makes no request.
+func OpenJudge(env Env, c Config) (Provider, error) {
 	provider, err := Open(c)
 	if err != nil && c.APIKey == "" && env(JudgeURLVariable) != "" {
 		err = errors.Join(err, fmt.Errorf("with %s, the key is read from %s", JudgeURLVariable, JudgeKeyVariable))

@@ -65,9 +65,8 @@ func TestJudgeConfig(t *testing.T) {
 			t.Errorf("the reader has the judge's endpoint: %+v", reader)
 		}
 	}
-	_, err := Ref{ProviderOpenAI, "gpt-4o"}.OpenJudge(withEnv(map[string]string{
-		"OPENAI_API_KEY": "actor-key", JudgeURLVariable: OpenAIBaseURL,
-	}), 0)
+	env := withEnv(map[string]string{"OPENAI_API_KEY": "actor-key", JudgeURLVariable: OpenAIBaseURL})
+	_, err := OpenJudge(env, Ref{ProviderOpenAI, "gpt-4o"}.JudgeConfig(env))
 	if err == nil || !strings.Contains(err.Error(), JudgeKeyVariable) {
 		t.Errorf("got %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"evalctl/internal/llm/llmtest"
@@ -190,6 +191,51 @@ func TestRatingsThatAreCut(t *testing.T) {
 		if body := string(srv.Calls()[i].Body); !strings.Contains(body, want) {
 			t.Errorf("request %d has no %s: %s", i+1, want, body)
 		}
+	}
+}
+
+// TestRatingsThatAreCutTogether: of several replies that are cut at once, each is requested again
+// with more tokens.
+func TestRatingsThatAreCutTogether(t *testing.T) {
+	const together = 3
+	var all sync.WaitGroup
+	all.Add(together)
+	srv := llmtest.NewServer(t, func(c llmtest.Call) llmtest.Reply {
+		if strings.Contains(string(c.Body), `"max_tokens":4040,`) {
+			return llmtest.Reply{Text: `{"scores": [1]}`}
+		}
+		all.Done()
+		all.Wait() // no reply is cut before all are requested
+		return llmtest.Reply{FinishReason: "length"}
+	})
+	p, err := Open(Config{Provider: ProviderOpenAI, Model: "gpt-4o", BaseURL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newModelReranker(p, "gpt-4o")
+	var asking sync.WaitGroup
+	for range together {
+		asking.Go(func() {
+			if got, err := l.Rerank(t.Context(), "q", []string{"a"}); err != nil || !slices.Equal(got, []float64{1}) {
+				t.Error(got, err)
+			}
+		})
+	}
+	asking.Wait()
+	if n := len(srv.Calls()); n != 2*together {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// TestEmptyRatings: an empty reply is repaired without an empty message, which some providers
+// refuse.
+func TestEmptyRatings(t *testing.T) {
+	l, srv := openRatingStub(t, llmtest.Reply{}, llmtest.Reply{Text: `{"scores": [1]}`})
+	if got, err := l.Rerank(t.Context(), "q", []string{"a"}); err != nil || !slices.Equal(got, []float64{1}) {
+		t.Fatal(got, err)
+	}
+	if m := srv.Calls()[1].Messages; len(m) != 4 || m[2].Content == "" {
+		t.Errorf("%+v", m)
 	}
 }
 

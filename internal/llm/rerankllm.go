@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,9 @@ Rate each passage by itself with an integer from 0 to 10:
 Reply with exactly one JSON object and nothing else: {"scores": [<one number for each passage, in their order>]}`
 
 	rerankRepair = `Your reply could not be used: %v. Rate the same %d passages again. Reply with exactly one JSON object and nothing else, without code fences: {"scores": [<one number for each passage, in their order>]}`
+
+	// emptyReply stands for an empty reply in a conversation. Some providers refuse empty messages.
+	emptyReply = "(no reply)"
 )
 
 // modelReranker asks a language model to rate the texts from 0 to 10, at most 20 per request, at
@@ -60,9 +64,12 @@ func (l *modelReranker) Rerank(ctx context.Context, query string, texts []string
 func (l *modelReranker) rate(ctx context.Context, query string, texts []string) ([]float64, error) {
 	request := l.request(query, texts)
 	reply, err := l.provider.Complete(ctx, request)
-	if err == nil && reply.Cut() && l.thinks.CompareAndSwap(false, true) {
-		request = l.request(query, texts)
-		reply, err = l.provider.Complete(ctx, request)
+	if err == nil && reply.Cut() {
+		l.thinks.Store(true)
+		if more := l.request(query, texts); more.MaxTokens > request.MaxTokens {
+			request = more
+			reply, err = l.provider.Complete(ctx, request)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -72,7 +79,7 @@ func (l *modelReranker) rate(ctx context.Context, query string, texts []string) 
 		return scores, nil
 	}
 	request.Messages = append(request.Messages,
-		Message{RoleAssistant, reply.Text}, Message{RoleUser, fmt.Sprintf(rerankRepair, bad, len(texts))})
+		Message{RoleAssistant, cmp.Or(reply.Text, emptyReply)}, Message{RoleUser, fmt.Sprintf(rerankRepair, bad, len(texts))})
 	if reply, err = l.provider.Complete(ctx, request); err != nil {
 		return nil, err
 	}

@@ -56,9 +56,20 @@ func WithoutThoughts(text string) (string, error) {
 	return said, nil
 }
 
+// BreakAtThoughts returns a text with a line break in place of each mark around thoughts.
+func BreakAtThoughts(text string) string {
+	for _, mark := range thoughts() {
+		text = mark.ReplaceAllLiteralString(text, "\n")
+	}
+	return text
+}
+
 // Cut reports whether the limit on the output has cut the reply.
-func (r *Response) Cut() bool {
-	switch r.FinishReason {
+func (r *Response) Cut() bool { return IsCut(r.FinishReason) }
+
+// IsCut reports whether the limit on the output has cut a reply with this finish reason.
+func IsCut(finishReason string) bool {
+	switch finishReason {
 	case "length", "max_tokens", "MAX_TOKENS":
 		return true
 	}
