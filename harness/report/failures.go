@@ -69,7 +69,7 @@ func failureText(r result.Record) string {
 	if r.Error != nil {
 		return string(r.Error.Kind) + " " + r.Error.Message
 	}
-	if r.JudgeUnanswered {
+	if r.Outcome == result.Unscored && r.JudgeUnanswered {
 		return r.Reason
 	}
 	return ""

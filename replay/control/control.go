@@ -36,7 +36,7 @@ const maxUnjudged = 8
 func Check(ctx context.Context, s scorer.Scorer, items []Item, concurrency int) (result.Controls, error) {
 	verdicts := make([]scorer.Verdict, len(items))
 	for pass := range passes {
-		if pass > 0 && slices.ContainsFunc(verdicts, func(v scorer.Verdict) bool { return v.Unanswered }) {
+		if pass > 0 && slices.ContainsFunc(verdicts, func(v scorer.Verdict) bool { return v.Unanswered && !v.Scored }) {
 			_ = retry.Sleep(ctx, time.Duration(pass)*pause)
 		}
 		if err := score(ctx, s, items, verdicts, concurrency); err != nil {

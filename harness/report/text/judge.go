@@ -63,7 +63,7 @@ func GivenJudge(c *judging.Check) string {
 	var b judgeText
 	b.fact("judge", "%s", cmp.Or(terminal.Line(c.Judge.Model), "not named by the files"))
 	b.fact("specificity", "%s  %d of %s that are wrong on purpose were judged wrong", c.Specificity, c.WrongFailed,
-		figure.Count(c.Labels, "answer"))
+		figure.Count(c.Labels-c.Unscored, "judged answer"))
 	b.correction(c)
 	return b.String()
 }
