@@ -52,6 +52,16 @@ func TestPermittedVariations(t *testing.T) {
 		{"busy stream", rewriteStream(route("GET /events"), perFrame(func(f frame) []frame {
 			return []frame{f, {f.id + "0", protocol.EventPing, protocol.PingData}}
 		})), []string{"events"}, nil},
+		{"batches fail with 400", after(route("POST /documents/batch-ops"), changeStatus(404, 400)),
+			[]string{"batch-*"}, nil},
+		{"batches fail with 409", after(route("POST /documents/batch-ops"), changeStatus(404, 409)),
+			[]string{"batch-*"}, nil},
+		{"JSON-RPC errors with a code in their data", rpcErrors(func(code string) object {
+			return object{"code": -32000, "message": "no", "data": object{"code": code, "message": "no"}}
+		}), []string{"mcp"}, nil},
+		{"JSON-RPC errors with a code in their message", rpcErrors(func(code string) object {
+			return object{"code": -32000, "message": code + ": no"}
+		}), []string{"mcp"}, nil},
 		{"rate limit", replace(route("GET /documents/stat"), reject(429)), []string{"documents-stat-*"}, nil},
 		{"no citations", rewriteStream(route("POST /ask"), perFrame(func(f frame) []frame {
 			if f.name == protocol.EventCitation {
@@ -87,6 +97,18 @@ func TestPermittedVariations(t *testing.T) {
 			}
 		})
 	}
+}
+
+// rpcErrors replaces the results of failed calls with JSON-RPC errors.
+func rpcErrors(of func(code string) object) wrapper {
+	return editMessages(calls(""), func(_ toolCall, msg map[string]any) []map[string]any {
+		if result := resultOf(msg); result["isError"] == true {
+			failure, _ := result["structuredContent"].(map[string]any)
+			delete(msg, "result")
+			msg["error"] = of(textOf(failure, "code"))
+		}
+		return []map[string]any{msg}
+	})
 }
 
 // delayedIndex returns no results for the first two searches of a brain after a write.
