@@ -3,6 +3,7 @@ package conformance
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -50,7 +51,8 @@ func TestPermittedVariations(t *testing.T) {
 				a.Header().Set("Cache-Control", "private, No-Store, max-age=0")
 			}), []string{"headers-read-*", "headers-listing-*"}, nil},
 		{"busy stream", rewriteStream(route("GET /events"), perFrame(func(f frame) []frame {
-			return []frame{f, {f.id + "0", protocol.EventPing, protocol.PingData}}
+			n, _ := strconv.Atoi(f.id)
+			return []frame{{strconv.Itoa(2 * n), f.name, f.data}, {strconv.Itoa(2*n + 1), protocol.EventPing, protocol.PingData}}
 		})), []string{"events"}, nil},
 		{"batches fail with 400", after(route("POST /documents/batch-ops"), changeStatus(404, 400)),
 			[]string{"batch-*"}, nil},
@@ -161,6 +163,8 @@ func TestPing(t *testing.T) {
 	}{
 		{"id: 2\nevent: ping\ndata: keepalive\n\n", Kept},
 		{"id: 2\nevent: ping\ndata: alive\n\n", Broken},
+		{"id: 1\nevent: ping\ndata: keepalive\n\n", Broken},
+		{"event: ping\ndata: keepalive\n\n", Broken},
 		{": a comment is not a ping\n\nevent: change\ndata: {}\n\n", Broken},
 	} {
 		pinging := replace(route("GET /events"), func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
