@@ -34,7 +34,7 @@ func (s *server) facts(t *testing.T) string {
 }
 
 // TestClientGoneDuringCommit: facts of earlier transcripts are deleted, and facts of the present
-// ones extracted, also if the client goes away while its change is committed.
+// ones extracted, even if the client goes away while its change is committed.
 func TestClientGoneDuringCommit(t *testing.T) {
 	const (
 		docs  = "/v1/brains/eval/documents"

@@ -171,8 +171,8 @@ func TestConsolidatePassesThrough(t *testing.T) {
 	}
 }
 
-// TestIngestPassesExtraKeysThrough: only the fields of the response to an ingest get the names of the
-// protocol.
+// TestIngestPassesExtraKeysThrough: in the response to an ingest, only fields of the protocol are
+// renamed.
 func TestIngestPassesExtraKeysThrough(t *testing.T) {
 	f, url := newForeign(t)
 	f.answer("POST /v1/brains/b-1/documents/ingest/url",

@@ -75,7 +75,8 @@ func expectFramesFromReady(during []step, judge func([]frame) error) step {
 	return listening(during, (*stream).fromReady, judge)
 }
 
-// fromReady returns ready and the frames after it. Another check is about a ready without an id.
+// fromReady returns ready and the frames after it. It leaves out a ready without an id, which is
+// another check's requirement.
 func (s *stream) fromReady(frames []frame) []frame {
 	if s.ready.id == "" {
 		return frames
@@ -83,6 +84,7 @@ func (s *stream) fromReady(frames []frame) []frame {
 	return append([]frame{s.ready}, frames...)
 }
 
+// listening judges the frames that of selects, given the frames that the steps cause.
 func listening(during []step, of func(*stream, []frame) []frame, judge func([]frame) error) step {
 	return withReadyStream(eventsRequest, func(ctx context.Context, c *client, s *stream) error {
 		var frames []frame

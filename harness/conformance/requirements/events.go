@@ -324,7 +324,7 @@ func eventIDChecks() []check {
 	}
 }
 
-// expectPing waits for a ping, whose id is above the one of ready.
+// expectPing waits for a ping, whose id must be above the id of ready.
 var expectPing = withReadyStream(eventsRequest, func(ctx context.Context, _ *client, s *stream) error {
 	f, err := s.nextWithin(ctx, pingWithin)
 	if err != nil {
