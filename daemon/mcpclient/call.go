@@ -40,8 +40,8 @@ const (
 
 // Error is a call without a valid result.
 type Error struct {
-	// Code is the server's code, verbatim: the code of a problem body, or the number of a JSON-RPC
-	// error. Without one it is one of the constants.
+	// Code is the server's code, verbatim: the code of a problem body, or of the data of a JSON-RPC
+	// error, else the number of the error. Without one it is one of the constants.
 	Code    string
 	Message string
 	// Aborted reports that no reply arrived. The tool may or may not have done its work.
@@ -147,7 +147,9 @@ func callError(ctx context.Context, err error) error {
 			return &abort
 		}
 	}
-	code := strconv.FormatInt(rpc.Code, 10)
+	var data struct{ Code string }
+	_ = json.Unmarshal(rpc.Data, &data) // data may have any form
+	code := cmp.Or(data.Code, strconv.FormatInt(rpc.Code, 10))
 	return &Error{Code: code, Message: cmp.Or(rpc.Message, "no message")}
 }
 

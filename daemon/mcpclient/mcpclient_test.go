@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 // newServer has the tool echo, which reports progress as its arguments say, fail, which fails as
-// the text of its arguments says, and exit, which ends the process without a reply.
+// its arguments say, and exit, which ends the process without a reply.
 func newServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "7"}, nil)
 	object := json.RawMessage(`{"type":"object"}`)
@@ -72,9 +73,13 @@ func newServer() *mcp.Server {
 			var args struct {
 				Text       string
 				Structured any
+				RPC        *jsonrpc.Error
 			}
 			if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
 				return nil, err
+			}
+			if args.RPC != nil {
+				return nil, args.RPC
 			}
 			return &mcp.CallToolResult{
 				IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: args.Text}},
@@ -235,6 +240,14 @@ func TestFailures(t *testing.T) {
 			r, err := c.Call(t.Context(), "fail", map[string]any{"text": tc.text, "structured": tc.structured}, nil)
 			if err != nil || r.Failure == nil || *r.Failure != tc.want {
 				t.Errorf("%s: %+v, %v", tc.text, r.Failure, err)
+			}
+		}
+		for data, want := range map[string]string{`{"code":"no_brain"}`: "no_brain", `{"code":5}`: "-32000", `"x"`: "-32000", `null`: "-32000"} {
+			_, err := c.Call(t.Context(), "fail", map[string]any{"rpc": &jsonrpc.Error{
+				Code: -32000, Message: "none", Data: json.RawMessage(data),
+			}}, nil)
+			if e, ok := errors.AsType[*mcpclient.Error](err); !ok || e.Code != want || e.Message != "none" || e.Aborted {
+				t.Errorf("%s: %v", data, err)
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonobj"
 )
 
 // maxForeign limits a JSON response that is translated, in bytes.
@@ -19,8 +21,8 @@ const maxForeign = 64 << 20
 // Translate returns a transport to a daemon that may speak another dialect of the protocol: with
 // keys in camelCase, with hits where the protocol has chunks, or with other names of the events of
 // an answer. Requests have the names of both dialects. Responses get the names of the protocol.
-// Metadata is unchanged, and so are the results of consolidations, which have no form, and all that
-// is neither JSON nor an event stream.
+// Metadata is unchanged, and so are the results of consolidations, which have no form, additional
+// keys of the responses to ingests, and all that is neither JSON nor an event stream.
 func Translate(transport http.RoundTripper) http.RoundTripper { return translator{transport} }
 
 type translator struct{ next http.RoundTripper }
@@ -122,12 +124,47 @@ func translateJSON(res *http.Response) (*http.Response, error) {
 	// The result of a consolidation has no form, and is passed on unchanged. Brains and sessions
 	// may have these names too.
 	free := res.Request.Method == http.MethodPost && (endpoint == "consolidate" || endpoint == "compile")
-	if len(data) <= maxForeign && !free { // else the client rejects it
+	switch {
+	case len(data) > maxForeign || free: // the client rejects one that is too large
+	case isIngest(res.Request):
+		data = translateIngest(data)
+	default:
 		data = translateValue(endpoint, data)
 	}
 	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 	res.Header.Set("Content-Length", strconv.Itoa(len(data)))
 	return res, nil
+}
+
+func isIngest(req *http.Request) bool {
+	return req.Method == http.MethodPost && strings.HasSuffix(path.Dir(req.URL.Path), "/documents/ingest")
+}
+
+// translateIngest gives the fields of an IngestResponse their names. Its other keys must be
+// preserved (spec 2).
+func translateIngest(data []byte) []byte {
+	var body map[string]json.RawMessage
+	if json.Unmarshal(data, &body) != nil {
+		return data // the client reports it
+	}
+	for key, value := range body {
+		name := snake(key)
+		if _, taken := body[name]; name != key && !taken && isIngestField(name) {
+			delete(body, key)
+			body[name] = value
+		}
+	}
+	translated, err := jsonobj.Marshal(body)
+	if err != nil {
+		return data
+	}
+	return translated
+}
+
+func isIngestField(name string) bool {
+	var r protocol.IngestResponse
+	err := json.Unmarshal(fmt.Appendf(nil, "{%s:null}", jsonobj.Quote(name)), &r)
+	return err == nil && r.Extra == nil
 }
 
 // translateValue returns JSON with the names of the protocol. The endpoint is the last segment of

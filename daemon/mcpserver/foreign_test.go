@@ -170,3 +170,21 @@ func TestConsolidatePassesThrough(t *testing.T) {
 		}
 	}
 }
+
+// TestIngestPassesExtraKeysThrough: in the response to an ingest, only fields of the protocol are
+// renamed.
+func TestIngestPassesExtraKeysThrough(t *testing.T) {
+	f, url := newForeign(t)
+	f.answer("POST /v1/brains/b-1/documents/ingest/url",
+		`{"documentId":"d","Path":"p.md","chunkCount":2,"durationMS":5,"pageCount":3,"source":{"MimeType":"x","n":1.50}}`)
+	got := replies(t, newForeignServer(t, url, "b-1"),
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_ingest_url","arguments":{"url":"http://example.com"}}}`)
+	text := strings.Join(got, "\n")
+	for _, want := range []string{
+		`"document_id":"d"`, `"path":"p.md"`, `"chunk_count":2`, `"duration_ms":5`, `"pageCount":3`, `"source":{"MimeType":"x","n":1.50}`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("got %s, want %s in it", text, want)
+		}
+	}
+}

@@ -164,3 +164,23 @@ func TestDeclared(t *testing.T) {
 		t.Errorf("declared are %s", got)
 	}
 }
+
+// TestSubscriptionIDs: the acknowledgement and the result of a subscription name its request by the
+// id that it has.
+func TestSubscriptionIDs(t *testing.T) {
+	url, _ := startDaemon(t, daemon.Config{})
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	for _, id := range []string{`7`, `"a"`} {
+		listen := `{"jsonrpc":"2.0","id":` + id + `,"method":"subscriptions/listen","params":{` + meta + `,"notifications":{}}}`
+		w := newPipeWire(t, url, "2026-07-28")
+		w.send(listen)
+		for name, messages := range map[string][]string{"stdio": w.end(), "http": exchange(t, url, listen)} {
+			got := strings.Join(messages, "\n")
+			for part, times := range map[string]int{`"id":` + id + `,`: 1, `/subscriptionId":` + id + `}`: 2, "verbatim": 0} {
+				if strings.Count(got, part) != times {
+					t.Errorf("%s: id %s: got %s, want %s in it %d times", name, id, got, part, times)
+				}
+			}
+		}
+	}
+}

@@ -62,14 +62,15 @@ func newMessage(m protocol.SessionMessage, where string, now time.Time) (message
 	return out, checkMessageMetadata(m.Metadata, where)
 }
 
-// messageTime returns the given time, or now. Its year in UTC must be 1 to 9999, the range of RFC
-// 3339.
+// messageTime returns the given time, or now. Its year in UTC must be 1 to 9999 and its offset less
+// than a day, the ranges of RFC 3339.
 func messageTime(given, where string, now time.Time) (time.Time, error) {
 	if given == "" {
 		return now.UTC().Truncate(time.Millisecond), nil
 	}
 	t, err := time.Parse(time.RFC3339, given)
-	if err != nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
+	const day = 24 * 60 * 60
+	if _, offset := t.Zone(); err != nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 || max(offset, -offset) >= day {
 		return t, argumentErrorf(where+"created_at", "%.64q is not an RFC 3339 time", given)
 	}
 	return t, nil

@@ -197,6 +197,8 @@ func TestSessionRejects(t *testing.T) {
 		"time without zone": {"s", protocol.SessionMessage{Role: "user", Content: "x", CreatedAt: "2024-05-01T10:00:00"}, "created_at"},
 		"year 0 in UTC":     {"s", protocol.SessionMessage{Role: "user", Content: "x", CreatedAt: "0001-01-01T00:00:00+01:00"}, "created_at"},
 		"year 10000 in UTC": {"s", protocol.SessionMessage{Role: "user", Content: "x", CreatedAt: "9999-12-31T23:59:59-01:00"}, "created_at"},
+		"offset of 24 h":    {"s", protocol.SessionMessage{Role: "user", Content: "x", CreatedAt: "2024-03-01T10:00:00+24:00"}, "created_at"},
+		"largest offset":    {"s7", protocol.SessionMessage{Role: "user", Content: "x", CreatedAt: "2024-03-01T10:00:00-23:59"}, ""},
 		"most keys":         {"s4", protocol.SessionMessage{Role: "user", Content: "x", Metadata: many(64)}, ""},
 		"many keys":         {"s", protocol.SessionMessage{Role: "user", Content: "x", Metadata: many(65)}, "metadata"},
 		"longest key":       {"s5", protocol.SessionMessage{Role: "user", Content: "x", Metadata: map[string]any{text(128): true}}, ""},

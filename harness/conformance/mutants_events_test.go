@@ -106,7 +106,21 @@ func idMutants() []mutant {
 			f.id = strconv.Itoa(1_000_000 - n)
 			return []frame{f}
 		}), []string{"events-ids-increase"}, nil},
+		{"ids-ready-high", "the id of ready is 1000000", replaceReadyID(func(int) int { return 1_000_000 }),
+			[]string{"events-ids-increase"}, nil},
+		{"ids-ready-repeated", "ready has the id of the first change", replaceReadyID(func(n int) int { return n + 1 }),
+			[]string{"events-ids-increase", "events-ids-all"}, nil},
 	}
+}
+
+func replaceReadyID(change func(n int) int) wrapper {
+	return replaceEventFrames(func(f frame) []frame {
+		if f.name == protocol.EventReady {
+			n, _ := strconv.Atoi(f.id)
+			f.id = strconv.Itoa(change(n))
+		}
+		return []frame{f}
+	})
 }
 
 func changeMutants() []mutant {

@@ -436,6 +436,9 @@ func mcpProgressMutants() []mutant {
 		{"mcp-progress-unasked", "progress is sent without a token", add(func(c toolCall, token any) bool {
 			return token == nil && c.tool == "memory_ask"
 		}), []string{"mcp-progress-unasked"}, nil},
+		{"mcp-progress-unasked-recall", "memory_recall sends progress without a token", add(func(c toolCall, token any) bool {
+			return token == nil && c.tool == "memory_recall"
+		}), []string{"mcp-progress-recall-silent"}, nil},
 		{"mcp-progress-everywhere", "all tools send progress", add(func(c toolCall, token any) bool {
 			return token != nil && c.tool != "memory_ask"
 		}), idsLike([]string{"mcp-progress-*-silent"}), nil},

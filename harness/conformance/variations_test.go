@@ -3,6 +3,7 @@ package conformance
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -50,8 +51,19 @@ func TestPermittedVariations(t *testing.T) {
 				a.Header().Set("Cache-Control", "private, No-Store, max-age=0")
 			}), []string{"headers-read-*", "headers-listing-*"}, nil},
 		{"busy stream", rewriteStream(route("GET /events"), perFrame(func(f frame) []frame {
-			return []frame{f, {f.id + "0", protocol.EventPing, protocol.PingData}}
+			n, _ := strconv.Atoi(f.id)
+			return []frame{{strconv.Itoa(2 * n), f.name, f.data}, {strconv.Itoa(2*n + 1), protocol.EventPing, protocol.PingData}}
 		})), []string{"events"}, nil},
+		{"batches fail with 400", after(route("POST /documents/batch-ops"), changeStatus(404, 400)),
+			[]string{"batch-*"}, nil},
+		{"batches fail with 409", after(route("POST /documents/batch-ops"), changeStatus(404, 409)),
+			[]string{"batch-*"}, nil},
+		{"JSON-RPC errors with a code in their data", rpcErrors(func(code string) object {
+			return object{"code": -32000, "message": "no", "data": object{"code": code, "message": "no"}}
+		}), []string{"mcp"}, nil},
+		{"JSON-RPC errors with a code in their message", rpcErrors(func(code string) object {
+			return object{"code": -32000, "message": code + ": no"}
+		}), []string{"mcp"}, nil},
 		{"rate limit", replace(route("GET /documents/stat"), reject(429)), []string{"documents-stat-*"}, nil},
 		{"no citations", rewriteStream(route("POST /ask"), perFrame(func(f frame) []frame {
 			if f.name == protocol.EventCitation {
@@ -87,6 +99,18 @@ func TestPermittedVariations(t *testing.T) {
 			}
 		})
 	}
+}
+
+// rpcErrors replaces the results of failed calls with JSON-RPC errors.
+func rpcErrors(of func(code string) object) wrapper {
+	return editMessages(calls(""), func(_ toolCall, msg map[string]any) []map[string]any {
+		if result := resultOf(msg); result["isError"] == true {
+			failure, _ := result["structuredContent"].(map[string]any)
+			delete(msg, "result")
+			msg["error"] = of(textOf(failure, "code"))
+		}
+		return []map[string]any{msg}
+	})
 }
 
 // delayedIndex returns no results for the first two searches of a brain after a write.
@@ -139,6 +163,8 @@ func TestPing(t *testing.T) {
 	}{
 		{"id: 2\nevent: ping\ndata: keepalive\n\n", Kept},
 		{"id: 2\nevent: ping\ndata: alive\n\n", Broken},
+		{"id: 1\nevent: ping\ndata: keepalive\n\n", Broken},
+		{"event: ping\ndata: keepalive\n\n", Broken},
 		{": a comment is not a ping\n\nevent: change\ndata: {}\n\n", Broken},
 	} {
 		pinging := replace(route("GET /events"), func(w http.ResponseWriter, r *http.Request, _ http.Handler) {

@@ -70,24 +70,39 @@ func cancels(o, params jsonobj.Object) json.RawMessage {
 	return replace(params, "requestId", quote(id))
 }
 
-// Outgoing returns a message of the library, or an event that has one, with the value of its id in
-// place of the text that replaces it.
+// Outgoing returns a message of the library, or an event that has one, with the values in place of
+// the texts that replace them.
 func Outgoing(message []byte) []byte {
-	key := []byte(`"id":"` + mark)
-	at := bytes.Index(message, key)
-	if at < 0 {
+	key := []byte(`"` + mark)
+	var out []byte
+	done := 0 // bytes of message that out has
+	for from := 0; ; {
+		at := bytes.Index(message[from:], key)
+		if at < 0 {
+			break
+		}
+		at += from
+		from = at + len(key)
+		var text string
+		d := json.NewDecoder(bytes.NewReader(message[at:]))
+		if escaped(message[:at]) || d.Decode(&text) != nil {
+			continue
+		}
+		value, _ := Value(text)
+		out = append(append(out, message[done:at]...), value...)
+		done = at + int(d.InputOffset())
+		from = done
+	}
+	if done == 0 {
 		return message
 	}
-	start := at + len(`"id":`)
-	var text string
-	d := json.NewDecoder(bytes.NewReader(message[start:]))
-	if d.Decode(&text) != nil {
-		return message
-	}
-	value, _ := Value(text)
-	out := append(make([]byte, 0, len(message)), message[:start]...)
-	out = append(out, value...)
-	return append(out, message[start+int(d.InputOffset()):]...)
+	return append(out, message[done:]...)
+}
+
+// escaped reports whether a backslash before the next byte belongs to it: the byte is inside a
+// string.
+func escaped(before []byte) bool {
+	return (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 1
 }
 
 func quote(value json.RawMessage) json.RawMessage { return jsonobj.Quote(Text(value)) }

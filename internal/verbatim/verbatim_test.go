@@ -79,6 +79,19 @@ func TestParams(t *testing.T) {
 	}
 }
 
+// TestAllTexts: every text of a message is replaced, but not a part of another text.
+func TestAllTexts(t *testing.T) {
+	for _, value := range values {
+		text, _ := json.Marshal(verbatim.Text(json.RawMessage(value)))
+		quoted, _ := json.Marshal("no call " + string(text) + " runs")
+		const format = `{"id":%[1]s,"result":{"_meta":{"a":[%[1]s, %[1]s],"b":%[1]s},"c":%[2]s}}`
+		got := string(verbatim.Outgoing(fmt.Appendf(nil, format, text, quoted)))
+		if want := fmt.Sprintf(format, value, quoted); got != want {
+			t.Errorf("%s: got %s, want %s", value, got, want)
+		}
+	}
+}
+
 // TestOthers: what has no such value is returned as it is.
 func TestOthers(t *testing.T) {
 	for _, message := range []string{

@@ -55,6 +55,7 @@ func (s *stream) awaitReady(ctx context.Context) error {
 	if err == nil && f.name != protocol.EventReady {
 		err = brokenf("%s: want ready as the first frame, got %q", s.request, f.name)
 	}
+	s.ready = f
 	return err
 }
 
@@ -66,6 +67,25 @@ func withReadyStream(r request, use func(ctx context.Context, c *client, s *stre
 // expectFrames listens to the change stream while it runs steps, and judges the frames that they
 // cause.
 func expectFrames(during []step, judge func([]frame) error) step {
+	return listening(during, func(_ *stream, frames []frame) []frame { return frames }, judge)
+}
+
+// expectFramesFromReady is expectFrames with ready as the first frame.
+func expectFramesFromReady(during []step, judge func([]frame) error) step {
+	return listening(during, (*stream).fromReady, judge)
+}
+
+// fromReady returns ready and the frames after it. It leaves out a ready without an id, which is
+// another check's requirement.
+func (s *stream) fromReady(frames []frame) []frame {
+	if s.ready.id == "" {
+		return frames
+	}
+	return append([]frame{s.ready}, frames...)
+}
+
+// listening judges the frames that of selects, given the frames that the steps cause.
+func listening(during []step, of func(*stream, []frame) []frame, judge func([]frame) error) step {
 	return withReadyStream(eventsRequest, func(ctx context.Context, c *client, s *stream) error {
 		var frames []frame
 		collect := func(ctx context.Context, c *client) (err error) {
@@ -75,6 +95,7 @@ func expectFrames(during []step, judge func([]frame) error) step {
 		if err := withoutVerdict(ReasonObserve, "read the events", []step{collect})(ctx, c); err != nil {
 			return err
 		}
+		frames = of(s, frames)
 		if err := judge(frames); err != nil {
 			return s.with(frames).about(against(fmt.Errorf("%s: %w", s.request, err)))
 		}

@@ -71,7 +71,7 @@ func eventStreamChecks() []check {
 func idleStreamChecks() []check {
 	return []check{
 		must("events-stays-open-idle", "6.1", "A change stream stays open although nothing changes.", staysOpen(pingWithin)),
-		must("events-ping", "6.1", "A daemon sends pings on an idle change stream, 25 s apart by default.", expectPing),
+		must("events-ping", "6.1", "A daemon sends pings with increasing ids on an idle change stream, 25 s apart by default.", expectPing),
 	}
 }
 
@@ -287,38 +287,44 @@ func readableWhenReported() step {
 	})
 }
 
+const wrongIDs = "has frames without an id of their own that is above the ones before"
+
+// idsIncrease requires the ids of frames to be increasing numbers.
+func idsIncrease(frames []frame) error {
+	last := -1
+	for _, f := range frames {
+		n, err := strconv.Atoi(f.id)
+		if err != nil || n <= last {
+			return because(wrongIDs, "want increasing ids, got %q after %d", f.id, last)
+		}
+		last = n
+	}
+	return nil
+}
+
+func idsAreUnique(frames []frame) error {
+	seen := map[string]bool{}
+	for _, f := range frames {
+		if f.id == "" || seen[f.id] {
+			return because(wrongIDs, "want a unique id in every frame, got %q for %q", f.id, f.name)
+		}
+		seen[f.id] = true
+	}
+	return nil
+}
+
 func eventIDChecks() []check {
-	const wrongIDs = "has frames without an id of their own that is above the ones before"
-	increasing := func(frames []frame) error {
-		last := -1
-		for _, f := range frames {
-			n, err := strconv.Atoi(f.id)
-			if err != nil || n <= last {
-				return because(wrongIDs, "want increasing ids, got %q after %d", f.id, last)
-			}
-			last = n
-		}
-		return nil
-	}
-	unique := func(frames []frame) error {
-		seen := map[string]bool{}
-		for _, f := range frames {
-			if f.id == "" || seen[f.id] {
-				return because(wrongIDs, "want a unique id in every frame, got %q for %q", f.id, f.name)
-			}
-			seen[f.id] = true
-		}
-		return nil
-	}
 	five := []step{
 		put("a.md", "1"), put("b.md", "2"), batch(writeOp("c.md", "3"), writeOp("d.md", "4"), writeOp("e.md", "5")),
 	}
 	return []check{
-		must("events-ids-increase", "6.1", "The ids of a stream's frames increase.", expectFrames(five, increasing)),
-		must("events-ids-all", "6.1", "Every frame of a stream has a unique id.", expectFrames(five, unique)),
+		must("events-ids-increase", "6.1", "The ids of a stream's frames increase, from ready on.",
+			expectFramesFromReady(five, idsIncrease)),
+		must("events-ids-all", "6.1", "Every frame of a stream has a unique id.", expectFramesFromReady(five, idsAreUnique)),
 	}
 }
 
+// expectPing waits for a ping, whose id must be above the id of ready.
 var expectPing = withReadyStream(eventsRequest, func(ctx context.Context, _ *client, s *stream) error {
 	f, err := s.nextWithin(ctx, pingWithin)
 	if err != nil {
@@ -327,6 +333,10 @@ var expectPing = withReadyStream(eventsRequest, func(ctx context.Context, _ *cli
 	if f.name != protocol.EventPing || f.data != protocol.PingData {
 		return brokenf("%s: want a ping with the data %s, got %q with %s",
 			s.request, protocol.PingData, f.name, excerpt([]byte(f.data)))
+	}
+	frames := s.fromReady([]frame{f})
+	if err := idsIncrease(frames); err != nil {
+		return s.with(frames).about(against(fmt.Errorf("%s: %w", s.request, err)))
 	}
 	return nil
 })

@@ -47,8 +47,8 @@ func createToolBrain(ctx context.Context, m *mcpclient.Client) (string, error) {
 type reply struct {
 	mcpclient.Result
 	tool     string
-	payload  object // the structured content
-	rejected error  // a JSON-RPC error instead of a result
+	payload  object           // the structured content
+	rejected *mcpclient.Error // a JSON-RPC error instead of a result
 	progress []mcpclient.Progress
 	stray    int    // notifications of other calls, or with another token, so far on the connection
 	wrong    string // the rule of progress that the notifications violate
@@ -90,8 +90,11 @@ func (r *reply) given() error {
 }
 
 // hasCode reports whether the call failed with a code. The layout of errors is open: it may be in
-// the structured content, or in the text.
+// the structured content, in the text, or in the data or the message of a JSON-RPC error.
 func (r *reply) hasCode(code string) bool {
+	if r.rejected != nil {
+		return r.rejected.Code == code || strings.Contains(r.rejected.Message, code)
+	}
 	return r.Failure != nil && (r.Failure.Code == code || strings.Contains(r.Text, code))
 }
 

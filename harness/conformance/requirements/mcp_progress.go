@@ -50,7 +50,7 @@ func mcpProgressChecks() []check {
 				}
 				return matchFields(r.payload, map[string]matcher{"answer": equals(all.String())})
 			})),
-		must("mcp-progress-unasked", "6.4", "Without a progress token, no tool sends notifications.",
+		must("mcp-progress-unasked", "6.4", "Without a progress token, memory_ask sends no notifications.",
 			asked(nil, func(r *reply) error {
 				if r.stray > 0 {
 					return fmt.Errorf("want no notifications, got %d", r.stray)
@@ -69,8 +69,9 @@ func silentToolChecks() []check {
 			continue
 		}
 		checks = append(checks, must("mcp-progress-"+toolID(call.tool)+"-silent", "6.4",
-			"With a progress token, "+call.tool+" sends no notifications.",
-			withOwnConnection(call.prep, callingWith(progressToken, call.tool, call.args, isSilent))))
+			call.tool+" sends no notifications, with or without a progress token.",
+			withOwnConnection(call.prep, callingWith(progressToken, call.tool, call.args, isSilent),
+				calling(call.tool, call.args, isSilent))))
 	}
 	return checks
 }

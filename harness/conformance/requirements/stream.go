@@ -37,6 +37,7 @@ type stream struct {
 	*response
 	body    *bodyReader
 	events  *sse.Reader
+	ready   frame            // of a change stream, once it has come
 	skips   func(frame) bool // reports whether a frame is left out; nil for none
 	endless bool             // only the client ends it
 	frames  int              // that came
