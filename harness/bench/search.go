@@ -98,10 +98,10 @@ const (
 	// lowest is the lowest rate that is tried. If a figure needs many requests, the lowest rate is
 	// the one at which they take longest.
 	lowest = 0.1
-	// longest limits the time for trying a rate, in which the figures must get their requests. patient
-	// limits it in steps, after which a rate is decided although the queue may still turn.
-	longest = time.Minute
-	patient = 12
+	// longest limits the time for trying a rate. patience limits it as a multiple of the usual time:
+	// then the rate is decided, even if it is not clear whether the queue grows.
+	longest  = time.Minute
+	patience = 12
 	// looks is how many times per step the backlog is counted.
 	looks = 20
 	// dead is the number of consecutive rates without any success after which the search is
@@ -221,7 +221,7 @@ func (f *finder) once(ctx context.Context, rate float64, confirm bool) (p record
 	}
 	every, next := length/looks, looks
 	b, err := f.try(ctx, rate, load.Span{
-		Lead: f.slow, Block: max(length, min(longest, patient*f.step)), Blocks: 1, Every: every,
+		Lead: f.slow, Block: max(length, min(longest, patience*length)), Blocks: 1, Every: every,
 		Enough: func(backlog []int64) bool {
 			n := len(backlog)
 			if n < next {
