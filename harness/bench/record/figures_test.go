@@ -203,6 +203,32 @@ func TestObjectives(t *testing.T) {
 	}
 }
 
+func TestNeed(t *testing.T) {
+	search := []Share{{"search", 80}}
+	mix := append(search, Share{"ask", 15}, Share{"put", 5})
+	for _, c := range []struct {
+		objectives string
+		mix        []Share
+		poisson    bool
+		want       float64
+	}{
+		{"errors<1%,rate>5,max<1s", mix, true, 0},
+		{"p50<1s", search, false, 6},
+		{"p99<1s,p50<1s", search, false, 299},
+		{"p99<1s", search, true, 299 + 8 + 4*math.Sqrt(303)},
+		{"p99<1s", mix, false, (299 + 8 + 4*math.Sqrt(303)) / 0.05},
+		{"search.p99<1s", mix, false, (299 + 8 + 4*math.Sqrt(303)) / 0.8},
+		{"first-delta<1s", mix, false, (299 + 8 + 4*math.Sqrt(303)) / 0.15},
+		{"all.p99<1s", mix, false, 299},
+		{"ask.p99<1s", search, false, math.Inf(1)},
+	} {
+		objectives, _ := ParseObjectives(c.objectives)
+		if n := Need(objectives, c.mix, c.poisson); n != c.want && math.Abs(n-c.want) > 1e-6 {
+			t.Errorf("%s of %v: %v, want %v", c.objectives, c.mix, n, c.want)
+		}
+	}
+}
+
 // TestErrorsAreSlow has 400 requests of 10 ms and others that did not succeed, in each of ten blocks.
 func TestErrorsAreSlow(t *testing.T) {
 	if testing.Short() {
