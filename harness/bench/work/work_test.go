@@ -2,12 +2,15 @@ package work_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/bench/load"
@@ -255,24 +258,39 @@ func TestLostWrites(t *testing.T) {
 }
 
 func TestHeldStreamsAreReleased(t *testing.T) {
+	var closed atomic.Int64
 	d := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 		w.Header().Set("Content-Type", protocol.TypeEvents)
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done() // until the client closes it
+		closed.Add(1)
 	})
 	r := requestsOf(t, d, work.Config{Mix: []record.Share{{Op: work.Search, Weight: 1}}, Size: 1})
-	release, err := r.Hold(t.Context(), 5)
+	release, err := r.Hold(t.Context(), 5, 100*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len(d.Calls()); n != 5 {
 		t.Errorf("%d streams are held", n)
 	}
+	time.Sleep(150 * time.Millisecond) // the limit is for the headers alone
+	if n := closed.Load(); n > 0 {
+		t.Errorf("%d streams were closed", n)
+	}
 	release() // or the daemon would never close
 	var body map[string]any
 	if json.Unmarshal(d.Calls()[0].Raw, &body) != nil || body["question"] == "" {
 		t.Errorf("the stream asks %s", d.Calls()[0].Raw)
+	}
+}
+
+// A daemon that begins no reply holds no stream, and does not hold the bench either.
+func TestHeldStreamsHaveToBegin(t *testing.T) {
+	d := daemontest.New(t, func(_ http.ResponseWriter, r *http.Request, _ daemontest.Call) { <-r.Context().Done() })
+	r := requestsOf(t, d, work.Config{Mix: []record.Share{{Op: work.Search, Weight: 1}}, Size: 1})
+	if _, err := r.Hold(t.Context(), 5, 50*time.Millisecond); !errors.Is(err, target.ErrNoAnswer) || len(d.Calls()) != 1 {
+		t.Errorf("%v after %d requests", err, len(d.Calls()))
 	}
 }
 
