@@ -257,6 +257,31 @@ func TestLostWrites(t *testing.T) {
 	}
 }
 
+// Two benches write to a brain of the user's. Neither replaces a document of the other.
+func TestWrittenDocumentsAreNew(t *testing.T) {
+	stored := map[string]bool{}
+	d := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
+		stored[r.URL.Query().Get("path")+string(c.Raw)] = true
+		w.WriteHeader(http.StatusNoContent)
+	})
+	for _, writer := range []string{"a-0", "a-1", "b-0"} {
+		r := requestsOf(t, d, work.Config{Mix: []record.Share{{Op: work.Put, Weight: 1}}, Size: 1, Writer: writer})
+		for n := range uint64(4) {
+			if o := do(t, r, n); o.Err != nil {
+				t.Fatal(o.Err)
+			}
+		}
+	}
+	paths, texts := map[string]bool{}, map[string]bool{}
+	for s := range stored {
+		path, text, _ := strings.Cut(s, ".md")
+		paths[path], texts[text] = true, true
+	}
+	if len(paths) != 12 || len(texts) != 12 {
+		t.Errorf("12 requests wrote %d documents with %d texts", len(paths), len(texts))
+	}
+}
+
 func TestHeldStreamsAreReleased(t *testing.T) {
 	var closed atomic.Int64
 	d := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
