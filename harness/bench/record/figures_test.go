@@ -157,8 +157,12 @@ func TestSettings(t *testing.T) {
 		"plan.stages":  func(f *File) { f.Plan.Stages = []Stage{{From: 1, To: 2}} },
 		"plan.restart": func(f *File) { f.Plan.Restart = true }, // which an older file does not have
 		"client":       func(f *File) { f.Client = Direct },
+		"plan.mix":     func(f *File) { f.Targets[0].Lacks = []string{"ask: it has no model"} },
 	} {
-		before, now := &File{}, &File{}
+		of := func() *File {
+			return &File{Plan: Plan{Mix: []Share{{"search", 1}, {"ask", 1}}}, Targets: make([]Target, 2)}
+		}
+		before, now := of(), of()
 		change(now)
 		_, refused := key.Check(key.Bench, []*key.File{{Name: "a", Leaves: before.Settings()}, {Name: "b", Leaves: now.Settings()}}, nil)
 		if got := refused != nil; got != (want != "") || got && !slices.Equal(refused.Differing, []string{want}) {
@@ -190,6 +194,16 @@ func TestObjectives(t *testing.T) {
 			t.Errorf("%s: %+v, want %v", text, v, want)
 		}
 	}
+	// The null daemon has to keep objectives if it is the target.
+	f.Targets[0].Null, f.Plan.Objectives = true, "p99<5ms"
+	if f.Compute(); len(f.Verdicts) != 2 || f.Verdicts[0].Held {
+		t.Errorf("the null daemon alone: %+v", f.Verdicts)
+	}
+	f.Targets = append(f.Targets, Target{Name: "b"})
+	if f.Compute(); len(f.Verdicts) != 0 {
+		t.Errorf("the null daemon beside a target: %+v", f.Verdicts)
+	}
+	f.Targets = []Target{{Name: "a"}}
 	f.Blocks = f.Blocks[:1]
 	f.Plan.Objectives = "p99.9<1h"
 	f.Compute()

@@ -202,7 +202,7 @@ func (f *File) judge() {
 		objectives = withErrors(objectives)
 	}
 	for _, s := range f.Summaries {
-		if f.Targets[s.Target].Null {
+		if f.Targets[s.Target].Null && len(f.Targets) > 1 {
 			continue
 		}
 		for _, o := range objectives {
