@@ -35,7 +35,7 @@ func (s *sampler) look(at time.Duration, now launch.Usage) {
 	before, since := s.last, s.at
 	s.last, s.at = now, at
 	i := int(since / s.block)
-	if since < 0 || i >= len(s.used) {
+	if since < 0 || i >= len(s.used) || at == since {
 		return
 	}
 	if s.used[i] == nil {

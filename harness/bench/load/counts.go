@@ -33,7 +33,7 @@ type counts struct {
 	left int64 // out, before the first block
 	by   []map[string]*record.OpBlock
 	open []map[string]int64 // requests that have begun and not ended, by block and operation
-	busy []time.Duration // of all clients, by block
+	busy []time.Duration    // of all clients, by block
 
 	backlog backlog
 }

@@ -321,11 +321,11 @@ func TestHeldStreamsHaveToBegin(t *testing.T) {
 
 func TestIndexBytes(t *testing.T) {
 	for page, want := range map[string]int64{
-		"# HELP x_index_bytes y\nx_index_bytes 1.5e+06\nother_bytes 7\n":   1_500_000,
-		"x_index_bytes{brain=\"a\"} 1\nx_index_bytes{brain=\"b\"} 2\n":     3,
+		"# HELP x_index_bytes y\nx_index_bytes 1.5e+06\nother_bytes 7\n":                                       1_500_000,
+		"x_index_bytes{brain=\"a\"} 1\nx_index_bytes{brain=\"b\"} 2\n":                                         3,
 		"x_index_bytes{brain=\"a b} c\"} 1 1700000000000\nx_index_bytes 2 1700000000000\n  x_index_bytes\t4\n": 7,
-		"x_index_bytes{brain=\"a\" 1\nx_index_bytes 5\nlong " + strings.Repeat("x", 70_000): -1,
-		"other 1\nx_index_bytes NaN\nindex_bytes_total 4\nx_index_bytes\n": -1,
+		"x_index_bytes{brain=\"a\" 1\nx_index_bytes 5\nlong " + strings.Repeat("x", 70_000):                    -1,
+		"other 1\nx_index_bytes NaN\nindex_bytes_total 4\nx_index_bytes\n":                                     -1,
 	} {
 		d := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { fmt.Fprint(w, page) })
 		e := endpointAt(t, d.URL, 1)
