@@ -256,8 +256,8 @@ func TestInterruptedLoadKeepsWholeBlocks(t *testing.T) {
 	})
 }
 
-// Requests that hang when the load is stopped count in the finished blocks in which they were due, also
-// in those that are saved meanwhile.
+// Requests that hang when the load is stopped count in the finished blocks in which they were due,
+// also in those that are saved meanwhile.
 func TestInterruptedRequestsAreCounted(t *testing.T) {
 	hanging := stub(func(number uint64) time.Duration {
 		if number%10 == 5 {

@@ -129,8 +129,8 @@ type Load struct {
 // ended is counted separately. number is the number of the first request, and is advanced to the
 // next unused one; live may be nil.
 //
-// If ctx ends, Run returns the blocks completed by then, and the cause. Their requests that were cut
-// off count as interrupted.
+// If ctx ends, Run returns the blocks completed by then, and the cause. Their requests that were
+// cut off count as interrupted.
 func Run(ctx context.Context, p Profile, span Span, work Work, number *atomic.Uint64, live *Live) ([]record.Block, error) {
 	if live == nil {
 		live = &Live{}
