@@ -143,7 +143,7 @@ func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 	if err := account.Fill(context.WithoutCancel(ctx), &measured.Cost, file.OwnPath()); err != nil {
 		return errors.Join(stopped, err)
 	}
-	if len(measured.Blocks)+len(measured.Probes) == 0 {
+	if stopped != nil && len(measured.Blocks)+len(measured.Probes) == 0 {
 		return asDaemonError(ctx, stopped)
 	}
 	err = file.Save(measured)

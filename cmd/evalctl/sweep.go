@@ -166,7 +166,7 @@ func (c *sweepCmd) evaluate(ctx context.Context, p *process, t *terminal.Termina
 	}
 	verdict := stopped
 	if verdict == nil {
-		verdict = sweep.Verdict(swept, c.errors)
+		verdict = sweep.Verdict(swept, c.errors, c.unscored)
 	}
 	verdict = errors.Join(verdict, left)
 	if err := c.print(p, swept, file.Path(), exitCode(ctx, verdict)); err != nil {

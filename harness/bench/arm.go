@@ -142,7 +142,12 @@ func (a *arm) removeBrains() error {
 
 // brainName returns the name of a brain. Several targets may be the same daemon.
 func (a *arm) brainName(size, i int) string {
-	return fmt.Sprintf("bench-%x-%d-%d-%d", a.bench.start.UnixNano()&0xffffff, a.index, size, i)
+	return fmt.Sprintf("bench-%s-%d-%d", a.writer(), size, i)
+}
+
+// writer identifies the bench and the target.
+func (a *arm) writer() string {
+	return fmt.Sprintf("%x-%d", a.bench.start.UnixNano()&0xffffff, a.index)
 }
 
 // fill creates the brains of a size, or finds the existing one, and prepares its requests.
@@ -176,7 +181,7 @@ func (a *arm) fill(ctx context.Context, size int) error {
 	}
 	a.requests[size] = work.NewRequests(work.Config{
 		Mix: a.mix, Seed: b.Plan.Seed, TopK: b.Plan.TopK, Mode: mode, Dialect: a.target.Dialect, Client: b.file.Client,
-		Queries: b.Queries, Documents: b.Documents, Size: documents, Prices: b.Prices,
+		Queries: b.Queries, Documents: b.Documents, Size: documents, Writer: a.writer(), Prices: b.Prices,
 	}, a.session.Service(), a.brains[size])
 	return nil
 }

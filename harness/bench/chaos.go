@@ -22,6 +22,9 @@ const (
 	readers     = 8 // of the written documents
 )
 
+// errUnheld means that a daemon did not begin all held streams.
+var errUnheld = fmt.Errorf("the daemon did not begin %d streams before the load ended", heldStreams)
+
 // chaos measures one target with a fault injected after a third of the time, then the null daemon.
 func (b *Bench) chaos(ctx context.Context) error {
 	a := b.arms[0]
@@ -45,6 +48,9 @@ func (b *Bench) chaos(ctx context.Context) error {
 		what: fmt.Sprintf("%s: %s under load", a.target.Name, f.kind),
 	})
 	b.file.Blocks = append(b.file.Blocks, blocks...)
+	if f.kind == SlowClient {
+		stop(errUnheld)
+	}
 	if caused := <-caused; caused != nil {
 		return caused
 	}
@@ -128,7 +134,7 @@ func (f *fault) cause(ctx context.Context, wait, while time.Duration) error {
 			return err
 		}
 	case SlowClient:
-		release, err := f.requests.Hold(ctx, heldStreams)
+		release, err := f.requests.Hold(ctx, heldStreams, seconds(f.arm.bench.Plan.TimeoutSeconds))
 		if err != nil {
 			return err
 		}

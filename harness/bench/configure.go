@@ -67,8 +67,11 @@ func (c *Config) Configure(w Settings, in Inputs, find func(given string) (Targe
 	}
 	c.BaselinePath = in.Baseline
 	if c.Baseline, err = record.Read(in.Baseline); err == nil {
-		planned := &record.File{Plan: c.Plan, Client: c.Baseline.Client} // which is not known yet
-		err = c.sameWork(planned)
+		// What the targets lack and the client are not known yet.
+		planned := &record.File{Plan: c.Plan, Client: c.Baseline.Client, Targets: c.Baseline.Targets}
+		if err = c.sameWork(planned); err != nil {
+			err = fmt.Errorf("%w; use the same flags", err)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("--baseline: %w", err)
@@ -82,9 +85,9 @@ func (c *Config) sameWork(f *record.File) error {
 		{Name: c.BaselinePath, Leaves: c.Baseline.Settings()}, {Name: "this bench", Leaves: f.Settings()},
 	}, nil)
 	if err != nil {
-		return fmt.Errorf("%w; use the same flags", err)
+		return err
 	}
-	return nil
+	return nil // and not err, whose type is not error
 }
 
 // findTargets finds the targets, and adds the null daemon.
@@ -135,25 +138,28 @@ type FailedError struct{ message string }
 
 func (e *FailedError) Error() string { return e.message }
 
-// Verdict returns nil if all requirements hold. Otherwise it returns ErrNoAnswers,
-// key.ErrIncomparable for requirements that could not be judged, or a *FailedError.
+// Verdict returns nil if all requirements hold. Otherwise it returns ErrNoAnswers, a *FailedError,
+// or key.ErrIncomparable if no requirement is violated but some could not be judged.
 func Verdict(f *record.File) error {
 	if !slices.ContainsFunc(f.Summaries, func(s record.Summary) bool {
 		return (!f.Targets[s.Target].Null || len(f.Targets) == 1) && slices.ContainsFunc(s.Ops, func(o record.OpFigures) bool { return o.OK > 0 })
 	}) && len(f.Probes) == 0 {
 		return ErrNoAnswers
 	}
-	var failed []string
+	var failed, unjudged []string
 	for _, v := range f.Verdicts {
-		if v.Unjudged {
-			return fmt.Errorf("%w: %s", key.ErrIncomparable, v.Sentence)
-		}
-		if !v.Held {
+		switch {
+		case v.Unjudged:
+			unjudged = append(unjudged, v.Sentence)
+		case !v.Held:
 			failed = append(failed, v.Sentence)
 		}
 	}
-	if len(failed) > 0 {
-		return &FailedError{strings.Join(failed, "\n")}
+	switch {
+	case len(failed) > 0:
+		return &FailedError{strings.Join(append(failed, unjudged...), "\n")}
+	case len(unjudged) > 0:
+		return fmt.Errorf("%w: %s", key.ErrIncomparable, strings.Join(unjudged, "\n"))
 	}
 	return nil
 }

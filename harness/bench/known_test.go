@@ -49,6 +49,8 @@ func refusing(t *testing.T, wait func() error) *daemontest.Daemon {
 				return
 			}
 			fmt.Fprint(w, `{"chunks":[{"path":"raw/documents/bench/000/000000.md","text":"nothing"}]}`)
+		case strings.HasSuffix(r.URL.Path, "/ask"):
+			<-r.Context().Done()
 		case strings.HasSuffix(r.URL.Path, "/batch-ops"):
 			fmt.Fprint(w, `{"committed":1}`)
 		default:
@@ -65,6 +67,15 @@ func (silent) Save(*record.File) error  { return nil }
 // measure runs a bench of daemons, the null daemon included.
 func measure(t *testing.T, w bench.Settings, daemons ...*daemontest.Daemon) *record.File {
 	t.Helper()
+	f, err := run(t, w, daemons...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func run(t *testing.T, w bench.Settings, daemons ...*daemontest.Daemon) (*record.File, error) {
+	t.Helper()
 	w.Mix, w.MaxInFlight, w.Timeout, w.TopK, w.Mode, w.Documents, w.Brains = "search", 1000, time.Minute, 10, protocol.ModeAuto, "1", 1
 	w.Targets, w.Step = len(daemons), 2*time.Second
 	plan, err := bench.NewPlan(w)
@@ -80,11 +91,7 @@ func measure(t *testing.T, w bench.Settings, daemons ...*daemontest.Daemon) *rec
 		})
 	}
 	c.Targets = append(c.Targets, bench.Target{Name: "null", Null: true, Dialect: result.Snake})
-	f, err := bench.Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return bench.Run(t.Context(), c)
 }
 
 // TestKnownAnswersOverSockets repeats what other tests show in simulated time, with a real daemon. It
@@ -177,6 +184,14 @@ func TestBenchOfEqualDaemons(t *testing.T) {
 		if last := calls[len(calls)-1]; last.Method != http.MethodDelete {
 			t.Errorf("the last request is %s %s, want that the brain is removed", last.Method, last.Path)
 		}
+	}
+}
+
+// TestSlowClientOfHangingDaemon ends with the load, although the daemon answers no question.
+func TestSlowClientOfHangingDaemon(t *testing.T) {
+	f, err := run(t, bench.Settings{Rate: "50/s", Duration: 600 * time.Millisecond, Rounds: 1, Chaos: bench.SlowClient}, daemon(t, func() {}))
+	if err == nil || !strings.Contains(err.Error(), "hold an ask stream open") || len(f.Blocks) != 1 || len(f.Faults) != 0 {
+		t.Errorf("%v, %d blocks, %d faults", err, len(f.Blocks), len(f.Faults))
 	}
 }
 

@@ -54,6 +54,7 @@ func (a *arm) finder(objectives []record.Objective) *finder {
 	b, tried := a.bench, 0
 	return &finder{
 		objectives: objectives, start: b.Plan.Stages[0].From, step: b.Step, slow: b.slow,
+		need: 1.05 * record.Need(objectives, a.mix, b.Plan.Arrival == record.Poisson),
 		try: func(ctx context.Context, rate float64, span load.Span) (record.Block, error) {
 			p := b.profile(0, tried)
 			p.Stage = record.Stage{From: rate, To: rate}
@@ -79,6 +80,7 @@ func (a *arm) finder(objectives []record.Objective) *finder {
 // finder looks for the highest rate that keeps objectives.
 type finder struct {
 	objectives []record.Objective
+	need       float64 // the number of requests for which the figures are known
 	start      float64
 	step       time.Duration
 	slow       time.Duration // the longest latency at the last rate that was kept
@@ -87,8 +89,8 @@ type finder struct {
 	failed     int // the rates in a row at which no request succeeded
 }
 
-// need returns the number of requests that the figures need.
-func (f *finder) need() float64 { return float64(record.Need(f.objectives)) * 1.05 }
+// least returns the lowest rate to try, at which the figures get their requests in time.
+func (f *finder) least() float64 { return max(lowest, f.need/longest.Seconds()) }
 
 const (
 	// closeEnough is the maximum ratio of the lost rate to the kept rate.
@@ -112,6 +114,10 @@ const (
 // errDead means that a target answers nothing at any rate.
 var errDead = fmt.Errorf("%w at %d rates in a row: see that the target answers, and that its brain can be searched", ErrNoAnswers, dead)
 
+// errFew means that an operation of the objectives has too few requests at any rate, or none.
+var errFew = fmt.Errorf("the objectives of --find-limit cannot be known: at %.0f/s, the highest rate, an operation has too few requests "+
+	"in %v; give it a larger share of --mix, or leave it out of the objectives", maxRate, longest)
+
 // bounds are the highest kept and the lowest lost rate.
 type bounds struct{ kept, lost float64 }
 
@@ -119,7 +125,10 @@ type bounds struct{ kept, lost float64 }
 // to a temporary slowdown such as a cold cache. If it is kept now, the search continues from there.
 // If the lower one is not confirmed, a lower rate is tried.
 func (f *finder) find(ctx context.Context) error {
-	b, rate := bounds{0, math.Inf(1)}, f.start
+	if f.least() > maxRate {
+		return errFew
+	}
+	b, rate := bounds{0, math.Inf(1)}, max(f.start, f.least())
 	for range times {
 		if err := f.widen(ctx, &b, rate); err != nil || b.kept == 0 {
 			return err
@@ -151,8 +160,7 @@ func (f *finder) find(ctx context.Context) error {
 
 // widen doubles a rate until it is lost, or halves it until it is kept.
 func (f *finder) widen(ctx context.Context, b *bounds, rate float64) error {
-	least := max(lowest, f.need()/longest.Seconds())
-	for rate <= maxRate && rate >= least && (b.kept == 0 || math.IsInf(b.lost, 1)) {
+	for rate <= maxRate && (b.kept == 0 || math.IsInf(b.lost, 1)) {
 		ok, err := f.probe(ctx, rate)
 		if err != nil {
 			return err
@@ -160,10 +168,13 @@ func (f *finder) widen(ctx context.Context, b *bounds, rate float64) error {
 		if ok {
 			b.kept = rate
 			rate *= 2
-		} else {
-			b.lost = rate
-			rate /= 2
+			continue
 		}
+		b.lost = rate
+		if rate <= f.least() {
+			break
+		}
+		rate = max(rate/2, f.least())
 	}
 	return nil
 }
@@ -216,7 +227,7 @@ func chance(b record.Block) bool { return b.Succeeded() && !b.Grows() }
 // once tries a rate for as long as needed to know the figures and whether the queue grows.
 func (f *finder) once(ctx context.Context, rate float64, confirm bool) (p record.Probe, err error) {
 	length := f.step
-	if need := f.need() / rate; need > length.Seconds() {
+	if need := f.need / rate; need > length.Seconds() {
 		length = min(seconds(need), longest)
 	}
 	every, next := length/looks, looks

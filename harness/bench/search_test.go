@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,11 @@ import (
 // find runs the search against work in a bubble, and returns what it probed and found.
 func find(t *testing.T, objectives string, start float64, work load.Work, arrival string) record.File {
 	t.Helper()
+	return findOf(t, []record.Share{{Op: "search", Weight: 1}}, objectives, start, work, arrival)
+}
+
+func findOf(t *testing.T, mix []record.Share, objectives string, start float64, work load.Work, arrival string) record.File {
+	t.Helper()
 	parsed, err := record.ParseObjectives(objectives)
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +28,7 @@ func find(t *testing.T, objectives string, start float64, work load.Work, arriva
 	file := record.File{Plan: record.Plan{Search: objectives}, Targets: []record.Target{{Name: "stub"}}}
 	synctest.Test(t, func(t *testing.T) {
 		f := finder{
-			objectives: parsed, start: start, step: 5 * time.Second,
+			objectives: parsed, start: start, step: 5 * time.Second, need: 1.05 * record.Need(parsed, mix, arrival == record.Poisson),
 			try: func(ctx context.Context, rate float64, span load.Span) (record.Block, error) {
 				p := load.Profile{
 					Arrival: arrival, MaxInFlight: 1000, Stage: record.Stage{From: rate, To: rate}, Timeout: time.Minute,
@@ -61,6 +67,62 @@ func TestFindLimitOfKnownCapacity(t *testing.T) {
 		}
 		if confirmed != record.Confirmations {
 			t.Errorf("capacity %v/s: confirmed %d times", c.capacity, confirmed)
+		}
+	}
+}
+
+// A search begins at the lowest rate at which a minute has enough requests, if --rate is lower.
+func TestFindLimitFromBelow(t *testing.T) {
+	for objective, start := range map[string]float64{"p99.9<100ms": 50, "p99<50ms": 5} {
+		f := find(t, objective, start, Server{Workers: 1, Service: seconds(1.0 / 80)}.work(), record.Constant)
+		if l := f.Limits[0]; !l.Confirmed || l.Rate < 0.95*80 || l.Rate > 1.05*80 {
+			t.Errorf("%s from %v/s: the limit is %+v in %d probes", objective, start, l, len(f.Probes))
+		}
+	}
+	// Halving 100/s would miss the rates from 52/s, which is the lowest one.
+	f := find(t, "p99.9<100ms", 100, Server{Workers: 1, Service: seconds(1.0 / 60)}.work(), record.Constant)
+	if l := f.Limits[0]; !l.Confirmed || l.Rate < 0.95*60 || l.Rate > 1.05*60 {
+		t.Errorf("the limit is %+v in %d probes", l, len(f.Probes))
+	}
+}
+
+// Each operation of a mix has enough requests for the objective.
+func TestFindLimitOfMix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
+	mix := []record.Share{{Op: "search", Weight: 80}, {Op: "ask", Weight: 15}, {Op: "put", Weight: 5}}
+	server := Server{Workers: 16, Service: seconds(16.0 / 300)}.work()
+	f := findOf(t, mix, "p99<500ms", 50, func(number uint64) load.Request {
+		r := server(number)
+		at := 100 * rand.New(rand.NewPCG(1, number)).Float64()
+		for _, s := range mix {
+			if r.Op = s.Op; at < s.Weight {
+				break
+			}
+			at -= s.Weight
+		}
+		return r
+	}, record.Poisson)
+	if l := f.Limits[0]; !l.Confirmed || l.Rate < 0.9*300 || l.Rate > 1.05*300 {
+		t.Errorf("the limit is %+v in %d probes", l, len(f.Probes))
+	}
+	for _, p := range f.Probes {
+		for _, o := range f.Summarise(p).Ops {
+			if o.Offered < 299 {
+				t.Errorf("at %.1f/s: %d requests of %s", p.Rate, o.Offered, o.Op)
+			}
+		}
+	}
+}
+
+// An operation that no target has, or hardly any request, is said at once.
+func TestFindLimitOfTooFewRequests(t *testing.T) {
+	objectives, _ := record.ParseObjectives("put.p99<50ms")
+	for _, mix := range [][]record.Share{{{Op: "search", Weight: 1}}, {{Op: "search", Weight: 1e9}, {Op: "put", Weight: 1}}} {
+		f := finder{start: 50, step: time.Second, need: record.Need(objectives, mix, false)}
+		if err := f.find(t.Context()); !errors.Is(err, errFew) {
+			t.Errorf("%v: %v", mix, err)
 		}
 	}
 }

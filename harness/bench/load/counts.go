@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sync"
@@ -31,15 +32,18 @@ type counts struct {
 	mu   sync.Mutex
 	left int64 // out, before the first block
 	by   []map[string]*record.OpBlock
-	busy []time.Duration // of all clients, by block
+	open []map[string]int64 // requests that have begun and not ended, by block and operation
+	busy []time.Duration    // of all clients, by block
 
 	backlog backlog
 }
 
 func newCounts(blocks, clients int) *counts {
-	c := &counts{clients: clients, by: make([]map[string]*record.OpBlock, blocks), busy: make([]time.Duration, blocks)}
+	c := &counts{
+		clients: clients, by: make([]map[string]*record.OpBlock, blocks), open: make([]map[string]int64, blocks), busy: make([]time.Duration, blocks),
+	}
 	for i := range c.by {
-		c.by[i] = map[string]*record.OpBlock{}
+		c.by[i], c.open[i] = map[string]*record.OpBlock{}, map[string]int64{}
 	}
 	return c
 }
@@ -85,6 +89,15 @@ func (c *counts) drop(name string, block int) {
 	}
 }
 
+// begin counts a request that was due in a block, until add is called when it has ended.
+func (c *counts) begin(name string, block int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.op(name, block) != nil {
+		c.open[block][name]++
+	}
+}
+
 // add counts a request that was due in a block, and ended in that or a later one.
 func (c *counts) add(name string, block, ended int, t timedOutcome) {
 	c.mu.Lock()
@@ -96,6 +109,7 @@ func (c *counts) add(name string, block, ended int, t timedOutcome) {
 	if o == nil {
 		return
 	}
+	c.open[block][name]--
 	if t.Err != nil {
 		o.Errors[t.Kind]++
 		if o.FirstError == "" {
@@ -129,27 +143,19 @@ func add(h **record.Histogram, d time.Duration) {
 	(*h).Add(int64(d))
 }
 
-// blocks returns a copy of the first n blocks, with operations sorted by name.
+// kindInterrupted is the kind of the error of a request that has not ended.
+const kindInterrupted = "interrupted"
+
+// blocks returns a copy of the first n blocks. Their requests that have not ended count as errors:
+// those of a daemon that hangs must not be missing.
 func (c *counts) blocks(s Span, n int) []record.Block {
+	out := make([]record.Block, n)
+	for i := range out {
+		out[i] = c.block(i)
+		out[i].Seconds = s.Block.Seconds()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := make([]record.Block, n)
-	for i, by := range c.by[:n] {
-		out[i] = record.Block{Seconds: s.Block.Seconds(), Ops: []record.OpBlock{}}
-		if c.clients > 0 {
-			busy := c.busy[i].Seconds() / float64(c.clients)
-			out[i].BusySeconds = &busy
-		}
-		for _, o := range by {
-			out[i].Ops = append(out[i].Ops, o.Clone())
-		}
-		slices.SortFunc(out[i].Ops, func(a, b record.OpBlock) int {
-			if a.Op < b.Op {
-				return -1
-			}
-			return 1
-		})
-	}
 	if len(out) > 0 {
 		out[0].LeftOut = c.left
 		if c.backlog.every > 0 {
@@ -157,4 +163,27 @@ func (c *counts) blocks(s Span, n int) []record.Block {
 		}
 	}
 	return out
+}
+
+// block returns a copy of a block, with operations sorted by name. No request waits for the copies
+// of the other blocks.
+func (c *counts) block(i int) record.Block {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := record.Block{Ops: []record.OpBlock{}}
+	if c.clients > 0 {
+		busy := c.busy[i].Seconds() / float64(c.clients)
+		b.BusySeconds = &busy
+	}
+	for name, counted := range c.by[i] {
+		o := counted.Clone()
+		if n := c.open[i][name]; n > 0 {
+			o.Offered += n
+			o.Errors[kindInterrupted] += n
+			o.FirstError = cmp.Or(o.FirstError, "the bench was stopped before the reply")
+		}
+		b.Ops = append(b.Ops, o)
+	}
+	slices.SortFunc(b.Ops, func(x, y record.OpBlock) int { return cmp.Compare(x.Op, y.Op) })
+	return b
 }

@@ -256,6 +256,46 @@ func TestInterruptedLoadKeepsWholeBlocks(t *testing.T) {
 	})
 }
 
+// Requests that hang when the load is stopped count in the finished blocks in which they were due,
+// also in those that are saved meanwhile.
+func TestInterruptedRequestsAreCounted(t *testing.T) {
+	hanging := stub(func(number uint64) time.Duration {
+		if number%10 == 5 {
+			return time.Hour
+		}
+		return time.Millisecond
+	})
+	closed := load.Profile{Arrival: record.Closed, Concurrency: 1, Timeout: time.Hour}
+	for _, c := range []struct {
+		profile load.Profile
+		want    []int64 // interrupted, by block
+	}{{constant(10), []int64{1, 1}}, {closed, []int64{1, 0}}} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2800*time.Millisecond)
+			defer cancel()
+			var live load.Live
+			var saved []record.Block
+			time.AfterFunc(2700*time.Millisecond, func() { saved = live.Blocks() })
+			c.profile.Timeout = time.Hour
+			blocks, err := load.Run(ctx, c.profile, load.Span{Block: time.Second, Blocks: 5}, hanging, new(atomic.Uint64), &live)
+			if !errors.Is(err, context.DeadlineExceeded) || len(blocks) != 2 || len(saved) != 2 {
+				t.Fatalf("%d blocks, %d saved, %v", len(blocks), len(saved), err)
+			}
+			for i, want := range c.want {
+				for _, b := range []record.Block{blocks[i], saved[i]} {
+					n, failed := int64(0), int64(0)
+					for _, o := range b.Ops {
+						n, failed = n+o.Offered-o.OK, failed+o.Errors["interrupted"]
+					}
+					if n != want || failed != want {
+						t.Errorf("%s: %d of block %d did not succeed, %d were interrupted, want %d", c.profile.Arrival, n, i, failed, want)
+					}
+				}
+			}
+		})
+	}
+}
+
 // A request that begins late because the generator was busy has a latency from when it should have
 // begun, and a service time from when it did.
 func TestLatencyCountsFromTheIntendedStart(t *testing.T) {

@@ -93,7 +93,7 @@ func (l *Live) Recent() []time.Duration {
 	return append([]time.Duration(nil), l.recent[:min(l.n, len(l.recent))]...)
 }
 
-// Blocks returns a copy of the finished blocks. Requests begun in them may still be in flight.
+// Blocks returns a copy of the finished blocks. Their requests in flight count as interrupted.
 func (l *Live) Blocks() []record.Block {
 	load := l.load.Load()
 	if load == nil {
@@ -129,7 +129,8 @@ type Load struct {
 // ended is counted separately. number is the number of the first request, and is advanced to the
 // next unused one; live may be nil.
 //
-// If ctx ends, Run returns the blocks completed by then, and the cause.
+// If ctx ends, Run returns the blocks completed by then, and the cause. Their requests that were
+// cut off count as interrupted.
 func Run(ctx context.Context, p Profile, span Span, work Work, number *atomic.Uint64, live *Live) ([]record.Block, error) {
 	if live == nil {
 		live = &Live{}
@@ -250,6 +251,7 @@ func (l *Load) block(at time.Time) int {
 func (l *Load) send(ctx context.Context, r Request, intended time.Time) {
 	l.live.started.Add(1)
 	l.live.inFlight.Add(1)
+	l.counts.begin(r.Op, l.block(intended))
 	defer l.live.inFlight.Add(-1)
 	rctx, cancel := context.WithTimeout(context.WithValue(ctx, dueKey{}, intended), l.profile.Timeout)
 	began := time.Now()
@@ -261,7 +263,7 @@ func (l *Load) send(ctx context.Context, r Request, intended time.Time) {
 	cancel()
 	l.counts.mark(l.since(ended), -1)
 	if ctx.Err() != nil && o.Err != nil {
-		return // it was cut off, which says nothing about the target
+		return // it was cut off
 	}
 	if o.Err != nil {
 		l.live.failed.Add(1)

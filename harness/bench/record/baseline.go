@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"evalctl/harness/key"
 	"evalctl/internal/stats"
@@ -78,12 +79,24 @@ func (d *Difference) inOrder(s Series, times float64) {
 	d.Verdict = verdict(*d, s.Figure == "rate")
 }
 
-// Settings returns the plan and the client under their JSON keys, such as plan.top_k.
+// Settings returns the plan and the client under their JSON keys, such as plan.top_k. The mix has
+// the operations that were sent.
 func (f *File) Settings() map[string]string {
+	plan := f.Plan
+	plan.Mix = f.sent()
 	return key.Leaves(struct {
 		Plan   Plan   `json:"plan"`
 		Client string `json:"client"`
-	}{f.Plan, cmp.Or(f.Client, Ordinary)})
+	}{plan, cmp.Or(f.Client, Ordinary)})
+}
+
+// sent returns the part of the mix that no target lacks.
+func (f *File) sent() []Share {
+	return slices.DeleteFunc(slices.Clone(f.Plan.Mix), func(s Share) bool {
+		return slices.ContainsFunc(f.Targets, func(t Target) bool {
+			return slices.ContainsFunc(t.Lacks, func(why string) bool { return strings.HasPrefix(why, s.Op+":") })
+		})
+	})
 }
 
 // judgeBaseline requires that no figure is shown to be slower than the baseline by more than

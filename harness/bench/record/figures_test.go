@@ -157,8 +157,12 @@ func TestSettings(t *testing.T) {
 		"plan.stages":  func(f *File) { f.Plan.Stages = []Stage{{From: 1, To: 2}} },
 		"plan.restart": func(f *File) { f.Plan.Restart = true }, // which an older file does not have
 		"client":       func(f *File) { f.Client = Direct },
+		"plan.mix":     func(f *File) { f.Targets[0].Lacks = []string{"ask: it has no model"} },
 	} {
-		before, now := &File{}, &File{}
+		of := func() *File {
+			return &File{Plan: Plan{Mix: []Share{{"search", 1}, {"ask", 1}}}, Targets: make([]Target, 2)}
+		}
+		before, now := of(), of()
 		change(now)
 		_, refused := key.Check(key.Bench, []*key.File{{Name: "a", Leaves: before.Settings()}, {Name: "b", Leaves: now.Settings()}}, nil)
 		if got := refused != nil; got != (want != "") || got && !slices.Equal(refused.Differing, []string{want}) {
@@ -190,6 +194,16 @@ func TestObjectives(t *testing.T) {
 			t.Errorf("%s: %+v, want %v", text, v, want)
 		}
 	}
+	// The null daemon has to keep objectives if it is the target.
+	f.Targets[0].Null, f.Plan.Objectives = true, "p99<5ms"
+	if f.Compute(); len(f.Verdicts) != 2 || f.Verdicts[0].Held {
+		t.Errorf("the null daemon alone: %+v", f.Verdicts)
+	}
+	f.Targets = append(f.Targets, Target{Name: "b"})
+	if f.Compute(); len(f.Verdicts) != 0 {
+		t.Errorf("the null daemon beside a target: %+v", f.Verdicts)
+	}
+	f.Targets = []Target{{Name: "a"}}
 	f.Blocks = f.Blocks[:1]
 	f.Plan.Objectives = "p99.9<1h"
 	f.Compute()
@@ -199,6 +213,32 @@ func TestObjectives(t *testing.T) {
 	for _, bad := range []string{"", "p98<1ms", "p99>1ms", "p99<1", "p99<1parsec", "errors<1ms", "rate<5/s", "rate>5ms", "p99<", "p99<1ms,"} {
 		if _, err := ParseObjectives(bad); err == nil {
 			t.Errorf("the objective %q is accepted", bad)
+		}
+	}
+}
+
+func TestNeed(t *testing.T) {
+	search := []Share{{"search", 80}}
+	mix := append(search, Share{"ask", 15}, Share{"put", 5})
+	for _, c := range []struct {
+		objectives string
+		mix        []Share
+		poisson    bool
+		want       float64
+	}{
+		{"errors<1%,rate>5,max<1s", mix, true, 0},
+		{"p50<1s", search, false, 6},
+		{"p99<1s,p50<1s", search, false, 299},
+		{"p99<1s", search, true, 299 + 8 + 4*math.Sqrt(303)},
+		{"p99<1s", mix, false, (299 + 8 + 4*math.Sqrt(303)) / 0.05},
+		{"search.p99<1s", mix, false, (299 + 8 + 4*math.Sqrt(303)) / 0.8},
+		{"first-delta<1s", mix, false, (299 + 8 + 4*math.Sqrt(303)) / 0.15},
+		{"all.p99<1s", mix, false, 299},
+		{"ask.p99<1s", search, false, math.Inf(1)},
+	} {
+		objectives, _ := ParseObjectives(c.objectives)
+		if n := Need(objectives, c.mix, c.poisson); n != c.want && math.Abs(n-c.want) > 1e-6 {
+			t.Errorf("%s of %v: %v, want %v", c.objectives, c.mix, n, c.want)
 		}
 	}
 }

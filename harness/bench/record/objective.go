@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -201,7 +202,7 @@ func (f *File) judge() {
 		objectives = withErrors(objectives)
 	}
 	for _, s := range f.Summaries {
-		if f.Targets[s.Target].Null {
+		if f.Targets[s.Target].Null && len(f.Targets) > 1 {
 			continue
 		}
 		for _, o := range objectives {
@@ -281,14 +282,39 @@ func Keeps(objectives []Objective, b Block) bool {
 	})
 }
 
-// Need returns how many requests must succeed for all objectives to be measurable.
-func Need(objectives []Objective) (n int) {
-	for _, o := range objectives {
-		if p := o.quantile(); p > 0 {
-			n = max(n, stats.QuantileCIMin(p, confidence))
-		}
+// streams is the operation whose replies are streams.
+const streams = "ask"
+
+// Need returns how many requests of a mix are needed to know all objectives, for each operation
+// that they cover. It is infinite if the mix lacks such an operation. The number of an operation's
+// requests is random in a mix and with Poisson arrivals; it is large enough up to four standard
+// deviations.
+func Need(objectives []Objective, mix []Share, poisson bool) (requests float64) {
+	all := 0.0
+	for _, s := range mix {
+		all += s.Weight
 	}
-	return n
+	for _, o := range objectives {
+		p := o.quantile()
+		if p == 0 {
+			continue
+		}
+		share := 0.0 // of the rarest operation
+		for _, s := range mix {
+			if o.Op == s.Op || o.Op == "" && (o.Figure != "first-delta" || s.Op == streams) {
+				share = min(cmp.Or(share, 1), s.Weight/all)
+			}
+		}
+		if o.Op == All {
+			share = 1
+		}
+		n := float64(stats.QuantileCIMin(p, confidence))
+		if share < 1 || poisson {
+			n = math.Pow(2+math.Sqrt(n+4), 2) // minus 4 times its square root, that is n
+		}
+		requests = max(requests, n/share)
+	}
+	return requests
 }
 
 // judgeFaults requires that no acknowledged write was lost.

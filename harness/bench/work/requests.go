@@ -35,6 +35,9 @@ type Config struct {
 	// Documents are the documents of each brain, and Size their number.
 	Documents Documents
 	Size      int
+	// Writer is in the paths and texts of the written documents, so that no other bench or target
+	// writes the same ones.
+	Writer string
 	// Prices are for the answering models.
 	Prices llm.Prices
 }
@@ -224,13 +227,9 @@ func sessionOf(number uint64) string { return fmt.Sprintf("bench-%d", number%ses
 func (r *Requests) newDoc(number uint64, i int) dataset.Doc {
 	random := numbered(^r.config.Seed, number*batchDocs+uint64(i))
 	return dataset.Doc{
-		Path: writtenPath(number, i),
-		Data: []byte(text(random, fmt.Sprintf("Written %d-%d", number, i), leastWords)),
+		Path: fmt.Sprintf("bench-written/%s/%03d/%d-%d.md", r.config.Writer, number/1000%1000, number, i),
+		Data: []byte(text(random, fmt.Sprintf("Written %s-%d-%d", r.config.Writer, number, i), leastWords)),
 	}
-}
-
-func writtenPath(number uint64, i int) string {
-	return fmt.Sprintf("bench-written/%03d/%d-%d.md", number/1000%1000, number, i)
 }
 
 // put writes a document with one request.

@@ -2,12 +2,15 @@ package work_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/bench/load"
@@ -254,20 +257,51 @@ func TestLostWrites(t *testing.T) {
 	}
 }
 
+// Two benches write to a brain of the user's. Neither replaces a document of the other.
+func TestWrittenDocumentsAreNew(t *testing.T) {
+	stored := map[string]bool{}
+	d := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
+		stored[r.URL.Query().Get("path")+string(c.Raw)] = true
+		w.WriteHeader(http.StatusNoContent)
+	})
+	for _, writer := range []string{"a-0", "a-1", "b-0"} {
+		r := requestsOf(t, d, work.Config{Mix: []record.Share{{Op: work.Put, Weight: 1}}, Size: 1, Writer: writer})
+		for n := range uint64(4) {
+			if o := do(t, r, n); o.Err != nil {
+				t.Fatal(o.Err)
+			}
+		}
+	}
+	paths, texts := map[string]bool{}, map[string]bool{}
+	for s := range stored {
+		path, text, _ := strings.Cut(s, ".md")
+		paths[path], texts[text] = true, true
+	}
+	if len(paths) != 12 || len(texts) != 12 {
+		t.Errorf("12 requests wrote %d documents with %d texts", len(paths), len(texts))
+	}
+}
+
 func TestHeldStreamsAreReleased(t *testing.T) {
+	var closed atomic.Int64
 	d := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, _ daemontest.Call) {
 		w.Header().Set("Content-Type", protocol.TypeEvents)
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done() // until the client closes it
+		closed.Add(1)
 	})
 	r := requestsOf(t, d, work.Config{Mix: []record.Share{{Op: work.Search, Weight: 1}}, Size: 1})
-	release, err := r.Hold(t.Context(), 5)
+	release, err := r.Hold(t.Context(), 5, 100*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len(d.Calls()); n != 5 {
 		t.Errorf("%d streams are held", n)
+	}
+	time.Sleep(150 * time.Millisecond) // the limit is for the headers alone
+	if n := closed.Load(); n > 0 {
+		t.Errorf("%d streams were closed", n)
 	}
 	release() // or the daemon would never close
 	var body map[string]any
@@ -276,11 +310,22 @@ func TestHeldStreamsAreReleased(t *testing.T) {
 	}
 }
 
+// A daemon that begins no reply holds no stream, and does not hold the bench either.
+func TestHeldStreamsHaveToBegin(t *testing.T) {
+	d := daemontest.New(t, func(_ http.ResponseWriter, r *http.Request, _ daemontest.Call) { <-r.Context().Done() })
+	r := requestsOf(t, d, work.Config{Mix: []record.Share{{Op: work.Search, Weight: 1}}, Size: 1})
+	if _, err := r.Hold(t.Context(), 5, 50*time.Millisecond); !errors.Is(err, target.ErrNoAnswer) || len(d.Calls()) != 1 {
+		t.Errorf("%v after %d requests", err, len(d.Calls()))
+	}
+}
+
 func TestIndexBytes(t *testing.T) {
 	for page, want := range map[string]int64{
-		"# HELP x_index_bytes y\nx_index_bytes 1.5e+06\nother_bytes 7\n":   1_500_000,
-		"x_index_bytes{brain=\"a\"} 1\nx_index_bytes{brain=\"b\"} 2\n":     3,
-		"other 1\nx_index_bytes NaN\nindex_bytes_total 4\nx_index_bytes\n": -1,
+		"# HELP x_index_bytes y\nx_index_bytes 1.5e+06\nother_bytes 7\n":                                       1_500_000,
+		"x_index_bytes{brain=\"a\"} 1\nx_index_bytes{brain=\"b\"} 2\n":                                         3,
+		"x_index_bytes{brain=\"a b} c\"} 1 1700000000000\nx_index_bytes 2 1700000000000\n  x_index_bytes\t4\n": 7,
+		"x_index_bytes{brain=\"a\" 1\nx_index_bytes 5\nlong " + strings.Repeat("x", 70_000):                    -1,
+		"other 1\nx_index_bytes NaN\nindex_bytes_total 4\nx_index_bytes\n":                                     -1,
 	} {
 		d := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) { fmt.Fprint(w, page) })
 		e := endpointAt(t, d.URL, 1)

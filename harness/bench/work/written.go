@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/target"
@@ -59,23 +60,27 @@ func (r *Requests) Check(ctx context.Context, w Write) error {
 	return nil
 }
 
-// Hold begins n ask streams and leaves them unread until release is called.
-func (r *Requests) Hold(ctx context.Context, n int) (release func(), err error) {
+// Hold begins n ask streams, each within a time, and leaves them unread until release is called.
+func (r *Requests) Hold(ctx context.Context, n int, within time.Duration) (release func(), err error) {
 	e, daemon := Wire(*r.service.Load())
 	if !daemon {
 		return nil, errors.New("--chaos slow-client is for targets that stream answers by the protocol")
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
 	var held []*http.Response
 	release = func() {
+		cancel(nil)
 		for _, res := range held {
 			_ = res.Body.Close() // nothing of it is wanted
 		}
 	}
 	for i := range n {
+		limit := time.AfterFunc(within, func() { cancel(fmt.Errorf("%w within %v", target.ErrNoAnswer, within)) })
 		res, err := e.Do(ctx, target.Request{ //nolint:bodyclose // release closes it
 			Method: http.MethodPost, Path: target.BrainPath(r.brains[0]) + "/ask", ContentType: protocol.TypeJSON, Accept: protocol.TypeEvents,
 			Body: r.queries[i%len(r.queries)].ask,
 		})
+		limit.Stop()
 		if err != nil {
 			release()
 			return nil, fmt.Errorf("hold an ask stream open: %w", err)
