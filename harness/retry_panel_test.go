@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync/atomic"
 	"testing"
 
@@ -127,8 +128,8 @@ func TestRetryPanelCut(t *testing.T) {
 	}
 }
 
-// TestRetryPanelStopped: a run that is stopped while it judges the answer again has the answer
-// without a verdict in its result.
+// TestRetryPanelStopped: a run that is stopped while it judges the answer again has the verdict
+// before in its result.
 func TestRetryPanelStopped(t *testing.T) {
 	var repaired atomic.Bool
 	s := daemontest.Answering(t)
@@ -147,7 +148,29 @@ func TestRetryPanelStopped(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	got := readResult(t, path)
-	if q := got.Questions[1]; got.Total != 3 || got.Passed != 2 || q.Outcome != result.Unscored || q.Panel != nil || q.Answer != before.Questions[1].Answer {
+	if q := got.Questions[1]; got.Total != 3 || got.Passed != 3 || !reflect.DeepEqual(q, before.Questions[1]) {
 		t.Errorf("passed %d of %d, %+v", got.Passed, got.Total, q)
+	}
+}
+
+// TestRetryPanelUnansweredAgain: if no judge answers when the answer is judged again, it keeps its
+// verdict, and the run can be retried again.
+func TestRetryPanelUnansweredAgain(t *testing.T) {
+	var repaired atomic.Bool
+	s := daemontest.Answering(t)
+	judge := panelGrader(&repaired)
+	cfg, before := panelRun(t, s, judge)
+	down := scripted(func(context.Context, scorer.Item) (scorer.Verdict, error) {
+		return scorer.Verdict{Unanswered: true, Reason: "the judge did not answer: 503", Attempts: 1, Cost: 1}, nil
+	})
+	after := resumed(t, s, cfg, func(r *rig) {
+		r.Scorer, r.Paid, r.KeepForRetry, r.RetryErrors = down, true, true, true
+	})
+	q, was := after.Questions[1], before.Questions[1]
+	if after.Passed != 3 || q.Tries != 2 || !q.JudgeUnanswered || !reflect.DeepEqual(q.Panel, was.Panel) || q.Reason != was.Reason {
+		t.Errorf("passed %d, %+v", after.Passed, q)
+	}
+	if _, err := os.Stat(cfg.Journal.Path()); err != nil {
+		t.Errorf("the run cannot be retried again: %v", err)
 	}
 }

@@ -37,7 +37,11 @@ func (c *auditCmd) Validate() error {
 	if c.Errata != "" && c.Dataset == "" {
 		return errors.New("--errata is for the questions of a benchmark; name it with --dataset FILE")
 	}
-	return nil
+	return c.files().CheckStdout(c.JSON)
+}
+
+func (c *auditCmd) files() report.Files {
+	return report.Given(report.File{Flag: "html", Path: c.HTML}, report.File{Flag: "markdown", Path: c.Markdown})
 }
 
 // Run asks no model.
@@ -103,8 +107,7 @@ func nameOfFile(path string) string {
 
 // write writes the audit in each form that was asked for.
 func (c *auditCmd) write(p *process, a report.Audit) error {
-	files := report.Given(report.File{Flag: "html", Path: c.HTML}, report.File{Flag: "markdown", Path: c.Markdown})
-	if printed, err := files.Write(p.stdout, a); printed || err != nil {
+	if printed, err := c.files().Write(p.stdout, a); printed || err != nil {
 		return err
 	}
 	if c.JSON {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 
 	"evalctl/harness/account"
 	"evalctl/harness/extern"
@@ -109,23 +110,25 @@ func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 	return r, plan.CheckTagFloors(c.tagFloors, r.Identity.Dataset.Tags)
 }
 
-// gateFamilies adds the floors that the families had in the stored run, unless there is no floor. A
-// family that has a floor already keeps it.
-func gateFamilies(s *result.Settings, was result.Settings) {
+// gateTags adds the floors that families and tags had in the stored run, unless there is no floor. One
+// that has a floor already keeps it.
+func gateTags(s *result.Settings, was result.Settings) {
 	if s.FloorFrom == result.FloorNone {
 		return
 	}
 	floors := maps.Clone(s.TagFloors)
-	for _, family := range was.Families {
-		if _, own := floors[family]; own {
+	for tag, floor := range was.TagFloors {
+		if _, own := floors[tag]; own {
 			continue
 		}
 		if floors == nil {
 			floors = map[string]float64{}
 		}
-		floors[family] = was.TagFloors[family]
-		s.Families = append(s.Families, family)
+		if floors[tag] = floor; slices.Contains(was.Families, tag) {
+			s.Families = append(s.Families, tag)
+		}
 	}
+	slices.Sort(s.Families)
 	s.TagFloors = floors
 }
 
@@ -137,7 +140,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 	if err != nil {
 		return err
 	}
-	gateFamilies(&settings, r.Stored.Result.Settings)
+	gateTags(&settings, r.Stored.Result.Settings)
 	res, path, err := r.Run(ctx, settings, a, progress, j)
 	progress.Done()
 	if path == "" {

@@ -93,7 +93,11 @@ func (c *trendCmd) Validate() error {
 	if c.Last < 0 {
 		return fmt.Errorf("--last %d: must be at least 0", c.Last)
 	}
-	return nil
+	return c.files().CheckStdout(c.JSON)
+}
+
+func (c *trendCmd) files() report.Files {
+	return report.Given(report.File{Flag: "html", Path: c.HTML}, report.File{Flag: "markdown", Path: c.Markdown})
 }
 
 // Run prints the trend to stdout.
@@ -103,8 +107,7 @@ func (c *trendCmd) Run(p *process) error {
 		return err
 	}
 	trend := report.Trend{Trend: f.Trend(c.Last)}
-	files := report.Given(report.File{Flag: "html", Path: c.HTML}, report.File{Flag: "markdown", Path: c.Markdown})
-	if printed, err := files.Write(p.stdout, trend); printed || err != nil {
+	if printed, err := c.files().Write(p.stdout, trend); printed || err != nil {
 		return err
 	}
 	if c.JSON {

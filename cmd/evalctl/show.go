@@ -46,15 +46,10 @@ func (c *showCmd) forms() report.Files {
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
 func (c *showCmd) Validate() error {
-	stdout := 0
-	for _, f := range c.forms() {
-		if f.Path == report.Stdout {
-			stdout++
-		}
+	if err := c.forms().CheckStdout(false); err != nil {
+		return err
 	}
 	switch {
-	case stdout > 1:
-		return errors.New("only one report can go to stdout: name a file for the others")
 	case len(c.forms()) > 0 && (c.JSON || c.Serve):
 		return fmt.Errorf("--%s writes a report instead of printing one: leave out --json and --serve", c.forms()[0].Flag)
 	case c.Serve && c.JSON:

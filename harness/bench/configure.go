@@ -87,7 +87,7 @@ func (c *Config) sameWork(f *record.File) error {
 	if err != nil {
 		return err
 	}
-	return nil // and not err, whose type is not error
+	return nil // err is a pointer, and a nil pointer in an error is not nil
 }
 
 // findTargets finds the targets, and adds the null daemon.

@@ -99,7 +99,19 @@ func NewPlan(w Settings) (p record.Plan, err error) {
 	if err := w.check(p); err != nil {
 		return p, err
 	}
-	return p, w.checkEffect(p)
+	return p, errors.Join(checkSearch(p), w.checkEffect(p))
+}
+
+// checkSearch returns errFew for a search whose objectives cannot be known at any rate.
+func checkSearch(p record.Plan) error {
+	if p.Search == "" {
+		return nil
+	}
+	objectives, err := record.ParseObjectives(p.Search)
+	if err != nil {
+		return err
+	}
+	return tooFew(objectives, p.Mix, p.Arrival)
 }
 
 // check returns an error for settings that conflict or are out of range.

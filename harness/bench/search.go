@@ -54,7 +54,7 @@ func (a *arm) finder(objectives []record.Objective) *finder {
 	b, tried := a.bench, 0
 	return &finder{
 		objectives: objectives, start: b.Plan.Stages[0].From, step: b.Step, slow: b.slow,
-		need: 1.05 * record.Need(objectives, a.mix, b.Plan.Arrival == record.Poisson),
+		need: need(objectives, a.mix, b.Plan.Arrival),
 		try: func(ctx context.Context, rate float64, span load.Span) (record.Block, error) {
 			p := b.profile(0, tried)
 			p.Stage = record.Stage{From: rate, To: rate}
@@ -87,6 +87,19 @@ type finder struct {
 	try        func(ctx context.Context, rate float64, span load.Span) (record.Block, error)
 	found      func(record.Probe) error
 	failed     int // the rates in a row at which no request succeeded
+}
+
+// need returns the number of requests for which the figures of objectives are known.
+func need(objectives []record.Objective, mix []record.Share, arrival string) float64 {
+	return 1.05 * record.Need(objectives, mix, arrival == record.Poisson)
+}
+
+// tooFew returns errFew if the figures cannot be known at any rate.
+func tooFew(objectives []record.Objective, mix []record.Share, arrival string) error {
+	if need(objectives, mix, arrival)/longest.Seconds() > maxRate {
+		return errFew
+	}
+	return nil
 }
 
 // least returns the lowest rate to try, at which the figures get their requests in time.

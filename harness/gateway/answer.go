@@ -73,6 +73,7 @@ type tally struct {
 	withheld bool // a choice ended neither by itself nor at the limit on the output
 	vectors  int
 	counted  bool
+	final    bool // the usage came when all choices had ended: some providers send a running count before
 	usage    llm.Usage
 	problem  string
 }
@@ -104,6 +105,9 @@ func (t *tally) add(a wireAnswer) {
 		t.finished[choice.Index] = true
 	}
 	t.vectors += len(a.Data)
+	if a.Usage != nil {
+		t.final = len(t.finished) >= t.call.choices
+	}
 }
 
 // whole reports whether the answer may be stored: it is complete, or its output limit cut it.

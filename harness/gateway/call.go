@@ -36,6 +36,7 @@ type call struct {
 	body    []byte // as sent to the provider
 	// stream is set for an event stream, and wantsUsage if the caller asked for the usage event.
 	stream, wantsUsage bool
+	choices            int
 	outputTokens       int  // at most, of all choices
 	unlimited          bool // neither the caller nor a cap limits the output
 
@@ -187,7 +188,7 @@ func (c *call) limitOutput(fields map[string]json.RawMessage, capped bool, add m
 			return refuse(http.StatusBadRequest, "bad_request", `"n" is %s, it must be from 1 to %d`, fields["n"], maxChoices)
 		}
 	}
-	c.outputTokens = min(limit, beyondModels) * choices
+	c.choices, c.outputTokens = choices, min(limit, beyondModels)*choices
 	return nil
 }
 

@@ -151,6 +151,10 @@ func TestCutStream(t *testing.T) {
 		"no finish reason": {llmtest.Reply{Body: "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"}, true, "before the answer did"},
 		"running count": {llmtest.Reply{Body: "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\n"},
 			true, "before the answer did"},
+		"running count to the end": {llmtest.Reply{Body: "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\n" +
+			"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"}, true, ""},
+		"count with the end": {llmtest.Reply{Body: "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n" +
+			"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\n"}, false, ""},
 		"error frame": {llmtest.Reply{Body: "data: {\"error\":{\"message\":\"broken\"}}\n\n"}, true, "broken"},
 		"bad frame":   {llmtest.Reply{Body: "data: {\n\n"}, true, "JSON"},
 		"uncounted":   {llmtest.Reply{Text: "one two"}, true, ""},

@@ -33,7 +33,7 @@ func passStream(w http.ResponseWriter, c *call, body io.Reader) outcome {
 			_ = rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // without it, a stalled client waits longer
 			_, writeErr := w.Write(block)
 			if writeErr = errors.Join(writeErr, rc.Flush()); writeErr != nil {
-				return streamOutcome(t, done, writeErr)
+				return streamOutcome(t, done, done, writeErr)
 			}
 		}
 		if err == nil {
@@ -44,15 +44,15 @@ func passStream(w http.ResponseWriter, c *call, body io.Reader) outcome {
 		if whole && c.keep != nil && t.whole() && len(all) <= maxEvent {
 			c.keep(newCachedAnswer("text/event-stream", all, t))
 		}
-		return streamOutcome(t, whole, err)
+		return streamOutcome(t, whole, done, err)
 	}
 }
 
-// streamOutcome charges an incomplete stream by its usage only if that has arrived after the end of
-// the answer: some providers send a running count before.
-func streamOutcome(t *tally, whole bool, end error) outcome {
+// streamOutcome charges a stream by its usage only if [DONE] or the end of all choices had arrived
+// before, and else by the worst case.
+func streamOutcome(t *tally, whole, done bool, end error) outcome {
 	o := t.outcome()
-	o.counted = o.counted && (whole || t.ended())
+	o.counted = o.counted && (done || t.final)
 	o.ended, o.broken = whole, !whole && !errors.Is(end, io.EOF)
 	return o
 }

@@ -37,6 +37,9 @@ type Job struct {
 	// has not yet recorded the new try.
 	Earlier *result.Record
 	Reopen  bool
+	// Judged is the record of an answer that is judged again because a judge of its panel did not
+	// answer. It is kept if judges do not answer again. Nil for other answers.
+	Judged *result.Record
 
 	// hold accounts for the memory of the question's replies until its record is stored.
 	hold *intake.Hold

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 )
 
 // UnfinishedSource is the Source of the questions that a keeper has not finished.
@@ -53,7 +54,9 @@ func (u UnfinishedSource) addRecord(j *Job) error {
 		j.Earlier = &rec
 	case j.Reopen:
 		again := rec.JudgeAgain()
-		j.Answer = &again
+		if j.Answer = &again; rec.Outcome == result.Scored {
+			j.Judged = &rec
+		}
 	default:
 		j.Answer = &rec
 	}

@@ -48,7 +48,7 @@ func (l *loop) work(ctx context.Context, j Job) error {
 		return nil
 	case j.Answer == nil:
 		return l.ask(ctx, j)
-	case j.Reopen:
+	case j.Reopen && j.Judged == nil: // else its verdict counts until it has another
 		reopened := journal.Entry{Kind: journal.KindReopened, Index: j.Index, Record: j.Answer}
 		if err := l.keep(j, reopened); err != nil {
 			return err
@@ -112,6 +112,12 @@ func (l *loop) grade(ctx context.Context, j Job, rec *result.Record) error {
 		return err
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrScorer, err)
+	}
+	if j.Judged != nil {
+		if graded.JudgeUnanswered || graded.Outcome != result.Scored {
+			graded = j.Judged.After(j.Judged)
+		}
+		l.send(journal.KindReopened, j, j.Answer)
 	}
 	l.finished(j, &graded)
 	l.send(journal.KindGrade, j, &graded)

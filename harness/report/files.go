@@ -131,9 +131,6 @@ func (fs Files) Render(path string, stdout io.Writer) error {
 // stdout was one of them.
 func (fs Files) Write(stdout io.Writer, d Document) (printed bool, err error) {
 	files := slices.DeleteFunc(slices.Clone(fs), func(f File) bool { return f.Path == Stdout })
-	if len(files)+1 < len(fs) {
-		return false, errStdout
-	}
 	if err := files.Prepare(); err != nil {
 		return false, err
 	}
@@ -145,8 +142,22 @@ func (fs Files) Write(stdout io.Writer, d Document) (printed bool, err error) {
 	return len(files) < len(fs), nil
 }
 
-// errStdout means that two forms would be mixed.
-var errStdout = errors.New("only one report can go to stdout: name a file for the others")
+// CheckStdout returns an error if several forms would be mixed on stdout, to which JSON may go too.
+func (fs Files) CheckStdout(json bool) error {
+	n := 0
+	for _, f := range fs {
+		if f.Path == Stdout {
+			n++
+		}
+	}
+	switch {
+	case n > 1:
+		return errors.New("only one report can go to stdout: name a file for the others")
+	case n == 1 && json:
+		return errors.New("--json and a report cannot both go to stdout: name a file for the report")
+	}
+	return nil
+}
 
 // failed adds the flag and the path to an error.
 func (f File) failed(err error) error { return fmt.Errorf("--%s %s: %w", f.Flag, f.Path, err) }

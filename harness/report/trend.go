@@ -113,7 +113,14 @@ func (tr Trend) name(l *history.Line) form.Text {
 	if len(tr.Lines) == 1 {
 		return form.F("%s", form.Name(l.Last().Name))
 	}
-	return form.F("%s, %s", form.Name(l.Last().Name), form.Name(filepath.Base(l.Dataset)))
+	named := func(l *history.Line) string { return l.Last().Name + "\n" + filepath.Base(l.Dataset) }
+	name := form.F("%s, %s", form.Name(l.Last().Name), form.Name(filepath.Base(l.Dataset)))
+	for _, other := range tr.Lines {
+		if other != l && named(other) == named(l) {
+			return form.F("%s, %s, %s", name, form.Name(l.Last().Scenario), form.Name(l.Last().Scorer))
+		}
+	}
+	return name
 }
 
 // lineChange is a change of the pass rate of a line.

@@ -212,6 +212,7 @@ func (o *openAIProvider) stream(ctx context.Context, x *exchange, r Request) (Re
 	var model string
 	var reason openai.FinishReason
 	var usage json.RawMessage
+	final := false // whether the usage came with the finish reason or later
 	for {
 		var chunk completionChunk
 		line, err := stream.RecvRaw()
@@ -222,8 +223,11 @@ func (o *openAIProvider) stream(ctx context.Context, x *exchange, r Request) (Re
 			err = json.Unmarshal(line, &chunk)
 		}
 		if err != nil {
-			if reason != "" {
-				break // the answer is complete; only its usage may be missing
+			if reason != "" { // the answer is complete; only its usage may be missing
+				if !final && !errors.Is(err, io.EOF) {
+					usage = nil // a running count
+				}
+				break
 			}
 			if errors.Is(err, io.EOF) {
 				err = errTruncated
@@ -236,14 +240,14 @@ func (o *openAIProvider) stream(ctx context.Context, x *exchange, r Request) (Re
 		if chunk.Model != "" {
 			model = chunk.Model
 		}
+		if len(chunk.Choices) > 0 {
+			reason = cmp.Or(chunk.Choices[0].FinishReason, reason)
+		}
 		if u := chunk.Usage; len(u) > 0 && string(u) != "null" {
-			usage = u
+			usage, final = u, reason != ""
 		}
 		if len(chunk.Choices) == 0 {
 			continue
-		}
-		if r := chunk.Choices[0].FinishReason; r != "" {
-			reason = r
 		}
 		if err := emit(pieces.Next(chunk.Choices[0].Delta.Content)); err != nil {
 			return Response{}, err

@@ -32,18 +32,21 @@ type counts struct {
 	mu   sync.Mutex
 	left int64 // out, before the first block
 	by   []map[string]*record.OpBlock
-	open []map[string]int64 // requests that have begun and not ended, by block and operation
-	busy []time.Duration    // of all clients, by block
+	open []map[*openRequest]struct{} // requests that have begun and not ended, by block
+	busy []time.Duration             // of all clients, by block
+
+	slowest map[string]time.Duration // of the successful requests, by operation
 
 	backlog backlog
 }
 
 func newCounts(blocks, clients int) *counts {
 	c := &counts{
-		clients: clients, by: make([]map[string]*record.OpBlock, blocks), open: make([]map[string]int64, blocks), busy: make([]time.Duration, blocks),
+		clients: clients, by: make([]map[string]*record.OpBlock, blocks), open: make([]map[*openRequest]struct{}, blocks), busy: make([]time.Duration, blocks),
+		slowest: map[string]time.Duration{},
 	}
 	for i := range c.by {
-		c.by[i], c.open[i] = map[string]*record.OpBlock{}, map[string]int64{}
+		c.by[i], c.open[i] = map[string]*record.OpBlock{}, map[*openRequest]struct{}{}
 	}
 	return c
 }
@@ -89,19 +92,31 @@ func (c *counts) drop(name string, block int) {
 	}
 }
 
+// openRequest is a request that has begun and not ended.
+type openRequest struct {
+	op  string
+	due time.Time
+}
+
 // begin counts a request that was due in a block, until add is called when it has ended.
-func (c *counts) begin(name string, block int) {
+func (c *counts) begin(name string, block int, due time.Time) *openRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	r := &openRequest{name, due}
 	if c.op(name, block) != nil {
-		c.open[block][name]++
+		c.open[block][r] = struct{}{}
 	}
+	return r
 }
 
 // add counts a request that was due in a block, and ended in that or a later one.
-func (c *counts) add(name string, block, ended int, t timedOutcome) {
+func (c *counts) add(r *openRequest, block, ended int, t timedOutcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	name := r.op
+	if t.Err == nil {
+		c.slowest[name] = max(c.slowest[name], t.latency)
+	}
 	if o := c.op(name, ended); o != nil && t.Err == nil {
 		o.InTime++
 	}
@@ -109,7 +124,7 @@ func (c *counts) add(name string, block, ended int, t timedOutcome) {
 	if o == nil {
 		return
 	}
-	c.open[block][name]--
+	delete(c.open[block], r)
 	if t.Err != nil {
 		o.Errors[t.Kind]++
 		if o.FirstError == "" {
@@ -146,12 +161,14 @@ func add(h **record.Histogram, d time.Duration) {
 // kindInterrupted is the kind of the error of a request that has not ended.
 const kindInterrupted = "interrupted"
 
-// blocks returns a copy of the first n blocks. Their requests that have not ended count as errors:
-// those of a daemon that hangs must not be missing.
+// blocks returns a copy of the first n blocks. Their requests that have not ended, although they
+// are open for longer than any other has taken, count as errors: those of a daemon that hangs must
+// not be missing.
 func (c *counts) blocks(s Span, n int) []record.Block {
 	out := make([]record.Block, n)
+	now := time.Now()
 	for i := range out {
-		out[i] = c.block(i)
+		out[i] = c.block(i, now)
 		out[i].Seconds = s.Block.Seconds()
 	}
 	c.mu.Lock()
@@ -167,7 +184,7 @@ func (c *counts) blocks(s Span, n int) []record.Block {
 
 // block returns a copy of a block, with operations sorted by name. No request waits for the copies
 // of the other blocks.
-func (c *counts) block(i int) record.Block {
+func (c *counts) block(i int, now time.Time) record.Block {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b := record.Block{Ops: []record.OpBlock{}}
@@ -175,9 +192,15 @@ func (c *counts) block(i int) record.Block {
 		busy := c.busy[i].Seconds() / float64(c.clients)
 		b.BusySeconds = &busy
 	}
+	hanging := map[string]int64{}
+	for r := range c.open[i] {
+		if now.Sub(r.due) > c.slowest[r.op] {
+			hanging[r.op]++
+		}
+	}
 	for name, counted := range c.by[i] {
 		o := counted.Clone()
-		if n := c.open[i][name]; n > 0 {
+		if n := hanging[name]; n > 0 {
 			o.Offered += n
 			o.Errors[kindInterrupted] += n
 			o.FirstError = cmp.Or(o.FirstError, "the bench was stopped before the reply")

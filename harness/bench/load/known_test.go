@@ -268,8 +268,12 @@ func TestInterruptedRequestsAreCounted(t *testing.T) {
 	closed := load.Profile{Arrival: record.Closed, Concurrency: 1, Timeout: time.Hour}
 	for _, c := range []struct {
 		profile load.Profile
+		work    load.Work
 		want    []int64 // interrupted, by block
-	}{{constant(10), []int64{1, 1}}, {closed, []int64{1, 0}}} {
+	}{
+		{constant(10), hanging, []int64{1, 1}}, {closed, hanging, []int64{1, 0}},
+		{constant(10), stub(func(uint64) time.Duration { return 950 * time.Millisecond }), []int64{0, 0}}, // slow as ever
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2800*time.Millisecond)
 			defer cancel()
@@ -277,7 +281,7 @@ func TestInterruptedRequestsAreCounted(t *testing.T) {
 			var saved []record.Block
 			time.AfterFunc(2700*time.Millisecond, func() { saved = live.Blocks() })
 			c.profile.Timeout = time.Hour
-			blocks, err := load.Run(ctx, c.profile, load.Span{Block: time.Second, Blocks: 5}, hanging, new(atomic.Uint64), &live)
+			blocks, err := load.Run(ctx, c.profile, load.Span{Block: time.Second, Blocks: 5}, c.work, new(atomic.Uint64), &live)
 			if !errors.Is(err, context.DeadlineExceeded) || len(blocks) != 2 || len(saved) != 2 {
 				t.Fatalf("%d blocks, %d saved, %v", len(blocks), len(saved), err)
 			}

@@ -93,7 +93,8 @@ func (l *Live) Recent() []time.Duration {
 	return append([]time.Duration(nil), l.recent[:min(l.n, len(l.recent))]...)
 }
 
-// Blocks returns a copy of the finished blocks. Their requests in flight count as interrupted.
+// Blocks returns a copy of the finished blocks. A request in flight counts as interrupted if it takes
+// longer than any other of its operation has taken.
 func (l *Live) Blocks() []record.Block {
 	load := l.load.Load()
 	if load == nil {
@@ -129,8 +130,8 @@ type Load struct {
 // ended is counted separately. number is the number of the first request, and is advanced to the
 // next unused one; live may be nil.
 //
-// If ctx ends, Run returns the blocks completed by then, and the cause. Their requests that were
-// cut off count as interrupted.
+// If ctx ends, Run returns the blocks completed by then, and the cause. A request that was cut off
+// counts as interrupted if it took longer than any other of its operation had taken.
 func Run(ctx context.Context, p Profile, span Span, work Work, number *atomic.Uint64, live *Live) ([]record.Block, error) {
 	if live == nil {
 		live = &Live{}
@@ -251,7 +252,7 @@ func (l *Load) block(at time.Time) int {
 func (l *Load) send(ctx context.Context, r Request, intended time.Time) {
 	l.live.started.Add(1)
 	l.live.inFlight.Add(1)
-	l.counts.begin(r.Op, l.block(intended))
+	open := l.counts.begin(r.Op, l.block(intended), intended)
 	defer l.live.inFlight.Add(-1)
 	rctx, cancel := context.WithTimeout(context.WithValue(ctx, dueKey{}, intended), l.profile.Timeout)
 	began := time.Now()
@@ -271,7 +272,7 @@ func (l *Load) send(ctx context.Context, r Request, intended time.Time) {
 		l.live.ok.Add(1)
 		l.live.add(ended.Sub(intended))
 	}
-	l.counts.add(r.Op, l.block(intended), l.block(ended), timedOutcome{o, ended.Sub(intended), ended.Sub(began)})
+	l.counts.add(open, l.block(intended), l.block(ended), timedOutcome{o, ended.Sub(intended), ended.Sub(began)})
 }
 
 // arrivals are the due times of requests in an open model, relative to the start.

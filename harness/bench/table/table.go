@@ -4,6 +4,7 @@ package table
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -345,7 +346,7 @@ func limit(f *record.File, l record.Limit) string {
 	}
 	switch {
 	case l.Rate == 0:
-		return fmt.Sprintf("%s did not keep %s at any rate that was tried", name, f.Plan.Search)
+		return fmt.Sprintf("%s did not keep %s at any rate that was tried, of which %s/s is the lowest", name, f.Plan.Search, number(lowest(f, l)))
 	case !l.Confirmed:
 		return fmt.Sprintf("%s kept %s at %s once, but not in every confirmation", name, f.Plan.Search, rate)
 	case l.Above == 0:
@@ -353,6 +354,17 @@ func limit(f *record.File, l record.Limit) string {
 	}
 	return fmt.Sprintf("%s keeps %s up to %s%s, confirmed %d times; not at %s/s%s",
 		name, f.Plan.Search, rate, done(f, l), record.Confirmations, number(l.Above), dropped(f, l))
+}
+
+// lowest returns the lowest rate that was tried at a target.
+func lowest(f *record.File, l record.Limit) float64 {
+	rate := math.Inf(1)
+	for _, p := range f.Probes {
+		if p.Target == l.Target {
+			rate = min(rate, p.Rate)
+		}
+	}
+	return rate
 }
 
 // last returns the last try of a rate at a target.

@@ -84,8 +84,8 @@ func (s *stream) fromReady(frames []frame) []frame {
 	return append([]frame{s.ready}, frames...)
 }
 
-// listening judges the frames that of selects, given the frames that the steps cause.
-func listening(during []step, of func(*stream, []frame) []frame, judge func([]frame) error) step {
+// listening judges the frames that choose returns, given the frames that the steps cause.
+func listening(during []step, choose func(*stream, []frame) []frame, judge func([]frame) error) step {
 	return withReadyStream(eventsRequest, func(ctx context.Context, c *client, s *stream) error {
 		var frames []frame
 		collect := func(ctx context.Context, c *client) (err error) {
@@ -95,7 +95,7 @@ func listening(during []step, of func(*stream, []frame) []frame, judge func([]fr
 		if err := withoutVerdict(ReasonObserve, "read the events", []step{collect})(ctx, c); err != nil {
 			return err
 		}
-		frames = of(s, frames)
+		frames = choose(s, frames)
 		if err := judge(frames); err != nil {
 			return s.with(frames).about(against(fmt.Errorf("%s: %w", s.request, err)))
 		}

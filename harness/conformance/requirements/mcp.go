@@ -140,6 +140,7 @@ func callingWith(token any, tool string, args object, judge func(*reply) error) 
 		if err != nil {
 			return err
 		}
+		responded(ctx)
 		if id, ok := r.payload["id"].(string); ok && tool == "memory_create_brain" {
 			c.target.deleteBrain(ctx, id)
 		}

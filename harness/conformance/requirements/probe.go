@@ -72,14 +72,26 @@ func (d *Target) probeQuirks(ctx context.Context, brain string) {
 	d.quirks.begun = true
 }
 
-// patient returns a context that ends when no response has begun for limit.
+// patient returns a context that ends when no response has begun for limit. What uses no HTTP calls
+// responded for each response.
 func patient(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(limit, func() { cancel(errCheckTimeout) })
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { timer.Reset(limit) }})
+	again := func() { timer.Reset(limit) }
+	ctx = context.WithValue(ctx, againKey{}, again)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: again})
 	return ctx, func() {
 		timer.Stop()
 		cancel(nil)
+	}
+}
+
+type againKey struct{}
+
+// responded gives the next response the whole time of patient.
+func responded(ctx context.Context) {
+	if again, ok := ctx.Value(againKey{}).(func()); ok && ctx.Err() == nil {
+		again()
 	}
 }
 
