@@ -7,9 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -69,9 +72,7 @@ func newDevice(t testing.TB) *device {
 		t.Skipf("cannot make a file system here: %v", err)
 	}
 	d.keep(dir)
-	server, err := fs.Mount(filepath.Dir(d.image), &deviceFolder{d: d}, &fs.Options{
-		MountOptions: fuse.MountOptions{DirectMountStrict: true, MaxWrite: 1 << 20, Name: "evalctl-test", FsName: "evalctl-test"},
-	})
+	server, err := d.serve()
 	if err != nil {
 		t.Skipf("cannot mount with FUSE here: %v", err)
 	}
@@ -84,6 +85,32 @@ func newDevice(t testing.TB) *device {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// serve serves the folder of the image by FUSE. No other process inherits the connection: one that
+// outlived this process would keep the kernel waiting for replies, and with it every loop device of
+// the machine.
+func (d *device) serve() (*fuse.Server, error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	server, err := fs.Mount(filepath.Dir(d.image), &deviceFolder{d: d}, &fs.Options{
+		MountOptions: fuse.MountOptions{DirectMountStrict: true, MaxWrite: 1 << 20, Name: "evalctl-test", FsName: "evalctl-test"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	const own = "/proc/self/fd"
+	files, err := os.ReadDir(own)
+	for _, f := range files {
+		if target, _ := os.Readlink(filepath.Join(own, f.Name())); target != "/dev/fuse" {
+			continue
+		}
+		var fd int
+		if fd, err = strconv.Atoi(f.Name()); err == nil {
+			syscall.CloseOnExec(fd)
+		}
+	}
+	return server, err
 }
 
 // format makes the files of the device in a folder, with an empty file system.
@@ -128,8 +155,16 @@ func (d *device) keep(dir string) {
 	})
 }
 
+// longest limits the time of a program, which may wait for another file system.
+const longest = 2 * time.Minute
+
 func run(name string, args ...string) error {
-	out, err := exec.Command(name, args...).CombinedOutput()
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s %v: not done after %v", name, args, longest)
+	}
 	if err != nil {
 		return fmt.Errorf("%s %v: %w: %s", name, args, err, out)
 	}
@@ -292,4 +327,13 @@ func (f *deviceFile) Write(_ context.Context, _ fs.FileHandle, data []byte, offs
 // Fsync implements fs.NodeFsyncer.
 func (f *deviceFile) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 	return fs.ToErrno(f.d.flush())
+}
+
+// TestDeviceIsNotInherited: a process that outlives this one has no part of the device.
+func TestDeviceIsNotInherited(t *testing.T) {
+	newDevice(t)
+	open, err := exec.Command("ls", "-l", "/proc/self/fd").CombinedOutput()
+	if err != nil || strings.Contains(string(open), "fuse") {
+		t.Errorf("%v: a started process has open:\n%s", err, open)
+	}
 }
