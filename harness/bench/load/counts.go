@@ -94,15 +94,16 @@ func (c *counts) drop(name string, block int) {
 
 // openRequest is a request that has begun and not ended.
 type openRequest struct {
-	op  string
-	due time.Time
+	op    string
+	due   time.Time
+	block int // in which it was due, unless the load is ended before
 }
 
 // begin counts a request that was due in a block, until add is called when it has ended.
 func (c *counts) begin(name string, block int, due time.Time) *openRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := &openRequest{name, due}
+	r := &openRequest{name, due, block}
 	if c.op(name, block) != nil {
 		c.open[block][r] = struct{}{}
 	}
@@ -114,6 +115,9 @@ func (c *counts) add(r *openRequest, block, ended int, t timedOutcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name := r.op
+	if c.op(name, r.block) != nil {
+		delete(c.open[r.block], r)
+	}
 	if t.Err == nil {
 		c.slowest[name] = max(c.slowest[name], t.latency)
 	}
@@ -124,7 +128,6 @@ func (c *counts) add(r *openRequest, block, ended int, t timedOutcome) {
 	if o == nil {
 		return
 	}
-	delete(c.open[block], r)
 	if t.Err != nil {
 		o.Errors[t.Kind]++
 		if o.FirstError == "" {

@@ -278,10 +278,11 @@ func TestInterruptedRequestsAreCounted(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2800*time.Millisecond)
 			defer cancel()
 			var live load.Live
-			var saved []record.Block
-			time.AfterFunc(2700*time.Millisecond, func() { saved = live.Blocks() })
+			interim := make(chan []record.Block, 1)
+			time.AfterFunc(2700*time.Millisecond, func() { interim <- live.Blocks() })
 			c.profile.Timeout = time.Hour
 			blocks, err := load.Run(ctx, c.profile, load.Span{Block: time.Second, Blocks: 5}, c.work, new(atomic.Uint64), &live)
+			saved := <-interim
 			if !errors.Is(err, context.DeadlineExceeded) || len(blocks) != 2 || len(saved) != 2 {
 				t.Fatalf("%d blocks, %d saved, %v", len(blocks), len(saved), err)
 			}
