@@ -102,7 +102,7 @@ func TestWorstOf(t *testing.T) {
 		{[]error{below, key.ErrIncomparable, nil}, key.ErrIncomparable},
 		{[]error{key.ErrIncomparable, usage}, usage},
 	} {
-		if got := worstOf(t.Context(), tt.ended); got != tt.want {
+		if got := worstOf(t.Context(), tt.ended); !errors.Is(got, tt.want) {
 			t.Errorf("the worst of %v is %v, want %v", tt.ended, got, tt.want)
 		}
 	}

@@ -104,7 +104,7 @@ func (r *Resolver) overridden(k *kong.Context, command *kong.Node, f *kong.Flag)
 	}
 	inFile, err := r.File.Value(f, *s)
 	value, given := fmt.Sprint(inFile), fmt.Sprint(Text(reflect.ValueOf(k.FlagValue(f))))
-	return err != nil || value != given && !(isPath(f) && samePath(value, given))
+	return err != nil || value != given && (!isPath(f) || !samePath(value, given))
 }
 
 // samePath reports whether two paths name the same file, which need not exist.
