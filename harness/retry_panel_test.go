@@ -39,10 +39,7 @@ func panelGrader(repaired *atomic.Bool) scripted {
 // returns the rig, whose journal is kept.
 func panelRun(t *testing.T, s *daemontest.Daemon, judge scripted) (rig, resultFile) {
 	t.Helper()
-	cfg := setUp(t, s, openDataset(t, writeDataset(t, 3)), t.TempDir())
-	cfg.Scorer, cfg.Paid, cfg.KeepForRetry = judge, true, true
-	path := cfg.finish(t)
-	return cfg, readResult(t, path)
+	return finishKept(t, s, 3, judge)
 }
 
 // TestRetryPanel: an answer that a further recipe has not judged is judged again, and not asked

@@ -58,10 +58,10 @@ func outageGrader(repaired *atomic.Bool) scripted {
 	}
 }
 
-// finishAiling runs six questions to the end and returns the rig, whose journal is kept.
-func finishAiling(t *testing.T, s *daemontest.Daemon, judge scripted) (rig, resultFile) {
+// finishKept runs n questions to the end and returns the rig, whose journal is kept.
+func finishKept(t *testing.T, s *daemontest.Daemon, n int, judge scripted) (rig, resultFile) {
 	t.Helper()
-	cfg := setUp(t, s, openDataset(t, writeDataset(t, 6)), t.TempDir())
+	cfg := setUp(t, s, openDataset(t, writeDataset(t, n)), t.TempDir())
 	cfg.Scorer, cfg.Paid, cfg.KeepForRetry = judge, true, true
 	path := cfg.finish(t)
 	return cfg, readResult(t, path)
@@ -71,7 +71,7 @@ func TestRetryErrors(t *testing.T) {
 	var repaired atomic.Bool
 	s := ailing(t, &repaired)
 	judge := outageGrader(&repaired)
-	cfg, before := finishAiling(t, s, judge)
+	cfg, before := finishKept(t, s, 6, judge)
 	if before.Stopped != "" || before.Total != 6 || before.Passed != 1 || before.FirstTryRate != nil {
 		t.Fatalf("got %q, %d of %d, %+v", before.Stopped, before.Passed, before.Total, before.FirstTryRate)
 	}
@@ -118,7 +118,7 @@ func TestRetryFailsAgain(t *testing.T) {
 	var never atomic.Bool
 	s := ailing(t, &never)
 	judge := outageGrader(&never)
-	cfg, before := finishAiling(t, s, judge)
+	cfg, before := finishKept(t, s, 6, judge)
 	after := before
 	for range 2 {
 		after = resumed(t, s, cfg, func(r *rig) {
@@ -144,7 +144,7 @@ func TestRetryCutAtEveryLine(t *testing.T) {
 	var repaired atomic.Bool
 	s := ailing(t, &repaired)
 	judge := outageGrader(&repaired)
-	cfg, _ := finishAiling(t, s, judge)
+	cfg, _ := finishKept(t, s, 6, judge)
 	kept := filetest.Read(t, cfg.Journal.Path())
 	repaired.Store(true)
 	var lines []byte
@@ -208,7 +208,7 @@ func TestRetryStopped(t *testing.T) {
 	var repaired atomic.Bool
 	s := ailing(t, &repaired)
 	judge := outageGrader(&repaired)
-	cfg, before := finishAiling(t, s, judge)
+	cfg, before := finishKept(t, s, 6, judge)
 	next := reopened(t, s, cfg)
 	next.Scorer, next.Paid, next.KeepForRetry, next.RetryErrors = judge, true, true, true
 	ctx, cancel := context.WithCancel(t.Context())

@@ -21,15 +21,13 @@ import (
 
 // auditCmd asks of results and stored answers what the field argues about.
 type auditCmd struct {
-	Files    []string `arg:"" name:"file" help:"Results, or files of stored answers as evalctl import reads them."`
-	Wrong    string   `placeholder:"FILE" help:"${about_wrong}"`
-	Dataset  string   `placeholder:"FILE" help:"${about_dataset}"`
-	Errata   string   `placeholder:"FILE" help:"${about_errata}"`
-	Public   string   `placeholder:"FILE" help:"Ids of the questions that the authors could see when they tuned, one on a line."`
-	Claim    []string `enum:"${claims}" placeholder:"NAME" help:"Answer only this claim: ${enum}."`
-	HTML     string   `name:"html" placeholder:"FILE" help:"${about_html}"`
-	Markdown string   `placeholder:"FILE" help:"${about_markdown}"`
-	JSON     bool     `name:"json" help:"${about_json}"`
+	Files   []string `arg:"" name:"file" help:"Results, or files of stored answers as evalctl import reads them."`
+	Wrong   string   `placeholder:"FILE" help:"${about_wrong}"`
+	Dataset string   `placeholder:"FILE" help:"${about_dataset}"`
+	Errata  string   `placeholder:"FILE" help:"${about_errata}"`
+	Public  string   `placeholder:"FILE" help:"Ids of the questions that the authors could see when they tuned, one on a line."`
+	Claim   []string `enum:"${claims}" placeholder:"NAME" help:"Answer only this claim: ${enum}."`
+	formFlags
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -38,10 +36,6 @@ func (c *auditCmd) Validate() error {
 		return errors.New("--errata is for the questions of a benchmark; name it with --dataset FILE")
 	}
 	return c.files().CheckStdout(c.JSON)
-}
-
-func (c *auditCmd) files() report.Files {
-	return report.Given(report.File{Flag: "html", Path: c.HTML}, report.File{Flag: "markdown", Path: c.Markdown})
 }
 
 // Run asks no model.

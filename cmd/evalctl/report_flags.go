@@ -32,6 +32,17 @@ type reportFlags struct {
 	reported bool          // the reports have been written
 }
 
+// formFlags are the forms of commands that write a document from results which exist.
+type formFlags struct {
+	HTML     string `name:"html" placeholder:"FILE" help:"${about_html}"`
+	Markdown string `placeholder:"FILE" help:"${about_markdown}"`
+	JSON     bool   `name:"json" help:"${about_json}"`
+}
+
+func (f *formFlags) files() report.Files {
+	return report.Given(report.File{Flag: "html", Path: f.HTML}, report.File{Flag: "markdown", Path: f.Markdown})
+}
+
 // resultFlags are the reportFlags of commands that measure and write a result file.
 type resultFlags struct {
 	reportFlags

@@ -110,8 +110,8 @@ func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 	return r, plan.CheckTagFloors(c.tagFloors, r.Identity.Dataset.Tags)
 }
 
-// gateTags adds the floors that families and tags had in the stored run, unless there is no floor. One
-// that has a floor already keeps it.
+// gateTags adds the floors that families and tags had in the stored run, unless there is no floor.
+// Those with a floor already keep it.
 func gateTags(s *result.Settings, was result.Settings) {
 	if s.FloorFrom == result.FloorNone {
 		return

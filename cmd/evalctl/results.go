@@ -82,10 +82,8 @@ func (c *listCmd) Run(p *process) error {
 
 type trendCmd struct {
 	historyFlags
-	Last     int    `default:"30" placeholder:"N" help:"Show the last N nights of each line. 0: all of them (${default})."`
-	HTML     string `name:"html" placeholder:"FILE" help:"${about_html}"`
-	Markdown string `placeholder:"FILE" help:"${about_markdown}"`
-	JSON     bool   `name:"json" help:"${about_json}"`
+	Last int `default:"30" placeholder:"N" help:"Show the last N nights of each line. 0: all of them (${default})."`
+	formFlags
 }
 
 // Validate checks what the tags of the flags cannot express. kong calls it.
@@ -94,10 +92,6 @@ func (c *trendCmd) Validate() error {
 		return fmt.Errorf("--last %d: must be at least 0", c.Last)
 	}
 	return c.files().CheckStdout(c.JSON)
-}
-
-func (c *trendCmd) files() report.Files {
-	return report.Given(report.File{Flag: "html", Path: c.HTML}, report.File{Flag: "markdown", Path: c.Markdown})
 }
 
 // Run prints the trend to stdout.

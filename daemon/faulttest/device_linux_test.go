@@ -329,7 +329,7 @@ func (f *deviceFile) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno
 	return fs.ToErrno(f.d.flush())
 }
 
-// TestDeviceIsNotInherited: a process that outlives this one has no part of the device.
+// TestDeviceIsNotInherited: started processes, which may outlive this one, do not hold the device.
 func TestDeviceIsNotInherited(t *testing.T) {
 	newDevice(t)
 	open, err := exec.Command("ls", "-l", "/proc/self/fd").CombinedOutput()

@@ -32,7 +32,7 @@ const (
 	// killed. replicaRoundsEnv sets the number of kills.
 	replicaCrashEnv  = "MEMORY_REPLICA_CRASH"
 	replicaRoundsEnv = "MEMORY_REPLICA_CRASH_ROUNDS"
-	// A process that vanishes has a shortLease. The statements of one with a longLease may take longer.
+	// A process that vanishes has a shortLease. With a longLease, statements may take longer.
 	shortLease = 2 * time.Second
 	longLease  = 8 * time.Second
 )

@@ -113,8 +113,8 @@ const (
 	// lowest is the lowest rate that is tried. If a figure needs many requests, the lowest rate is
 	// the one at which they take longest.
 	lowest = 0.1
-	// longest limits the time for trying a rate. patience limits it as a multiple of the usual time:
-	// then the rate is decided, even if it is not clear whether the queue grows.
+	// longest limits the time for trying a rate, and patience limits it as a multiple of the usual
+	// time. Then the rate is decided, even if it is not clear whether the queue grows.
 	longest  = time.Minute
 	patience = 12
 	// looks is how many times per step the backlog is counted.

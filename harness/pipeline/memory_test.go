@@ -18,7 +18,7 @@ func TestNewMemory(t *testing.T) {
 		"one verdict missing": {result.Record{Outcome: result.Scored, Score: new(1.0), Passed: true, JudgeUnanswered: true}, false},
 	} {
 		if !tt.earlier.Outage() {
-			t.Errorf("%s: it is no outage", name)
+			t.Errorf("%s: it is not an outage", name)
 		}
 		m := NewMemory(1, map[int]result.Record{0: tt.earlier})
 		if s := m.State(0); s.Reopened != tt.asked || s.Answered == tt.asked {

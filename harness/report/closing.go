@@ -9,7 +9,8 @@ import (
 	"evalctl/internal/terminal"
 )
 
-// Conclusion is a document whose closing a command prints after everything else: *Run, Replay or Trend.
+// Conclusion is a document whose closing a command prints after everything else: *Run, Replay
+// or Trend.
 type Conclusion interface {
 	// closing returns the verdict, its reason and the next command. next is empty for the usual
 	// one.

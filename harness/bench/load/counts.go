@@ -164,9 +164,8 @@ func add(h **record.Histogram, d time.Duration) {
 // kindInterrupted is the kind of the error of a request that has not ended.
 const kindInterrupted = "interrupted"
 
-// blocks returns a copy of the first n blocks. Their requests that have not ended, although they
-// are open for longer than any other has taken, count as errors: those of a daemon that hangs must
-// not be missing.
+// blocks returns a copy of the first n blocks. A request that has not ended counts as an error if it
+// takes longer than any other has taken, or else a daemon that hangs would look good.
 func (c *counts) blocks(s Span, n int) []record.Block {
 	out := make([]record.Block, n)
 	now := time.Now()

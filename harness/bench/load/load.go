@@ -93,8 +93,8 @@ func (l *Live) Recent() []time.Duration {
 	return append([]time.Duration(nil), l.recent[:min(l.n, len(l.recent))]...)
 }
 
-// Blocks returns a copy of the finished blocks. A request in flight counts as interrupted if it takes
-// longer than any other of its operation has taken.
+// Blocks returns a copy of the finished blocks. A request in flight counts as interrupted if it
+// takes longer than any other of its operation has taken.
 func (l *Live) Blocks() []record.Block {
 	load := l.load.Load()
 	if load == nil {

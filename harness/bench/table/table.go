@@ -346,7 +346,7 @@ func limit(f *record.File, l record.Limit) string {
 	}
 	switch {
 	case l.Rate == 0:
-		return fmt.Sprintf("%s did not keep %s at any rate that was tried, of which %s/s is the lowest", name, f.Plan.Search, number(lowest(f, l)))
+		return fmt.Sprintf("%s did not keep %s at any rate that was tried, down to %s/s", name, f.Plan.Search, number(lowest(f, l)))
 	case !l.Confirmed:
 		return fmt.Sprintf("%s kept %s at %s once, but not in every confirmation", name, f.Plan.Search, rate)
 	case l.Above == 0:
