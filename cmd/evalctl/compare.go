@@ -111,6 +111,9 @@ func (c *compareCmd) regression(t *terminal.Terminal, comparison *compare.Compar
 	if err := comparison.Regression(); err != nil {
 		return belowError{err}
 	}
+	if err := comparison.Untested(); err != nil {
+		return fmt.Errorf("--fail-on: %w", err)
+	}
 	t.Field("gate", "PASS  no run is shown to be worse than %s", terminal.Line(comparison.Baseline))
 	return nil
 }

@@ -473,3 +473,33 @@ func TestExtractOfDeleted(t *testing.T) {
 		t.Errorf("%+v %s", last, last.Result)
 	}
 }
+
+// TestDeleteWhileExtracted deletes documents while jobs write the facts of them. The facts leave with
+// their document, whoever comes first.
+func TestDeleteWhileExtracted(t *testing.T) {
+	const n = 100
+	extracting, release := make(chan struct{}), make(chan struct{})
+	s := withModel(t, brain.Config{}, &model{reply: func(call int32, input string) (string, error) {
+		extracting <- struct{}{}
+		<-release
+		return factPerMessage(call, input)
+	}})
+	for i := range n {
+		name := fmt.Sprintf("talk-%d.md", i)
+		_, err := s.CreateDocument(t.Context(), s.brain, protocol.CreateDocument{Path: name, Content: "I have a brother in Lima.", Source: protocol.SourceExtract})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-extracting
+		deleted := make(chan error)
+		go func() { deleted <- s.Delete(t.Context(), s.brain, name) }()
+		release <- struct{}{}
+		if err := <-deleted; err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.extracted(t)
+	if got := s.holds(t, "Lima"); len(got) > 0 {
+		t.Errorf("it is still in %q", got)
+	}
+}

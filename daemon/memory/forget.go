@@ -87,7 +87,20 @@ func (s *Service) deleteDocument(ctx context.Context, h brain.Handle, st *store.
 			return err
 		}
 	}
-	return st.Delete(ctx, name)
+	if err := st.Delete(ctx, name); err != nil {
+		return err
+	}
+	// A job may have written facts meanwhile. From now on none does.
+	stale, err := s.stale(ctx, h, st, []string{name})
+	if err != nil || len(stale) == 0 {
+		return err
+	}
+	return st.Batch(ctx, store.BatchOptions{Reason: "delete what was made from a document"}, func(b *store.Batch) error {
+		if there, err := b.Exists(ctx, name); there || err != nil {
+			return err // it was written again, and these facts may be its own
+		}
+		return forgetMade(ctx, b, func(p string) bool { return stale[p] }, time.Time{})
+	})
 }
 
 // numberedName matches the rest of a document's name after a key: nothing, or a number.

@@ -208,12 +208,15 @@ func weighted(sample result.Sample, strata map[string]*stratumSum, cluster strin
 		if d.Population == 0 {
 			continue
 		}
-		if s == nil || s.counts.Total == 0 {
+		if s == nil || s.counts.Finished() == 0 {
 			return nil
 		}
 		// Questions that do not count are excluded from the population too, in the same share as in
 		// the sample.
 		share := float64(s.counts.Total) / float64(s.counts.Finished())
+		if share == 0 {
+			continue
+		}
 		population := max(int(math.Round(float64(d.Population)*share)), s.counts.Total)
 		in := inClusters(s.clusters, cluster)
 		for _, name := range slices.Sorted(maps.Keys(in)) {

@@ -48,6 +48,14 @@ func TestWeighted(t *testing.T) {
 	if w == nil || math.Abs(w.Mean-.5) > 1e-9 {
 		t.Errorf("got %+v, want 63 of 126: one of ten questions does not count, so 7 of the 70 do not", w)
 	}
+	without := filled(map[string][2]int{"user": {10, 4}})
+	without.Add(result.Record{Type: "absent", Outcome: result.NoGold})
+	w = weighted(result.Sample{Strata: []result.StratumDraw{
+		{Name: "user", Population: 100, Sampled: 10}, {Name: "absent", Population: 30, Sampled: 1},
+	}}, without.strata, "")
+	if w == nil || math.Abs(w.Mean-.4) > 1e-9 {
+		t.Errorf("got %+v, want the rate of the only stratum whose questions count", w)
+	}
 	one := filled(map[string][2]int{"user": {1, 1}})
 	w = weighted(result.Sample{Strata: []result.StratumDraw{{Name: "user", Population: 5}}}, one.strata, "")
 	if w == nil || w.Mean != 1 || w.SE != nil {

@@ -20,7 +20,11 @@ type voteSum struct {
 }
 
 func (s *voteSum) add(r *result.Record) {
-	if len(r.Votes) == 0 {
+	votes := r.Votes
+	if len(votes) == 0 && r.Score != nil {
+		votes = []float64{*r.Score} // records keep only several
+	}
+	if len(votes) == 0 {
 		return
 	}
 	s.judged++
@@ -28,29 +32,37 @@ func (s *voteSum) add(r *result.Record) {
 		rule result.VoteRule
 		to   *int64
 	}{{result.VotesMean, &s.mean}, {result.VotesMajority, &s.majority}, {result.VotesFirst, &s.first}} {
-		score, _ := of.rule.Score(r.Votes)
-		if of.rule != result.VotesMean && score >= scorer.PassMark {
-			score = 1
+		score, _ := of.rule.Score(votes)
+		if of.rule != result.VotesMean {
+			score = passScore(score)
 		}
 		*of.to += int64(score/voteUnit + 0.5)
 	}
-	if len(r.Votes) > 1 {
+	if len(votes) > 1 {
 		s.several++
 	}
-	passed := 0
-	for i, v := range r.Votes {
+	n := 0
+	for i, v := range votes {
 		if i == len(s.asked) {
 			s.passed, s.asked = append(s.passed, 0), append(s.asked, 0)
 		}
 		s.asked[i]++
 		if v >= scorer.PassMark {
 			s.passed[i]++
-			passed++
+			n++
 		}
 	}
-	if passed > 0 && passed < len(r.Votes) {
+	if n > 0 && n < len(votes) {
 		s.split++
 	}
+}
+
+// passScore returns 1 for a score that passes, else 0.
+func passScore(score float64) float64 {
+	if score >= scorer.PassMark {
+		return 1
+	}
+	return 0
 }
 
 // figures returns the figures under a voting rule, nil if no answer was judged several times.

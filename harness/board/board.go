@@ -107,10 +107,13 @@ func New(f *history.Folder, accept []string) (*Board, error) {
 	slices.SortStableFunc(groups, func(a, b []member) int { return min(len(b), 2) - min(len(a), 2) })
 	for _, members := range groups {
 		g, err := rank(members, opts)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			b.Groups = append(b.Groups, g)
+			continue
 		}
-		b.Groups = append(b.Groups, g)
+		for _, m := range members {
+			b.LeftOut = append(b.LeftOut, LeftOut{m.entry.Path, err.Error()})
+		}
 	}
 	return b, nil
 }
@@ -125,6 +128,8 @@ func open(e *history.Entry, accept []string) (m member, reason string) {
 		return m, fmt.Sprintf("the run stopped early (%s)", e.Stopped)
 	case e.PassRate == nil:
 		return m, "no question counts"
+	case !e.Scored():
+		return m, e.Result.Gate.Sentence
 	case e.Result.Suspected():
 		return m, "it is suspect: " + e.Result.Suspect[0].Message
 	case len(missing) > 0:
@@ -184,7 +189,7 @@ func rank(members []member, opts compare.Options) (Group, error) {
 		differ[i] = make([]bool, len(c.Runs))
 		row := rowOf(members[f.Argument-1].entry)
 		row.Name = f.Name
-		if c.Questions.Intersected {
+		if c.Questions.Intersected || c.Questions.Excluded() > 0 {
 			row.of(&f)
 		}
 		g.Rows = append(g.Rows, row)
@@ -230,7 +235,7 @@ func rowOf(e *history.Entry) Row {
 // of sets the figures to those over the questions of a comparison, which the tests are about.
 func (r *Row) of(f *compare.RunFigures) {
 	r.Passed, r.Total, r.PassRate, r.Interval = f.Counts.Passed, f.Counts.Total, f.PassRate, f.Believed()
-	r.NotMeasurable, r.Latency = f.Counts.NotMeasurable, f.Latency
+	r.Latency = f.Latency
 }
 
 // shownKeys are the keys shown to describe a group, in order.

@@ -76,6 +76,71 @@ func TestBoard(t *testing.T) {
 	}
 }
 
+// TestBoardLeavesOut: a result that is not a score is not ranked and displaces no other one. A group
+// that cannot be compared takes no other with it.
+func TestBoardLeavesOut(t *testing.T) {
+	root := t.TempDir()
+	strict := func(r *result.Result) { r.Settings.MaxErrors, _ = result.ParseAllowance("10%") }
+	save(t, root, "go", 0, strings.Repeat("+", 40), nil)
+	save(t, root, "go", 1, strings.Repeat("+", 30)+strings.Repeat("e", 10), strict)
+	mute := func(r *result.Result) { r.Identity.TopK = 9 }
+	save(t, root, "rs", 0, strings.Repeat("+", 10), mute)
+	save(t, root, "py", 0, strings.Repeat("?", 10), mute)
+	b := read(t, root)
+	if len(b.Groups) != 1 || len(b.Groups[0].Rows) != 1 || b.Groups[0].Rows[0].Passed != 40 {
+		t.Errorf("%+v", b.Groups)
+	}
+	reasons := map[string]string{}
+	for _, l := range b.LeftOut {
+		reasons[strings.TrimPrefix(l.Path, root+"/")] = l.Reason
+	}
+	group := "compare the results of a group: cannot compare by the primary measure pass_rate: no pair of runs has it"
+	if diff := cmp.Diff(map[string]string{
+		"2026-09-02/go.json": "10 errors in 40 questions, --max-errors 10% allows 4",
+		"2026-09-01/rs.json": group, "2026-09-01/py.json": group,
+	}, reasons); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestNotMeasurable ranks by the questions that all targets could be asked.
+func TestNotMeasurable(t *testing.T) {
+	root := t.TempDir()
+	save(t, root, "go", 0, strings.Repeat("+", 18)+strings.Repeat("-", 2)+strings.Repeat("+", 30), nil)
+	lacking := resulttest.New("py", time.Date(2026, 9, 1, 3, 0, 4, 0, time.UTC), strings.Repeat("+", 18)+strings.Repeat("-", 2)+strings.Repeat("+", 30))
+	for i := range lacking.Questions {
+		q := &lacking.Questions[i]
+		if q.LatencyMS = 5; i >= 20 {
+			q.Outcome, q.Passed, q.Score, q.LatencyMS = result.NotMeasurable, false, nil, 0
+		}
+	}
+	lacking.Fill()
+	lacking.Save(t, root, "2026-09-01", "py.json")
+	b := read(t, root)
+	if len(b.Groups) != 1 || len(b.Groups[0].Rows) != 2 {
+		t.Fatalf("%+v", b)
+	}
+	for _, r := range b.Groups[0].Rows {
+		if want := map[string]int{"go": 0, "py": 30}[r.Name]; r.Passed != 18 || r.Total != 20 || r.NotMeasurable != want {
+			t.Errorf("%s: %d of %d, %d not measurable", r.Name, r.Passed, r.Total, r.NotMeasurable)
+		}
+	}
+}
+
+// read returns the board of a folder.
+func read(t *testing.T, root string) *board.Board {
+	t.Helper()
+	f, err := history.Read(root, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := board.New(f, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // TestOtherQuestions accepts other questions. Results without a common question are in two
 // groups, and others are ranked by the figures of their common questions.
 func TestOtherQuestions(t *testing.T) {

@@ -18,9 +18,9 @@ type alignment struct {
 	rows   [][]*question
 	common int
 	// ids has the question ids of each run in file order, and leftOut those missing from another
-	// run. Questions without gold, which were not asked, are excluded.
+	// run. Questions that do not count in some run are excluded.
 	ids, leftOut [][]string
-	withoutGold  int
+	excluded     map[result.Outcome]int
 }
 
 // align pairs the questions of runs by id. Two questions with the same id and different texts are
@@ -28,14 +28,15 @@ type alignment struct {
 func align(runs []*Run, names []string) (*alignment, error) {
 	a := &alignment{ids: make([][]string, len(runs)), leftOut: make([][]string, len(runs))}
 	excluded := map[string]bool{}
+	a.excluded = map[result.Outcome]int{}
 	for _, r := range runs {
 		for i := range r.questions {
-			if r.questions[i].withoutGold() {
-				excluded[r.questions[i].id] = true
+			if q := &r.questions[i]; !q.counts() && !excluded[q.id] {
+				excluded[q.id] = true
+				a.excluded[q.attempts[0].outcome]++
 			}
 		}
 	}
-	a.withoutGold = len(excluded)
 	for i, r := range runs {
 		a.leftOut[i] = []string{}
 		for q := range r.questions {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/harness/wording"
 	"evalctl/internal/figure"
@@ -99,6 +100,24 @@ func figures(difference string, within *result.Interval, end func(float64) strin
 		difference += ", p " + figure.Probability(*adjusted) + " adjusted"
 	}
 	return difference
+}
+
+// Untested returns an error, wrapping key.ErrIncomparable, if a comparison with the baseline says
+// nothing of a regression: a result is not a score, or no question has a verdict in both.
+func (c *Comparison) Untested() error {
+	for _, r := range c.Runs {
+		if r.Invalid != "" {
+			return fmt.Errorf("%w: %s is not a score (%s): evaluate it again", key.ErrIncomparable, r.Name, r.Invalid)
+		}
+	}
+	for i := range c.Pairs {
+		p := &c.Pairs[i]
+		if c.Headlined(p) && len(c.PrimaryClaims(p)) == 0 && p.Margin == nil {
+			return fmt.Errorf("%w: no question has a %s of both %s and %s", key.ErrIncomparable, c.PrimaryText(),
+				c.Runs[p.Reference].Name, c.Runs[p.Run].Name)
+		}
+	}
+	return nil
 }
 
 // Regression returns an error that names the runs that are worse than the baseline by a primary

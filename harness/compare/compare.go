@@ -263,7 +263,8 @@ func (a *alignment) questions() Questions {
 	}
 	return Questions{
 		Compared: a.common, Intersected: a.leavesOut(), LeftOut: a.leftOut,
-		WithoutGold: a.withoutGold, SHA256: result.IDsSHA256(slices.Values(ids)),
+		WithoutGold: a.excluded[result.NoGold], NotMeasurable: a.excluded[result.NotMeasurable],
+		Unjudged: a.excluded[result.Unjudged], SHA256: result.IDsSHA256(slices.Values(ids)),
 	}
 }
 

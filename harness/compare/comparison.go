@@ -80,6 +80,8 @@ type RunFigures struct {
 	// SDK and StartedAt are zero for a run that does not record them.
 	SDK       string    `json:"sdk,omitempty"`
 	StartedAt time.Time `json:"started_at,omitzero"`
+	// Invalid says why the pass rate of a result is not a score, empty if it is one.
+	Invalid string `json:"invalid,omitempty"`
 	// Asked is the number of questions in the files, repeats included. Selection describes how they
 	// were selected, empty for the whole dataset.
 	Asked     int    `json:"asked"`
@@ -147,12 +149,18 @@ type Questions struct {
 	Intersected bool `json:"intersected"`
 	// LeftOut has, for each run in file order, the ids that another run lacks.
 	LeftOut [][]string `json:"left_out"`
-	// WithoutGold is the number of questions that a run did not ask because they have no gold. They
-	// are excluded from Compared.
-	WithoutGold int `json:"without_gold"`
+	// WithoutGold is the number of questions that a run did not ask because they have no gold,
+	// NotMeasurable because its target lacks an operation. Unjudged is the number of imported
+	// answers without a verdict. All of them are excluded from Compared.
+	WithoutGold   int `json:"without_gold"`
+	NotMeasurable int `json:"not_measurable,omitempty"`
+	Unjudged      int `json:"unjudged,omitempty"`
 	// SHA256 identifies the set of compared ids, as Selection.SHA256 does.
 	SHA256 string `json:"sha256"`
 }
+
+// Excluded returns the number of questions that do not count in some run.
+func (q *Questions) Excluded() int { return q.WithoutGold + q.NotMeasurable + q.Unjudged }
 
 // Verdict is the outcome of a test.
 type Verdict string

@@ -20,8 +20,9 @@ func figuresOf(r *Run, a *alignment, run int, clusterTag string, repeated bool) 
 		f.Files = append(f.Files, File{file.path, file.sha256})
 	}
 	f.WithoutMemory, _ = r.baselineOf()
+	f.Invalid = r.invalid()
 	if r.res != nil {
-		f.SDK, f.StartedAt = r.res.SDK, r.res.StartedAt
+		f.SDK, f.StartedAt = r.res.SDK, r.res.MeasuredAt()
 		if d := r.res.Identity.Dataset; d.Selection != nil {
 			f.Selection = d.Selection.String()
 		}
@@ -48,6 +49,16 @@ func figuresOf(r *Run, a *alignment, run int, clusterTag string, repeated bool) 
 		f.Felt = &q
 	}
 	return f
+}
+
+// invalid says why a result of the run is not a score, or "".
+func (r *Run) invalid() string {
+	for _, file := range r.files() {
+		if file.res != nil && file.res.Gate != nil && file.res.Gate.Verdict == result.Invalid {
+			return file.res.Gate.Sentence
+		}
+	}
+	return ""
 }
 
 // clustered returns the uncertainty of a pass rate with clustered questions. Clusters are given by
@@ -81,7 +92,9 @@ func (a *alignment) clustered(run int, tag string) *result.ClusteredRate {
 	if c != nil && len(runs) > 0 {
 		crossed := stats.Crossed(runs, of)
 		lo, hi := crossed.Interval(Confidence)
-		c.SE, c.Interval = known(crossed.SE), interval("student_t_crossed", Confidence, lo, hi, 0, 1)
+		if within := interval("student_t_crossed", Confidence, lo, hi, 0, 1); within != nil {
+			c.SE, c.Interval = known(crossed.SE), within
+		}
 	}
 	return c
 }

@@ -100,6 +100,59 @@ func TestIntersect(t *testing.T) {
 	}
 }
 
+// TestExcluded counts what is left out by its reason.
+func TestExcluded(t *testing.T) {
+	a, b := newFile("go", "ppfn"), newFile("py", "pfff")
+	b.Questions[0].Outcome, b.Questions[0].Passed, b.Questions[0].Score = result.NotMeasurable, false, nil
+	b.Questions[1].Outcome, b.Questions[1].Passed, b.Questions[1].Score = result.Unjudged, false, nil
+	c := mustCompare(t, Options{}, a.open(t), b.open(t))
+	if q := c.Questions; q.Compared != 1 || q.WithoutGold != 1 || q.NotMeasurable != 1 || q.Unjudged != 1 || q.Excluded() != 3 {
+		t.Errorf("%+v", q)
+	}
+	for _, want := range []string{
+		"1 question left out, not asked for lack of gold", "1 question left out, not asked of some run, whose target lacks an operation",
+		"1 question left out, without a verdict in some run",
+	} {
+		if !slices.Contains(c.Notes, want) {
+			t.Errorf("notes %q lack %q", c.Notes, want)
+		}
+	}
+}
+
+// TestUntested: a comparison without a test, or with a result that is not a score, says nothing of a
+// regression, and a pair of baselines is no part of it.
+func TestUntested(t *testing.T) {
+	invalid := newFile("ts", "ppffff")
+	invalid.Invalid = "most answers are errors"
+	baselines := []*file{arm("go", "bm25", passing), baselineArm(result.NoMemory, failing), baselineArm(result.FullContext, passing)}
+	for name, c := range map[string]struct {
+		files    []*file
+		baseline string
+		margin   *float64
+		want     string
+	}{
+		"tested":                    {[]*file{newFile("go", "pppfff"), newFile("py", "ppffff")}, "go", nil, ""},
+		"no verdicts":               {[]*file{newFile("go", "pppfff"), newFile("py", "uuuuuu")}, "go", new(.1), "no question has a pass rate of both go and py"},
+		"an invalid baseline":       {[]*file{invalid, newFile("py", "ppffff")}, "ts", nil, "ts is not a score (most answers are errors): evaluate it again"},
+		"an invalid run":            {[]*file{newFile("py", "ppffff"), invalid}, "py", new(.1), "ts is not a score (most answers are errors): evaluate it again"},
+		"a baseline of two":         {baselines, "full-context", nil, ""},
+		"a baseline and the margin": {baselines, "full-context", new(.05), ""},
+	} {
+		var runs []*Run
+		for _, f := range c.files {
+			runs = append(runs, f.open(t))
+		}
+		compared := mustCompare(t, Options{Baseline: c.baseline, Margin: c.margin, Resamples: 2}, runs...)
+		err := compared.Untested()
+		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, key.ErrIncomparable) || !strings.HasSuffix(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := compared.Regression(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	run := newFile("go", "ppf").open(t)
 	again, err := Open(run.path)

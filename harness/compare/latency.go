@@ -231,7 +231,7 @@ func (n *noteList) latencies(c *Comparison, runs []*Run) {
 func before(a, b *Run) bool {
 	for _, x := range a.files() {
 		for _, y := range b.files() {
-			if x.res == nil || y.res == nil || x.res.StartedAt.IsZero() || !x.res.StartedAt.Before(y.res.StartedAt) {
+			if x.res == nil || y.res == nil || x.res.MeasuredAt().IsZero() || !x.res.MeasuredAt().Before(y.res.MeasuredAt()) {
 				return false
 			}
 		}

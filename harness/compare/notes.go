@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"evalctl/harness/result"
 	"evalctl/internal/figure"
 )
 
@@ -27,7 +26,7 @@ func notes(c *Comparison, runs []*Run, a *alignment) []string {
 		n.run(names[i], r)
 		for j, other := range filesOf(runs)[:i] {
 			if sameRun(r, other) {
-				n.add("%s and %s began at the same time: they are one run", names[j], names[i])
+				n.add("%s and %s have the answers of one run", names[j], names[i])
 			}
 		}
 	}
@@ -86,8 +85,17 @@ func (n *noteList) questions(c *Comparison) {
 		n.add("only the %s that all runs have are compared; left out: %s",
 			figure.Count(q.Compared, "question"), strings.Join(parts, ", "))
 	}
-	if q.WithoutGold > 0 {
-		n.add("%s left out, not asked for lack of gold", figure.Count(q.WithoutGold, "question"))
+	for _, excluded := range []struct {
+		n   int
+		why string
+	}{
+		{q.WithoutGold, "not asked for lack of gold"},
+		{q.NotMeasurable, "not asked of some run, whose target lacks an operation"},
+		{q.Unjudged, "without a verdict in some run"},
+	} {
+		if excluded.n > 0 {
+			n.add("%s left out, %s", figure.Count(excluded.n, "question"), excluded.why)
+		}
 	}
 	if c.Tag != "" {
 		n.add("only the %s with the tag %s are compared", figure.Count(q.Selected, "question"), c.Tag)
@@ -120,8 +128,8 @@ func (n *noteList) run(name string, r *Run) {
 	if r.format == JSONLines && !slices.ContainsFunc(r.questions, func(q question) bool { return q.text != "" }) {
 		n.add("%s has no texts of questions, so nothing checks that equal ids mean equal questions", name)
 	}
-	if r.res != nil && r.res.Gate != nil && r.res.Gate.Verdict == result.Invalid {
-		n.add("%s is not valid: %s", name, r.res.Gate.Sentence)
+	if why := r.invalid(); why != "" {
+		n.add("%s is not valid: %s", name, why)
 	}
 }
 

@@ -28,7 +28,7 @@ func (c *Comparison) comparePairs(runs []*Run, a *alignment, opts Options, f *fa
 		p.Measures, p.Latencies = []MeasureDifference{}, []LatencyRatio{}
 		if !c.Headlined(p) {
 			p.compareRates(a.rows, d, opts, &families{})
-			p.P, p.Verdict, p.Power = nil, NotJudged, nil
+			p.P, p.Verdict, p.Power, p.Margin = nil, NotJudged, nil, nil
 			continue
 		}
 		p.compareRates(a.rows, d, opts, f)

@@ -123,9 +123,8 @@ func (a *attempt) without(measures ...int) {
 	}
 }
 
-// withoutGold reports whether the question was left out, either for lack of gold or because the
-// target lacks an operation.
-func (q *question) withoutGold() bool { return !q.attempts[0].outcome.Counts() }
+// counts reports whether the question counts: it was asked, and imported answers have a verdict.
+func (q *question) counts() bool { return q.attempts[0].outcome.Counts() }
 
 // passes counts the attempts with a verdict, and the passed ones. An error is a verdict.
 func (q *question) passes() (passed, judged int) {

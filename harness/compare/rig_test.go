@@ -19,7 +19,10 @@ func TestMain(m *testing.M) {
 }
 
 // file is a result file under construction.
-type file struct{ resulttest.File }
+type file struct {
+	resulttest.File
+	Invalid string `json:"-"` // why it is not a score
+}
 
 // newFile returns a result in which questions q000, q001 … passed as the verdicts say: p for pass,
 // f for fail, e for error, u for unscored, n for no gold.
@@ -80,7 +83,10 @@ func (f *file) write(t testing.TB, path string) string {
 	if f.Stopped != "" {
 		verdict = result.Inconclusive
 	}
-	f.Gate = &result.Gate{Verdict: verdict, Reason: result.ReasonFloor, Total: f.Total, Passed: f.Passed, Stopped: f.Stopped}
+	if f.Invalid != "" {
+		verdict = result.Invalid
+	}
+	f.Gate = &result.Gate{Verdict: verdict, Sentence: f.Invalid, Reason: result.ReasonFloor, Total: f.Total, Passed: f.Passed, Stopped: f.Stopped}
 	return f.Save(t, path)
 }
 

@@ -88,7 +88,7 @@ func checkFiles(sides []*Run) error {
 // copy.
 func sameRun(a, b *Run) bool {
 	return a.res != nil && b.res != nil && a.res.SDK == b.res.SDK &&
-		!a.res.StartedAt.IsZero() && a.res.StartedAt.Equal(b.res.StartedAt)
+		!a.res.MeasuredAt().IsZero() && a.res.MeasuredAt().Equal(b.res.MeasuredAt())
 }
 
 // joined returns a copy of a with one question per side in each row instead of one per run.

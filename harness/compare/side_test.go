@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/key"
+	"evalctl/harness/result"
 	"evalctl/internal/filetest"
 )
 
@@ -131,7 +132,10 @@ func TestSideErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scored := newFile("go", strings.Repeat("f", 12)).open(t) // began when the first run did
+	again := newFile("go", strings.Repeat("f", 12))
+	again.Identity.Rescored = &result.RescoreSource{MeasuredAt: again.StartedAt} // when the first run began
+	again.StartedAt = again.StartedAt.Add(24 * time.Hour)
+	scored := again.open(t)
 	other := newFile("go", strings.Repeat("p", 12))
 	other.Identity.Mode, other.StartedAt = "bm25", other.StartedAt.Add(time.Minute)
 	for name, c := range map[string]struct {
@@ -150,6 +154,21 @@ func TestSideErrors(t *testing.T) {
 		if !errors.Is(err, c.want) || !strings.Contains(fmt.Sprint(err), c.text) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestSidePasses: where all questions pass in all runs, the interval is that over clusters.
+func TestSidePasses(t *testing.T) {
+	var all []*Run
+	for i := range 3 {
+		f := newFile("go", strings.Repeat("p", 12))
+		f.StartedAt = f.StartedAt.Add(time.Duration(i) * time.Hour)
+		all = append(all, f.open(t))
+	}
+	c := mustCompare(t, Options{}, Side("old", repeatedly(t, "go", 3, 1)), Side("new", all))
+	i := slices.IndexFunc(c.Runs, func(r RunFigures) bool { return r.Name == "new" })
+	if within := c.Runs[i].Believed(); within == nil || within.Method != "wilson_clusters" || within.High != 1 || within.Low < .5 {
+		t.Errorf("%+v", within)
 	}
 }
 

@@ -119,7 +119,7 @@ func (e *Entry) VerdictText() string {
 func newEntry(path string, res *result.Result) *Entry {
 	id := &res.Identity
 	e := &Entry{
-		Kind: Run, Name: res.SDK, Path: path, StartedAt: res.StartedAt, FinishedAt: res.FinishedAt,
+		Kind: Run, Name: res.SDK, Path: path, StartedAt: res.MeasuredAt(), FinishedAt: res.FinishedAt,
 		Dataset: id.Dataset.Path, DatasetSHA256: id.Dataset.SHA256, Scorer: wording.ScoredBy(*id),
 		Scenario: id.Scenario, Planned: res.Planned, Total: res.Total, Passed: res.Passed,
 		PassRate: res.PassRate, Interval: res.Believed(), Verdict: res.Gate.Word(),

@@ -263,7 +263,7 @@ func (e *Entry) supersedes(o *Entry) bool {
 }
 
 // measurement identifies a measurement: files with equal values are the same run or parts of it. A
-// rescored result is another measurement.
+// result that another scorer or judge scored again is another measurement.
 func (e *Entry) measurement() string {
 	return fmt.Sprint(e.Kind, e.Name, e.StartedAt.UnixNano(), e.measure)
 }

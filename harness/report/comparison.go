@@ -34,7 +34,7 @@ func (c Comparison) verdictOn(p *compare.Pair) (words string, regression bool) {
 			words += " (" + name + ")"
 		}
 	}
-	if words = cmp.Or(words, compare.NotSeen.Words()); p.Margin != nil {
+	if words = cmp.Or(words, compare.NotJudged.Words()); p.Margin != nil {
 		words += fmt.Sprintf("; by the margin of %v: %s", p.Margin.Margin, verdictWords(p.Margin.Verdict))
 	}
 	return words, c.Baseline != "" && c.Worsens(p)

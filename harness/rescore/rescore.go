@@ -75,7 +75,10 @@ func Plan(s Spec) (*Rescoring, error) {
 	}
 	r.options = scorer.Options{TopK: max(1, r.Identity.TopK), ExactCase: s.ExactCase}
 	was := &r.Identity
-	was.Rescored = &result.RescoreSource{SHA256: stored.SHA256, Scorer: was.Scorer, ExactCase: was.ExactCase, Judge: was.Judge, External: was.External}
+	was.Rescored = &result.RescoreSource{
+		SHA256: stored.SHA256, MeasuredAt: stored.Result.MeasuredAt(), Scorer: was.Scorer, ExactCase: was.ExactCase,
+		Judge: was.Judge, External: was.External,
+	}
 	was.Scorer, was.ExactCase, was.Judge, was.Tool = s.Scorer.Name, nil, nil, s.Tool
 	was.External, was.Panel = s.External, nil
 	if s.Scorer.ComparesText() {
@@ -131,7 +134,7 @@ func (r *Rescoring) Left(j *journal.Journal) (judging.Forecast, error) {
 			return item, false
 		}
 		was, err := r.Stored.Record(q)
-		if item = q.Item(); err != nil || was.Outcome == result.Errored {
+		if item = q.Item(); err != nil || !was.Outcome.Answered() {
 			return item, false
 		}
 		item.Answer = was.Answer

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"time"
 )
 
 // SchemaVersion is the version of result files, sweep files and journals.
@@ -54,11 +55,13 @@ type Identity struct {
 
 // RescoreSource is the result whose answers were scored again, with its scorer.
 type RescoreSource struct {
-	SHA256    string          `json:"sha256"`
-	Scorer    string          `json:"scorer"`
-	ExactCase *bool           `json:"exact_case,omitempty"`
-	Judge     *JudgeModel     `json:"judge"`
-	External  *ExternalScorer `json:"external_scorer,omitempty"`
+	SHA256 string `json:"sha256"`
+	// MeasuredAt is when the run that got the answers began, zero in older files.
+	MeasuredAt time.Time       `json:"measured_at,omitzero"`
+	Scorer     string          `json:"scorer"`
+	ExactCase  *bool           `json:"exact_case,omitempty"`
+	Judge      *JudgeModel     `json:"judge"`
+	External   *ExternalScorer `json:"external_scorer,omitempty"`
 }
 
 // ReplayID is what determines the outcome of a replay in addition to the identity of a run.

@@ -129,3 +129,12 @@ type BrainInfo struct {
 	Documents *int   `json:"documents"`
 	Questions int    `json:"questions"`
 }
+
+// MeasuredAt returns when the run began that got the answers: StartedAt, except for a rescored
+// result.
+func (r *Result) MeasuredAt() time.Time {
+	if was := r.Identity.Rescored; was != nil && !was.MeasuredAt.IsZero() {
+		return was.MeasuredAt
+	}
+	return r.StartedAt
+}
