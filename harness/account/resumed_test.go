@@ -288,8 +288,8 @@ func vain(t *testing.T, tokens int) func(llm.Account) scorer.Scorer {
 	}
 }
 
-// TestJudgedAgainInVain: an answer that is judged again in vain keeps its verdict. Both judgings are
-// in the cost, each once, as in the bill.
+// TestJudgedAgainInVain: an answer that is judged again in vain keeps its verdict. Both judgings
+// are in the cost, each once, as in the bill.
 func TestJudgedAgainInVain(t *testing.T) {
 	r := newRun(t, 3)
 	for _, name := range []string{"strict", "generous"} {

@@ -452,8 +452,8 @@ func TestEvidenceIsLookedForAgain(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheHead: a key at the top of a result that the schema does not have, or spells otherwise,
-// is a difference, whatever its letters are.
+// TestKeysOfTheHead: a key at the top of a result that the schema does not have, or spells
+// otherwise, is a difference, whatever its letters are.
 func TestKeysOfTheHead(t *testing.T) {
 	whole := runFile(t, 5, 0, scorer.Exact{})
 	if rep := verified(t, whole); !rep.OK {
