@@ -14,6 +14,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/filetest"
+	"evalctl/internal/llm"
 	"evalctl/scorer"
 )
 
@@ -150,24 +151,67 @@ func TestRetryPanelStopped(t *testing.T) {
 	}
 }
 
-// TestRetryPanelUnansweredAgain: if no judge answers when the answer is judged again, it keeps its
-// verdict, and the run can be retried again.
-func TestRetryPanelUnansweredAgain(t *testing.T) {
-	var repaired atomic.Bool
-	s := daemontest.Answering(t)
-	judge := panelGrader(&repaired)
-	cfg, before := panelRun(t, s, judge)
-	down := scripted(func(context.Context, scorer.Item) (scorer.Verdict, error) {
-		return scorer.Verdict{Unanswered: true, Reason: "the judge did not answer: 503", Attempts: 1, Cost: 1}, nil
-	})
-	after := resumed(t, s, cfg, func(r *rig) {
-		r.Scorer, r.Paid, r.KeepForRetry, r.RetryErrors = down, true, true, true
-	})
-	q, was := after.Questions[1], before.Questions[1]
-	if after.Passed != 3 || q.Tries != 2 || !q.JudgeUnanswered || !reflect.DeepEqual(q.Panel, was.Panel) || q.Reason != was.Reason {
-		t.Errorf("passed %d, %+v", after.Passed, q)
+// downProvider is a model provider whose connection breaks.
+type downProvider struct{}
+
+func (downProvider) Name() string { return llm.ProviderOpenAI }
+
+func (downProvider) Complete(context.Context, llm.Request) (llm.Response, error) {
+	return llm.Response{}, errors.New("the connection broke")
+}
+
+// meteredDown is a judge at a provider that is down, whose requests the journal witnesses.
+func meteredDown(t *testing.T) scripted {
+	t.Helper()
+	meter, err := llm.NewMeter(downProvider{}, llm.Prices{"m": {Input: llm.Dollar, Output: llm.Dollar}}, llm.NewBudget(llm.Dollar))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := os.Stat(cfg.Journal.Path()); err != nil {
-		t.Errorf("the run cannot be retried again: %v", err)
+	return func(ctx context.Context, _ scorer.Item) (scorer.Verdict, error) {
+		resp, err := meter.Complete(ctx, llm.Request{Model: "m", MaxTokens: 10, Messages: []llm.Message{{Role: llm.RoleUser, Content: "right?"}}})
+		if err == nil {
+			return scorer.Verdict{}, errors.New("it was answered")
+		}
+		return scorer.Verdict{Unanswered: true, Reason: "the judge did not answer", Attempts: 1, Cost: resp.Cost}, nil
+	}
+}
+
+// TestRetryPanelUnansweredAgain: if no judge answers when the answer is judged again, it keeps its
+// verdict, and the run can be retried again. Both tries are paid for, each once.
+func TestRetryPanelUnansweredAgain(t *testing.T) {
+	for name, down := range map[string]scripted{
+		"not witnessed": func(context.Context, scorer.Item) (scorer.Verdict, error) {
+			return scorer.Verdict{Unanswered: true, Reason: "the judge did not answer: 503", Attempts: 1, Cost: 1}, nil
+		},
+		"witnessed": meteredDown(t),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var repaired atomic.Bool
+			s := daemontest.Answering(t)
+			cfg, before := panelRun(t, s, panelGrader(&repaired))
+			var cost llm.USD // of one vain try
+			next := reopened(t, s, cfg)
+			next.Scorer = scripted(func(ctx context.Context, item scorer.Item) (scorer.Verdict, error) {
+				v, err := down(ctx, item)
+				cost = v.Cost
+				return v, err
+			})
+			next.Paid, next.KeepForRetry, next.RetryErrors = true, true, true
+			after := readResult(t, next.finish(t))
+			q, was := after.Questions[1], before.Questions[1]
+			if after.Passed != 3 || q.Tries != 2 || !q.JudgeUnanswered || !reflect.DeepEqual(q.Panel, was.Panel) || q.Reason != was.Reason {
+				t.Errorf("passed %d, %+v", after.Passed, q)
+			}
+			if _, err := os.Stat(cfg.Journal.Path()); err != nil {
+				t.Errorf("the run cannot be retried again: %v", err)
+			}
+			c := after.Cost
+			if want := 3*2 + cost; cost == 0 || c.SpentUSD != want || c.JudgeRequests != 3*2+1 || next.Journal.Spent() != want {
+				t.Errorf("spent %s with %d requests, by the journal %s, want %s: %+v", c.SpentUSD, c.JudgeRequests, next.Journal.Spent(), want, c.Unassigned)
+			}
+			if len(c.Unassigned) != 1 || c.Unassigned[0].USD != 2 || q.JudgeUSD != cost || q.JudgeAttempts != 1 {
+				t.Errorf("the question has %s for %d requests, without a verdict are %+v", q.JudgeUSD, q.JudgeAttempts, c.Unassigned)
+			}
+		})
 	}
 }

@@ -271,13 +271,20 @@ func (r *runner) observed() result.Observations {
 	if c := r.cfg.Subject.Canary; c != nil {
 		seen.Admission = c.Seen(r.cfg.Subject.Held)
 	}
-	return r.before.Then(seen)
+	all := r.before.Then(seen)
+	if m := all.ModelRequests; m != nil {
+		// The daemon's requests to this process are known once it has stopped. See Requested.
+		m := *m
+		m.SinceResumed = true
+		all.ModelRequests = &m
+	}
+	return all
 }
 
 // markObserved records in the journal what has been observed, for a run that is resumed.
 func (r *runner) markObserved(j *journal.Journal) error {
 	seen := r.observed()
-	if r.streak.stored || seen.Admission == nil && seen.Mapped == nil {
+	if r.streak.stored || seen.Admission == nil && seen.Mapped == nil && seen.ModelRequests == nil {
 		return nil
 	}
 	return j.MarkObserved(seen)
@@ -294,6 +301,19 @@ func (e *EndedRun) Left(escaped []string) error {
 	if len(seen.Escaped) == 0 {
 		return nil
 	}
+	return e.journal.MarkObserved(seen)
+}
+
+// Requested sets the daemon's model requests: m, which it sent to this process, and those of before
+// the run was resumed. Call it after Left and before Write.
+func (e *EndedRun) Requested(m result.ModelRequests) error {
+	before := e.run.before.ModelRequests
+	if before == nil && e.journal.Reopened() {
+		m.SinceResumed = true
+	}
+	seen := e.journal.Observed()
+	seen.ModelRequests = result.Observations{ModelRequests: before}.Then(result.Observations{ModelRequests: &m}).ModelRequests
+	e.Result.Cost.ModelRequests = new(*seen.ModelRequests)
 	return e.journal.MarkObserved(seen)
 }
 

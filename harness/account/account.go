@@ -150,10 +150,15 @@ func (a *Account) Spent() llm.USD {
 // answers is set if the daemon is configured with a model for its answers. If it never called the
 // model, it uses another one, or one whose cost is not counted, and the result says so.
 func (a *Account) Write(ctx context.Context, e *harness.EndedRun, answers bool) (path string, err error) {
-	if err := a.Fill(context.WithoutCancel(ctx), &e.Result.Cost.Spending, e.OwnPath()); err != nil {
+	cost := &e.Result.Cost.Spending
+	err = a.Fill(context.WithoutCancel(ctx), cost, e.OwnPath())
+	if err == nil && cost.ModelRequests != nil {
+		err = e.Requested(*cost.ModelRequests)
+	}
+	if err != nil {
 		return "", errors.Join(e.Stopped, err)
 	}
-	if m := e.Result.Cost.ModelRequests; m != nil && answers && m.Answers.Made == 0 && e.Result.Counts.Scored > 0 {
+	if m := cost.ModelRequests; m != nil && answers && m.Answers.Made == 0 && !m.SinceResumed && e.Result.Counts.Scored > 0 {
 		m.Silent = append(m.Silent, result.Answers)
 	}
 	path, err = e.Write()

@@ -123,7 +123,9 @@ func (f *Follower) accept(line []byte) error {
 		return errors.New("not a line of this run")
 	}
 	s := &f.slots[l.Index]
-	f.state.Stopped = l.Kind == KindStopped || l.Kind == KindFinished
+	if l.Kind != kindObserved { // which may follow the end
+		f.state.Stopped = l.Kind == KindStopped || l.Kind == KindFinished
+	}
 	switch {
 	case l.Kind == kindSeeded:
 		f.state.Seeded++

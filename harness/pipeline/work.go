@@ -115,7 +115,7 @@ func (l *loop) grade(ctx context.Context, j Job, rec *result.Record) error {
 	}
 	if j.Judged != nil {
 		if graded.JudgeUnanswered || graded.Outcome != result.Scored {
-			graded = j.Judged.After(j.Judged)
+			graded = j.Judged.KeepVerdict(&graded)
 		}
 		l.send(journal.KindReopened, j, j.Answer)
 	}

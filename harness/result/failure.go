@@ -76,6 +76,18 @@ func (r Record) After(earlier *Record) Record {
 	return r
 }
 
+// KeepVerdict returns the record after its answer was judged again in vain: the verdict stays, and
+// the judge's requests and their cost are those of the vain judging, whose record is vain. Whoever
+// replaces r with it must count the requests of r elsewhere, as a journal does.
+func (r Record) KeepVerdict(vain *Record) Record {
+	r = r.After(&r)
+	r.JudgedAt, r.JudgeMS = vain.JudgedAt, vain.JudgeMS
+	r.JudgeAttempts, r.JudgeUsage, r.JudgeUsageEstimated = vain.JudgeAttempts, vain.JudgeUsage, vain.JudgeUsageEstimated
+	r.JudgeUSD, r.JudgeCharges = vain.JudgeUSD, vain.JudgeCharges
+	r.JudgeCached, r.JudgeSavedUSD = vain.JudgeCached, vain.JudgeSavedUSD
+	return r
+}
+
 // JudgeAgain returns the record of an answer without its verdicts, so that it can be judged again.
 func (r Record) JudgeAgain() Record {
 	r = r.After(&r)

@@ -18,7 +18,8 @@ type ModelRequests struct {
 	// Refused are failed requests, and requests to paths that the gateway does not serve, the most
 	// frequent first.
 	Refused []RefusedRequests `json:"refused"`
-	// SinceResumed is set if requests to an earlier process of a resumed replay are not counted.
+	// SinceResumed is set if requests before a resume are not counted: in a replay always, in a run
+	// if a process was killed before it could record them.
 	SinceResumed bool `json:"since_resumed,omitempty"`
 	// Silent lists what the daemon generated without a request to the gateway, although it was
 	// configured with a model for it.
@@ -64,23 +65,39 @@ func (m *ModelRequests) SortRefused() {
 	})
 }
 
-// Plus adds the requests to two gateways of one daemon. Silent is taken from m.
+// maxRefused limits the kinds of refused requests in a sum, as in the result's schema.
+const maxRefused = 42
+
+// Plus adds the requests to two gateways of one daemon, or of two processes of a run. Silent is
+// taken from m.
 func (m *ModelRequests) Plus(other ModelRequests) ModelRequests {
 	sum := ModelRequests{
 		Ingest: m.Ingest.plus(other.Ingest), Answers: m.Answers.plus(other.Answers),
 		Embeddings: m.Embeddings.plus(other.Embeddings), WithoutModel: m.WithoutModel + other.WithoutModel,
-		Refused: append([]RefusedRequests{}, m.Refused...), Silent: append([]GeneratedKind{}, m.Silent...),
+		SinceResumed: m.SinceResumed || other.SinceResumed, Silent: append([]GeneratedKind{}, m.Silent...),
 	}
-	for _, r := range other.Refused {
-		i := slices.IndexFunc(sum.Refused, func(s RefusedRequests) bool { return s.Path == r.Path && s.Status == r.Status })
+	sum.addRefused(append(slices.Clone(m.Refused), other.Refused...))
+	if len(sum.Refused) > maxRefused {
+		for i := maxRefused / 2; i < len(sum.Refused); i++ {
+			sum.Refused[i].Path = ""
+		}
+		sum.addRefused(sum.Refused)
+	}
+	return sum
+}
+
+// addRefused sets Refused to refused requests, with those of one path and status together.
+func (m *ModelRequests) addRefused(all []RefusedRequests) {
+	m.Refused = []RefusedRequests{}
+	for _, r := range all {
+		i := slices.IndexFunc(m.Refused, func(s RefusedRequests) bool { return s.Path == r.Path && s.Status == r.Status })
 		if i < 0 {
-			sum.Refused = append(sum.Refused, r)
+			m.Refused = append(m.Refused, r)
 			continue
 		}
-		sum.Refused[i].Requests += r.Requests
+		m.Refused[i].Requests += r.Requests
 	}
-	sum.SortRefused()
-	return sum
+	m.SortRefused()
 }
 
 func (c RequestCount) plus(other RequestCount) RequestCount {

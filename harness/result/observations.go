@@ -11,6 +11,8 @@ type Observations struct {
 	Admission *Admission     `json:"admission,omitempty"`
 	Mapped    *MappedService `json:"mapped,omitempty"`
 	Escaped   []string       `json:"escaped_processes,omitzero"`
+	// ModelRequests are as in Cost.
+	ModelRequests *ModelRequests `json:"model_requests,omitempty"`
 }
 
 // Then returns the observations of a run whose earlier parts have observed o, and whose last part
@@ -18,6 +20,7 @@ type Observations struct {
 func (o Observations) Then(last Observations) Observations {
 	return Observations{
 		Admission: o.Admission.then(last.Admission), Mapped: o.Mapped.then(last.Mapped), Escaped: joined(o.Escaped, last.Escaped),
+		ModelRequests: o.ModelRequests.then(last.ModelRequests),
 	}
 }
 
@@ -59,6 +62,13 @@ func (m *MappedService) then(last *MappedService) *MappedService {
 		all.Noise = m.Noise
 	}
 	return &all
+}
+
+func (m *ModelRequests) then(last *ModelRequests) *ModelRequests {
+	if m == nil || last == nil {
+		return cmp.Or(m, last)
+	}
+	return new(m.Plus(*last))
 }
 
 // joined returns the texts of both lists, each once. It is nil if both are.

@@ -17,12 +17,13 @@ var ErrSweep = errors.New("it is a sweep file, written by evalctl run sweep; nam
 
 // member is a key of a result file with its value.
 type member struct {
-	key  string
-	at   int64 // of the value
+	name string // as in the file
+	key  string // the name without the differences that encoding/json ignores
+	at   int64  // of the value
 	text []byte
 }
 
-// head has the members of a result file except the questions, in file order.
+// head has the members of a result file in file order. Of the questions it has an empty list.
 type head []member
 
 // get returns the value of a key, nil if it is missing.
@@ -54,7 +55,7 @@ func (r *Reader) readHead() error {
 		err = errors.New("it is not a whole result file: it has no list of questions")
 	}
 	for _, m := range h {
-		if err == nil {
+		if err == nil && plain(m.key) {
 			// Decode one member at a time, so that an error has an offset.
 			start := fmt.Appendf(nil, `{"%s":`, m.key)
 			err = jsonstream.Decode(fmt.Appendf(start, "%s}", m.text), m.at-int64(len(start)), &r.res)
@@ -68,7 +69,7 @@ func (r *Reader) readHead() error {
 func (h head) keys() string {
 	var keys []string
 	for _, m := range h[:min(len(h), 4)] {
-		keys = append(keys, fmt.Sprintf("%.40q", m.key))
+		keys = append(keys, fmt.Sprintf("%.40q", m.name))
 	}
 	if len(keys) == 0 {
 		return "its first object has no keys"
@@ -92,7 +93,7 @@ func begins(stream *jsonstream.Reader, kind Kind) error {
 	return nil
 }
 
-// split returns the members except the questions, which it counts.
+// split returns the members, and counts the questions.
 func (r *Reader) split(stream *jsonstream.Reader) (h head, err error) {
 	seen := map[string]bool{}
 	err = stream.Members(func(name string) error {
@@ -108,17 +109,18 @@ func (r *Reader) split(stream *jsonstream.Reader) (h head, err error) {
 		at := stream.Offset()
 		if key == "questions" && c == '[' {
 			r.questions = at
+			h = append(h, member{name, key, at, []byte("[]")})
 			return stream.Elements(func() error { r.count++; return stream.Skip() })
 		}
 		text, err := stream.Value()
 		if err != nil {
 			return err
 		}
-		if !plain(key) {
-			return jsonstream.Decode(text, at, new(json.RawMessage))
+		h = append(h, member{name, key, at, slices.Clone(text)})
+		if plain(key) {
+			return nil
 		}
-		h = append(h, member{key, at, slices.Clone(text)})
-		return nil
+		return jsonstream.Decode(text, at, new(json.RawMessage))
 	})
 	return h, err
 }

@@ -75,11 +75,12 @@ func ReadAll(path string) (res result.Result, questions []result.Record, err err
 // Result returns the result. All callers share its maps and pointers.
 func (r *Reader) Result() result.Result { return r.res }
 
-// Members returns the keys of the file except the questions, with their raw values.
+// Members returns all keys of the file as they are spelled in it, with their raw values. The list
+// of questions is empty.
 func (r *Reader) Members() map[string]json.RawMessage {
 	members := map[string]json.RawMessage{}
 	for _, m := range r.head {
-		members[m.key] = m.text
+		members[m.name] = m.text
 	}
 	return members
 }

@@ -87,34 +87,42 @@ func Verify(path string, allowed *sshsig.AllowedKeys) (Verification, error) {
 }
 
 // check checks the signature of a result file. The signature is named after the file or after its
-// permanent name.
-func check(allowed *sshsig.AllowedKeys, path string) (s Signature) {
+// permanent name. Either may be left from another result.
+func check(allowed *sshsig.AllowedKeys, path string) Signature {
+	s, found := checkFile(allowed, path, path+extension)
 	own, _ := journal.Names(path)
-	name := path + extension
-	armored, err := inputfile.Read(name, maxSignature)
-	if errors.Is(err, fs.ErrNotExist) && own != path {
-		name = own + extension
-		armored, err = inputfile.Read(name, maxSignature)
+	if s.OK || own == path {
+		return s
 	}
+	if other, _ := checkFile(allowed, path, own+extension); other.OK || !found {
+		return other
+	}
+	return s
+}
+
+// checkFile checks the signature of the file at path that is in the file name, and reports whether
+// that file exists.
+func checkFile(allowed *sshsig.AllowedKeys, path, name string) (s Signature, found bool) {
+	armored, err := inputfile.Read(name, maxSignature)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Signature{Problem: "it has no signature: there is no " + name}
+		return Signature{Problem: "it has no signature: there is no " + name}, false
 	}
 	if err != nil {
-		return Signature{Problem: err.Error()}
+		return Signature{Problem: err.Error()}, true
 	}
 	f, err := inputfile.Open(path, inputfile.Streamed)
 	if err != nil {
-		return Signature{Problem: err.Error()}
+		return Signature{Problem: err.Error()}, true
 	}
 	defer f.Close()
 	key, err := sshsig.Verify(namespace, f, armored)
 	if err != nil {
-		return Signature{Problem: name + ": " + err.Error()}
+		return Signature{Problem: name + ": " + err.Error()}, true
 	}
 	s.Key = ssh.FingerprintSHA256(key)
 	if s.Principal, err = allowed.Principal(key, namespace, time.Now()); err != nil {
 		s.Problem = err.Error()
 	}
 	s.OK = err == nil
-	return s
+	return s, true
 }

@@ -125,6 +125,56 @@ func TestSignature(t *testing.T) {
 	}
 }
 
+// TestSignatureOfEitherName: a result with two names counts as signed if either name has a good
+// signature. If neither has, the problem is that of the name that was asked about.
+func TestSignatureOfEitherName(t *testing.T) {
+	data, dir := resultFile(t), t.TempDir()
+	path := filetest.Write(t, filepath.Join(dir, "go.json"), data)
+	own := filetest.Write(t, filepath.Join(dir, "go-20261101T030000Z-0a1b2c.json"), data)
+	signer, allowed := newKey(t, "ci@example.org", "evalctl-result")
+	stranger, _ := newKey(t, "other@example.org", "evalctl-result")
+	if signature, err := signing.Sign(signer, path); err != nil || signature != own+".sig" {
+		t.Fatalf("the signature is %s: %v", signature, err)
+	}
+	good := filetest.Read(t, own+".sig")
+	other := filepath.Join(t.TempDir(), "go.json")
+	filetest.Write(t, other, data)
+	if _, err := signing.Sign(stranger, other); err != nil {
+		t.Fatal(err)
+	}
+	strange := filetest.Read(t, other+".sig")
+	for _, tt := range []struct {
+		name        string
+		latest, own []byte // the signatures, nil for none
+		problem     string
+	}{
+		{"one", nil, good, ""},
+		{"stale", []byte("stale"), good, ""},
+		{"of another key", strange, good, ""},
+		{"own is stale", good, []byte("stale"), ""},
+		{"both are stale", []byte("stale"), []byte("stale"), "go.json.sig: it is not"},
+		{"only the latest, stale", []byte("stale"), nil, "go.json.sig: it is not"},
+		{"only its own, stale", nil, []byte("stale"), "0a1b2c.json.sig: it is not"},
+		{"of another key and none", strange, nil, "is not in"},
+		{"none", nil, nil, "there is no " + own + ".sig"},
+	} {
+		for file, text := range map[string][]byte{path + ".sig": tt.latest, own + ".sig": tt.own} {
+			_ = os.Remove(file)
+			if text != nil {
+				filetest.Write(t, file, text)
+			}
+		}
+		v, err := signing.Verify(path, allowed)
+		if err != nil || !v.OK {
+			t.Fatalf("%s: %v, %+v", tt.name, err, v)
+		}
+		s := v.Signature
+		if s.OK != (tt.problem == "") || !strings.Contains(s.Problem, tt.problem) || s.OK && (s.Principal != "ci@example.org" || s.Problem != "") {
+			t.Errorf("%s: got %+v, want the problem %q", tt.name, s, tt.problem)
+		}
+	}
+}
+
 // TestSignRejects: what is not what its questions say is not signed.
 func TestSignRejects(t *testing.T) {
 	path := filetest.Write(t, filepath.Join(t.TempDir(), "go.json"), bytes.Replace(resultFile(t), []byte(`"passed":true`), []byte(`"passed":false`), 1))

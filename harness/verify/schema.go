@@ -47,7 +47,7 @@ func violations(s *schema, v any, add func(path, problem string)) {
 
 // checkHead checks a result file against the schema without its questions.
 func (r *Report) checkHead(members map[string]json.RawMessage) error {
-	head := map[string]any{"questions": []any{}}
+	head := map[string]any{}
 	for key, raw := range members {
 		v, err := decode(raw)
 		if err != nil {

@@ -175,6 +175,7 @@ func (f *figures) differences(tb testing.TB, head []byte) []Difference {
 	if err := json.Unmarshal(head, &members); err != nil {
 		tb.Fatal(err)
 	}
+	members["questions"] = json.RawMessage("[]")
 	var res result.Result
 	if json.Unmarshal(head, &res) != nil {
 		return nil
@@ -448,5 +449,35 @@ func TestEvidenceIsLookedForAgain(t *testing.T) {
 	(&checker{topK: 2}).evidence(gone, func(Difference) { found = true })
 	if !found {
 		t.Error("missing evidence is not named")
+	}
+}
+
+// TestKeysOfTheHead: a key at the top of a result that the schema does not have, or spells
+// otherwise, is a difference, whatever its letters are.
+func TestKeysOfTheHead(t *testing.T) {
+	whole := runFile(t, 5, 0, scorer.Exact{})
+	if rep := verified(t, whole); !rep.OK {
+		t.Fatalf("the file as it was written: %+v", rep.Differences)
+	}
+	data := filetest.Read(t, whole)
+	for name, tt := range map[string]struct{ key, changed, path string }{
+		"unknown":           {"passed", `"x1": 1, "passed"`, ".x1"},
+		"with a digit":      {"passed", `"pass_rate_95": 0.99, "passed"`, ".pass_rate_95"},
+		"with a hyphen":     {"passed", `"pass-rate": 0.99, "passed"`, `["pass-rate"]`},
+		"empty":             {"passed", `"": 1, "passed"`, `[""]`},
+		"with a capital":    {"passed", `"Passed"`, ".Passed"},
+		"with a long s":     {"passed", `"paſsed"`, `["paſsed"]`},
+		"required":          {"identity", `"Identity"`, ".Identity"},
+		"list of questions": {"questions", `"Questions"`, ".Questions"},
+	} {
+		file := bytes.Replace(data, []byte("\n  \""+tt.key+"\":"), []byte("\n  "+tt.changed+":"), 1)
+		if bytes.Equal(file, data) {
+			t.Fatalf("%s: the file has no key %s", name, tt.key)
+		}
+		rep := verified(t, filetest.Write(t, filepath.Join(t.TempDir(), "go.json"), file))
+		named := slices.ContainsFunc(rep.Differences, func(d Difference) bool { return strings.Contains(d.Path+d.Problem, tt.path) })
+		if rep.OK || rep.Found == 0 || !named {
+			t.Errorf("%s: %d differences, %+v", name, rep.Found, rep.Differences)
+		}
 	}
 }

@@ -38,7 +38,7 @@ func ReadAllowed(file string) (*AllowedKeys, error) {
 	for line := range strings.SplitSeq(string(data), "\n") { // ssh-keygen knows no other end of a line
 		n++
 		line = strings.TrimLeft(line, " \t")
-		if line == "" || line[0] == '#' {
+		if strings.Trim(line, " \t\r") == "" || line[0] == '#' {
 			continue
 		}
 		k, err := parseAllowed(line)
@@ -157,11 +157,15 @@ func (k *allowedKey) set(options []string) (err error) {
 	return nil
 }
 
-// parseTime reads the times of ssh-keygen: in UTC with a Z, else in the local zone.
+// parseTime reads the times of ssh-keygen: in UTC with a Z or UTC in any case, else in the local
+// zone.
 func parseTime(s string) (time.Time, error) {
-	zone, digits := time.Local, s
-	if d, ok := strings.CutSuffix(s, "Z"); ok {
-		zone, digits = time.UTC, d
+	zone, digits := time.Local, strings.ToUpper(s)
+	for _, name := range []string{"Z", "UTC"} {
+		if d, ok := strings.CutSuffix(digits, name); ok {
+			zone, digits = time.UTC, d
+			break
+		}
 	}
 	for _, layout := range []string{"20060102", "200601021504", "20060102150405"} {
 		if t, err := time.ParseInLocation(layout, digits, zone); err == nil && len(layout) == len(digits) {

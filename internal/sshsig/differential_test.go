@@ -214,6 +214,13 @@ func TestAllowedSignersLikeOpenSSH(t *testing.T) {
 		who + ` NAMESPACES="evalctl-result" ` + key:                    false,
 		who + ` valid-after="20200101",valid-before="29990101" ` + key: false,
 		who + ` valid-after="20200101Z" ` + key:                        false,
+		who + ` valid-after="20200101z" ` + key:                        false,
+		who + ` valid-after="20200101UTC" ` + key:                      false,
+		who + ` valid-before="299901011200utc" ` + key:                 false,
+		who + ` valid-after="20200101120000Utc" ` + key:                false,
+		"# comment\r\n\r\n" + who + " " + key + "\r":                   false,
+		"\r\n" + who + " " + key:                                       false,
+		who + " " + key + "\r\n \t\r":                                  false,
 
 		"!" + who + " " + key:                                          true,
 		who + ",!" + who + " " + key:                                   true,
@@ -232,6 +239,10 @@ func TestAllowedSignersLikeOpenSSH(t *testing.T) {
 		who + ` valid-before="20200101" ` + key:                        true,
 		who + ` valid-before="2020010" ` + key:                         true,
 		who + ` valid-before=29990101 ` + key:                          true,
+		who + ` valid-after="20200101ZZ" ` + key:                       true,
+		who + ` valid-after="20200101UTCZ" ` + key:                     true,
+		who + ` valid-after="29990101utc" ` + key:                      true,
+		who + ` valid-after="UTC" ` + key:                              true,
 		who + ` valid-after="29990101",valid-before="20200101" ` + key: true,
 		who + ` cert-authority ` + key:                                 true,
 		who + ` no-touch-required ` + key:                              true,
@@ -245,7 +256,7 @@ func TestAllowedSignersLikeOpenSSH(t *testing.T) {
 		who:                                                            true,
 		key:                                                            true,
 		"x@y\n" + who + " " + key:                                      true,
-		"\r\n" + who + " " + key:                                       true,
+		"\r" + who + " " + key:                                         true,
 	} {
 		never(t, line, write(t, line+"\n"), who, message, armored, refused)
 	}

@@ -8,6 +8,7 @@ import (
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/sha512"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
@@ -47,6 +48,9 @@ func Load(file string, passphrase []byte) (*Signer, error) {
 		key, err = ssh.ParseRawPrivateKeyWithPassphrase(data, passphrase)
 	}
 	switch {
+	case err != nil && encrypted && len(passphrase) > 0 && !wrongPassphrase(data, err):
+		return nil, fmt.Errorf("%s is encrypted, and its cipher or type of key is not supported: "+
+			"rewrite it with ssh-keygen -p -Z aes256-ctr -f %s, or create another key with ssh-keygen -t ed25519 -f FILE", file, file)
 	case err != nil && encrypted:
 		return nil, fmt.Errorf("%s is encrypted: %w", file, ErrPassphrase)
 	case err != nil && isPublicKey(data):
@@ -64,6 +68,13 @@ func Load(file string, passphrase []byte) (*Signer, error) {
 			file, signer.PublicKey().Type())
 	}
 	return &Signer{s}, nil
+}
+
+// wrongPassphrase reports whether a key could not be decrypted, with this error, because of its
+// passphrase. In PEM a wrong one can also give noise that is not a key, with any error.
+func wrongPassphrase(data []byte, err error) bool {
+	block, _ := pem.Decode(data)
+	return errors.Is(err, x509.IncorrectPasswordError) || block != nil && block.Type != "OPENSSH PRIVATE KEY"
 }
 
 func readKeyFile(file string) ([]byte, error) {

@@ -2,6 +2,7 @@ package sshsig_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -181,6 +182,10 @@ func TestLoadRefuses(t *testing.T) {
 	if out, err := keygen(t, nil, "-p", "-N", "open sesame", "-f", encrypted); err != nil {
 		t.Fatal(out, err)
 	}
+	gcm := newKey(t, "ed25519")
+	if out, err := keygen(t, nil, "-p", "-N", "open sesame", "-Z", "aes256-gcm@openssh.com", "-f", gcm); err != nil {
+		t.Fatal(out, err)
+	}
 	public := plain + ".pub"
 	if err := os.Chmod(public, 0o600); err != nil {
 		t.Fatal(err)
@@ -195,6 +200,8 @@ func TestLoadRefuses(t *testing.T) {
 		{filepath.Dir(plain), "", "is not a file"},
 		{encrypted, "", "is encrypted: its passphrase is missing or wrong"},
 		{encrypted, "hush", "is encrypted: its passphrase is missing or wrong"},
+		{gcm, "", "is encrypted: its passphrase is missing or wrong"},
+		{gcm, "open sesame", "is not supported: rewrite it with ssh-keygen -p -Z aes256-ctr -f " + gcm},
 		{public, "", "is a public key: name the private one"},
 		{open, "", "has mode 0640: only its owner may have access to a private key (chmod 600)"},
 		{other, "", "is not an SSH private key: create one with ssh-keygen"},
@@ -206,5 +213,17 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	if _, err := sshsig.Load(plain, []byte("not needed")); err != nil {
 		t.Error(err)
+	}
+	if _, err := sshsig.Load(encrypted, []byte("open sesame")); err != nil {
+		t.Error(err)
+	}
+	if _, err := sshsig.Load(gcm, []byte("open sesame")); errors.Is(err, sshsig.ErrPassphrase) {
+		t.Errorf("the passphrase is right: %v", err)
+	}
+	if out, err := keygen(t, nil, "-p", "-P", "open sesame", "-N", "open sesame", "-Z", "aes256-ctr", "-f", gcm); err != nil {
+		t.Fatal(out, err)
+	}
+	if _, err := sshsig.Load(gcm, []byte("open sesame")); err != nil {
+		t.Errorf("rewritten as advised: %v", err)
 	}
 }
