@@ -138,6 +138,10 @@ func (p *Plan) checkQuestions() error {
 		case err == nil:
 			withGold++
 		case !errors.Is(err, scorer.ErrNoGold):
+			if e := q.Erratum; e != nil && len(q.Checks) < len(e.OriginalChecks) {
+				err = fmt.Errorf("the errata correct the answer of question %q and so remove its checks: "+
+					"exclude it there, or use another scorer than %s", q.ID, p.Scorer.Name)
+			}
 			return fmt.Errorf("%s: %w", p.Benchmark.Path, err)
 		}
 	}

@@ -106,7 +106,7 @@ func (m *measurement) originals() map[string]scorer.Reference {
 	for _, q := range m.plan.Questions {
 		if e := q.Erratum; e != nil && !e.Exclude && e.OriginalAnswer != q.Answer {
 			out[q.ID] = scorer.Reference{
-				Answer: e.OriginalAnswer, Expected: e.OriginalExpected, Type: q.JudgeType(),
+				Answer: e.OriginalAnswer, Expected: e.OriginalExpected, Checks: e.OriginalChecks, Type: q.JudgeType(),
 			}
 		}
 	}

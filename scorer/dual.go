@@ -16,6 +16,8 @@ type Reference struct {
 	Answer string
 	// Expected are its expected substrings; nil means the item's own.
 	Expected []string
+	// Checks are its checks; nil means the item's own.
+	Checks []Check
 	// Type is the question's type before the correction.
 	Type string
 }
@@ -60,6 +62,9 @@ func (r Reference) item(item Item) Item {
 		item.Expected = r.Expected
 	case slices.Equal(item.Expected, []string{item.Reference}):
 		item.Expected = []string{r.Answer}
+	}
+	if r.Checks != nil {
+		item.Checks = r.Checks
 	}
 	item.Reference, item.Type = r.Answer, r.Type
 	return item

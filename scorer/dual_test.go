@@ -135,3 +135,12 @@ func TestDualWithoutReference(t *testing.T) {
 		t.Errorf("%d requests, want 1", n)
 	}
 }
+
+// TestDualChecks: the original reference has checks of its own.
+func TestDualChecks(t *testing.T) {
+	in := Item{ID: "q", Reference: "(b) tea", Answer: "(b)", Checks: []Check{{Choice: "b"}}}
+	v, err := NewDual(Checks{}, map[string]Reference{"q": {Answer: "(a) milk", Checks: []Check{{Choice: "a"}}}}).Score(t.Context(), in)
+	if err != nil || !v.Passed() || v.Original == nil || !v.Original.Scored || v.Original.Passed() {
+		t.Errorf("got %+v, %v", v, err)
+	}
+}

@@ -51,7 +51,8 @@ const expectedFile = "labels that evalctl judge label has written"
 var ErrBusy = errors.New("another process is writing to this file of labels")
 
 // OpenFile opens or creates a file of labels. It returns an error for lines with another labeller
-// or design. An incomplete last line from a crash is removed.
+// or design. An incomplete last line from a crash is removed; a complete one without a line end gets
+// it.
 func OpenFile(path, labeller string, design Design) (*File, error) {
 	if err := resultfile.Unexpected(path, expectedFile); err != nil {
 		return nil, err
@@ -73,7 +74,12 @@ func (f *File) load(labeller string, design Design) error {
 		return fmt.Errorf("read labels: %w", err)
 	}
 	whole := data[:bytes.LastIndexByte(data, '\n')+1]
-	if rest := data[len(whole):]; !bytes.HasPrefix(rest, []byte(lineStart)[:min(len(rest), len(lineStart))]) {
+	rest := data[len(whole):]
+	unended := json.Valid(rest) // an editor may have removed the line end
+	switch {
+	case unended:
+		whole = data
+	case !bytes.HasPrefix(rest, []byte(lineStart)[:min(len(rest), len(lineStart))]):
 		return fmt.Errorf("the last line of %s is not a label: expected %s; name another file, because evalctl does not delete this line", f.Path, expectedFile)
 	}
 	if f.Labels, err = parse(f.Path, whole); err != nil {
@@ -89,7 +95,10 @@ func (f *File) load(labeller string, design Design) error {
 		}
 	}
 	f.size = int64(len(whole))
-	return f.cut()
+	if err := f.cut(); err != nil || !unended {
+		return err
+	}
+	return f.endLine()
 }
 
 // same returns an error if a label's answer was drawn by another design.
@@ -97,6 +106,19 @@ func (d Design) same(was Design) error {
 	if was != d {
 		return fmt.Errorf("its answer was drawn with --sample %s --seed %d, and not %s", was.Sample, was.Seed, d)
 	}
+	return nil
+}
+
+// endLine ends the last line.
+func (f *File) endLine() error {
+	_, err := f.file.Write([]byte("\n"))
+	if err == nil {
+		err = f.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("end the last line of labels %s: %w", f.Path, err)
+	}
+	f.size++
 	return nil
 }
 

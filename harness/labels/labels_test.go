@@ -1,6 +1,7 @@
 package labels_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -283,6 +284,17 @@ func TestSession(t *testing.T) {
 	if err != nil || len(list) != 6 || *list[1].Right || list[5].Right == nil {
 		t.Errorf("%+v, %v; want six labels, the second wrong", list, err)
 	}
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, bytes.TrimSuffix(whole, []byte("\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, run("y\n"), nil)
+	if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, whole) {
+		t.Errorf("a last line without its end became\n%s, %v; want\n%s", got, err, whole)
+	}
 	if _, err := labels.OpenFile(file, "bob", d); err == nil || !strings.Contains(err.Error(), "l.jsonl:1: it is by labeller") {
 		t.Errorf("%v, want that the file is another labeller's", err)
 	}
@@ -346,7 +358,7 @@ func TestDrawByDisagreement(t *testing.T) {
 
 // A file that is no file of labels is not cut.
 func TestForeignFileIsKept(t *testing.T) {
-	for _, text := range []string{"buy milk", `{"name": "x"}`, `{"id":"q1",` + "\n" + `{"other": 1}`} {
+	for _, text := range []string{"buy milk", `{"name": "x"}`, `{"id":"q1","answer":"by hand"}`, `{"id":"q1",` + "\n" + `{"other": 1}`} {
 		path := filepath.Join(t.TempDir(), "notes")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -137,11 +137,14 @@ func readAll(s Spec, mapped layout) ([]fileAnswers, error) {
 		if slices.ContainsFunc(files, func(f fileAnswers) bool { return f.sha256 == c.sha256 }) {
 			return nil, fmt.Errorf("%s has the same content as another of the files: name it once", path)
 		}
-		f := fileAnswers{content: c, layout: mapped, totals: statedIn(c)}
+		f := fileAnswers{content: c, layout: mapped}
 		if s.Mapping == "" {
 			if f.layout, err = layoutOf(c, s.Format, s.System); err != nil {
 				return nil, err
 			}
+		}
+		if !f.layout.part { // otherwise the totals are of all systems
+			f.totals = statedIn(c)
 		}
 		if f.answers, f.report, err = answersOf(c, f.layout); err != nil {
 			return nil, err

@@ -94,6 +94,8 @@ type layout struct {
 	// is the selected one, empty for all.
 	systems []string
 	system  string
+	// part is set if the file also has answers or verdicts of others than the selected system.
+	part bool
 	// votes says how several judgements become a verdict, empty to derive it from the file's
 	// totals.
 	votes result.VoteRule
@@ -251,7 +253,9 @@ func locomoOf(c *content, system string) (layout, bool, error) {
 	case system == "" && len(systems) == 1:
 		return locomoLayout(systems[0]), true, nil
 	case slices.Contains(systems, system):
-		return locomoLayout(system), true, nil
+		l := locomoLayout(system)
+		l.part = len(systems) > 1
+		return l, true, nil
 	case system != "":
 		return layout{}, false, fmt.Errorf("%s has no answers of %q; it has answers of %s", c.path, system, strings.Join(systems, ", "))
 	}

@@ -11,7 +11,7 @@ var layouts = []layout{
 	{
 		name: LoCoMoAudit, title: "the LoCoMo audit, and results of EverMemOS",
 		conversations: "$", answers: withGolden,
-		needs: []string{"question", "golden_answer", "generated_answer"},
+		needs: []string{"question", "golden_answer", "generated_answer"}, lacks: []string{"judge_result"},
 		fields: map[string][]string{
 			fieldID: {"$.question_id"}, fieldQuestion: {"$.question"}, fieldGold: {"$.golden_answer"},
 			fieldAnswer: {"$.generated_answer"}, fieldVerdict: {"$.llm_judgments.*", "$.is_correct"}, fieldCategory: {"$.category"},
@@ -21,7 +21,7 @@ var layouts = []layout{
 	{
 		name: Zep, title: "LoCoMo experiments of Zep and MemOS",
 		conversations: "$", answers: withGolden,
-		needs: []string{"question", "answer", "golden_answer"}, lacks: []string{"response", "generated_answer"},
+		needs: []string{"question", "answer", "golden_answer"}, lacks: []string{"response", "generated_answer", "judge_result"},
 		fields: map[string][]string{
 			fieldID: {"$.question_id"}, fieldQuestion: {"$.question"}, fieldGold: {"$.golden_answer"},
 			fieldAnswer: {"$.answer"}, fieldVerdict: {"$.grade", "$.llm_judgments.*"}, fieldCategory: {"$.category"},
@@ -67,7 +67,7 @@ var layouts = []layout{
 			fieldID: {"$.question_id"}, fieldConversation: {"$.conversation_id"}, fieldQuestion: {"$.question"},
 			fieldGold: {"$.ground_truth"}, fieldAnswer: {"$.generated_answer"}, fieldVerdict: {"$.score", "$.is_correct"},
 			fieldType: {"$.category"}, fieldCategory: {"$.category_int"}, fieldModel: {"$.answerer_model"}, fieldJudge: {"$.judge_model"},
-			fieldBenchmark: {"$['benchmark','dataset_version']"},
+			fieldBenchmark: {"$['benchmark','dataset_version']"}, fieldError: {"$.error"},
 		},
 	},
 	{
@@ -160,7 +160,7 @@ var layouts = []layout{
 	},
 	{
 		name: LangSmith, title: "experiments of LangSmith",
-		conversations: "$", answers: "$..[?@.inputs && (@.outputs || @.actual_outputs)]",
+		conversations: "$", answers: "$..[?@.inputs && (@.outputs || @.actual_outputs || @.error)]",
 		needs: []string{"inputs"},
 		fields: map[string][]string{
 			fieldID:       {"$.reference_example_id", "$.example_id", "$.row_id", "$.id"},

@@ -176,6 +176,9 @@ func TestHarnesses(t *testing.T) {
 	if im := read(t, Spec{Files: []string{path}, System: "p:b"}); len(im.Records) != 1 || im.Records[0].Question != "Q2?" {
 		t.Errorf("one of two providers: %+v", im.Records)
 	}
+	if stated := read(t, Spec{Files: []string{path}, System: "p:b"}).Report.Stated; len(stated) > 0 {
+		t.Errorf("totals of two providers are those of one: %+v", stated)
+	}
 	prompts := strings.Replace(promptfoo, `"promptIdx": 0, "testIdx": 1, "vars": {"question": "Q2?"`, `"promptIdx": 1, "testIdx": 0, "vars": {"question": "Q1?"`, 1)
 	path = file(t, "prompts.json", prompts)
 	if _, err := Read(Spec{Files: []string{path}}); err == nil || !strings.Contains(err.Error(), "--system: p:a, promptIdx 0; p:a, promptIdx 1") {
@@ -218,6 +221,82 @@ func TestRepeatsBesideQuestions(t *testing.T) {
 		res := writes(t, read(t, Spec{Files: files}))
 		if res.Identity.Dataset.Repeats != 2 || res.Identity.Dataset.Questions() != 2 || res.Passed != 2 || res.Total != 4 {
 			t.Errorf("%q: %d repeats of %d questions, %d of %d passed", files, res.Identity.Dataset.Repeats, res.Identity.Dataset.Questions(), res.Passed, res.Total)
+		}
+	}
+}
+
+// TestFailedEpoch: a sample that failed has no model of its own, and the log calls the model otherwise
+// than the samples do.
+func TestFailedEpoch(t *testing.T) {
+	log := strings.ReplaceAll(inspectLog, `"output": {"model": "m/x"`, `"output": {"model": "m/x-0718"`)
+	log = strings.Replace(log, `"output": {"model": "m/x-0718", "completion": "x"}, "scores": {"match": {"value": "I"}}`,
+		`"output": {"model": "", "completion": ""}, "scores": {}, "error": {"message": "it broke"}`, 1)
+	res := writes(t, read(t, Spec{Files: []string{file(t, "a.json", log)}}))
+	if res.Counts.Errors != 1 || res.Counts.Total != 4 || res.Identity.Dataset.Repeats != 2 {
+		t.Errorf("%+v, %d repeats", res.Counts, res.Identity.Dataset.Repeats)
+	}
+	mapping := file(t, "m.yaml", "id: $.id\nquestion: $.q\nanswer: $.a\nverdict: $.ok\nmodel: $.by\nerror: $.failed\n")
+	rows := `[{"id": 1, "q": "Q?", "failed": "timeout"}, {"id": 1, "q": "Q?", "a": "x", "ok": 1, "by": "m"}, {"id": 1, "q": "Q?", "a": "x", "ok": 1, "by": "BY"}]`
+	res = writes(t, read(t, Spec{Mapping: mapping, Files: []string{file(t, "a.json", strings.Replace(rows, "BY", "m", 1))}}))
+	if res.Counts.Errors != 1 || res.Counts.Passed != 2 {
+		t.Errorf("mapped: %+v", res.Counts)
+	}
+	if _, err := Read(Spec{Mapping: mapping, Files: []string{file(t, "a.json", rows)}}); err == nil || !strings.Contains(err.Error(), `of different models, "m" and "BY"`) {
+		t.Errorf("two models after a failure: %v", err)
+	}
+}
+
+// TestIncompleteRows: answers in a list of answers count, also those that lack a key of the layout.
+func TestIncompleteRows(t *testing.T) {
+	for name, c := range map[string]struct {
+		rows                            string
+		format                          Format
+		passed, total, unjudged, failed int
+		leftOut                         map[string]int
+	}{
+		"langsmith": {`{"id": "r1", "inputs": {"question": "Q1?"}, "outputs": {"answer": "a"}, "feedback_stats": {"correctness": {"avg": 1.0}}}
+{"id": "r2", "inputs": {"question": "Q2?"}, "error": "timeout"}`, LangSmith, 1, 2, 0, 1, nil},
+		"judge stopped": {`[{"question": "Q1?", "answer": "a", "golden_answer": "a", "judge_result": {"label": "CORRECT", "score": 1.0}}, {"question": "Q2?", "answer": "b", "golden_answer": "b"}]`,
+			JudgeResult, 1, 1, 1, 0, nil},
+		"ironmem": {`{"per_question": [{"question_id": "q1", "question": "Q1?", "ground_truth": "a", "generated_answer": "a", "score": 1, "error": null},
+			{"question_id": "q2", "question": "Q2?", "ground_truth": "b", "generated_answer": "", "score": null, "error": "timeout"},
+			{"question_id": "q3", "question": "Q3?", "ground_truth": "c", "score": null, "error": "timeout"}]}`, PerQuestion, 1, 3, 0, 2, nil},
+		"letta lines": {`{"result": {"sample": {"id": 0, "input": "Q1?", "ground_truth": "a"}, "submission": "a", "grade": {"score": 1.0}, "model_name": "m"}}
+{"result": {"sample": {"id": 1, "input": "Q2?", "ground_truth": "b"}, "submission": "b", "model_name": "m"}}`, Letta, 1, 1, 1, 0, nil},
+		"another list": {`{"runs": {"c": [{"question": "Q1?", "answer": "a", "judge_result": {"label": "CORRECT"}}], "d": [{"question": "Q2?", "answer": "b"}, {"question": "Q3?", "answer": "b"}]},
+			"more": [{"question": "Q4?", "answer": "b"}]}`, JudgeResult, 1, 1, 0, 0, map[string]int{"$.runs.d": 2, "$.more": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			im := read(t, Spec{Files: []string{file(t, "a.json", c.rows)}})
+			n := writes(t, im).Counts
+			if n.Passed != c.passed || n.Total != c.total || n.Unjudged != c.unjudged || n.Errors != c.failed || im.Report.Files[0].Format != string(c.format) {
+				t.Errorf("%s: %+v", im.Report.Files[0].Format, n)
+			}
+			for i := 1; i < len(im.Records); i++ {
+				if im.Records[i-1].Question > im.Records[i].Question {
+					t.Errorf("%q is before %q", im.Records[i-1].Question, im.Records[i].Question)
+				}
+			}
+			for key, want := range c.leftOut {
+				if got := im.Report.Files[0].LeftOut[key]; got != want {
+					t.Errorf("%d left out of %s, want %d: %v", got, key, want, im.Report.Files[0].LeftOut)
+				}
+			}
+		})
+	}
+}
+
+// TestStatedOfAPart: a total over a part of the answers is not compared with all of them.
+func TestStatedOfAPart(t *testing.T) {
+	text := `{"SCOPE", "question_count": 2, "results": {"overall": 1.0}, "per_question": [
+		{"question_id": "q1", "question": "Q1?", "ground_truth": "a", "generated_answer": "a", "score": 1},
+		{"question_id": "q2", "question": "Q2?", "ground_truth": "b", "generated_answer": "x", "score": 0}]}`
+	for scope, want := range map[string]int{
+		`"overall_scope": "categories 1-4 (adversarial excluded)"`: 1, `"overall_scope": "all categories"`: 2, `"other": 1`: 2,
+	} {
+		im := read(t, Spec{Files: []string{file(t, "a.json", strings.Replace(text, `"SCOPE"`, scope, 1))}})
+		if got := im.Report.Stated; len(got) != want {
+			t.Errorf("%s: %+v, want %d totals", scope, got, want)
 		}
 	}
 }

@@ -55,9 +55,9 @@ func number(f fileAnswers) (repeats int, err error) {
 		key := a.key()
 		seen[key]++
 		a.occurrence = seen[key]
-		if was := first[key]; was == nil {
+		if was := first[key]; was == nil || was.model == "" {
 			first[key] = a
-		} else if was.model != a.model {
+		} else if a.model != "" && was.model != a.model {
 			return 0, fmt.Errorf("%s: the answers at %s and %s are to the same question and of different models, %.80q and %.80q; "+
 				"divide the file, so that each has one system", f.path, was.place, a.place, was.model, a.model)
 		}

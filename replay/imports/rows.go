@@ -17,6 +17,7 @@ import (
 // row is one answer in a file before its fields are read.
 type row struct {
 	value any
+	way   spec.NormalizedPath
 	// place is the answer's path in the file. part is the conversation's part of the file, and
 	// conversation its key.
 	place, conversation string
@@ -75,20 +76,28 @@ func (l layout) rows(v any) ([]row, error) {
 		located := inner.SelectLocated(part.Node)
 		located.Sort()
 		for _, a := range located {
-			way := slices.Concat(part.Path, a.Path)
-			r := row{value: a.Node, place: way.String(), part: part.Node, index: -1, conversation: lastKey(part.Path)}
-			if len(part.Path) == 0 {
-				r.conversation = lastKey(a.Path)
-			}
-			if len(way) > 0 {
-				if i, ok := way[len(way)-1].(spec.Index); ok {
-					r.index = int(i)
-				}
-			}
-			out = append(out, r)
+			out = append(out, rowAt(part, a))
 		}
 	}
 	return out, nil
+}
+
+// rowAt returns the answer at a place in a conversation's part of the file.
+func rowAt(part, answer *spec.LocatedNode) row {
+	way := slices.Concat(part.Path, answer.Path)
+	r := row{
+		value: answer.Node, way: way, place: way.String(), part: part.Node, index: -1,
+		conversation: lastKey(part.Path),
+	}
+	if len(part.Path) == 0 {
+		r.conversation = lastKey(answer.Path)
+	}
+	if len(way) > 0 {
+		if i, ok := way[len(way)-1].(spec.Index); ok {
+			r.index = int(i)
+		}
+	}
+	return r
 }
 
 // lastKey returns the last object key in a path, empty if there is none.
@@ -134,6 +143,10 @@ func answersOf(c *content, l layout) ([]answer, result.ImportedFile, error) {
 	if err != nil {
 		return nil, *r.file, err
 	}
+	if rows, err = r.withIncomplete(rows); err != nil {
+		return nil, *r.file, err
+	}
+	r.passedOver(rows)
 	rows = slices.DeleteFunc(rows, func(r row) bool { return !l.of(r) })
 	if len(rows) == 0 {
 		return nil, *r.file, fmt.Errorf("%s: the path of its answers, %s in %s, selects nothing; %s",
@@ -150,6 +163,58 @@ func answersOf(c *content, l layout) ([]answer, result.ImportedFile, error) {
 	r.file.Answers = len(out)
 	r.outside(c.value, rows)
 	return out, *r.file, nil
+}
+
+// filters reports whether a recognised layout selects answers by their keys in the whole file. The
+// filter of a mapping is the user's.
+func (r *reader) filters() bool {
+	return r.mappingSHA256 == "" && r.conversations == "$" && strings.Contains(r.answers, "?")
+}
+
+// withIncomplete adds the objects in the lists of answers that have a question and lack one of the
+// keys by which the layout selects answers, such as the verdict of a judge that stopped half-way.
+func (r *reader) withIncomplete(rows []row) ([]row, error) {
+	if !r.filters() {
+		return rows, nil
+	}
+	taken, lists := map[string]bool{}, map[string]bool{}
+	for _, row := range rows {
+		taken[row.place], lists[anyIndex(row.way)] = true, true
+	}
+	root := &spec.LocatedNode{Node: r.root}
+	for list := range lists {
+		path, err := jsonpath.Parse(list)
+		if err != nil {
+			return nil, err
+		}
+		for _, found := range path.SelectLocated(r.root) {
+			// A wildcard also selects the members of an object.
+			if !taken[found.Path.String()] && anyIndex(found.Path) == list && r.asks(found.Node) {
+				rows = append(rows, rowAt(root, found))
+			}
+		}
+	}
+	slices.SortFunc(rows, func(a, b row) int { return a.way.Compare(b.way) })
+	return rows, nil
+}
+
+// anyIndex returns the path of all places that differ from a place in indexes only.
+func anyIndex(place spec.NormalizedPath) string {
+	path := "$"
+	for _, step := range place {
+		if _, ok := step.(spec.Index); ok {
+			path += "[*]"
+		} else {
+			path += spec.Normalized(step).String()[1:]
+		}
+	}
+	return path
+}
+
+// asks reports whether a value is an object with a question.
+func (r *reader) asks(v any) bool {
+	_, object := v.(map[string]any)
+	return object && strings.TrimSpace(r.text(fieldQuestion, v)) != ""
 }
 
 // values returns the values in v selected by the first path of a field that selects any.
@@ -232,7 +297,12 @@ func (r *reader) answer(in row) (answer, error) {
 	a := answer{
 		path: r.path, place: in.place, index: in.index, id: r.text(fieldID, v), question: strings.TrimSpace(r.text(fieldQuestion, v)),
 		gold: strings.TrimSpace(r.text(fieldGold, v)), reason: r.text(fieldReason, v), failure: r.failure(v), kind: r.text(fieldType, v),
-		model: r.about(fieldModel, in), conversation: r.text(fieldConversation, v),
+		conversation: r.text(fieldConversation, v),
+	}
+	// The file's model is the one that was asked; a failed answer is by none. The files of some
+	// harnesses call it otherwise than their answers do.
+	if a.model = strings.TrimSpace(r.text(fieldModel, v)); a.failure == "" {
+		a.model = r.about(fieldModel, in)
 	}
 	if a.conversation == "" {
 		if a.conversation = in.conversation; a.conversation == "" || len(r.paths[fieldConversation]) > 0 {
@@ -365,6 +435,45 @@ func (r *reader) usedKeys() map[string]string {
 		}
 	}
 	return used
+}
+
+// passedOver counts the objects with a question that are not among the answers, by the path of
+// their list. outside counts the members of the file that contain no answer.
+func (r *reader) passedOver(rows []row) {
+	if !r.filters() {
+		return
+	}
+	taken, holding := map[string]bool{}, map[string]bool{}
+	for _, row := range rows {
+		taken[row.place] = true
+		for i := range row.way {
+			holding[row.way[:i].String()] = true
+		}
+	}
+	var walk func(v any, place spec.NormalizedPath, keys string)
+	walk = func(v any, place spec.NormalizedPath, keys string) {
+		switch at := place.String(); {
+		case taken[at]:
+			return
+		case !holding[at] && r.asks(v):
+			r.file.LeftOut[keys]++
+			return
+		}
+		switch v := v.(type) {
+		case []any:
+			for i, element := range v {
+				walk(element, append(slices.Clip(place), spec.Index(i)), keys)
+			}
+		case map[string]any:
+			for key, member := range v {
+				at := append(slices.Clip(place), spec.Name(key))
+				if len(place) > 0 || holding[at.String()] {
+					walk(member, at, keys+"."+key)
+				}
+			}
+		}
+	}
+	walk(r.root, nil, "$")
 }
 
 // outside counts the unread members of the file and its conversations that contain no answers.

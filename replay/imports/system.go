@@ -38,6 +38,7 @@ func (l layout) choose(c *content, wanted string) (layout, error) {
 	if err == nil {
 		l.system, err = one(c.path, "systems", systems, wanted)
 	}
+	l.part = len(systems) > 1 || len(scorers) > 1
 	if err != nil || l.several == "" {
 		return l, err
 	}

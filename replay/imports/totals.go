@@ -42,7 +42,7 @@ func statedIn(c *content) (out []result.StatedTotal) {
 		for figure, keys := range statedKeys {
 			for _, key := range keys {
 				n, ok := object[key].(json.Number)
-				if !ok {
+				if !ok || key == "overall" && restricted(root) {
 					continue
 				}
 				if v, err := decimal.Parse(n.String()); err == nil {
@@ -64,6 +64,14 @@ func statedIn(c *content) (out []result.StatedTotal) {
 	}
 	slices.SortFunc(out, func(a, b result.StatedTotal) int { return strings.Compare(a.Place, b.Place) })
 	return out
+}
+
+// restricted reports whether a file says that its overall rate is over a part of its answers, such
+// as ironmem's "categories 1-4 (adversarial excluded)".
+func restricted(root map[string]any) bool {
+	scope, _ := root["overall_scope"].(string)
+	scope = strings.ToLower(strings.TrimSpace(scope))
+	return scope != "" && !strings.HasPrefix(scope, "all")
 }
 
 // count adds the actual totals of the file's answers under a voting rule.

@@ -61,6 +61,9 @@ func readMemoryAgentBench(in wholeFile) (w whole, err error) {
 			if err != nil {
 				return fmt.Errorf("row %d: question %d: %w", n, i+1, err)
 			}
+			if i < len(row.Metadata.IDs) {
+				q.abstainByID(row.Metadata.IDs[i], in.traps)
+			}
 			for _, point := range row.Metadata.Keypoints {
 				if len(row.Questions) == 1 && strings.TrimSpace(point) != "" {
 					q.Checks = append(q.Checks, scorer.Check{Judge: point, Name: "keypoint", Weight: 1})

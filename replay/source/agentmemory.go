@@ -56,7 +56,7 @@ func readAgentMemory(in wholeFile) (w whole, err error) {
 			if user == "" {
 				h.ID = "all"
 			}
-			h.Brain = nameOf(h.ID)
+			h.Brain = brainOf(h.ID) // a user of LongMemEval has the id of a question
 			haystacks[user], order = h, append(order, user)
 		}
 		if strings.TrimSpace(d.Content) == "" {
@@ -125,6 +125,7 @@ func (b benchQuery) question(h *Haystack, traps *traps) (Question, error) {
 		}
 		q.Gold = append(q.Gold, paths...)
 	}
+	q.abstainByID(b.ID, traps)
 	return q, nil
 }
 

@@ -81,13 +81,14 @@ func readBEAM(in wholeFile) (w whole, err error) {
 	return w, nil
 }
 
-// readChat reads the sessions and returns the session index of each message.
+// readChat reads the sessions and returns the session index of each message of a turn with text.
 func (h *Haystack) readChat(in wholeFile) (sessionOf map[int]int, err error) {
 	var batches []beamBatch
 	if err := json.Unmarshal(in.data, &batches); err != nil {
 		return nil, err
 	}
 	sessionOf = map[int]int{}
+	seen := map[int]bool{}
 	var date time.Time
 	for b, batch := range batches {
 		for t, turn := range batch.Turns {
@@ -98,10 +99,10 @@ func (h *Haystack) readChat(in wholeFile) (sessionOf map[int]int, err error) {
 						return nil, fmt.Errorf("message %d: the time_anchor %.40q is not like March-15-2024", m.ID, *m.TimeAnchor)
 					}
 				}
-				if _, ok := sessionOf[m.ID]; ok {
+				if seen[m.ID] {
 					return nil, fmt.Errorf("two messages have the id %d", m.ID)
 				}
-				sessionOf[m.ID] = len(h.Sessions)
+				seen[m.ID] = true
 				where := fmt.Sprintf("%s: message %d", h.ID, m.ID)
 				text := beamMark().ReplaceAllString(m.Content, "")
 				if text != m.Content {
@@ -116,6 +117,7 @@ func (h *Haystack) readChat(in wholeFile) (sessionOf map[int]int, err error) {
 			}
 			if len(s.Turns) == 0 {
 				in.traps.add(trapEmptySession, fmt.Sprintf("%s: batch %d, turn %d", h.ID, b+1, t+1))
+				continue
 			}
 			if date.IsZero() {
 				return nil, errors.New("the first message has no time_anchor")
@@ -123,6 +125,9 @@ func (h *Haystack) readChat(in wholeFile) (sessionOf map[int]int, err error) {
 			s.SourceID, s.Date = fmt.Sprintf("batch_%d_turn_%d", b+1, t+1), utc(date)
 			s.When = date.Format("2 January 2006")
 			s.Title = fmt.Sprintf("Chat of %s, part %d", s.When, t+1)
+			for _, m := range turn {
+				sessionOf[m.ID] = len(h.Sessions)
+			}
 			h.Sessions = append(h.Sessions, s)
 		}
 	}

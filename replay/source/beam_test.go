@@ -166,3 +166,26 @@ func TestGoldInOtherForms(t *testing.T) {
 		t.Errorf("ConvoMem: %q", got)
 	}
 }
+
+// TestBEAMWithoutText leaves out a turn without text: it is neither written nor gold.
+func TestBEAMWithoutText(t *testing.T) {
+	dir := beamFolder(t, t.TempDir(), "7", strings.Replace(beamChat, "And a cat.", " ", 1), beamQuestions)
+	b := open(t, filepath.Join(dir, "chat.json"), Options{})
+	h := haystack(t, b, "beam-7")
+	if len(h.Sessions) != 2 {
+		t.Fatalf("%d sessions: %+v", len(h.Sessions), h.Sessions)
+	}
+	if got := b.Questions[1].Gold; len(got) > 0 {
+		t.Errorf("the turn without text is gold: %q", got)
+	}
+	if got := b.Questions[2].Gold; !slices.Equal(got, []string{h.Sessions[0].Path, h.Sessions[1].Path}) {
+		t.Errorf("the gold after it is %q", got)
+	}
+	counts := map[string]int{}
+	for _, trap := range b.Report.Traps {
+		counts[trap.Kind] = trap.Count
+	}
+	if counts["empty-session"] != 1 || counts["gold-not-in-haystack"] != 3 {
+		t.Errorf("%v", counts)
+	}
+}

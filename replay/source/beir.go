@@ -123,11 +123,16 @@ func readBEIRCorpus(in wholeFile, dir string) (h Haystack, byID map[string]strin
 		case title != "":
 			text = "# " + title + "\n\n" + text
 		}
-		byID[line.ID] = fmt.Sprintf("%s/%s/%s.md", dataset.BEIR, h.Brain, nameOf(line.ID))
+		byID[line.ID] = beirPath(h.Brain, line.ID)
 		h.Docs = append(h.Docs, dataset.Doc{Brain: h.Brain, Path: byID[line.ID], Data: []byte(text + "\n")})
 		return nil
 	})
 	return h, byID, err
+}
+
+// beirPath returns the path of a document in the corpus.
+func beirPath(brain, id string) string {
+	return fmt.Sprintf("%s/%s/%s.md", dataset.BEIR, brain, nameOf(id))
 }
 
 // beirLines calls read for each line of the queries or the corpus.

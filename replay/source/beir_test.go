@@ -124,3 +124,26 @@ func TestBEIRRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestBEIRErrata corrects the gold by the ids of documents and by paths. A grade does not outlive its
+// document.
+func TestBEIRErrata(t *testing.T) {
+	dir := beirFolder(t, birdQueries, birdCorpus, map[string]string{"test.tsv": birdQrels})
+	docs := haystack(t, open(t, dir, Options{}), "birds").Docs
+	for _, gold := range []string{"d3", docs[2].Path} {
+		errata := writeFile(t, "e.jsonl", `{"id":"1","action":"correct","gold":["D1","`+gold+`"]}`)
+		b := open(t, dir, Options{Errata: errata})
+		if got := b.Questions[0].Gold; !slices.Equal(got, []string{docs[1].Path, docs[2].Path}) {
+			t.Errorf("%s: the gold is %q", gold, got)
+		}
+		out := filepath.Join(t.TempDir(), "birds.jsonl")
+		if _, err := Convert(t.Context(), dir, out, Options{Errata: errata}); err != nil {
+			t.Fatal(err)
+		}
+		open(t, out, Options{})
+	}
+	errata := writeFile(t, "e.jsonl", `{"id":"1","action":"correct","gold":["d9"]}`)
+	if _, err := Open(t.Context(), dir, Options{Errata: errata}); err == nil || !strings.Contains(err.Error(), `the gold "d9" is not in its haystack`) {
+		t.Errorf("an unknown document: %v", err)
+	}
+}

@@ -123,14 +123,15 @@ func convertBenchmark(ctx context.Context, file, output string, o Options) (Conv
 	if err != nil {
 		return Conversion{}, err
 	}
-	excluded := 0
-	if b.Errata != nil {
-		excluded = b.Errata.Excluded
-	}
+	written := b.included()
+	brains := len(haystacksOf(written))
 	out := Conversion{Written: []WrittenFile{
-		{output, figure.Count(len(b.Questions)-excluded, "question")},
-		{corpus, fmt.Sprintf("%s in %s", figure.Count(documents, "document"), figure.Count(len(b.Infos()), "brain"))},
+		{output, figure.Count(len(written), "question")},
+		{corpus, fmt.Sprintf("%s in %s", figure.Count(documents, "document"), figure.Count(brains, "brain"))},
 	}}
+	if left := len(b.Infos()) - brains; left > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("the documents of %s without a question are left out", figure.Count(left, "brain")))
+	}
 	if e := b.Errata; e != nil {
 		out.Notes = append(out.Notes, fmt.Sprintf("errata exclude %s and correct %d", figure.Count(e.Excluded, "question"), e.Corrected))
 	}

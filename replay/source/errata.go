@@ -18,6 +18,7 @@ import (
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/jsonstream"
 	"evalctl/internal/spelling"
+	"evalctl/scorer"
 )
 
 // Errata are known errors in a benchmark's gold. The file has one JSON object per erratum, on a
@@ -47,6 +48,7 @@ type Erratum struct {
 	OriginalExpected []string
 	OriginalGold     []string
 	OriginalEvidence []string
+	OriginalChecks   []scorer.Check
 }
 
 // correction is an erratum as written in its file.
@@ -251,7 +253,7 @@ func (e *Errata) apply(q *Question, resolve, texts func(id string) []string) err
 			"question %q reads %.80q in the errata and %.80q in the benchmark: the errata belong to another file", q.ID, x.question, q.Text)}
 	}
 	x.OriginalAnswer, x.OriginalGold, x.OriginalExpected = q.Answer, q.Gold, q.ExpectedSubstrings
-	x.OriginalEvidence = q.Evidence
+	x.OriginalEvidence, x.OriginalChecks = q.Evidence, q.Checks
 	q.Erratum = &x.Erratum
 	e.IDs = append(e.IDs, q.ID)
 	if x.Exclude {
@@ -269,6 +271,9 @@ func (e *Errata) apply(q *Question, resolve, texts func(id string) []string) err
 				"so the answer cannot be corrected; exclude the question")
 		}
 		q.Answer, q.ExpectedSubstrings = strings.TrimSpace(*x.answer), nil
+		if err := q.correctChecks(); err != nil {
+			return fail("%w", err)
+		}
 	}
 	if x.gold == nil {
 		return nil

@@ -2,11 +2,14 @@ package source
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/dataset"
 	"evalctl/internal/sharedtest"
 )
 
@@ -181,5 +184,41 @@ func TestSharedAuditErrata(t *testing.T) {
 	b := open(t, sharedtest.Path(t, "locomo/locomo5.json"), Options{Errata: errata})
 	if b.Errata.Corrected+b.Errata.Excluded != 27 || b.Errata.Excluded < 3 {
 		t.Errorf("%d corrected, %d excluded, want 27, at least the 3 ambiguous ones excluded", b.Errata.Corrected, b.Errata.Excluded)
+	}
+}
+
+// TestConvertExcluded checks that a run accepts the corpus without the haystack of an excluded
+// question.
+func TestConvertExcluded(t *testing.T) {
+	file := writeFile(t, "a.json", encode(t, []object{lmeInstance("q1"), lmeInstance("q2")}))
+	errata := `{"id":"q2","action":"exclude"}`
+	out := filepath.Join(t.TempDir(), "out.jsonl")
+	c, err := Convert(t.Context(), file, out, Options{Errata: writeFile(t, "e.jsonl", errata)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dataset.Open(out, dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	corpus, err := dataset.LoadCorpus(dataset.CorpusFor(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	brains, err := d.Brains(&corpus)
+	if err != nil || len(brains) != 1 || len(brains[0].Docs) != 2 {
+		t.Errorf("%d brains, %v; want one with two documents", len(brains), err)
+	}
+	if got := c.Written[1].Content; got != "2 documents in 1 brain" {
+		t.Errorf("the corpus is said to have %s", got)
+	}
+	none := filepath.Join(t.TempDir(), "none.jsonl")
+	all := writeFile(t, "all.jsonl", errata+"\n"+`{"id":"q1","action":"exclude"}`)
+	if _, err := Convert(t.Context(), file, none, Options{Errata: all}); err == nil ||
+		!strings.Contains(err.Error(), "all.jsonl excludes every question of ") {
+		t.Errorf("without a question: %v", err)
+	}
+	if _, err := os.Stat(dataset.CorpusFor(none)); err == nil {
+		t.Error("a corpus without questions is written")
 	}
 }

@@ -54,8 +54,17 @@ func (h *Haystack) sort(traps *traps) {
 	}
 }
 
-// paths returns the documents of the sessions with a source id.
+// paths returns the documents of the sessions with a source id, or the document with an id of BEIR
+// or a path.
 func (h Haystack) paths(sourceID string) (paths []string) {
+	if len(h.Docs) > 0 {
+		named := beirPath(h.Brain, sourceID)
+		for _, d := range h.Docs {
+			if d.Path == sourceID || d.Path == named {
+				paths = append(paths, d.Path)
+			}
+		}
+	}
 	for _, s := range h.Sessions {
 		if s.SourceID == sourceID {
 			paths = append(paths, s.Path)

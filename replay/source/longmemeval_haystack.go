@@ -18,10 +18,24 @@ var questionTypes = []string{
 // abstentionSuffix ends the ids of abstention questions.
 const abstentionSuffix = "_abs"
 
-// brain returns the haystack's name. An abstention question's id reveals what it is, and its stem
-// is often another question's id. All names therefore end in a digest.
-func (in *instance) brain() string {
-	return marked(dataset.Slug(strings.TrimSuffix(in.id, abstentionSuffix)), in.id)
+// abstainByID makes a question of LongMemEval in another benchmark's layout an abstention question
+// if its id in LongMemEval says so.
+func (q *Question) abstainByID(id string, traps *traps) {
+	if !strings.HasSuffix(id, abstentionSuffix) || !slices.Contains(questionTypes, q.Type) {
+		return
+	}
+	q.Abstention, q.Topical = true, len(q.Gold) > 0
+	traps.add(trapAbstention, q.ID)
+}
+
+// brain returns the haystack's name.
+func (in *instance) brain() string { return brainOf(in.id) }
+
+// brainOf returns the brain id of a haystack that is named after its question. An abstention
+// question's id reveals what it is, and its stem is often another question's id. All names
+// therefore end in a digest.
+func brainOf(id string) string {
+	return marked(dataset.Slug(strings.TrimSuffix(id, abstentionSuffix)), id)
 }
 
 // haystack returns the haystack with its sessions sorted by date, without empty ones.

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"evalctl/scorer"
@@ -45,8 +46,47 @@ func setOptions(q *Question, text string, options []string, right int, order []i
 		if i == right {
 			q.Answer = fmt.Sprintf("(%s) %s", letter, options[i])
 			q.Checks = []scorer.Check{{Choice: letter}}
-			q.Tags = append(q.Tags, "position:"+letter)
+			q.Tags = append(q.Tags, tagPosition+letter)
 		}
 	}
 	q.Text = b.String()
+}
+
+// tagPosition is the prefix of the tag with the letter of the right option.
+const tagPosition = "position:"
+
+// options returns the texts of the options in display order, none without options.
+func (q Question) options() (texts []string) {
+	_, list, _ := strings.Cut(q.Text, optionsIntro)
+	for letter := 'a'; ; letter++ {
+		_, rest, found := strings.Cut(list, fmt.Sprintf("\n(%c) ", letter))
+		if !found {
+			return texts
+		}
+		text, _, _ := strings.Cut(rest, fmt.Sprintf("\n(%c) ", letter+1))
+		texts, list = append(texts, strings.TrimSpace(text)), rest
+	}
+}
+
+// correctChecks makes the checks agree with an answer that errata have corrected. The only check of
+// a multiple choice becomes the option with the answer's text: letters depend on the order in which
+// options are shown. Other checks are removed, because they would score by the old answer.
+func (q *Question) correctChecks() error {
+	options := q.options()
+	if len(q.Checks) != 1 || q.Checks[0].Choice == "" || len(options) == 0 {
+		q.Checks = nil
+		return nil
+	}
+	text := strings.TrimSpace(optionLabel().ReplaceAllString(q.Answer, ""))
+	right := slices.Index(options, text)
+	if right < 0 {
+		return fmt.Errorf("the answer %.60q is not the text of one of its options: give the text, "+
+			"because letters depend on the order in which options are shown", q.Answer)
+	}
+	c, letter := q.Checks[0], string(rune('a'+right))
+	c.Choice = letter
+	q.Checks, q.Answer = []scorer.Check{c}, fmt.Sprintf("(%s) %s", letter, text)
+	q.Tags = slices.DeleteFunc(slices.Clone(q.Tags), func(tag string) bool { return strings.HasPrefix(tag, tagPosition) })
+	q.Tags = append(q.Tags, tagPosition+letter)
+	return nil
 }

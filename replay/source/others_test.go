@@ -77,3 +77,33 @@ func TestAgentMemory(t *testing.T) {
 		t.Errorf("documents of others: %v", err)
 	}
 }
+
+// TestAbstentionInOtherLayouts: a question of LongMemEval is an abstention question in other layouts
+// too, by its id and type, and its brain does not say so.
+func TestAbstentionInOtherLayouts(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"queries.json": `[
+			{"id": "q1_abs", "query": "What?", "gold_answers": ["Not said."], "gold_ids": ["d1"], "user_id": "q1_abs", "meta": {"question_type": "multi-session"}},
+			{"id": "q2_abs", "query": "Which?", "gold_answers": ["x"], "gold_ids": ["d2"], "user_id": "q2", "meta": {"question_type": "other"}}]`,
+		"documents.json": `[{"id": "d1", "content": "Hello.", "user_id": "q1_abs"}, {"id": "d2", "content": "Hello.", "user_id": "q2"}]`,
+	} {
+		filetest.Write(t, filepath.Join(dir, name), text)
+	}
+	b := open(t, filepath.Join(dir, "queries.json"), Options{})
+	first, second := b.Questions[0], b.Questions[1]
+	if !first.Abstention || !first.Topical || len(first.Gold) != 1 || strings.Contains(first.Brain, "abs") {
+		t.Errorf("of LongMemEval: %+v", first)
+	}
+	if second.Abstention || second.Topical {
+		t.Errorf("of another benchmark: %+v", second)
+	}
+	if got := fmt.Sprint(b.Report.Traps); !strings.Contains(got, "abstention-question") {
+		t.Errorf("the traps are %s", got)
+	}
+	rows := strings.Replace(agentLines(), `"question_types": ["multi-session"]`, `"question_types": ["multi-session"], "question_ids": ["q7_abs"]`, 1)
+	b = open(t, writeFile(t, "rows.jsonl", rows), Options{})
+	if last := b.Questions[2]; !last.Abstention || last.Topical {
+		t.Errorf("of MemoryAgentBench: %+v", last)
+	}
+}

@@ -73,7 +73,7 @@ func (q Question) Dataset() dataset.Question {
 		Type: q.Type, JudgeType: q.JudgeType(), Checks: q.Checks,
 	}
 	if !q.Topical {
-		d.ExpectedPaths, d.ExpectedGrades, d.ExpectedEvidence = q.Gold, q.Grades, q.Evidence
+		d.ExpectedPaths, d.ExpectedGrades, d.ExpectedEvidence = q.Gold, q.goldGrades(), q.Evidence
 	}
 	if text := strings.TrimSpace(q.Answer); d.ExpectedSubstrings == nil && text != "" {
 		d.ExpectedSubstrings = []string{text}
@@ -86,6 +86,20 @@ func (q *Question) addEvidence(text string) {
 	if scorer.HasWords(text) && !slices.Contains(q.Evidence, text) {
 		q.Evidence = append(q.Evidence, text)
 	}
+}
+
+// goldGrades returns the grades of the gold documents. Errata may have removed a graded one.
+func (q Question) goldGrades() map[string]float64 {
+	var grades map[string]float64
+	for _, path := range q.Gold {
+		if grade, graded := q.Grades[path]; graded {
+			if grades == nil {
+				grades = map[string]float64{}
+			}
+			grades[path] = grade
+		}
+	}
+	return grades
 }
 
 // grade sets the grade of a gold document.
