@@ -69,15 +69,16 @@ func (m *measurer) measure(n *html.Node, inMain bool) measures {
 		if marksMain(n) {
 			m.marks++
 		}
-		if isNamedBeside(n) {
+		if isNamedBeside(n) || n.DataAtom == atom.Form && 2*lengthOf(n) <= m.whole {
 			return m.measureNamed(n, inMain)
 		}
 	}
 	return m.measureAll(n, inMain)
 }
 
-// measureNamed is measure for an element that is named like a part of the frame. If it has most of
-// the text of the page, or contains a mark of the main text, its name is misleading.
+// measureNamed is measure for an element that is named like a part of the frame, and for a form
+// with at most half of the text. An element that has most of the text without links, or contains
+// a mark of the main text, is not a part of the frame.
 func (m *measurer) measureNamed(n *html.Node, inMain bool) measures {
 	marks := m.marks
 	sum := m.measureAll(n, inMain)
@@ -140,7 +141,7 @@ func marksMain(n *html.Node) bool {
 // isBeside reports whether an element belongs to the frame of a page by its kind.
 func isBeside(n *html.Node, inMain bool) bool {
 	switch n.DataAtom {
-	case atom.Nav, atom.Aside, atom.Footer, atom.Form, atom.Dialog:
+	case atom.Nav, atom.Aside, atom.Footer, atom.Dialog:
 		return true
 	case atom.Header:
 		return !inMain

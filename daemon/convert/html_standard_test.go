@@ -143,6 +143,31 @@ func TestSeveralArticles(t *testing.T) {
 	}
 }
 
+// TestForms: a form around a page is not a part of its frame, as one beside the text is.
+func TestForms(t *testing.T) {
+	text := "<div>" + strings.Repeat("<p>The harbour clock stood still, and nobody knew why.", 6) + "</div>"
+	notice := "<div class=notice>" + strings.Repeat("The office is closed on Monday. ", 8) + "</div>"
+	links := "<nav>" + strings.Repeat("<a href=/more>More about the town</a> ", 40) + "</nav>"
+	for page, want := range map[string]bool{
+		notice + "<form id=aspnetForm><h1>Guide</h1><main>%s</main></form>": true,
+		notice + "<form><h1>Guide</h1>%s</form>":                            true,
+		notice + "<form>" + links + "%s</form>":                             true,
+		notice + notice + "<form>%s</form>":                                 false,
+		notice + "<form role=search><h1>Guide</h1>%s</form>":                false,
+	} {
+		doc, err := convert.Page(t.Context(), nil, []byte("<body>"+strings.ReplaceAll(page, "%s", text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(doc.Markdown, "nobody knew why"); got != want {
+			t.Errorf("%.300s: %t, want %t", page, got, want)
+		}
+		if strings.Contains(doc.Markdown, "about the town") {
+			t.Errorf("%.300s: links are kept", page)
+		}
+	}
+}
+
 // TestNamesOfMainText has blocks named like a part of the frame. The main element may not be in one
 // (HTML standard, 4.4.14), and a heading of the first level is of the page.
 func TestNamesOfMainText(t *testing.T) {
