@@ -71,6 +71,40 @@ func TestHTMLElements(t *testing.T) {
 	}
 }
 
+// TestFormulas has formulas in MathML, whose numbers must not become others.
+func TestFormulas(t *testing.T) {
+	const power = "<msup><mn>10</mn><mn>6</mn></msup>"
+	for _, c := range []struct{ name, math, want string }{
+		{"KaTeX", "<semantics><mrow>" + power + "</mrow><annotation encoding='application/x-tex'>10^6</annotation></semantics>", "10^6"},
+		{"TeX of several words", "<semantics><mi>x</mi><annotation encoding=LaTeX> \\frac{1}{2}\n x </annotation></semantics>", "\\frac{1}{2} x"},
+		{"other annotations", "<semantics>" + power + "<annotation-xml encoding=MathML-Content><cn>1000000</cn></annotation-xml>" +
+			"<annotation encoding=text/plain>a million</annotation></semantics>", "10^6"},
+		{"msup", power, "10^6"},
+		{"msup of several parts", "<msup><mi>e</mi><mrow><mo>−</mo><mi>x</mi></mrow></msup><mo>+</mo><mn>1</mn>", "e^(−x)+1"},
+		{"msup on lines", "\n<mrow>\n <mi>a</mi>\n <mo>=</mo>\n <msup>\n <mrow>\n <mn>10</mn>\n </mrow>\n <mrow>\n <mn>6</mn>\n </mrow>\n </msup>\n</mrow>\n", "a = 10^6"},
+		{"msup of a sign", "<msup><mn>90</mn><mo>∘</mo></msup><msup><mi>f</mi><mo>′</mo></msup><msup><mi>Na</mi><mo>+</mo></msup>", "90∘f′Na^+"},
+		{"msup without a base", "<mo>=</mo> <msup><mrow></mrow><mn>14</mn></msup><mi>C</mi>", "= ^14C"},
+		{"text for an element", "<msup>x<mn>2</mn></msup>", "x^2"},
+		{"msub", "<msub><mi>x</mi><mn>1</mn></msub><msub><mo>∑</mo><mi>i</mi></msub>", `x_1∑\_i`},
+		{"msubsup", "<msubsup><mi>x</mi><mn>1</mn><mn>2</mn></msubsup>", "x_1^2"},
+		{"munderover", "<munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover>", `∑\_(i=1)^n`},
+		{"mover", "<mover><mi>x</mi><mo>¯</mo></mover>", "x¯"},
+		{"mfrac", "<mn>1</mn><mfrac><mn>1</mn><mn>2</mn></mfrac>", "1 1/2"},
+		{"mfrac of several parts", "<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><msup><mi>c</mi><mn>2</mn></msup></mfrac>", "(a+b)/(c^2)"},
+		{"binomial coefficient", "<mo>(</mo><mfrac linethickness=0><mn>4</mn><mn>2</mn></mfrac><mo>)</mo>", "(4 2)"},
+		{"msqrt", "<msqrt><mn>2</mn></msqrt><mo>+</mo><msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt>", "√2+√(x+1)"},
+		{"mroot", "<mroot><mn>8</mn><mn>3</mn></mroot>", "8^(1/3)"},
+		{"mtable", "<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>0</mn></mtd></mtr><mtr><mtd><mn>0</mn></mtd><mtd><mn>1</mn></mtd></mtr></mtable>", "1 0 0 1"},
+		{"mphantom", "<mn>1</mn><mphantom><mn>0</mn></mphantom>", "1"},
+		{"HTML in a formula", "<mi>x</mi><mtext> if <a href='https://example.org/'>so</a></mtext>", "x if [so](https://example.org/)"},
+	} {
+		doc, err := convert.Convert(t.Context(), convert.HTML, "page", []byte("<p>Is <math>"+c.math+"</math> it?"))
+		if want := "Is " + c.want + " it?\n"; err != nil || doc.Markdown != want {
+			t.Errorf("%s: %q (%v), want %q", c.name, doc.Markdown, err, want)
+		}
+	}
+}
+
 // TestHTMLEncodings: the encoding of a page is determined as section 13.2.3 of the HTML standard says.
 func TestHTMLEncodings(t *testing.T) {
 	const word = "Лодка"
