@@ -51,6 +51,9 @@ func TestHTMLElements(t *testing.T) {
 		{"i b u mark", "<p><i>A</i> <b>B</b> <u>C</u> <mark>D</mark>", "*A* **B** C D\n"},
 		{"bdi bdo span", "<p><bdi>A</bdi> <bdo dir=rtl>B</bdo> <span>C</span>", "A B C\n"},
 		{"br wbr", "<p>A<br>B super<wbr>market", "A  \nB supermarket\n"},
+		{"button of a heading", "<h2><button>How do I <b>cancel</b>?</button></h2><p>Call us. <button>Call</button>", "## How do I **cancel**?\n\nCall us.\n"},
+		{"button of dt and summary", "<dl><dt><button>Tide</button><dd>Rises</dl><details><summary><button>More</button></summary>Less</details>", "Tide\n\nRises\n\nMore\n\nLess\n"},
+		{"button of th", "<table><tr><th><button>A</button><th>B<tr><td>1<td>2</table>", "| A | B |\n| --- | --- |\n| 1 | 2 |\n"},
 		// 4.7
 		{"ins del", "<p>Old <del>5</del> <ins>6</ins>", "Old ~~5~~ 6\n"},
 		// 4.9
