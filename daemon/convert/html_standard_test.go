@@ -111,6 +111,7 @@ func TestFormulas(t *testing.T) {
 // TestHTMLEncodings: the encoding of a page is determined as section 13.2.3 of the HTML standard says.
 func TestHTMLEncodings(t *testing.T) {
 	const word = "Лодка"
+	long := strings.Repeat("x", 1500)
 	xml := func(label string) string {
 		return `<?xml version="1.0" encoding="` + label + `"?><html><body><p>` + word
 	}
@@ -137,6 +138,10 @@ func TestHTMLEncodings(t *testing.T) {
 		{"ISO-2022-JP, whose bytes are ASCII", `<meta charset="iso-2022-jp"><p>` + word, japanese.ISO2022JP},
 		{"an unknown label", xml("martian"), encoding.Nop},
 		{"nothing but UTF-8", "<p>" + word, encoding.Nop},
+		{"meta after a long comment", "<!-- " + long + "-->" + meta("windows-1251"), charmap.Windows1251},
+		{"meta after another one and a long script", "<meta name=author content='" + word + "'><script>'<meta charset=koi8-r>'" + long + "</script>" + meta("windows-1251"), charmap.Windows1251},
+		{"the first meta with a charset", "<script>" + long + "</script><meta http-equiv=Content-Type content='text/html; charset=koi8-r'>" + meta("windows-1251"), charmap.KOI8R},
+		{"meta after a long comment, but UTF-8", "<!--" + long + "-->" + meta("windows-1251"), encoding.Nop},
 	} {
 		data, err := c.in.NewEncoder().String(c.page)
 		if err != nil {
