@@ -2,6 +2,7 @@ package frontmatter_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/daemon/frontmatter"
+	"evalctl/internal/prose"
 )
 
 // document returns a Document without BadDate.
@@ -81,6 +83,10 @@ func TestParse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, frontmatter.Parse(tt.text)); diff != "" {
 				t.Errorf("differs (-want +got):\n%s", diff)
+			}
+			want := slices.Collect(prose.Sentences(tt.want.Body))
+			if got := slices.Collect(prose.Sentences(strings.ToValidUTF8(tt.text, "\ufffd"))); !slices.Equal(got, want) {
+				t.Errorf("the harness reads %q, want %q", got, want)
 			}
 		})
 	}
