@@ -115,31 +115,42 @@ func TestContextEnds(t *testing.T) {
 }
 
 func TestDecode(t *testing.T) {
-	tests := []struct{ contentType, data, want string }{
-		{"", "\xe9", "\xe9"},
-		{"text/plain", "\xe9", "\xe9"},
-		{"text/plain; charset=utf-8", "é", "é"},
-		{"text/plain; charset=ISO-8859-1", "\xe9", "\ufeffé"},
-		{"text/html; charset=\"shift_jis\"", "\x93\xfa", "\ufeff日"},
-		{"text/plain; charset=latin1", "\ufeffé", "\ufeffé"},
-		{"text/plain; charset=", "é", "é"},
+	tests := []struct {
+		kind                    convert.Kind
+		contentType, data, want string
+	}{
+		{convert.Text, "", "\xe9", "\xe9"},
+		{convert.Text, "text/plain", "\xe9", "\xe9"},
+		{convert.Text, "text/plain; charset=utf-8", "é", "é"},
+		{convert.Text, "text/plain; charset=ISO-8859-1", "\xe9", "\ufeffé"},
+		{convert.HTML, "text/html; charset=\"shift_jis\"", "\x93\xfa", "\ufeff日"},
+		{convert.HTML, "text/html; charset=utf8", "é", "\ufeffé"},
+		{convert.HTML, "text/html; charset=utf8", "\ufeffé", "\ufeffé"},
+		{convert.Text, "text/plain; charset=latin1", "\ufeffé", "\ufeffé"},
+		{convert.Text, "text/plain; charset=", "é", "é"},
+		{convert.PDF, "application/pdf; charset=binary", "\xe9", "\xe9"},
+		{convert.PDF, "application/pdf;charset=ISO-8859-1", "\xe9", "\xe9"},
 	}
 	for _, tt := range tests {
-		got, err := convert.Decode(tt.contentType, []byte(tt.data))
+		got, err := convert.Decode(tt.kind, tt.contentType, []byte(tt.data))
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s: %q, %v; want %q", tt.contentType, got, err, tt.want)
 		}
 	}
-	if _, err := convert.Decode("text/plain; charset=klingon", []byte("x")); !errors.Is(err, convert.ErrInvalid) {
+	if _, err := convert.Decode(convert.Text, "text/plain; charset=klingon", []byte("x")); !errors.Is(err, convert.ErrInvalid) {
 		t.Errorf("error %v", err)
 	}
 	// What is decoded overrides the declaration of a page.
-	data, err := convert.Decode("text/html; charset=windows-1251", []byte("<meta charset=shift_jis><p>\xc6"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if doc, err := convert.Convert(t.Context(), convert.HTML, "x", data); err != nil || doc.Markdown != "Ж\n" {
-		t.Errorf("%q, %v", doc.Markdown, err)
+	for label, page := range map[string]string{
+		"windows-1251": "<meta charset=shift_jis><p>\xc6", "utf-8": "<meta charset=windows-1251><p>Ж",
+	} {
+		data, err := convert.Decode(convert.HTML, "text/html; charset="+label, []byte(page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc, err := convert.Convert(t.Context(), convert.HTML, "x", data); err != nil || doc.Markdown != "Ж\n" {
+			t.Errorf("%s: %q, %v", label, doc.Markdown, err)
+		}
 	}
 }
 

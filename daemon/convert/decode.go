@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"mime"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -20,16 +21,17 @@ var (
 	markPDF     = []byte("%PDF-")
 )
 
-// Decode returns data as UTF-8 with a byte order mark in front if the content type names another
-// known charset. All kinds accept the mark, and it takes precedence over a charset declared within
-// the data. Otherwise data is returned unchanged. A byte order mark in data takes precedence over
-// the content type. Bytes that the charset does not define become U+FFFD.
+// Decode returns a file as UTF-8 with a byte order mark in front if its content type names
+// another known charset, and for HTML also if it names UTF-8. All kinds of text accept the mark,
+// and it takes precedence over a charset declared within the data. Otherwise data is returned
+// unchanged. A byte order mark in data takes precedence over the content type. Bytes that the
+// charset does not define become U+FFFD.
 //
-// An unknown charset is ErrInvalid.
-func Decode(contentType string, data []byte) ([]byte, error) {
+// An unknown charset is ErrInvalid. For PDF, which is binary, a charset has no effect.
+func Decode(kind Kind, contentType string, data []byte) ([]byte, error) {
 	_, params, err := mime.ParseMediaType(contentType)
 	label := strings.TrimSpace(params["charset"])
-	if err != nil || label == "" || hasMark(data) {
+	if kind == PDF || err != nil || label == "" || hasMark(data) {
 		return data, nil
 	}
 	encoding, name := charset.Lookup(label)
@@ -37,13 +39,16 @@ func Decode(contentType string, data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: unknown charset %.40q", ErrInvalid, label)
 	}
 	if name == "utf-8" {
-		return data, nil
+		if kind != HTML {
+			return data, nil // byte for byte: the document may be the original
+		}
+		return slices.Concat(markUTF8, data), nil
 	}
 	decoded, err := encoding.NewDecoder().Bytes(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: charset %s: %w", ErrInvalid, name, err)
 	}
-	return append(bytes.Clone(markUTF8), decoded...), nil
+	return slices.Concat(markUTF8, decoded), nil
 }
 
 func hasMark(data []byte) bool {

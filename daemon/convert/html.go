@@ -47,7 +47,8 @@ func fromHTML(ctx context.Context, m *budget.Meter, base *url.URL, data []byte, 
 
 // decodeHTML returns a page as UTF-8. It determines the charset as in the HTML standard (section
 // 13.2.3, determining the character encoding): by a byte order mark, by visible UTF-16, by a meta
-// element, by an XML declaration, and then by the text itself.
+// element, by an XML declaration, and then by the text itself. A meta element after the first
+// 1024 bytes counts if the text is not UTF-8.
 func decodeHTML(data []byte) ([]byte, error) {
 	charsetOf, name, certain := charset.DetermineEncoding(data, "")
 	// The library does not say whether a meta element names windows-1252, which is also its last
@@ -57,6 +58,8 @@ func decodeHTML(data []byte) ([]byte, error) {
 			charsetOf, name = declared, label
 		} else if utf8.Valid(data) {
 			name = "utf-8"
+		} else if name == "windows-1252" {
+			charsetOf, name = declaredLate(data)
 		}
 	}
 	if name != "utf-8" {
@@ -94,6 +97,37 @@ func declaredInXML(data []byte) (encoding.Encoding, string) {
 		}
 	}
 	return charset.Lookup(label)
+}
+
+// maxHead is how much of a page is searched for a meta element with its charset, in bytes.
+const maxHead = 64 << 10
+
+// declaredLate returns the encoding that the first meta element with a charset declares. It may
+// be behind long scripts. Without one, the encoding is windows-1252.
+func declaredLate(data []byte) (encoding.Encoding, string) {
+	z := html.NewTokenizer(bytes.NewReader(data[:min(len(data), maxHead)]))
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
+			continue
+		}
+		// DetermineEncoding would take other letters for a sign of UTF-8.
+		tag := bytes.ToLower(ascii(z.Raw()))
+		if name, _ := z.TagName(); string(name) == "meta" && bytes.Contains(tag, []byte("charset")) {
+			declared, label, _ := charset.DetermineEncoding(tag, "")
+			return declared, label
+		}
+	}
+	return charset.Lookup("windows-1252")
+}
+
+// ascii returns data without the bytes that are not ASCII.
+func ascii(data []byte) []byte {
+	return bytes.Map(func(r rune) rune {
+		if r >= utf8.RuneSelf {
+			return -1
+		}
+		return r
+	}, data)
 }
 
 // contextReader ends the parser with its context.

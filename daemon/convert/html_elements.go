@@ -61,8 +61,12 @@ func isHidden(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Noframes, atom.Noembed, atom.Iframe, atom.Object,
 		atom.Embed, atom.Svg, atom.Canvas, atom.Audio, atom.Video, atom.Map, atom.Head, atom.Title, atom.Select,
-		atom.Datalist, atom.Textarea, atom.Button, atom.Progress, atom.Meter, atom.Rp:
+		atom.Datalist, atom.Textarea, atom.Progress, atom.Meter, atom.Rp:
 		return true
+	case atom.Button:
+		if !inHeading(n) {
+			return true
+		}
 	}
 	for _, a := range n.Attr {
 		switch a.Key {
@@ -79,6 +83,18 @@ func isHidden(n *html.Node) bool {
 		}
 	}
 	return n.DataAtom == atom.Dialog && !hasAttribute(n, "open")
+}
+
+// inHeading reports whether an element is in a heading, a term, or the head of a column or of
+// details. A button there has the text of the heading: it shows what is below, or sorts a table.
+func inHeading(n *html.Node) bool {
+	for up := n.Parent; up != nil; up = up.Parent {
+		switch up.DataAtom {
+		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Dt, atom.Summary, atom.Th:
+			return true
+		}
+	}
+	return false
 }
 
 func hasAttribute(n *html.Node, key string) bool {

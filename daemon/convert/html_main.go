@@ -37,8 +37,11 @@ func (p *page) mainText(root *html.Node) *html.Node {
 	return best
 }
 
-// measures are about the text of an element.
-type measures struct{ chars, commas, linked int }
+// measures are about the text of an element. All of them but all are without the frame.
+type measures struct {
+	chars, commas, linked int
+	all                   int // the length with the frame
+}
 
 // prose is the share of the text that is not links.
 func (m measures) prose() float64 { return 1 - float64(m.linked)/float64(max(m.chars, 1)) }
@@ -56,40 +59,54 @@ func (m *measurer) measure(n *html.Node, inMain bool) measures {
 	switch n.Type {
 	case html.TextNode:
 		text := strings.TrimSpace(n.Data)
-		return measures{chars: utf8.RuneCountInString(text), commas: strings.Count(text, ",")}
+		length := utf8.RuneCountInString(text)
+		return measures{chars: length, commas: strings.Count(text, ","), all: length}
 	case html.ElementNode:
 		if isHidden(n) {
 			return measures{}
 		}
 		if isBeside(n, inMain) {
 			m.page.dropped[n] = true
-			return measures{}
+			return measures{all: lengthOf(n)}
 		}
 		inMain = inMain || isMain(n)
 		if marksMain(n) {
 			m.marks++
 		}
-		if isNamedBeside(n) {
+		if n.DataAtom == atom.Form || isNamedBeside(n) {
 			return m.measureNamed(n, inMain)
 		}
 	}
 	return m.measureAll(n, inMain)
 }
 
-// measureNamed is measure for an element that is named like a part of the frame. If it has most of
-// the text of the page, or contains a mark of the main text, its name is misleading.
+// measureNamed is measure for a form, and for an element that is named like a part of the frame.
+// If it has most of the text of the page, or contains a mark of the main text, it is not a part
+// of the frame. A form may be around the frame too, so all of its text counts.
 func (m *measurer) measureNamed(n *html.Node, inMain bool) measures {
 	marks := m.marks
 	sum := m.measureAll(n, inMain)
-	if 2*(sum.chars-sum.linked) > m.whole || m.marks > marks {
+	text := sum.chars - sum.linked
+	if n.DataAtom == atom.Form {
+		text = sum.all
+	}
+	if 2*text > m.whole || m.marks > marks {
 		return sum
 	}
 	m.page.dropped[n] = true
+	m.forget(n)
+	return measures{all: sum.all}
+}
+
+// forget removes the measures of an element that is dropped. Those of dropped elements within it
+// are not there any more, so that every element is visited once.
+func (m *measurer) forget(n *html.Node) {
 	delete(m.texts, n)
-	for below := range n.Descendants() {
-		delete(m.texts, below)
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if !m.page.dropped[c] {
+			m.forget(c)
+		}
 	}
-	return measures{}
 }
 
 // lengthOf returns the number of code points of the text of a node that is not hidden.
@@ -115,6 +132,7 @@ func (m *measurer) measureAll(n *html.Node, inMain bool) measures {
 		sum.chars += below.chars
 		sum.commas += below.commas
 		sum.linked += below.linked
+		sum.all += below.all
 	}
 	if n.DataAtom == atom.A {
 		sum.linked = sum.chars
@@ -140,7 +158,7 @@ func marksMain(n *html.Node) bool {
 // isBeside reports whether an element belongs to the frame of a page by its kind.
 func isBeside(n *html.Node, inMain bool) bool {
 	switch n.DataAtom {
-	case atom.Nav, atom.Aside, atom.Footer, atom.Form, atom.Dialog:
+	case atom.Nav, atom.Aside, atom.Footer, atom.Dialog:
 		return true
 	case atom.Header:
 		return !inMain

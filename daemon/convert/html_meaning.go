@@ -26,11 +26,15 @@ func (w *htmlWriter) script(n *html.Node, sign string) {
 		return
 	case unicode.IsDigit(first) && sign == "_" && !afterDigit:
 	case unicode.IsLetter(first) && (len(text) > size || afterDigit && strings.ContainsRune("aeoAEO", first)):
-	case isLetter(first) || strings.ContainsRune("+-−–(*†", first):
+	case beginsScript(first):
 		w.inline.raw(sign)
 	}
 	w.children(n)
 }
+
+// beginsScript reports whether a raised or lowered text that begins with r would be taken for a
+// part of the text before it. A prime, a degree or an accent would not.
+func beginsScript(r rune) bool { return isLetter(r) || strings.ContainsRune("+-−–(*†", r) }
 
 // hasNote reports whether an element is the sign of a note: a link to a place on the page.
 func hasNote(n *html.Node) bool {

@@ -53,7 +53,7 @@ func (w *htmlWriter) inlineElement(n *html.Node) {
 			w.inline.text(alt)
 			return
 		}
-		w.children(n)
+		w.formula(n)
 	case atom.Q:
 		open, closing := "“", "”"
 		if w.inline.quoted {
@@ -67,6 +67,10 @@ func (w *htmlWriter) inlineElement(n *html.Node) {
 		w.inline.raw(closing)
 		w.inline.quoted = outer
 	default:
+		if n.Namespace == "math" {
+			w.formula(n)
+			return
+		}
 		w.children(n)
 	}
 }

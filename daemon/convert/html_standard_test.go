@@ -51,6 +51,9 @@ func TestHTMLElements(t *testing.T) {
 		{"i b u mark", "<p><i>A</i> <b>B</b> <u>C</u> <mark>D</mark>", "*A* **B** C D\n"},
 		{"bdi bdo span", "<p><bdi>A</bdi> <bdo dir=rtl>B</bdo> <span>C</span>", "A B C\n"},
 		{"br wbr", "<p>A<br>B super<wbr>market", "A  \nB supermarket\n"},
+		{"button of a heading", "<h2><button>How do I <b>cancel</b>?</button></h2><p>Call us. <button>Call</button>", "## How do I **cancel**?\n\nCall us.\n"},
+		{"button of dt and summary", "<dl><dt><button>Tide</button><dd>Rises</dl><details><summary><button>More</button></summary>Less</details>", "Tide\n\nRises\n\nMore\n\nLess\n"},
+		{"button of th", "<table><tr><th><button>A</button><th>B<tr><td>1<td>2</table>", "| A | B |\n| --- | --- |\n| 1 | 2 |\n"},
 		// 4.7
 		{"ins del", "<p>Old <del>5</del> <ins>6</ins>", "Old ~~5~~ 6\n"},
 		// 4.9
@@ -71,9 +74,44 @@ func TestHTMLElements(t *testing.T) {
 	}
 }
 
+// TestFormulas has formulas in MathML, whose numbers must not become others.
+func TestFormulas(t *testing.T) {
+	const power = "<msup><mn>10</mn><mn>6</mn></msup>"
+	for _, c := range []struct{ name, math, want string }{
+		{"KaTeX", "<semantics><mrow>" + power + "</mrow><annotation encoding='application/x-tex'>10^6</annotation></semantics>", "10^6"},
+		{"TeX of several words", "<semantics><mi>x</mi><annotation encoding=LaTeX> \\frac{1}{2}\n x </annotation></semantics>", "\\frac{1}{2} x"},
+		{"other annotations", "<semantics>" + power + "<annotation-xml encoding=MathML-Content><cn>1000000</cn></annotation-xml>" +
+			"<annotation encoding=text/plain>a million</annotation></semantics>", "10^6"},
+		{"msup", power, "10^6"},
+		{"msup of several parts", "<msup><mi>e</mi><mrow><mo>−</mo><mi>x</mi></mrow></msup><mo>+</mo><mn>1</mn>", "e^(−x)+1"},
+		{"msup on lines", "\n<mrow>\n <mi>a</mi>\n <mo>=</mo>\n <msup>\n <mrow>\n <mn>10</mn>\n </mrow>\n <mrow>\n <mn>6</mn>\n </mrow>\n </msup>\n</mrow>\n", "a = 10^6"},
+		{"msup of a sign", "<msup><mn>90</mn><mo>∘</mo></msup><msup><mi>f</mi><mo>′</mo></msup><msup><mi>Na</mi><mo>+</mo></msup>", "90∘f′Na^+"},
+		{"msup without a base", "<mo>=</mo> <msup><mrow></mrow><mn>14</mn></msup><mi>C</mi>", "= ^14C"},
+		{"text for an element", "<msup>x<mn>2</mn></msup>", "x^2"},
+		{"msub", "<msub><mi>x</mi><mn>1</mn></msub><msub><mo>∑</mo><mi>i</mi></msub>", `x_1∑\_i`},
+		{"msubsup", "<msubsup><mi>x</mi><mn>1</mn><mn>2</mn></msubsup>", "x_1^2"},
+		{"munderover", "<munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover>", `∑\_(i=1)^n`},
+		{"mover", "<mover><mi>x</mi><mo>¯</mo></mover>", "x¯"},
+		{"mfrac", "<mn>1</mn><mfrac><mn>1</mn><mn>2</mn></mfrac>", "1 1/2"},
+		{"mfrac of several parts", "<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><msup><mi>c</mi><mn>2</mn></msup></mfrac>", "(a+b)/(c^2)"},
+		{"binomial coefficient", "<mo>(</mo><mfrac linethickness=0><mn>4</mn><mn>2</mn></mfrac><mo>)</mo>", "(4 2)"},
+		{"msqrt", "<msqrt><mn>2</mn></msqrt><mo>+</mo><msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt>", "√2+√(x+1)"},
+		{"mroot", "<mroot><mn>8</mn><mn>3</mn></mroot>", "8^(1/3)"},
+		{"mtable", "<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>0</mn></mtd></mtr><mtr><mtd><mn>0</mn></mtd><mtd><mn>1</mn></mtd></mtr></mtable>", "1 0 0 1"},
+		{"mphantom", "<mn>1</mn><mphantom><mn>0</mn></mphantom>", "1"},
+		{"HTML in a formula", "<mi>x</mi><mtext> if <a href='https://example.org/'>so</a></mtext>", "x if [so](https://example.org/)"},
+	} {
+		doc, err := convert.Convert(t.Context(), convert.HTML, "page", []byte("<p>Is <math>"+c.math+"</math> it?"))
+		if want := "Is " + c.want + " it?\n"; err != nil || doc.Markdown != want {
+			t.Errorf("%s: %q (%v), want %q", c.name, doc.Markdown, err, want)
+		}
+	}
+}
+
 // TestHTMLEncodings: the encoding of a page is determined as section 13.2.3 of the HTML standard says.
 func TestHTMLEncodings(t *testing.T) {
 	const word = "Лодка"
+	long := strings.Repeat("x", 1500)
 	xml := func(label string) string {
 		return `<?xml version="1.0" encoding="` + label + `"?><html><body><p>` + word
 	}
@@ -100,6 +138,10 @@ func TestHTMLEncodings(t *testing.T) {
 		{"ISO-2022-JP, whose bytes are ASCII", `<meta charset="iso-2022-jp"><p>` + word, japanese.ISO2022JP},
 		{"an unknown label", xml("martian"), encoding.Nop},
 		{"nothing but UTF-8", "<p>" + word, encoding.Nop},
+		{"meta after a long comment", "<!-- " + long + "-->" + meta("windows-1251"), charmap.Windows1251},
+		{"meta after another one and a long script", "<meta name=author content='" + word + "'><script>'<meta charset=koi8-r>'" + long + "</script>" + meta("windows-1251"), charmap.Windows1251},
+		{"the first meta with a charset", "<script>" + long + "</script><meta http-equiv=Content-Type content='text/html; charset=koi8-r'>" + meta("windows-1251"), charmap.KOI8R},
+		{"meta after a long comment, but UTF-8", "<!--" + long + "-->" + meta("windows-1251"), encoding.Nop},
 	} {
 		data, err := c.in.NewEncoder().String(c.page)
 		if err != nil {
@@ -139,6 +181,31 @@ func TestSeveralArticles(t *testing.T) {
 	for text, want := range map[string]bool{"Question": true, "clean shape": true, "flat stick": true, "ropes are made": false, "Home": false} {
 		if strings.Contains(doc.Markdown, text) != want {
 			t.Errorf("%q is kept: %t, want %t, in\n%s", text, !want, want, doc.Markdown)
+		}
+	}
+}
+
+// TestForms: a form around a page is not a part of its frame, as one beside the text is.
+func TestForms(t *testing.T) {
+	text := "<div>" + strings.Repeat("<p>The harbour clock stood still, and nobody knew why.", 6) + "</div>"
+	notice := "<div class=notice>" + strings.Repeat("The office is closed on Monday. ", 8) + "</div>"
+	links := "<nav>" + strings.Repeat("<a href=/more>More about the town</a> ", 40) + "</nav>"
+	for page, want := range map[string]bool{
+		notice + "<form id=aspnetForm><h1>Guide</h1><main>%s</main></form>": true,
+		notice + "<form><h1>Guide</h1>%s</form>":                            true,
+		notice + "<form>" + links + "%s</form>":                             true,
+		notice + notice + "<form>%s</form>":                                 false,
+		notice + "<form role=search><h1>Guide</h1>%s</form>":                false,
+	} {
+		doc, err := convert.Page(t.Context(), nil, []byte("<body>"+strings.ReplaceAll(page, "%s", text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(doc.Markdown, "nobody knew why"); got != want {
+			t.Errorf("%.300s: %t, want %t", page, got, want)
+		}
+		if strings.Contains(doc.Markdown, "about the town") {
+			t.Errorf("%.300s: links are kept", page)
 		}
 	}
 }

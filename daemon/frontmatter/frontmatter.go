@@ -11,10 +11,9 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
-)
 
-// maxHeader bounds the YAML between the two lines, in bytes.
-const maxHeader = 64 << 10
+	"evalctl/internal/prose"
+)
 
 // Fields are the values in front matter. A zero value means that it does not contain the key.
 type Fields struct {
@@ -86,7 +85,7 @@ func Parse(text string) Document {
 // Below returns the text below the lines that enclose front matter, even if that cannot be read.
 func Below(text string) string {
 	text = strings.TrimPrefix(text, "\ufeff")
-	if _, body, ok := cut(text); ok {
+	if _, body, ok := prose.CutFrontMatter(text); ok {
 		return valid(body)
 	}
 	return valid(text)
@@ -99,7 +98,7 @@ func valid(text string) string { return strings.ToValidUTF8(text, string(utf8.Ru
 // matter of nested aliases costs no more than its own size.
 func split(text string) (fields *yaml.Node, body string) {
 	text = strings.TrimPrefix(text, "\ufeff")
-	header, body, ok := cut(text)
+	header, body, ok := prose.CutFrontMatter(text)
 	if ok {
 		var root yaml.Node
 		header = valid(header)
@@ -124,26 +123,4 @@ func mapping(root *yaml.Node, header string) (fields *yaml.Node, ok bool) {
 		return &yaml.Node{Kind: yaml.MappingNode}, true
 	}
 	return root.Content[0], root.Content[0].Kind == yaml.MappingNode
-}
-
-// cut splits text at the two lines that enclose front matter.
-func cut(text string) (header, body string, ok bool) {
-	line, rest := cutLine(text)
-	if line != "---" {
-		return "", "", false
-	}
-	for header = rest; rest != "" && len(header)-len(rest) <= maxHeader; {
-		end := len(header) - len(rest)
-		line, rest = cutLine(rest)
-		if line == "---" || line == "..." {
-			return header[:end], rest, true
-		}
-	}
-	return "", "", false
-}
-
-// cutLine returns the first line without the white space at its end, and the rest.
-func cutLine(text string) (line, rest string) {
-	line, rest, _ = strings.Cut(text, "\n")
-	return strings.TrimRight(line, " \t\r"), rest
 }

@@ -2,6 +2,7 @@ package frontmatter_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/daemon/frontmatter"
+	"evalctl/internal/prose"
 )
 
 // document returns a Document without BadDate.
@@ -36,6 +38,7 @@ func TestParse(t *testing.T) {
 		"text called null":    {"---\n'null'\n---\nx", document("---\n'null'\n---\nx", fields{})},
 		"an empty list":       {"---\n[]\n---\nx", document("---\n[]\n---\nx", fields{})},
 		"no keys":             {"---\n{}\n---\nx", document("x", fields{})},
+		"aliases":             {"---\nname: &n Harbour log\ntitle: *n\nsource: &s ingest\nother: *s\ntags: [*n, b]\n---\nx", document("x", fields{Tags: []string{"b"}, Source: "ingest", Metadata: map[string]any{"name": "Harbour log"}})},
 		"no closing line":     {"---\ntitle: a\n", document("---\ntitle: a\n", fields{})},
 		"not YAML":            {"---\n[a: :\n---\nx", document("---\n[a: :\n---\nx", fields{})},
 		"not a mapping":       {"---\na rule\n---\nx", document("---\na rule\n---\nx", fields{})},
@@ -80,6 +83,10 @@ func TestParse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, frontmatter.Parse(tt.text)); diff != "" {
 				t.Errorf("differs (-want +got):\n%s", diff)
+			}
+			want := slices.Collect(prose.Sentences(tt.want.Body))
+			if got := slices.Collect(prose.Sentences(strings.ToValidUTF8(tt.text, "\ufffd"))); !slices.Equal(got, want) {
+				t.Errorf("the harness reads %q, want %q", got, want)
 			}
 		})
 	}
@@ -128,11 +135,13 @@ func TestDates(t *testing.T) {
 		"soon\ncreated_at: 2024-05-01":        bad,
 		"null\ncreated_at: 2024-05-01":        "2024-05-01T00:00:00Z",
 		"null\ncreated_at: soon":              bad,
+		"*d":                                  "",
+		"*d\ncreated_at: 2024-05-01":          "2024-05-01T00:00:00Z",
 		"&d 2024-05-01\ncreated_at: *d\nx: y": "2024-05-01T00:00:00Z",
 		"0000-01-01":                          "bad",
 		"9999-12-31T23:59:59-01:00":           "bad",
 	} {
-		doc := frontmatter.Parse("---\ndate: " + written + "\n---\nx")
+		doc := frontmatter.Parse("---\nday: &d soon\ndate: " + written + "\n---\nx")
 		got := ""
 		if doc.BadDate {
 			got = bad

@@ -48,6 +48,9 @@ func read(fields *yaml.Node) Document {
 			continue
 		}
 		seen[key] = true
+		if value.Kind == yaml.AliasNode {
+			continue // its Value is the name of its anchor
+		}
 		switch key {
 		case keyTitle:
 			if !isNull(value) && strings.TrimSpace(value.Value) != "" {

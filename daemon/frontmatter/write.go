@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/prose"
 )
 
 // Set writes the fields that are set in f into the front matter of text, which is added if there is
@@ -37,7 +38,7 @@ func Set(text string, f Fields) (string, error) {
 	}
 	text = "---\n" + string(header) + "---\n" + body
 	if _, again := split(text); len(again) != len(body) {
-		return "", fmt.Errorf("cannot be written as front matter of at most %d bytes", maxHeader)
+		return "", fmt.Errorf("cannot be written as front matter of at most %d bytes", prose.MaxFrontMatter)
 	}
 	return text, nil
 }

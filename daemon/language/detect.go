@@ -85,15 +85,29 @@ func unspacedLanguage(s script, text string) Language {
 	case hangul:
 		return Parse("ko")
 	case southeast:
-		for code, table := range map[string]*unicode.RangeTable{
-			"th": unicode.Thai, "lo": unicode.Lao, "km": unicode.Khmer, "my": unicode.Myanmar,
-		} {
-			if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(table, r) }) {
-				return Parse(code)
-			}
-		}
+		return southeastLanguage(text)
 	}
 	return None
+}
+
+// southeastLanguage returns the language whose script most letters of a text are in.
+func southeastLanguage(text string) Language {
+	best, most := "", 0
+	for _, l := range []struct {
+		code  string
+		table *unicode.RangeTable
+	}{{"th", unicode.Thai}, {"lo", unicode.Lao}, {"km", unicode.Khmer}, {"my", unicode.Myanmar}} {
+		letters := 0
+		for _, r := range text {
+			if unicode.Is(l.table, r) {
+				letters++
+			}
+		}
+		if letters > most {
+			best, most = l.code, letters
+		}
+	}
+	return Parse(best)
 }
 
 func beginning(text string) string {

@@ -77,6 +77,19 @@ func TestDetectNotes(t *testing.T) {
 	}
 }
 
+// A text in two scripts of Southeast Asia is in the language of most of its letters, each time.
+func TestDetectMixedScripts(t *testing.T) {
+	for text, want := range map[string]string{
+		"ພາສາລາວ ພາສາລາວ ไทย": "lo", "ภาษาไทย ภาษาไทย ລາວ": "th", "ភាសាខ្មែរ ភាសា မြန်": "km", "မြန်မာစာ မြန်မာ ខ្មែរ": "my",
+	} {
+		for range 200 {
+			if got := Detect(text).String(); got != want {
+				t.Fatalf("Detect(%q) = %q, want %q", text, got, want)
+			}
+		}
+	}
+}
+
 // TestStemmers: every language that the linked stemmers are for is stemmed.
 func TestStemmers(t *testing.T) {
 	out, err := exec.Command("go", "list", "github.com/blevesearch/snowballstem/...").Output()

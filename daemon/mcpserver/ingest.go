@@ -110,7 +110,7 @@ func convertPage(ctx context.Context, name string, page fetch.Page) (convert.Doc
 	if err != nil {
 		return convert.Document{}, err
 	}
-	data, err := convert.Decode(page.ContentType, page.Body)
+	data, err := convert.Decode(kind, page.ContentType, page.Body)
 	if err != nil {
 		return convert.Document{}, err
 	}

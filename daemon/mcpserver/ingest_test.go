@@ -103,6 +103,18 @@ func TestIngestURLFallsBack(t *testing.T) {
 		fmt.Fprint(w, page)
 	})
 	web.HandleFunc("/note.md", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "# Note\n\nText.") })
+	paper, err := os.ReadFile("../convert/pdf/testdata/columns.pdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, contentType := range map[string]string{
+		"/paper": "application/pdf;charset=ISO-8859-1", "/binary": "application/pdf; charset=binary",
+	} {
+		web.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			_, _ = w.Write(paper)
+		})
+	}
 	web.HandleFunc("/image", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/png")
 		fmt.Fprint(w, "png")
@@ -132,6 +144,12 @@ func TestIngestURLFallsBack(t *testing.T) {
 	}
 	if r := call(t, c, "memory_ingest_url", object{"url": site + "/note.md"}); r.Failure != nil {
 		t.Errorf("Markdown: %+v", r.Failure)
+	}
+	for _, path := range []string{"/paper", "/binary"} {
+		r := call(t, c, "memory_ingest_url", object{"url": site + path})
+		if created := f.requests[len(f.requests)-1]; r.Failure != nil || !strings.Contains(created, "the mainspring, in 2013") {
+			t.Errorf("%s: %+v %.200s", path, r.Failure, created)
+		}
 	}
 	for _, tc := range []struct {
 		c    *mcpclient.Client

@@ -184,7 +184,7 @@ func (s *Service) findIngested(
 
 // convert makes the text of the document. keep reports whether the original has to be kept as well.
 func (s *Service) convert(ctx context.Context, src source) (text []byte, keep bool, err error) {
-	data, err := convert.Decode(src.ContentType, src.data)
+	data, err := convert.Decode(src.Kind, src.ContentType, src.data)
 	var doc convert.Document
 	switch {
 	case err != nil:

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -132,6 +133,27 @@ func TestIngestMarkdown(t *testing.T) {
 	doc = frontmatter.Parse(f.read(t, r.Path))
 	if doc.Title != "Given" || strings.Join(doc.Tags, "|") != "a|b|c" {
 		t.Errorf("got %+v", doc.Fields)
+	}
+}
+
+// TestIngestPDFWithCharset: file -bi and servlets name charsets for files that are not text.
+func TestIngestPDFWithCharset(t *testing.T) {
+	data, err := os.ReadFile("../convert/pdf/testdata/columns.pdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies := map[string]string{}
+	for _, contentType := range []string{"application/pdf", "application/pdf; charset=binary", "application/pdf;charset=ISO-8859-1"} {
+		f := open(t)
+		r, err := f.IngestFile(t.Context(), f.brain, protocol.IngestFile{Path: "clock.pdf", ContentType: contentType, Content: data})
+		if err != nil {
+			t.Errorf("%s: %v", contentType, err)
+			continue
+		}
+		bodies[contentType] = frontmatter.Parse(f.read(t, r.Path)).Body
+		if !strings.Contains(bodies[contentType], "the mainspring, in 2013") || bodies[contentType] != bodies["application/pdf"] {
+			t.Errorf("%s: %q", contentType, bodies[contentType])
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ import (
 //	counts     of the postings: the number of the tally, a byte
 const (
 	snapshotMagic   = "evalidx\n"
-	snapshotVersion = 12 // to be raised when the layout or the result of Parse changes
+	snapshotVersion = 13 // to be raised when the layout or the result of Parse changes
 )
 
 // partSize is the size at which a part of a snapshot ends: large enough for fast reading, small

@@ -21,16 +21,6 @@ func Sentences(markdown string) iter.Seq[string] {
 	}
 }
 
-// body returns a document without its front matter.
-func body(markdown string) string {
-	if rest, ok := strings.CutPrefix(strings.ReplaceAll(markdown, "\r\n", "\n"), "---\n"); ok {
-		if _, body, closed := strings.Cut(rest, "\n---\n"); closed {
-			return body
-		}
-	}
-	return markdown
-}
-
 // blocks yields the paragraphs of Markdown, with single spaces, and other blocks line by line.
 func blocks(body string) iter.Seq[string] {
 	return func(yield func(string) bool) {

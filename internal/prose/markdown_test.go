@@ -22,6 +22,16 @@ func TestSentences(t *testing.T) {
 		"table":        {"| a | b |\n| c | d |", []string{"| a | b |", "| c | d |"}},
 		"windows":      {"---\r\ntitle: x\r\n---\r\nFirst.\r\nThen.", []string{"First.", "Then."}},
 		"empty":        {" \n\n---\n", nil},
+
+		"closed by dots":          {"---\ntitle: Boat\n...\nIt is red.", []string{"It is red."}},
+		"space after the lines":   {"--- \ntitle: Boat\n--- \nIt is red.", []string{"It is red."}},
+		"closed at the end":       {"---\ntitle: Boat\n---", nil},
+		"byte order mark":         {"\ufeff---\ntitle: Boat\n---\nIt is red.", []string{"It is red."}},
+		"text between rules":      {"---\nIt is red.\n\n---\nIt is big.", []string{"It is red.", "It is big."}},
+		"list between rules":      {"---\n- It is red.\n---\nIt is big.", []string{"It is red.", "It is big."}},
+		"empty front matter":      {"---\n---\nIt is red.\n\n---\nIt is big.", []string{"It is red.", "It is big."}},
+		"front matter of comment": {"---\n# draft\n---\nIt is red.", []string{"It is red."}},
+		"no closing line":         {"---\nIt: is red.", []string{"It: is red."}},
 	} {
 		if diff := cmp.Diff(c.want, slices.Collect(prose.Sentences(c.text))); diff != "" {
 			t.Errorf("%s: %s", name, diff)

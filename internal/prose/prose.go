@@ -12,12 +12,14 @@ const (
 	// marks end a sentence if a space follows, wideMarks without one too.
 	marks     = ".!?…\u037e．؟۔।॥።፧"
 	wideMarks = "。！？｡"
-	// closers belong to the sentence before them, and so does emphasis if a space follows.
-	closers  = "\"'”’»)]」』）"
+	// emphasis belongs to the sentence before it if a space follows.
 	emphasis = "*_`"
 	// openers may come before the first word of a sentence.
 	openers = "\"'“‘„«([「『（*_-–—"
 )
+
+// Closers are closing quotation marks and brackets. They belong to the sentence before them.
+const Closers = "\"'”’»)]}」』】》〉〕）］｝｣"
 
 // Span is a half-open range of bytes of a text.
 type Span struct{ Start, End int }
@@ -71,7 +73,7 @@ func Spans(text string) iter.Seq[Span] {
 
 // Ends reports whether a text ends like a sentence.
 func Ends(text string) bool {
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, closers))
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, Closers))
 	return strings.ContainsRune(marks+wideMarks, last)
 }
 
@@ -80,9 +82,9 @@ func Ends(text string) bool {
 func ending(text string, start, at int) (end int, ended bool) {
 	rest := strings.TrimLeft(text[at:], marks+wideMarks)
 	run := text[at : len(text)-len(rest)]
-	rest = strings.TrimLeft(rest, marks+wideMarks+closers)
+	rest = strings.TrimLeft(rest, marks+wideMarks+Closers)
 	wide := strings.ContainsAny(run, wideMarks)
-	if after := strings.TrimLeft(rest, closers+emphasis); beginsWithSpace(after) {
+	if after := strings.TrimLeft(rest, Closers+emphasis); beginsWithSpace(after) {
 		rest = after
 	}
 	if after := afterReferences(rest); len(after) < len(rest) {

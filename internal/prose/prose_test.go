@@ -22,6 +22,7 @@ func TestSplit(t *testing.T) {
 		"quoted question":    "“Really?” she said. |Yes.",
 		"ellipsis":           "Wait… |Really?! |Yes... |No... never.",
 		"Chinese":            "小李养了一只猫。|它很胖！|“真的？”|**是。**",
+		"other brackets":     "{One.} |Two. |【三。】|《四。》|五。",
 		"Hindi and Arabic":   "वह घर है। |यह नदी है। |هل هذا بيت؟ |نعم.",
 		"number at the end":  "It opened in 1998. |It closed.",
 		"decimal number":     "It costs 3.50 euros. |No more.",

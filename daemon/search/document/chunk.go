@@ -158,7 +158,7 @@ func sentenceEnd(s string) int {
 			ended, wide, space = true, false, false
 		case unicode.IsSpace(r):
 			space = true
-		case ended && !space && strings.ContainsRune(`"')]}”’»`, r):
+		case ended && !space && strings.ContainsRune(prose.Closers, r):
 		case ended && (space || wide):
 			return i
 		default:

@@ -63,6 +63,22 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// A closing quotation mark or bracket stays with its sentence.
+func TestSplitBeforeNoCloser(t *testing.T) {
+	for _, sentence := range []string{"「行く。」と言った。", "『行く！』と言った。", "（行く。）と言った。", "【行く？】と言った。", "{Go.} He went. "} {
+		doc := Document{Path: "a.txt", Text: strings.Repeat(sentence, 60)}
+		chunks := Split(&doc, MinChunkSize)
+		if len(chunks) < 2 {
+			t.Errorf("%s: %d chunks", sentence, len(chunks))
+		}
+		for _, c := range chunks {
+			if strings.IndexAny(c.Text, "」』）】}") == 0 {
+				t.Errorf("a chunk is %q", c.Text)
+			}
+		}
+	}
+}
+
 func TestHeadingPathIsBounded(t *testing.T) {
 	var text strings.Builder
 	for i := range 6 {
