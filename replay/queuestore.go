@@ -86,7 +86,7 @@ func (r queueReplay) prepare(ctx context.Context, m *measurement, j *journal.Jou
 		err = r.retryErrors(ctx, m.arm.Name, j)
 	}
 	if err == nil {
-		err = r.Dispatch(ctx, m.arm.Name, identity, ids)
+		err = r.Dispatch(ctx, m.arm.Name, identity, ids, unawaited(j, len(ids), m.plan.RetryErrors))
 	}
 	if err == nil {
 		o.Queued(m.arm.Name)
@@ -134,4 +134,14 @@ func (r queueReplay) retryErrors(ctx context.Context, arm string, j *journal.Jou
 		return fmt.Errorf("try the errors of %s again: %w", arm, err)
 	}
 	return nil
+}
+
+// unawaited returns the questions that the journal has finished and that are not tried again.
+func unawaited(j *journal.Journal, questions int, retryErrors bool) (out []int) {
+	for i := range questions {
+		if s := j.State(i); s.Finished && !(retryErrors && s.Outage) {
+			out = append(out, i)
+		}
+	}
+	return out
 }

@@ -64,6 +64,20 @@ func (b *Books) Err() error {
 	return b.err
 }
 
+// readCap reads the cap again. It is final once questions are on the queue.
+func (b *Books) readCap(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	var limit *llm.USD
+	if err := b.q.row(ctx, `SELECT cap FROM @runs WHERE id = $1`, b.run).Scan(&limit); err != nil {
+		return fmt.Errorf("read the cap of run %s: %w", b.run, err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cap = limit
+	return nil
+}
+
 // fail keeps the first error. No request is admitted after it.
 func (b *Books) fail(err error) error {
 	b.mu.Lock()
@@ -236,7 +250,7 @@ func (q *Queue) chargeLost(ctx context.Context, run string) error {
 }
 
 // chargeOpen counts in full the requests in progress that match a condition.
-func (q *Queue) chargeOpen(ctx context.Context, run, which string) error {
+func (q *Queue) chargeOpen(ctx context.Context, run, which string, args ...any) error {
 	_, err := q.exec(ctx, `
 		WITH lost AS (
 			UPDATE @charges SET kind = 'lost', usd = worst, lost_usd = worst, at = now()
@@ -244,7 +258,7 @@ func (q *Queue) chargeOpen(ctx context.Context, run, which string) error {
 			RETURNING worst
 		), total AS (SELECT coalesce(sum(worst), 0)::bigint AS usd FROM lost)
 		UPDATE @runs SET reserved = reserved - total.usd, spent = spent + total.usd
-		FROM total WHERE id = $1 AND total.usd > 0`, run)
+		FROM total WHERE id = $1 AND total.usd > 0`, append([]any{run}, args...)...)
 	return err
 }
 
@@ -254,7 +268,7 @@ func (q *Queue) chargeOpen(ctx context.Context, run, which string) error {
 // full. A resumed run admits requests again.
 func (r *Run) Settle(ctx context.Context) error {
 	regardless := context.WithoutCancel(ctx)
-	if err := r.q.change(regardless, `UPDATE @runs SET closed = true WHERE id = $1`, r.run); err != nil {
+	if err := r.change(regardless, `UPDATE @runs SET closed = true WHERE id = $1`); err != nil {
 		return fmt.Errorf("settle run %s: %w", r.run, err)
 	}
 	for began := time.Now(); ctx.Err() == nil && time.Since(began) < patience; {
@@ -268,7 +282,9 @@ func (r *Run) Settle(ctx context.Context) error {
 		}
 		_ = retry.Sleep(ctx, waitForOthers)
 	}
-	err := retrying(regardless, func(ctx context.Context) error { return r.q.chargeOpen(ctx, r.run, `true`) })
+	err := retrying(regardless, func(ctx context.Context) error {
+		return r.q.chargeOpen(ctx, r.run, `EXISTS (SELECT FROM @runs WHERE id = $1 AND owner = $2)`, r.q.id)
+	})
 	if err != nil {
 		return fmt.Errorf("settle run %s: %w", r.run, err)
 	}

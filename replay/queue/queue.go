@@ -125,9 +125,9 @@ func ensure(ctx context.Context, pool *pgxpool.Pool) error {
 // in qualifies table names, which are written as @name.
 func in(sql string) string { return strings.ReplaceAll(sql, "@", schemaName+".") }
 
-// storable makes foreign text, such as a daemon's error, acceptable to PostgreSQL: it replaces NUL
+// Storable makes foreign text, such as a daemon's error, acceptable to PostgreSQL: it replaces NUL
 // characters and invalid UTF-8.
-func storable(text string) string {
+func Storable(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\ufffd"), "\ufffd")
 }
 

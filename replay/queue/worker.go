@@ -35,7 +35,7 @@ type Task struct {
 	Arm string
 	// Index is the question's index in the dataset of the arm, counted from 0.
 	Index    int
-	Question string // its id, as storable returns it
+	Question string // its id, as Storable returns it
 	// Earlier is the record of an earlier try to be repeated, nil for the first try.
 	Earlier []byte
 }
@@ -262,7 +262,7 @@ func (w *worker) finish(ctx context.Context, t Task, out Outcome) error {
 		sql = `UPDATE @tasks SET record = $4, finished_at = clock_timestamp(), worker = NULL` + which
 		last = out.Record
 	case out.Stop != nil:
-		if err := w.q.stopArm(ctx, t.Run, t.Arm, *out.Stop); err != nil {
+		if err := w.q.change(ctx, stopArm, t.Run, t.Arm, out.Stop.Kind, Storable(out.Stop.Text)); err != nil {
 			w.h.Notice(fmt.Sprintf("run %s: stop %s: %v", t.Run, t.Arm, err))
 		}
 	}

@@ -28,12 +28,16 @@ type handler struct {
 
 	mu      sync.Mutex
 	notices []string
+	books   *queue.Books // of the run that was begun last
 }
 
 func (h *handler) Begin(_ context.Context, j queue.Job) (queue.Worker, error) {
 	if string(j.Options) != "{}" {
 		h.t.Errorf("options %s", j.Options)
 	}
+	h.mu.Lock()
+	h.books = j.Books
+	h.mu.Unlock()
 	if h.beginning != nil {
 		return h, h.beginning()
 	}
@@ -56,6 +60,13 @@ func (h *handler) Ready(_ context.Context, arm string, identity json.RawMessage)
 func (h *handler) Work(ctx context.Context, t queue.Task) queue.Outcome { return h.do(ctx, t) }
 
 func (h *handler) Close() error { return nil }
+
+// lastBooks returns the books of the run that was begun last, nil before.
+func (h *handler) lastBooks() *queue.Books {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.books
+}
 
 // start runs a worker until the test ends or stop is called.
 func start(t *testing.T, q *queue.Queue, concurrency int, h *handler) (stop func()) {
@@ -83,7 +94,7 @@ func ids(n int) (out []string) {
 // dispatch puts n questions of an arm on the queue.
 func dispatch(t *testing.T, r *queue.Run, arm string, n int) {
 	t.Helper()
-	if err := r.Dispatch(t.Context(), arm, []byte(`"`+arm+`"`), ids(n)); err != nil {
+	if err := r.Dispatch(t.Context(), arm, []byte(`"`+arm+`"`), ids(n), nil); err != nil {
 		t.Fatal(err)
 	}
 }
