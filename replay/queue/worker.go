@@ -196,7 +196,8 @@ const openTasks = ` FROM @tasks t JOIN @arms a ON a.run = t.run AND a.arm = t.ar
 	WHERE t.run = $1 AND t.record IS NULL AND t.worker IS NULL AND a.stop_kind IS NULL AND @alive(r.owner)`
 
 // claim claims the first open task of some arms for this worker, until leave. It returns
-// pgx.ErrNoRows if there is none. The run's owner reopens the tasks of dead workers.
+// pgx.ErrNoRows if there is none, or while this worker has no lease. The run's owner reopens the
+// tasks of workers without one.
 func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, err error) {
 	w.claimMu.Lock()
 	defer w.claimMu.Unlock()
@@ -208,7 +209,7 @@ func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, 
 	}
 	err = w.q.row(ctx, `
 		WITH first AS (
-			SELECT t.arm, t.idx`+openTasks+` AND t.arm = ANY($3)
+			SELECT t.arm, t.idx`+openTasks+` AND t.arm = ANY($3) AND @alive($2)
 			ORDER BY t.idx, t.arm LIMIT 1 FOR UPDATE OF t SKIP LOCKED
 		)
 		UPDATE @tasks t SET worker = $2, tries = tries + 1 FROM first
