@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -91,8 +92,7 @@ func (q *Queue) Work(ctx context.Context, concurrency int, h Handler) error {
 	client, err := river.NewClient(riverpgxv5.New(q.pool), &river.Config{
 		ID: q.id, Schema: schemaName, Logger: quiet, Workers: workers,
 		Queues:     map[string]river.QueueConfig{river.QueueDefault: unused},
-		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter, MaxAttempts: maxAttempts,
-		SoftStopTimeout: softStop,
+		JobTimeout: jobTimeout, MaxAttempts: maxAttempts, SoftStopTimeout: softStop,
 	})
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (w *worker) work(ctx context.Context, run string) error {
 		out.Stop = &StopError{"failed", fmt.Sprintf(
 			"question %q of %s was begun %d times, and every worker that had it vanished; find out why, then resume", t.Question, t.Arm, tries-1)}
 	} else {
-		out = r.worker.Work(ctx, t)
+		out = w.outcome(ctx, r.worker, t)
 	}
 	if ctx.Err() != nil && out.Record == nil {
 		out = Outcome{} // it failed because this worker ends
@@ -166,6 +166,20 @@ func (w *worker) work(ctx context.Context, run string) error {
 		r.refuse(out.Refused)
 	}
 	return w.finish(context.WithoutCancel(ctx), t, out)
+}
+
+// outcome works on a claimed task. A panic stops the arm: River would discard it, and the question
+// would stay claimed for as long as this process lives.
+func (w *worker) outcome(ctx context.Context, by Worker, t Task) (out Outcome) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			w.h.Notice(fmt.Sprintf("run %s: question %q of %s: panic: %v\n%s", t.Run, t.Question, t.Arm, cause, debug.Stack()))
+			out = Outcome{Stop: &StopError{"failed", fmt.Sprintf(
+				"question %q of %s: worker %s panicked, which is a defect of evalctl: %v; report what the worker printed, then resume",
+				t.Question, t.Arm, w.q.id, cause)}}
+		}
+	}()
+	return by.Work(ctx, t)
 }
 
 // enter returns a run that this worker takes part in, or nil. The caller must call active.Done on

@@ -427,3 +427,44 @@ func TestDatabaseRestarts(t *testing.T) {
 		t.Errorf("spent %d, %v", spent, run.Err())
 	}
 }
+
+// TestNoTimeout: a question may take any time, because it may fill a brain.
+func TestNoTimeout(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	start(t, open(t, conn, true), 1, &handler{t: t, do: func(ctx context.Context, task queue.Task) queue.Outcome {
+		if deadline, limited := ctx.Deadline(); limited {
+			t.Errorf("the question must end by %v", deadline)
+		}
+		return record(task)
+	}})
+	dispatch(t, run, "go", 1)
+	collect(t, run, "go", 1)
+}
+
+// TestPanic: a panic in one question stops the arm, and says so.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	h := &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+		if task.Index == 1 {
+			panic("no such index")
+		}
+		return record(task)
+	}}
+	start(t, open(t, conn, true), 1, h)
+	dispatch(t, run, "go", 3)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := run.Await(ctx, "go", 1)
+	if stop, ok := errors.AsType[*queue.StopError](err); !ok || stop.Kind != "failed" || !strings.Contains(stop.Text, "no such index") {
+		t.Errorf("got %v", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.notices) == 0 || !strings.Contains(h.notices[0], "worker_test.go") {
+		t.Errorf("the worker does not say where: %q", h.notices)
+	}
+}
