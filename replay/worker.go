@@ -112,7 +112,7 @@ func (w *worker) Ready(ctx context.Context, arm string, identity json.RawMessage
 // Work implements queue.Worker.
 func (w *worker) Work(ctx context.Context, t queue.Task) queue.Outcome {
 	a := w.arms[t.Arm]
-	if t.Index < 0 || t.Index >= len(w.plan.Questions) || w.plan.Questions[t.Index].ID != t.Question {
+	if t.Index < 0 || t.Index >= len(w.plan.Questions) || queue.Storable(w.plan.Questions[t.Index].ID) != t.Question {
 		return queue.Outcome{Refused: fmt.Errorf("question %q of %s is not the one that this worker has as number %d; "+
 			"does it have the same dataset?", t.Question, t.Arm, t.Index+1)}
 	}

@@ -118,20 +118,25 @@ func (a account) Reserve(ctx context.Context, model string, worst llm.USD) (func
 		return nil, err
 	}
 	var id int64
+	question := Storable(llm.QuestionOf(ctx))
 	if worst = max(worst, 0); worst > 0 {
 		var err error
-		if id, err = a.reserve(ctx, model, worst); err != nil {
+		if id, err = a.reserve(ctx, model, question, worst); err != nil {
 			return nil, err
 		}
 	}
 	var once sync.Once
-	return func(c llm.Charge) { once.Do(func() { a.settle(id, model, llm.QuestionOf(ctx), c) }) }, nil
+	return func(c llm.Charge) { once.Do(func() { a.settle(id, model, question, c) }) }, nil
 }
 
-func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id int64, err error) {
+func (a account) reserve(ctx context.Context, model, question string, worst llm.USD) (id int64, err error) {
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
 	key := rand.Text() // finds the reservation again if its outcome was not known
 	for {
-		err := a.books.q.scan(ctx, []any{&id}, `
+		// A statement that is cancelled may take effect all the same, and nobody would settle it.
+		err := a.books.q.scan(context.WithoutCancel(ctx), []any{&id}, `
 			WITH known AS (
 				SELECT id FROM @charges WHERE key = $7
 			), admitted AS (
@@ -144,9 +149,13 @@ func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id i
 				RETURNING id
 			)
 			SELECT id FROM known UNION ALL SELECT id FROM made`,
-			a.books.run, int64(worst), string(a.phase), a.arm, model, a.books.q.id, key, llm.QuestionOf(ctx))
+			a.books.run, int64(worst), string(a.phase), a.arm, model, a.books.q.id, key, question)
 		if postgres.IsCode(err, "23505") {
 			continue // the first attempt has been committed meanwhile
+		}
+		if err == nil && ctx.Err() != nil {
+			a.settle(id, model, question, llm.Charge{Rejected: true})
+			return 0, ctx.Err()
 		}
 		if err == nil {
 			return id, nil
@@ -238,7 +247,7 @@ func (a account) Lookup(ctx context.Context, model string, reply llm.CacheKey, s
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now())
 		ON CONFLICT DO NOTHING`,
 		a.books.run, string(a.phase), a.arm, model, kind, a.books.q.id, int64(max(c.Cost, 0)),
-		ledger.NameReply(reply)+"."+rand.Text(), c.Usage.Estimated, c.Unpriced, llm.QuestionOf(ctx))
+		ledger.NameReply(reply)+"."+rand.Text(), c.Usage.Estimated, c.Unpriced, Storable(llm.QuestionOf(ctx)))
 	if err != nil {
 		_ = a.books.fail(fmt.Errorf("record a look into the cache: %w", err))
 	}
