@@ -153,8 +153,10 @@ type workerArm struct {
 	runIdentity armIdentity // of Ready
 
 	mu       sync.Mutex
-	session  *armSession // nil until it is needed
-	failures int         // of daemons, in a row
+	session  *armSession     // nil until it is needed
+	failures int             // of daemons, in a row
+	restarts int             // of a running daemon
+	closed   <-chan struct{} // closed when the last session that was dropped is; nil before
 	closing  sync.WaitGroup
 	closeErr error // guarded by mu until closing has ended
 }
@@ -165,9 +167,14 @@ func (a *workerArm) acquire() *armSession {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.session == nil {
-		a.session = &armSession{
-			measurement: a.worker.newMeasurement(a.arm, a.data, func(d *daemon) subject { return d }), queue: a.worker.queue, runIdentity: a.runIdentity, brainsByHaystack: map[string]*workerBrain{},
+		s := &armSession{
+			queue: a.worker.queue, runIdentity: a.runIdentity, brainsByHaystack: map[string]*workerBrain{}, predecessor: a.closed,
 		}
+		s.measurement = a.worker.newMeasurement(a.arm, a.data, func(d *daemon) subject {
+			s.outages = &d.outages
+			return d
+		})
+		a.session = s
 	}
 	a.session.active.Add(1)
 	return a.session
@@ -180,7 +187,10 @@ func (a *workerArm) drop(s *armSession) {
 		return
 	}
 	a.session = nil
+	closed := make(chan struct{})
+	a.closed = closed
 	a.closing.Go(func() {
+		defer close(closed)
 		s.active.Wait()
 		if err := s.subject.close(); err != nil {
 			a.mu.Lock()
