@@ -64,7 +64,7 @@ func (r queueReplay) uses(d *daemon) subject {
 	if d.arm.started() {
 		return describedDaemon{d, r.Run}
 	}
-	return d
+	return sharedDaemon{d, r.Run}
 }
 
 // prepare fills the brains of a daemon that is already running, which all workers share, and puts

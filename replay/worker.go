@@ -120,6 +120,9 @@ func (w *worker) Work(ctx context.Context, t queue.Task) queue.Outcome {
 	defer s.active.Done()
 	rec, err := s.answer(ctx, w.plan.Questions[t.Index], t.Earlier)
 	if err == nil {
+		err = a.noteRestarts(ctx, s)
+	}
+	if err == nil {
 		var data []byte
 		if data, err = json.Marshal(rec); err == nil {
 			a.resetFailures()
@@ -198,6 +201,24 @@ func (a *workerArm) drop(s *armSession) {
 			a.closeErr = errors.Join(a.closeErr, err)
 		}
 	})
+}
+
+// noteRestarts tells the run how often the daemon was started again. Only a running daemon is, which
+// other workers ask too.
+func (a *workerArm) noteRestarts(ctx context.Context, s *armSession) error {
+	if s.outages == nil {
+		return nil
+	}
+	a.mu.Lock()
+	more := s.outages.count() - s.restarts
+	s.restarts += more
+	a.restarts += more
+	n := a.restarts
+	a.mu.Unlock()
+	if more == 0 {
+		return nil
+	}
+	return a.worker.queue.NoteRestarts(ctx, a.arm.Name, n)
 }
 
 func (a *workerArm) resetFailures() {
