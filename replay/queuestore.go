@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"evalctl/harness"
 	"evalctl/harness/journal"
@@ -31,8 +30,8 @@ var _ Store = queueStore{}
 // its other files. Arms are only roughly in step. notice is passed to queue.Queue.Create.
 func OnQueue(q *queue.Queue, notice func(string)) Store { return queueStore{q, notice} }
 
-func (q queueStore) create(ctx context.Context, _ Files, options json.RawMessage, limit *llm.USD) (storedReplay, error) {
-	run, err := q.Create(ctx, options, time.Now().UTC(), limit, q.notice)
+func (q queueStore) create(ctx context.Context, f Files, options json.RawMessage, limit *llm.USD) (storedReplay, error) {
+	run, err := q.Create(ctx, options, f.start(), limit, q.notice)
 	return queueReplay{run}, err
 }
 

@@ -2,8 +2,10 @@ package replay
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"evalctl/harness/journal"
@@ -91,4 +93,24 @@ func encoded(t *testing.T, r *result.Record) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// TestFilesOfNewReplay: a replay begins when its folder says, however long it takes to begin it. A
+// run on a queue is resumed in the folder of its start.
+func TestFilesOfNewReplay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &Plan{}
+		p.Arms = []Arm{{Name: "go"}, {Name: "ts"}}
+		f, err := p.Files(t.Context(), nil, "", "", "root")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if again := defaultFiles("root", p.Arms, f.start()); again.Dir != f.Dir || filepath.Dir(filepath.Dir(f.Dir)) != "root" {
+			t.Errorf("in %s, resumed in %s", f.Dir, again.Dir)
+		}
+		if got := (Files{Dir: "out"}).start(); !got.Equal(time.Now()) {
+			t.Errorf("a replay elsewhere begins at %v", got)
+		}
+	})
 }
