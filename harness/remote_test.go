@@ -137,6 +137,37 @@ func TestEarlierTries(t *testing.T) {
 	}
 }
 
+// TestEarlierVerdict: an answer that is judged again keeps its verdict if no judge answers again.
+func TestEarlierVerdict(t *testing.T) {
+	d, err := dataset.FromQuestions("q.jsonl", "", []dataset.Question{{ID: "a", Question: "A?", ExpectedSubstrings: []string{"yes"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen collector
+	asker := &counter{}
+	_, err = harness.Drive(t.Context(), harness.Config{
+		Subject: harness.Subject{Answerer: asker, Timeout: time.Minute},
+		Dataset: d, Scorer: pipeline.Grader{Scorer: silentJudge{}}, Concurrency: 1, TopK: 1, Observer: &seen,
+		Earlier: map[int]result.Record{0: {
+			ID: "a", Question: "A?", Expected: []string{"yes"}, Reply: result.Reply{Answer: "yes"}, Outcome: result.Scored,
+			Score: new(1.0), Passed: true, Reason: "right", JudgeUnanswered: true,
+		}},
+	}, result.Identity{})
+	if err != nil || len(seen.records) != 1 || asker.n != 0 {
+		t.Fatalf("%v, asked %d, records %+v", err, asker.n, seen.records)
+	}
+	if r := seen.records[0]; r.Outcome != result.Scored || !r.Passed || r.Reason != "right" || r.Tries != 2 || !r.JudgeUnanswered {
+		t.Errorf("%+v", r)
+	}
+}
+
+// silentJudge is a judge that never answers.
+type silentJudge struct{ scorer.Exact }
+
+func (silentJudge) Score(context.Context, scorer.Item) (scorer.Verdict, error) {
+	return scorer.Verdict{Unanswered: true, Reason: "the judge did not answer: 503"}, nil
+}
+
 // collector is a pipeline.Observer that keeps finished records.
 type collector struct{ records []result.Record }
 

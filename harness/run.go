@@ -117,6 +117,9 @@ type Notes struct {
 func Drive(ctx context.Context, cfg Config, id result.Identity) (result.Result, error) {
 	started := time.Now().UTC()
 	r := newRunner(cfg, pipeline.NewMemory(cfg.Dataset.Planned(), cfg.Earlier))
+	for i := range cfg.Earlier {
+		r.kept.untried[i] = true
+	}
 	stopped := r.incomplete(r.drive(ctx)) // before answers without a grade are counted
 	res, err := r.result(id, started, 0, stopped)
 	if err != nil {

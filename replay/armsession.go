@@ -19,6 +19,10 @@ type armSession struct {
 	measurement
 	queue  *queue.Books
 	active sync.WaitGroup
+	// predecessor is closed when the session before has ended, nil if there was none.
+	predecessor <-chan struct{}
+	outages     *outages // of the daemon, nil for a baseline
+	restarts    int      // those of outages that are counted, guarded by workerArm.mu
 
 	openOnce    sync.Once
 	openErr     error
@@ -110,8 +114,12 @@ func (*lastRecord) Asking(string, bool) {}
 
 func (l *lastRecord) Recorded(rec result.Record) { l.Record = &rec }
 
-// start opens the daemon and everything shared by all questions.
+// start opens the daemon and everything shared by all questions. The daemon of the session before
+// ends first: only then are its home, with the brains that it has filled, and its port free.
 func (s *armSession) start(ctx context.Context) (err error) {
+	if s.arm.started() && s.predecessor != nil {
+		<-s.predecessor
+	}
 	if s.daemonCtx, err = s.subject.open(ctx, func(*harness.Session) {}); err != nil {
 		return asDaemonError(ctx, err)
 	}
@@ -134,7 +142,7 @@ func (s *armSession) brain(ctx context.Context, haystack string) (*ingest.Filled
 	b := s.brainsByHaystack[haystack]
 	if b == nil {
 		if len(s.brainsByHaystack) >= maxBrains {
-			clear(s.brainsByHaystack)
+			s.forgetBrains()
 		}
 		b = &workerBrain{}
 		s.brainsByHaystack[haystack] = b
@@ -157,4 +165,18 @@ func (s *armSession) brain(ctx context.Context, haystack string) (*ingest.Filled
 		b.filled = filled
 	}
 	return filled, err
+}
+
+// forgetBrains forgets the filled brains. Another fill would delete one that is being filled. s.mu
+// must be held.
+func (s *armSession) forgetBrains() {
+	for haystack, b := range s.brainsByHaystack {
+		if !b.mu.TryLock() {
+			continue
+		}
+		if b.filled != nil {
+			delete(s.brainsByHaystack, haystack)
+		}
+		b.mu.Unlock()
+	}
 }

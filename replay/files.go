@@ -25,6 +25,17 @@ type Files struct {
 	Dir string
 	// name is the base name of a single arm's files, empty if each arm has its own.
 	name string
+	// begun is when a new replay begins if Dir depends on it, else zero.
+	begun time.Time
+}
+
+// start returns when a new replay begins. A replay that is resumed without its folder is looked for
+// by that time.
+func (f Files) start() time.Time {
+	if f.begun.IsZero() {
+		return time.Now().UTC()
+	}
+	return f.begun
 }
 
 // resultExt is the file extension of results.
@@ -195,7 +206,7 @@ func (e *DifferentError) Error() string {
 func defaultFiles(root string, arms []Arm, started time.Time) Files {
 	day := filepath.Join(root, started.Format(time.DateOnly))
 	if len(arms) == 1 {
-		return Files{Dir: day, name: arms[0].Name + ".replay"}
+		return Files{Dir: day, name: arms[0].Name + ".replay", begun: started}
 	}
-	return Files{Dir: filepath.Join(day, "replay-"+started.Format("150405"))}
+	return Files{Dir: filepath.Join(day, "replay-"+started.Format("150405")), begun: started}
 }

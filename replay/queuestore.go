@@ -4,7 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
+	"maps"
+	"slices"
 
 	"evalctl/harness"
 	"evalctl/harness/journal"
@@ -29,8 +30,8 @@ var _ Store = queueStore{}
 // its other files. Arms are only roughly in step. notice is passed to queue.Queue.Create.
 func OnQueue(q *queue.Queue, notice func(string)) Store { return queueStore{q, notice} }
 
-func (q queueStore) create(ctx context.Context, _ Files, options json.RawMessage, limit *llm.USD) (storedReplay, error) {
-	run, err := q.Create(ctx, options, time.Now().UTC(), limit, q.notice)
+func (q queueStore) create(ctx context.Context, f Files, options json.RawMessage, limit *llm.USD) (storedReplay, error) {
+	run, err := q.Create(ctx, options, f.start(), limit, q.notice)
 	return queueReplay{run}, err
 }
 
@@ -62,7 +63,7 @@ func (r queueReplay) uses(d *daemon) subject {
 	if d.arm.started() {
 		return describedDaemon{d, r.Run}
 	}
-	return d
+	return sharedDaemon{d, r.Run}
 }
 
 // prepare fills the brains of a daemon that is already running, which all workers share, and puts
@@ -86,7 +87,10 @@ func (r queueReplay) prepare(ctx context.Context, m *measurement, j *journal.Jou
 		err = r.retryErrors(ctx, m.arm.Name, j)
 	}
 	if err == nil {
-		err = r.Dispatch(ctx, m.arm.Name, identity, ids)
+		err = r.recall(ctx, m.arm.Name, j)
+	}
+	if err == nil {
+		err = r.Dispatch(ctx, m.arm.Name, identity, ids, unawaited(j, len(ids), m.plan.RetryErrors))
 	}
 	if err == nil {
 		o.Queued(m.arm.Name)
@@ -124,7 +128,13 @@ func (r queueReplay) retryErrors(ctx context.Context, arm string, j *journal.Jou
 	for i, rec := range records {
 		retry := rec.Outage() || systematic[i]
 		if s := j.State(i); s.Finished {
-			retry = s.Outage
+			was, err := j.Record(i)
+			if err != nil {
+				return err
+			}
+			if rec.Tries <= was.Tries { // else it was tried again, and the process that retried it ended
+				retry = s.Outage
+			}
 		}
 		if retry {
 			again = append(again, i)
@@ -134,4 +144,78 @@ func (r queueReplay) retryErrors(ctx context.Context, arm string, j *journal.Jou
 		return fmt.Errorf("try the errors of %s again: %w", arm, err)
 	}
 	return nil
+}
+
+// recall completes the journal with the records of questions that were tried again: those from
+// before the run was continued on another machine, whose verdicts were paid for too.
+func (r queueReplay) recall(ctx context.Context, arm string, j *journal.Journal) error {
+	retried, err := r.Retried(ctx, arm)
+	if err != nil {
+		return fmt.Errorf("find the earlier tries of %s: %w", arm, err)
+	}
+	for _, i := range slices.Sorted(maps.Keys(retried)) {
+		entries, err := missing(j, i, retried[i])
+		if err == nil && len(entries) > 0 {
+			err = j.Append(entries...)
+		}
+		if err != nil {
+			return fmt.Errorf("earlier try at question %d of %s: %w", i+1, arm, err)
+		}
+	}
+	return j.Sync()
+}
+
+// missing returns the entries with which the journal has finished the earlier try at a question. If
+// there is a newer record, they reopen the question, so that it is collected.
+func missing(j *journal.Journal, i int, t queue.Retried) (entries []journal.Entry, err error) {
+	var earlier, last, newest result.Record
+	if err := json.Unmarshal(t.Earlier, &earlier); err != nil {
+		return nil, err
+	}
+	s := j.State(i)
+	reopen := func() {
+		was := last
+		if was.Outcome.Answered() {
+			was = was.JudgeAgain()
+		}
+		entries = append(entries, journal.Entry{Kind: journal.KindReopened, Index: i, Record: &was})
+	}
+	switch {
+	case s.Finished:
+		if last, err = j.Record(i); err != nil {
+			return nil, err
+		}
+	case s.Answered || s.Reopened:
+		return nil, nil
+	}
+	if !s.Finished || earlier.Tries > last.Tries {
+		if s.Finished {
+			reopen()
+		}
+		kind := journal.KindGrade
+		if earlier.Outcome == result.Errored {
+			kind = journal.KindAnswer
+		}
+		entries = append(entries, journal.Entry{Kind: kind, Index: i, Record: &earlier})
+		if last = earlier; !earlier.Outage() { // the failure of many questions, see retryErrors
+			entries = append(entries, journal.Entry{Kind: journal.KindStopped, Questions: []int{i}})
+		}
+	}
+	if t.Record == nil {
+		return entries, nil
+	}
+	if err = json.Unmarshal(t.Record, &newest); err == nil && newest.Tries > last.Tries {
+		reopen()
+	}
+	return entries, err
+}
+
+// unawaited returns the questions that the journal has finished and that are not tried again.
+func unawaited(j *journal.Journal, questions int, retryErrors bool) (out []int) {
+	for i := range questions {
+		if s := j.State(i); s.Finished && !(retryErrors && s.Outage) {
+			out = append(out, i)
+		}
+	}
+	return out
 }

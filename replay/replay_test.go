@@ -23,6 +23,7 @@ import (
 	"evalctl/internal/llm"
 	"evalctl/internal/llm/llmtest"
 	"evalctl/internal/longtest"
+	"evalctl/internal/postgres/postgrestest"
 	"evalctl/replay"
 	"evalctl/replay/actor"
 	"evalctl/replay/source"
@@ -31,8 +32,13 @@ import (
 
 func TestMain(m *testing.M) {
 	longtest.Parallel(12) // most tests wait before they ask a failing provider again
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(withDatabase{m})
 }
+
+// withDatabase runs the tests, then stops their database.
+type withDatabase struct{ *testing.M }
+
+func (m withDatabase) Run() int { return postgrestest.Main(m.M) }
 
 // benchmark opens a benchmark of questions about the colours of lanterns.
 func benchmark(t testing.TB, questions int) *source.Benchmark {

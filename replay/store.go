@@ -82,7 +82,7 @@ func (Ledgers) Find(_ context.Context, id string) (json.RawMessage, time.Time, e
 func (Ledgers) Close() error { return nil }
 
 func (Ledgers) create(_ context.Context, f Files, options json.RawMessage, limit *llm.USD) (storedReplay, error) {
-	l, err := ledger.Create(f.ledger(), options, time.Now().UTC(), limit)
+	l, err := ledger.Create(f.ledger(), options, f.start(), limit)
 	return ledgerReplay{l}, err
 }
 
@@ -99,7 +99,7 @@ func (Ledgers) files(_ context.Context, id, _ string, arms []Arm) (Files, error)
 	if len(arms) > 1 {
 		name = ""
 	}
-	return Files{filepath.Dir(id), name}, nil
+	return Files{Dir: filepath.Dir(id), name: name}, nil
 }
 
 // ledgerReplay is a replay in a ledger, which only this process works on.

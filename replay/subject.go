@@ -62,6 +62,20 @@ func (baseline) report(context.Context, *result.Result, *ingest.FilledBrains, pa
 
 func (baseline) close() error { return nil }
 
+// sharedDaemon is a running daemon that all workers ask.
+type sharedDaemon struct {
+	*daemon
+	run *queue.Run // has the observations of the workers
+}
+
+func (d sharedDaemon) report(ctx context.Context, res *result.Result, filled *ingest.FilledBrains, p pace) error {
+	err := d.daemon.report(ctx, res, filled, p)
+	if err == nil {
+		res.Replay.Restarts, err = d.run.Restarts(ctx, d.arm.Name)
+	}
+	return err
+}
+
 // describedDaemon is a daemon that each worker starts for itself. This process starts it only to
 // identify it.
 type describedDaemon struct {

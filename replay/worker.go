@@ -112,13 +112,16 @@ func (w *worker) Ready(ctx context.Context, arm string, identity json.RawMessage
 // Work implements queue.Worker.
 func (w *worker) Work(ctx context.Context, t queue.Task) queue.Outcome {
 	a := w.arms[t.Arm]
-	if t.Index < 0 || t.Index >= len(w.plan.Questions) || w.plan.Questions[t.Index].ID != t.Question {
+	if t.Index < 0 || t.Index >= len(w.plan.Questions) || queue.Storable(w.plan.Questions[t.Index].ID) != t.Question {
 		return queue.Outcome{Refused: fmt.Errorf("question %q of %s is not the one that this worker has as number %d; "+
 			"does it have the same dataset?", t.Question, t.Arm, t.Index+1)}
 	}
 	s := a.acquire()
 	defer s.active.Done()
 	rec, err := s.answer(ctx, w.plan.Questions[t.Index], t.Earlier)
+	if err == nil {
+		err = a.noteRestarts(ctx, s)
+	}
 	if err == nil {
 		var data []byte
 		if data, err = json.Marshal(rec); err == nil {
@@ -153,8 +156,10 @@ type workerArm struct {
 	runIdentity armIdentity // of Ready
 
 	mu       sync.Mutex
-	session  *armSession // nil until it is needed
-	failures int         // of daemons, in a row
+	session  *armSession     // nil until it is needed
+	failures int             // of daemons, in a row
+	restarts int             // of a running daemon
+	closed   <-chan struct{} // closed when the last session that was dropped is; nil before
 	closing  sync.WaitGroup
 	closeErr error // guarded by mu until closing has ended
 }
@@ -165,9 +170,14 @@ func (a *workerArm) acquire() *armSession {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.session == nil {
-		a.session = &armSession{
-			measurement: a.worker.newMeasurement(a.arm, a.data, func(d *daemon) subject { return d }), queue: a.worker.queue, runIdentity: a.runIdentity, brainsByHaystack: map[string]*workerBrain{},
+		s := &armSession{
+			queue: a.worker.queue, runIdentity: a.runIdentity, brainsByHaystack: map[string]*workerBrain{}, predecessor: a.closed,
 		}
+		s.measurement = a.worker.newMeasurement(a.arm, a.data, func(d *daemon) subject {
+			s.outages = &d.outages
+			return d
+		})
+		a.session = s
 	}
 	a.session.active.Add(1)
 	return a.session
@@ -180,7 +190,10 @@ func (a *workerArm) drop(s *armSession) {
 		return
 	}
 	a.session = nil
+	closed := make(chan struct{})
+	a.closed = closed
 	a.closing.Go(func() {
+		defer close(closed)
 		s.active.Wait()
 		if err := s.subject.close(); err != nil {
 			a.mu.Lock()
@@ -188,6 +201,24 @@ func (a *workerArm) drop(s *armSession) {
 			a.closeErr = errors.Join(a.closeErr, err)
 		}
 	})
+}
+
+// noteRestarts tells the run how often the daemon was started again. Only a running daemon is, which
+// other workers ask too.
+func (a *workerArm) noteRestarts(ctx context.Context, s *armSession) error {
+	if s.outages == nil {
+		return nil
+	}
+	a.mu.Lock()
+	more := s.outages.count() - s.restarts
+	s.restarts += more
+	a.restarts += more
+	n := a.restarts
+	a.mu.Unlock()
+	if more == 0 {
+		return nil
+	}
+	return a.worker.queue.NoteRestarts(ctx, a.arm.Name, n)
 }
 
 func (a *workerArm) resetFailures() {

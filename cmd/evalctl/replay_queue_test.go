@@ -195,7 +195,7 @@ func TestReplayQueueResumed(t *testing.T) {
 	out := expect(first, queued, exitDaemon, "refuses the run: --model: provider openai needs a key", append(args, "--queue-wait=2s")...)
 	rig.stop(refusing, stderr)
 	run := runLine.FindStringSubmatch(out)
-	if run == nil || !strings.Contains(out, "once a worker can take the questions, continue with") {
+	if run == nil || !strings.Contains(out, "with the same queue: evalctl serve worker") || !strings.Contains(out, "once a worker can take the questions, continue with") {
 		t.Fatalf("no run to resume:\n%s", out)
 	}
 	if res := readResult(t, filepath.Join(first, "out", "oracle.json")); res.Stopped != result.StopNoWorkers {

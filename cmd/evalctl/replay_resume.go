@@ -158,6 +158,6 @@ func (c *replayCmd) onQueue(args ...string) string {
 // announce prints how to work for a run on a queue.
 func (c *replayCmd) announce(t *terminal.Terminal, id string) {
 	if c.Queue != "" {
-		t.Field("queue", "run %s  workers on any machine, with the same queue: %s", id, c.onQueue("worker"))
+		t.Field("queue", "run %s  workers on any machine, with the same queue: %s", id, c.onQueue("serve", "worker"))
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"evalctl/replay/queue"
 )
 
-// workerCmd has the flags of evalctl worker.
+// workerCmd has the flags of evalctl serve worker.
 type workerCmd struct {
 	Queue       string        `env:"SVC_QUEUE" placeholder:"URL" help:"${about_queue}"`
 	Concurrency int           `default:"16" placeholder:"N" help:"${about_concurrency} (${default})."`

@@ -145,7 +145,7 @@ func (w *worker) attend(ctx context.Context, r *attendance) {
 		w.leaveQueue(r)
 		w.h.Notice(fmt.Sprintf("run %s is refused: %v; repair this, and start the worker again", r.job.ID, problem))
 		err := w.q.change(ctx, `INSERT INTO @refusals VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-			r.job.ID, r.owner, w.q.id, storable(problem.Error()))
+			r.job.ID, r.owner, w.q.id, Storable(problem.Error()))
 		if err != nil && ctx.Err() == nil {
 			w.h.Notice(fmt.Sprintf("run %s: refuse it: %v", r.job.ID, err))
 		}
@@ -202,6 +202,9 @@ func (w *worker) prepare(ctx context.Context, r *attendance) error {
 		r.worker = worker
 	}
 	arms, err := w.newArms(ctx, r)
+	if err == nil && len(arms) > 0 {
+		err = r.job.Books.readCap(ctx) // the run's owner may have replaced it since Begin
+	}
 	if err != nil {
 		return unlessRetryable(err)
 	}

@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"encoding/binary"
+
+	"evalctl/internal/llm"
 )
 
 // ChargeLost counts open requests as lost, as if every process had vanished.
@@ -15,6 +17,24 @@ func (q *Queue) Vanish(ctx context.Context) {
 	q.stop()
 	<-q.done
 	_, _ = q.exec(ctx, `UPDATE @members SET seen = '-infinity' WHERE id = $1`, q.id)
+}
+
+// Forget deletes the process from the members, as another one does that joins after a day.
+func (q *Queue) Forget(ctx context.Context) error {
+	_, err := q.exec(ctx, `DELETE FROM @members WHERE id = $1`, q.id)
+	return err
+}
+
+// Alive reports whether the process has a lease.
+func (q *Queue) Alive(ctx context.Context) (alive bool, err error) {
+	return alive, q.row(ctx, `SELECT @alive($1)`, q.id).Scan(&alive)
+}
+
+// Reserved returns the worst case of the requests in progress.
+func (r *Run) Reserved(ctx context.Context) (usd llm.USD, err error) {
+	var nano int64
+	err = r.q.row(ctx, `SELECT reserved FROM @runs WHERE id = $1`, r.run).Scan(&nano)
+	return llm.USD(nano), err
 }
 
 // Lose counts n workers that vanished with each open question of an arm.

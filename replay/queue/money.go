@@ -64,6 +64,20 @@ func (b *Books) Err() error {
 	return b.err
 }
 
+// readCap reads the cap again. It is final once questions are on the queue.
+func (b *Books) readCap(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	var limit *llm.USD
+	if err := b.q.row(ctx, `SELECT cap FROM @runs WHERE id = $1`, b.run).Scan(&limit); err != nil {
+		return fmt.Errorf("read the cap of run %s: %w", b.run, err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cap = limit
+	return nil
+}
+
 // fail keeps the first error. No request is admitted after it.
 func (b *Books) fail(err error) error {
 	b.mu.Lock()
@@ -104,20 +118,25 @@ func (a account) Reserve(ctx context.Context, model string, worst llm.USD) (func
 		return nil, err
 	}
 	var id int64
+	question := Storable(llm.QuestionOf(ctx))
 	if worst = max(worst, 0); worst > 0 {
 		var err error
-		if id, err = a.reserve(ctx, model, worst); err != nil {
+		if id, err = a.reserve(ctx, model, question, worst); err != nil {
 			return nil, err
 		}
 	}
 	var once sync.Once
-	return func(c llm.Charge) { once.Do(func() { a.settle(id, model, llm.QuestionOf(ctx), c) }) }, nil
+	return func(c llm.Charge) { once.Do(func() { a.settle(id, model, question, c) }) }, nil
 }
 
-func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id int64, err error) {
+func (a account) reserve(ctx context.Context, model, question string, worst llm.USD) (id int64, err error) {
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
 	key := rand.Text() // finds the reservation again if its outcome was not known
 	for {
-		err := a.books.q.scan(ctx, []any{&id}, `
+		// A statement that is cancelled may take effect all the same, and nobody would settle it.
+		err := a.books.q.scan(context.WithoutCancel(ctx), []any{&id}, `
 			WITH known AS (
 				SELECT id FROM @charges WHERE key = $7
 			), admitted AS (
@@ -130,9 +149,13 @@ func (a account) reserve(ctx context.Context, model string, worst llm.USD) (id i
 				RETURNING id
 			)
 			SELECT id FROM known UNION ALL SELECT id FROM made`,
-			a.books.run, int64(worst), string(a.phase), a.arm, model, a.books.q.id, key, llm.QuestionOf(ctx))
+			a.books.run, int64(worst), string(a.phase), a.arm, model, a.books.q.id, key, question)
 		if postgres.IsCode(err, "23505") {
 			continue // the first attempt has been committed meanwhile
+		}
+		if err == nil && ctx.Err() != nil {
+			a.settle(id, model, question, llm.Charge{Rejected: true})
+			return 0, ctx.Err()
 		}
 		if err == nil {
 			return id, nil
@@ -224,7 +247,7 @@ func (a account) Lookup(ctx context.Context, model string, reply llm.CacheKey, s
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now())
 		ON CONFLICT DO NOTHING`,
 		a.books.run, string(a.phase), a.arm, model, kind, a.books.q.id, int64(max(c.Cost, 0)),
-		ledger.NameReply(reply)+"."+rand.Text(), c.Usage.Estimated, c.Unpriced, llm.QuestionOf(ctx))
+		ledger.NameReply(reply)+"."+rand.Text(), c.Usage.Estimated, c.Unpriced, Storable(llm.QuestionOf(ctx)))
 	if err != nil {
 		_ = a.books.fail(fmt.Errorf("record a look into the cache: %w", err))
 	}
@@ -236,7 +259,7 @@ func (q *Queue) chargeLost(ctx context.Context, run string) error {
 }
 
 // chargeOpen counts in full the requests in progress that match a condition.
-func (q *Queue) chargeOpen(ctx context.Context, run, which string) error {
+func (q *Queue) chargeOpen(ctx context.Context, run, which string, args ...any) error {
 	_, err := q.exec(ctx, `
 		WITH lost AS (
 			UPDATE @charges SET kind = 'lost', usd = worst, lost_usd = worst, at = now()
@@ -244,7 +267,7 @@ func (q *Queue) chargeOpen(ctx context.Context, run, which string) error {
 			RETURNING worst
 		), total AS (SELECT coalesce(sum(worst), 0)::bigint AS usd FROM lost)
 		UPDATE @runs SET reserved = reserved - total.usd, spent = spent + total.usd
-		FROM total WHERE id = $1 AND total.usd > 0`, run)
+		FROM total WHERE id = $1 AND total.usd > 0`, append([]any{run}, args...)...)
 	return err
 }
 
@@ -254,7 +277,7 @@ func (q *Queue) chargeOpen(ctx context.Context, run, which string) error {
 // full. A resumed run admits requests again.
 func (r *Run) Settle(ctx context.Context) error {
 	regardless := context.WithoutCancel(ctx)
-	if err := r.q.change(regardless, `UPDATE @runs SET closed = true WHERE id = $1`, r.run); err != nil {
+	if err := r.change(regardless, `UPDATE @runs SET closed = true WHERE id = $1`); err != nil {
 		return fmt.Errorf("settle run %s: %w", r.run, err)
 	}
 	for began := time.Now(); ctx.Err() == nil && time.Since(began) < patience; {
@@ -268,7 +291,9 @@ func (r *Run) Settle(ctx context.Context) error {
 		}
 		_ = retry.Sleep(ctx, waitForOthers)
 	}
-	err := retrying(regardless, func(ctx context.Context) error { return r.q.chargeOpen(ctx, r.run, `true`) })
+	err := retrying(regardless, func(ctx context.Context) error {
+		return r.q.chargeOpen(ctx, r.run, `EXISTS (SELECT FROM @runs WHERE id = $1 AND owner = $2)`, r.q.id)
+	})
 	if err != nil {
 		return fmt.Errorf("settle run %s: %w", r.run, err)
 	}

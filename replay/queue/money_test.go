@@ -398,3 +398,56 @@ func TestVanishedWorkerPays(t *testing.T) {
 		t.Errorf("the bill is %s, the books have %+v", bill, got)
 	}
 }
+
+// TestCancelledReservation: a request whose context ends while the database is about to answer is
+// refused, and reserves nothing.
+func TestCancelledReservation(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	proxy, proxied := postgrestest.Behind(t, conn)
+	run := create(t, open(t, conn, false), nil)
+	books := resumed(t, open1(t, proxied), run)
+	ctx, cancel := context.WithCancel(t.Context())
+	hit := proxy.CutAt("cut-model", postgrestest.Outage)
+	got := make(chan error, 1)
+	go func() {
+		_, err := books.Account(ledger.Actor, "go").Reserve(ctx, "cut-model", 5*llm.Dollar)
+		got <- err
+	}()
+	awaittest.Receive(t, "hit", hit)
+	cancel()
+	proxy.Restore()
+	if err := awaittest.Receive(t, "got", got); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if reserved, err := run.Reserved(t.Context()); err != nil || reserved != 0 {
+		t.Errorf("%s is reserved, %v", reserved, err)
+	}
+	if spent := run.Spent(); spent != 0 {
+		t.Errorf("spent %s", spent)
+	}
+}
+
+// TestQuestionsOfAnyName: the database takes the requests for questions with any id.
+func TestQuestionsOfAnyName(t *testing.T) {
+	t.Parallel()
+	run := create(t, open(t, postgrestest.Database(t), false), nil)
+	ctx := llm.WithQuestion(t.Context(), "q\x00\xff")
+	a := run.Account(ledger.Actor, "go")
+	for _, worst := range []llm.USD{llm.Dollar, 0} {
+		settle, err := a.Reserve(ctx, "m", worst)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settle(llm.Charge{Cost: worst, Usage: llm.Usage{InputTokens: 1}})
+	}
+	a.Lookup(ctx, "m", llm.CacheKey{1}, nil)
+	for _, r := range requests(t, run) {
+		if r.Question != "q\ufffd\ufffd" {
+			t.Errorf("a request for %q", r.Question)
+		}
+	}
+	if err := run.Err(); err != nil {
+		t.Error(err)
+	}
+}

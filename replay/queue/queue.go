@@ -51,6 +51,8 @@ const DefaultWait = 10 * time.Minute
 type Queue struct {
 	pool  *pgxpool.Pool
 	id    string
+	host  string
+	works bool
 	lease time.Duration
 	wait  time.Duration // of Options
 
@@ -78,10 +80,11 @@ func Open(ctx context.Context, conn string, o Options) (*Queue, error) {
 		return nil, err
 	}
 	q := &Queue{
-		pool: pool, lease: cmp.Or(o.Lease, DefaultLease), wait: cmp.Or(o.Wait, DefaultWait), done: make(chan struct{}),
+		pool: pool, works: o.Works, lease: cmp.Or(o.Lease, DefaultLease), wait: cmp.Or(o.Wait, DefaultWait),
+		done: make(chan struct{}),
 	}
 	if err = ensure(ctx, pool); err == nil {
-		err = q.join(ctx, o.Works)
+		err = q.join(ctx)
 	}
 	if err != nil {
 		pool.Close()
@@ -125,9 +128,9 @@ func ensure(ctx context.Context, pool *pgxpool.Pool) error {
 // in qualifies table names, which are written as @name.
 func in(sql string) string { return strings.ReplaceAll(sql, "@", schemaName+".") }
 
-// storable makes foreign text, such as a daemon's error, acceptable to PostgreSQL: it replaces NUL
+// Storable makes foreign text, such as a daemon's error, acceptable to PostgreSQL: it replaces NUL
 // characters and invalid UTF-8.
-func storable(text string) string {
+func Storable(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\ufffd"), "\ufffd")
 }
 
@@ -141,18 +144,23 @@ func (q *Queue) row(ctx context.Context, sql string, args ...any) pgx.Row {
 }
 
 // join makes the process a member. Members that have been gone for a day are deleted.
-func (q *Queue) join(ctx context.Context, works bool) error {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
+func (q *Queue) join(ctx context.Context) error {
+	var err error
+	if q.host, err = os.Hostname(); err != nil {
+		q.host = "unknown"
 	}
-	pid := os.Getpid()
-	q.id = fmt.Sprintf("%.60s-%d-%s", host, pid, strings.ToLower(rand.Text()[:6]))
-	_, err = q.exec(ctx, `INSERT INTO @members (id, host, pid, works, lease) VALUES ($1, $2, $3, $4, $5)`,
-		q.id, host, pid, works, q.lease)
-	if err == nil {
+	q.id = fmt.Sprintf("%.60s-%d-%s", q.host, os.Getpid(), strings.ToLower(rand.Text()[:6]))
+	if err = q.beat(ctx); err == nil {
 		_, err = q.exec(ctx, `DELETE FROM @members WHERE seen < clock_timestamp() - interval '1 day'`)
 	}
+	return err
+}
+
+// beat renews the lease. The row of a process that was silent for a day is gone, and is made again.
+func (q *Queue) beat(ctx context.Context) error {
+	_, err := q.exec(ctx, `
+		INSERT INTO @members (id, host, pid, works, lease) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (id) DO UPDATE SET seen = clock_timestamp()`, q.id, q.host, os.Getpid(), q.works, q.lease)
 	return err
 }
 
@@ -168,8 +176,7 @@ func (q *Queue) live(ctx context.Context) {
 			return
 		}
 		limited, cancel := context.WithTimeout(ctx, q.lease)
-		// The next update repairs a failure. Otherwise the lease ends, as it should.
-		_, _ = q.exec(limited, `UPDATE @members SET seen = clock_timestamp() WHERE id = $1`, q.id)
+		_ = q.beat(limited) // the next one repairs a failure; otherwise the lease ends, as it should
 		cancel()
 	}
 }

@@ -3,19 +3,16 @@ package queue
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// River's settings. Leases detect dead workers long before River's rescuer finds their jobs, which
-// then have nothing left to do.
+// River's settings.
 const (
-	// jobTimeout limits the work on one question, including filling its brain.
-	jobTimeout  = 2 * time.Hour
-	rescueAfter = 3 * time.Hour
+	// jobTimeout is none, because filling a brain may take any time. Leases detect dead workers.
+	jobTimeout = -1
 	// maxAttempts limits how often River delivers a job whose worker could not connect to the
 	// database. maxTries limits how often a question is begun.
 	maxAttempts = 5

@@ -70,19 +70,14 @@ func (q *Queue) Create(ctx context.Context, options json.RawMessage, started tim
 }
 
 // Resume takes over an unfinished run of another process. It returns ErrBusy while that process is
-// alive. Reservations of dead processes count as spent.
+// alive. Workers begin no question of an arm before Dispatch. Reservations of dead processes count
+// as spent.
 func (q *Queue) Resume(ctx context.Context, id string, notice func(string)) (*Run, error) {
 	books, _, err := q.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	n, err := q.exec(ctx, `
-		UPDATE @runs SET owner = $2, closed = false
-		WHERE id = $1 AND (owner IS NULL OR NOT @alive(owner))`, id, q.id)
-	if err == nil && n == 0 {
-		err = fmt.Errorf("%w; if it was killed a moment ago, try again in %v", ErrBusy, q.lease)
-	}
-	if err == nil {
+	if err = q.takeOver(ctx, id); err == nil {
 		err = q.chargeLost(ctx, id)
 	}
 	r := &Run{Books: books, notice: notice}
@@ -93,6 +88,56 @@ func (q *Queue) Resume(ctx context.Context, id string, notice func(string)) (*Ru
 		return nil, fmt.Errorf("resume run %s: %w", id, err)
 	}
 	return q.watchRun(r), nil
+}
+
+// takeOver makes this process the owner of a run, and stops its arms: the cap may change, and the
+// files and the judge may be refused, before anything more is spent.
+func (q *Queue) takeOver(ctx context.Context, run string) error {
+	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, in(`
+			UPDATE @runs SET owner = $2, closed = false
+			WHERE id = $1 AND (owner IS NULL OR NOT @alive(owner))`), run, q.id)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = fmt.Errorf("%w; if it was killed a moment ago, try again in %v", ErrBusy, q.lease)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, in(`
+			UPDATE @arms SET stop_kind = 'resuming', stop_text = 'the run is being resumed'
+			WHERE run = $1 AND stop_kind IS NULL`), run)
+		return err
+	})
+}
+
+// errTaken means that this process has lost the run.
+func (r *Run) errTaken() error {
+	return fmt.Errorf("run %s: %w: another process resumed the run while this one did not answer", r.run, ErrBusy)
+}
+
+// owning calls do in a transaction in which no other process can take over the run. It returns an
+// error if one has done so. do must be idempotent.
+func (r *Run) owning(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
+	return retrying(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
+			tag, err := tx.Exec(ctx, in(`SELECT 1 FROM @runs WHERE id = $1 AND owner = $2 FOR NO KEY UPDATE`), r.run, r.q.id)
+			if err == nil && tag.RowsAffected() == 0 {
+				err = r.errTaken()
+			}
+			if err != nil {
+				return err
+			}
+			return do(ctx, tx)
+		})
+	})
+}
+
+// change executes an idempotent statement, whose first argument is the run. See owning.
+func (r *Run) change(ctx context.Context, sql string, args ...any) error {
+	return r.owning(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, in(sql), append([]any{r.run}, args...)...)
+		return err
+	})
 }
 
 // Resumed returns the number of questions that had a record when the run was resumed.
@@ -126,7 +171,7 @@ func (r *Run) ID() string { return r.run }
 
 // SetCap replaces the cap of a resumed run.
 func (r *Run) SetCap(ctx context.Context, limit llm.USD) error {
-	if _, err := r.q.exec(ctx, `UPDATE @runs SET cap = $2 WHERE id = $1`, r.run, limit); err != nil {
+	if err := r.change(ctx, `UPDATE @runs SET cap = $2 WHERE id = $1`, limit); err != nil {
 		return fmt.Errorf("set the cap of run %s: %w", r.run, err)
 	}
 	r.mu.Lock()
@@ -150,7 +195,7 @@ func (r *Run) Seeded(arm, brain string) bool {
 
 // MarkSeeded records that a brain of an arm is filled.
 func (r *Run) MarkSeeded(arm, brain string) error {
-	return r.q.change(context.Background(), `INSERT INTO @seeded VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.run, arm, brain)
+	return r.change(context.Background(), `INSERT INTO @seeded VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, arm, brain)
 }
 
 // Records returns the existing records of an arm, by the questions' indexes from 0.
@@ -172,52 +217,73 @@ func (r *Run) Records(ctx context.Context, arm string) (map[int][]byte, error) {
 // Retry repeats questions of an arm that have a record, which workers get as Task.Earlier. It must
 // be called before Dispatch.
 func (r *Run) Retry(ctx context.Context, arm string, indexes []int) error {
-	return r.q.change(ctx, `
+	return r.change(ctx, `
 		UPDATE @tasks SET earlier = record, record = NULL, finished_at = NULL, tries = 0
-		WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NOT NULL`, r.run, arm, indexes)
+		WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NOT NULL`, arm, indexes)
+}
+
+// Retried are the records of a question that was repeated. Record is nil while it has no new one.
+type Retried struct{ Earlier, Record []byte }
+
+// Retried returns the questions of an arm that Retry has repeated, by their indexes from 0.
+func (r *Run) Retried(ctx context.Context, arm string) (map[int]Retried, error) {
+	retried := map[int]Retried{}
+	rows, err := r.q.pool.Query(ctx, in(`SELECT idx, earlier, record FROM @tasks WHERE run = $1 AND arm = $2 AND earlier IS NOT NULL`), r.run, arm)
+	if err != nil {
+		return nil, err
+	}
+	var i int
+	var earlier, record []byte
+	_, err = pgx.ForEachRow(rows, []any{&i, &earlier, &record}, func() error {
+		retried[i] = Retried{bytes.Clone(earlier), bytes.Clone(record)}
+		return nil
+	})
+	return retried, err
 }
 
 // Dispatch puts the questions of an arm that have no record on the queue. ids has all questions in
-// the order of the dataset. identity identifies the measurement for workers.
-func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string) error {
-	err := retrying(ctx, func(ctx context.Context) error { return r.dispatch(ctx, arm, identity, ids) })
+// the order of the dataset. identity identifies the measurement for workers. finished are the
+// indexes of questions that nobody will wait for: those that Retry has repeated get their earlier
+// record back.
+func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string, finished []int) error {
+	names := make([]string, len(ids)) // for messages
+	for i, id := range ids {
+		names[i] = Storable(id)
+	}
+	err := r.owning(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		for _, step := range []struct {
+			sql string
+			arg any
+		}{
+			{`INSERT INTO @arms VALUES ($1, $2, $3)
+				ON CONFLICT (run, arm) DO UPDATE SET identity = $3, stop_kind = NULL, stop_text = NULL`, []byte(identity)},
+			{`INSERT INTO @tasks (run, arm, idx, question)
+				SELECT $1, $2, n - 1, id FROM unnest($3::text[]) WITH ORDINALITY AS q (id, n) ON CONFLICT DO NOTHING`, names},
+			{`UPDATE @tasks SET record = earlier, finished_at = clock_timestamp(), worker = NULL
+				WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NULL AND earlier IS NOT NULL`, finished},
+		} {
+			if _, err := tx.Exec(ctx, in(step.sql), r.run, arm, step.arg); err != nil {
+				return err
+			}
+		}
+		return r.reopen(ctx, tx, arm)
+	})
 	if err != nil {
 		return fmt.Errorf("put the questions of %s on the queue: %w", arm, err)
 	}
 	return nil
 }
 
-func (r *Run) dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string) error {
-	names := make([]string, len(ids)) // for messages
-	for i, id := range ids {
-		names[i] = storable(id)
-	}
-	return pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, in(`
-			INSERT INTO @arms VALUES ($1, $2, $3)
-			ON CONFLICT (run, arm) DO UPDATE SET identity = $3, stop_kind = NULL, stop_text = NULL`),
-			r.run, arm, []byte(identity))
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, in(`
-			INSERT INTO @tasks (run, arm, idx, question)
-			SELECT $1, $2, n - 1, id FROM unnest($3::text[]) WITH ORDINALITY AS q (id, n) ON CONFLICT DO NOTHING`),
-			r.run, arm, names)
-		if err != nil {
-			return err
-		}
-		// Live processes keep their questions.
-		err = r.release(ctx, tx, `arm = $2 AND (worker IS NULL OR NOT @alive(worker))`, arm)
-		if err != nil {
-			return err
-		}
-		// Whoever dispatches again may have repaired what killed the workers.
-		_, err = tx.Exec(ctx, in(`
-			UPDATE @tasks SET tries = 0
-			WHERE run = $1 AND arm = $2 AND record IS NULL AND worker IS NULL AND tries > 0`), r.run, arm)
+// reopen frees the questions of an arm without a record. Live processes keep theirs.
+func (r *Run) reopen(ctx context.Context, tx pgx.Tx, arm string) error {
+	if err := r.release(ctx, tx, `arm = $2 AND (worker IS NULL OR NOT @alive(worker))`, arm); err != nil {
 		return err
-	})
+	}
+	// Whoever dispatches again may have repaired what killed the workers.
+	_, err := tx.Exec(ctx, in(`
+		UPDATE @tasks SET tries = 0
+		WHERE run = $1 AND arm = $2 AND record IS NULL AND worker IS NULL AND tries > 0`), r.run, arm)
+	return err
 }
 
 // release frees the tasks without a record that match a condition.
@@ -256,14 +322,10 @@ func (r *Run) Await(ctx context.Context, arm string, i int) ([]byte, error) {
 
 // Stop lets workers begin no further question of an arm. Only the first reason is kept.
 func (r *Run) Stop(ctx context.Context, arm string, why StopError) error {
-	return r.q.stopArm(ctx, r.run, arm, why)
+	return r.change(ctx, stopArm, arm, why.Kind, Storable(why.Text))
 }
 
-func (q *Queue) stopArm(ctx context.Context, run, arm string, why StopError) error {
-	return q.change(ctx, `
-		UPDATE @arms SET stop_kind = $3, stop_text = $4 WHERE run = $1 AND arm = $2 AND stop_kind IS NULL`,
-		run, arm, why.Kind, storable(why.Text))
-}
+const stopArm = `UPDATE @arms SET stop_kind = $3, stop_text = $4 WHERE run = $1 AND arm = $2 AND stop_kind IS NULL`
 
 // Close gives up the run, so that another process may resume it. Until then, workers begin none of
 // its questions.
@@ -276,16 +338,21 @@ func (r *Run) Close() error {
 	return err
 }
 
-// Remove deletes a finished run with its jobs.
+// Remove deletes a finished run with its jobs, unless another process has it.
 func (r *Run) Remove() error {
 	r.cancel()
 	<-r.watchEnd
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
-		for _, sql := range []string{
-			`DELETE FROM @runs WHERE id = $1`, `DELETE FROM @river_job WHERE queue = $1`, `DELETE FROM @river_queue WHERE name = $1`,
-		} {
+		tag, err := tx.Exec(ctx, in(`DELETE FROM @runs WHERE id = $1 AND owner = $2`), r.run, r.q.id)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = r.errTaken()
+		}
+		if err != nil {
+			return err
+		}
+		for _, sql := range []string{`DELETE FROM @river_job WHERE queue = $1`, `DELETE FROM @river_queue WHERE name = $1`} {
 			if _, err := tx.Exec(ctx, in(sql), r.run); err != nil {
 				return err
 			}

@@ -204,7 +204,7 @@ func (w *watcher) stopped(ctx context.Context) error {
 	case err != nil:
 		return err
 	case owner == nil || *owner != w.q.id:
-		return fmt.Errorf("run %s: %w: another process resumed the run while this one did not answer", w.run, ErrBusy)
+		return w.errTaken()
 	}
 	rows, err := w.q.pool.Query(ctx, in(`
 		SELECT t.arm, t.idx, a.stop_kind, a.stop_text FROM @arms a JOIN @tasks t ON t.run = a.run AND t.arm = a.arm

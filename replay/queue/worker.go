@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -35,7 +36,7 @@ type Task struct {
 	Arm string
 	// Index is the question's index in the dataset of the arm, counted from 0.
 	Index    int
-	Question string // its id, as storable returns it
+	Question string // its id, as Storable returns it
 	// Earlier is the record of an earlier try to be repeated, nil for the first try.
 	Earlier []byte
 }
@@ -91,8 +92,7 @@ func (q *Queue) Work(ctx context.Context, concurrency int, h Handler) error {
 	client, err := river.NewClient(riverpgxv5.New(q.pool), &river.Config{
 		ID: q.id, Schema: schemaName, Logger: quiet, Workers: workers,
 		Queues:     map[string]river.QueueConfig{river.QueueDefault: unused},
-		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter, MaxAttempts: maxAttempts,
-		SoftStopTimeout: softStop,
+		JobTimeout: jobTimeout, MaxAttempts: maxAttempts, SoftStopTimeout: softStop,
 	})
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (w *worker) work(ctx context.Context, run string) error {
 		out.Stop = &StopError{"failed", fmt.Sprintf(
 			"question %q of %s was begun %d times, and every worker that had it vanished; find out why, then resume", t.Question, t.Arm, tries-1)}
 	} else {
-		out = r.worker.Work(ctx, t)
+		out = w.outcome(ctx, r.worker, t)
 	}
 	if ctx.Err() != nil && out.Record == nil {
 		out = Outcome{} // it failed because this worker ends
@@ -166,6 +166,20 @@ func (w *worker) work(ctx context.Context, run string) error {
 		r.refuse(out.Refused)
 	}
 	return w.finish(context.WithoutCancel(ctx), t, out)
+}
+
+// outcome works on a claimed task. A panic stops the arm: River would discard it, and the question
+// would stay claimed for as long as this process lives.
+func (w *worker) outcome(ctx context.Context, by Worker, t Task) (out Outcome) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			w.h.Notice(fmt.Sprintf("run %s: question %q of %s: panic: %v\n%s", t.Run, t.Question, t.Arm, cause, debug.Stack()))
+			out = Outcome{Stop: &StopError{"failed", fmt.Sprintf(
+				"question %q of %s: worker %s panicked, which is a defect of evalctl: %v; report what the worker printed, then resume",
+				t.Question, t.Arm, w.q.id, cause)}}
+		}
+	}()
+	return by.Work(ctx, t)
 }
 
 // enter returns a run that this worker takes part in, or nil. The caller must call active.Done on
@@ -196,7 +210,8 @@ const openTasks = ` FROM @tasks t JOIN @arms a ON a.run = t.run AND a.arm = t.ar
 	WHERE t.run = $1 AND t.record IS NULL AND t.worker IS NULL AND a.stop_kind IS NULL AND @alive(r.owner)`
 
 // claim claims the first open task of some arms for this worker, until leave. It returns
-// pgx.ErrNoRows if there is none. The run's owner reopens the tasks of dead workers.
+// pgx.ErrNoRows if there is none, or while this worker has no lease. The run's owner reopens the
+// tasks of workers without one.
 func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, err error) {
 	w.claimMu.Lock()
 	defer w.claimMu.Unlock()
@@ -208,7 +223,7 @@ func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, 
 	}
 	err = w.q.row(ctx, `
 		WITH first AS (
-			SELECT t.arm, t.idx`+openTasks+` AND t.arm = ANY($3)
+			SELECT t.arm, t.idx`+openTasks+` AND t.arm = ANY($3) AND @alive($2)
 			ORDER BY t.idx, t.arm LIMIT 1 FOR UPDATE OF t SKIP LOCKED
 		)
 		UPDATE @tasks t SET worker = $2, tries = tries + 1 FROM first
@@ -262,7 +277,7 @@ func (w *worker) finish(ctx context.Context, t Task, out Outcome) error {
 		sql = `UPDATE @tasks SET record = $4, finished_at = clock_timestamp(), worker = NULL` + which
 		last = out.Record
 	case out.Stop != nil:
-		if err := w.q.stopArm(ctx, t.Run, t.Arm, *out.Stop); err != nil {
+		if err := w.q.change(ctx, stopArm, t.Run, t.Arm, out.Stop.Kind, Storable(out.Stop.Text)); err != nil {
 			w.h.Notice(fmt.Sprintf("run %s: stop %s: %v", t.Run, t.Arm, err))
 		}
 	}

@@ -28,12 +28,16 @@ type handler struct {
 
 	mu      sync.Mutex
 	notices []string
+	books   *queue.Books // of the run that was begun last
 }
 
 func (h *handler) Begin(_ context.Context, j queue.Job) (queue.Worker, error) {
 	if string(j.Options) != "{}" {
 		h.t.Errorf("options %s", j.Options)
 	}
+	h.mu.Lock()
+	h.books = j.Books
+	h.mu.Unlock()
 	if h.beginning != nil {
 		return h, h.beginning()
 	}
@@ -56,6 +60,13 @@ func (h *handler) Ready(_ context.Context, arm string, identity json.RawMessage)
 func (h *handler) Work(ctx context.Context, t queue.Task) queue.Outcome { return h.do(ctx, t) }
 
 func (h *handler) Close() error { return nil }
+
+// lastBooks returns the books of the run that was begun last, nil before.
+func (h *handler) lastBooks() *queue.Books {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.books
+}
 
 // start runs a worker until the test ends or stop is called.
 func start(t *testing.T, q *queue.Queue, concurrency int, h *handler) (stop func()) {
@@ -83,7 +94,7 @@ func ids(n int) (out []string) {
 // dispatch puts n questions of an arm on the queue.
 func dispatch(t *testing.T, r *queue.Run, arm string, n int) {
 	t.Helper()
-	if err := r.Dispatch(t.Context(), arm, []byte(`"`+arm+`"`), ids(n)); err != nil {
+	if err := r.Dispatch(t.Context(), arm, []byte(`"`+arm+`"`), ids(n), nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -414,5 +425,46 @@ func TestDatabaseRestarts(t *testing.T) {
 	// A question may have been asked twice, and a reservation whose outcome was not known is open.
 	if spent := run.Spent(); spent < 2*n || run.Err() != nil {
 		t.Errorf("spent %d, %v", spent, run.Err())
+	}
+}
+
+// TestNoTimeout: a question may take any time, because it may fill a brain.
+func TestNoTimeout(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	start(t, open(t, conn, true), 1, &handler{t: t, do: func(ctx context.Context, task queue.Task) queue.Outcome {
+		if deadline, limited := ctx.Deadline(); limited {
+			t.Errorf("the question must end by %v", deadline)
+		}
+		return record(task)
+	}})
+	dispatch(t, run, "go", 1)
+	collect(t, run, "go", 1)
+}
+
+// TestPanic: a panic in one question stops the arm, and says so.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	h := &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+		if task.Index == 1 {
+			panic("no such index")
+		}
+		return record(task)
+	}}
+	start(t, open(t, conn, true), 1, h)
+	dispatch(t, run, "go", 3)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := run.Await(ctx, "go", 1)
+	if stop, ok := errors.AsType[*queue.StopError](err); !ok || stop.Kind != "failed" || !strings.Contains(stop.Text, "no such index") {
+		t.Errorf("got %v", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.notices) == 0 || !strings.Contains(h.notices[0], "worker_test.go") {
+		t.Errorf("the worker does not say where: %q", h.notices)
 	}
 }

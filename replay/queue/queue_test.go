@@ -1,0 +1,70 @@
+package queue_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"evalctl/internal/awaittest"
+	"evalctl/internal/postgres/postgrestest"
+	"evalctl/replay/queue"
+)
+
+// TestForgottenWorker: a worker whose row was deleted while its machine slept becomes a member
+// again, and asks each question once.
+func TestForgottenWorker(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	q := open(t, conn, true)
+	if err := q.Forget(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	awaittest.Until(t, "the worker is a member", func() bool {
+		alive, err := q.Alive(t.Context())
+		return err == nil && alive
+	})
+	var mu sync.Mutex
+	asked := map[int]int{}
+	start(t, q, 3, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[task.Index]++
+		return record(task)
+	}})
+	dispatch(t, run, "go", 3)
+	collect(t, run, "go", 3)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(asked) != 3 || asked[0] != 1 || asked[1] != 1 || asked[2] != 1 {
+		t.Errorf("asked %v", asked)
+	}
+}
+
+// TestNoLeaseNoClaim: a worker without a lease, whose questions others would get at once, claims
+// none.
+func TestNoLeaseNoClaim(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	silent := open(t, conn, true)
+	silent.Vanish(t.Context())
+	var mu sync.Mutex
+	claims := 0
+	start(t, silent, 3, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+		mu.Lock()
+		defer mu.Unlock()
+		claims++
+		return record(task)
+	}})
+	dispatch(t, run, "go", 3)
+	time.Sleep(3 * time.Second) // it looks for questions every second
+	start(t, open(t, conn, true), 3, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return record(task) }})
+	collect(t, run, "go", 3)
+	mu.Lock()
+	defer mu.Unlock()
+	if claims > 0 {
+		t.Errorf("a worker without a lease claimed %d questions", claims)
+	}
+}

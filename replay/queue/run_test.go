@@ -1,0 +1,132 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"evalctl/internal/awaittest"
+	"evalctl/internal/llm"
+	"evalctl/internal/postgres/postgrestest"
+	"evalctl/replay/queue"
+)
+
+// resume takes over a run whose owner has vanished, until the test ends.
+func resume(t *testing.T, q *queue.Queue, r *queue.Run) *queue.Run {
+	t.Helper()
+	again, err := q.Resume(t.Context(), r.ID(), func(text string) { t.Log(text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = again.Close() })
+	return again
+}
+
+// TestResumedIsNotAsked: workers begin no question of a resumed run before it is dispatched again,
+// and then with the cap that it was given meanwhile.
+func TestResumedIsNotAsked(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	killed := open(t, conn, false)
+	run := create(t, killed, nil)
+	dispatch(t, run, "go", 3)
+	killed.Vanish(t.Context())
+	asked := make(chan queue.Task, 9)
+	h := &handler{t: t}
+	h.do = func(_ context.Context, task queue.Task) queue.Outcome {
+		asked <- task
+		if h.lastBooks().Cap() == nil {
+			t.Error("the worker knows no cap")
+		}
+		return record(task)
+	}
+	start(t, open(t, conn, true), 3, h)
+	again := resume(t, open(t, conn, false), run)
+	awaittest.Until(t, "the worker begins", func() bool { return h.lastBooks() != nil })
+	select {
+	case task := <-asked:
+		t.Fatalf("question %d was begun before the run was dispatched", task.Index)
+	case <-time.After(2 * time.Second): // it looks for arms every half second
+	}
+	if err := again.SetCap(t.Context(), llm.Dollar); err != nil {
+		t.Fatal(err)
+	}
+	dispatch(t, again, "go", 3)
+	collect(t, again, "go", 3)
+}
+
+// TestLostRun: a process that was resumed by another one while it slept changes nothing of the run
+// any more.
+func TestLostRun(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	asleep := open(t, conn, false)
+	run := create(t, asleep, nil)
+	dispatch(t, run, "go", 3)
+	asleep.Vanish(t.Context())
+	other := open(t, conn, false)
+	again := resume(t, other, run)
+	dispatch(t, again, "go", 3)
+	ctx := t.Context()
+	for name, err := range map[string]error{
+		"Stop":       run.Stop(ctx, "go", queue.StopError{Kind: "failed", Text: "x"}),
+		"SetCap":     run.SetCap(ctx, 1),
+		"MarkSeeded": run.MarkSeeded("go", "brain"),
+		"Retry":      run.Retry(ctx, "go", []int{0}),
+		"Dispatch":   run.Dispatch(ctx, "go", []byte(`"x"`), ids(4), nil),
+		"Settle":     run.Settle(ctx),
+		"Remove":     run.Remove(),
+	} {
+		if !errors.Is(err, queue.ErrBusy) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, _, err := other.Find(ctx, run.ID()); err != nil {
+		t.Fatal(err)
+	}
+	if again.Seeded("go", "brain") {
+		t.Error("a brain of the other process counts as filled")
+	}
+	settle, err := again.Account("actor", "go").Reserve(ctx, "m", llm.Dollar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settle(llm.Charge{Rejected: true})
+	start(t, open(t, conn, true), 3, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return record(task) }})
+	collect(t, again, "go", 3)
+}
+
+// TestRetryCutShort: questions that were tried again by a process that ended are not asked again
+// if nobody waits for them, and have their earlier record.
+func TestRetryCutShort(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	stop := start(t, open(t, conn, true), 2, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return record(task) }})
+	dispatch(t, run, "go", 4)
+	collect(t, run, "go", 4)
+	stop()
+	if err := run.Retry(t.Context(), "go", []int{1, 3}); err != nil {
+		t.Fatal(err)
+	}
+	if retried, err := run.Retried(t.Context(), "go"); err != nil || len(retried) != 2 || string(retried[3].Earlier) != "go 3" || retried[3].Record != nil {
+		t.Errorf("retried %v, %v", retried, err)
+	}
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := resume(t, open(t, conn, false), run)
+	start(t, open(t, conn, true), 2, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+		if task.Arm == "go" {
+			t.Errorf("question %d is asked again", task.Index)
+		}
+		return record(task)
+	}})
+	if err := again.Dispatch(t.Context(), "go", []byte(`"go"`), ids(4), []int{1, 3}); err != nil {
+		t.Fatal(err)
+	}
+	dispatch(t, again, "ts", 4)
+	collect(t, again, "ts", 4)
+	collect(t, again, "go", 4)
+}
