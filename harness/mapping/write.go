@@ -266,11 +266,16 @@ func (s *store) delete(ctx context.Context, b *brain, path string) error {
 func (s *Service) forget(ctx context.Context, b *brain, id string) error {
 	_, err := s.once(ctx, b, s.mapping.remove, b.values(id))
 	if err == nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.kept, id)
+		b.forgot(id)
 	}
 	return err
+}
+
+// forgot records that the text with an id is deleted.
+func (b *brain) forgot(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.kept, id)
 }
 
 // values returns the placeholders of a call about the text with an id.
