@@ -33,7 +33,7 @@ func partID(path string, i int) string {
 
 // textsOf returns the texts of a document: several if it exceeds limit characters, else one.
 func textsOf(doc dataset.Doc, limit int) (texts []text) {
-	head := headOf(string(doc.Data))
+	head := headOf(doc)
 	for i, part := range cutText(head.body, limit) {
 		one := text{id: partID(doc.Path, i), path: doc.Path, values: head.values()}
 		one.values["text"], one.values["document"] = part, string(doc.Data)
