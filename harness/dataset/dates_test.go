@@ -10,10 +10,12 @@ func TestDate(t *testing.T) {
 		"list.md":  []byte("---\ndate: [2025-03-14]\n---\n"),
 		"bad.md":   []byte("---\n: : [\n---\n"),
 		"open.md":  []byte("---\ndate: 2025-03-14"),
+		"null.md":  []byte("---\ndate: ~\ncreated_at: 2025-03-14\n---\n"),
+		"mark.md":  []byte("\ufeff---\ndate: 2025-03-14\n---\n"),
 		"empty.md": nil,
 	}
 	for name, want := range map[string]string{
-		"a.md": "2025-03-14", "b.md": "2025-03-14T09:00:00Z", "open.md": "2025-03-14",
+		"a.md": "2025-03-14", "b.md": "2025-03-14T09:00:00Z", "open.md": "2025-03-14", "null.md": "2025-03-14", "mark.md": "2025-03-14",
 		"none.md": "", "list.md": "", "bad.md": "", "empty.md": "",
 	} {
 		if got := (Doc{Data: docs[name]}).Date(); got != want {

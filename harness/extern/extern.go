@@ -18,6 +18,7 @@ import (
 	"github.com/kballard/go-shellquote"
 
 	"evalctl/harness/result"
+	"evalctl/internal/llm"
 	"evalctl/internal/redact"
 	"evalctl/scorer"
 )
@@ -99,7 +100,7 @@ func Open(ctx context.Context, text string, o Options) (*Scorer, error) {
 		err = s.openURL(text)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("scorer %s: %w", short(text), err)
+		return nil, fmt.Errorf("scorer %s: %w", s.shown(text), err)
 	}
 	reply, err := s.transport.hello(ctx)
 	if err == nil {
@@ -107,10 +108,18 @@ func Open(ctx context.Context, text string, o Options) (*Scorer, error) {
 	}
 	s.info.name, s.info.version = s.secrets.Text(s.info.name), s.secrets.Text(s.info.version)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("scorer %s: handshake: %w", short(text), s.secrets.Error(err)), s.transport.close())
+		return nil, errors.Join(fmt.Errorf("scorer %s: handshake: %w", s.shown(text), s.secrets.Error(err)), s.transport.close())
 	}
 	s.id.Name, s.id.Version = s.info.name, s.info.version
 	return s, nil
+}
+
+// shown returns the definition of a scorer for messages: a URL without its secrets.
+func (s *Scorer) shown(text string) string {
+	if !strings.HasPrefix(text, commandPrefix) {
+		text = llm.WithoutSecrets(text)
+	}
+	return short(s.secrets.Text(text))
 }
 
 func (s *Scorer) openCommand(line string) error {

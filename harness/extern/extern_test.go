@@ -26,6 +26,7 @@ import (
 	"evalctl/internal/awaittest"
 	"evalctl/internal/filetest"
 	"evalctl/internal/longtest"
+	"evalctl/internal/redact"
 	"evalctl/scorer"
 )
 
@@ -215,10 +216,12 @@ func TestBadHandshakes(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"cmd:": "the command is missing", "cmd:'": "quote it as for a shell", "cmd:/no/such/program": "no such file",
-		"http://user:secret@host/": "must not have a user", "http:///": "no host",
+		"http://user:secret@host/": "must not have a user", "http:///": "no host", "http://user:secret@host/%zz": "not a URL",
+		"http://127.0.0.1:1/score?api_key=secret": "scorer http://127.0.0.1:1/score: handshake: ",
+		"cmd:/no/such/program --key s3cret-key":   "scorer cmd:/no/such/program --key [SCORE_KEY]: ",
 	} {
-		_, err := extern.Open(t.Context(), text, extern.Options{Watchdog: watchdog})
-		if err == nil || !strings.Contains(err.Error(), want) {
+		_, err := extern.Open(t.Context(), text, extern.Options{Watchdog: watchdog, Secrets: []redact.Secret{{Name: "SCORE_KEY", Value: "s3cret-key"}}})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

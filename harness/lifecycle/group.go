@@ -133,8 +133,8 @@ func (r *Run) name(brain string) string {
 	return fmt.Sprintf("%s-%s%x", brain[:min(len(brain), maxName)], r.nonce, r.named)
 }
 
-// remove removes the brains. A brain that cannot be removed is left: the questions have been asked
-// already.
+// remove removes the brains. A brain that cannot be removed is left: the questions have been
+// asked already. A mapped service reports it in its findings.
 func (g *group) remove(ctx context.Context) {
 	for name, id := range g.ids {
 		_ = g.run.store().Remove(ctx, id, name)

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -117,7 +118,7 @@ func (s *Service) find(ctx context.Context, b *brain, o *operation, values map[s
 		if err != nil {
 			return nil, "", err
 		}
-		all, mode = append(all, p.items), p.mode
+		all, mode = append(all, p.items), cmp.Or(p.mode, mode)
 	}
 	if len(all) == 1 {
 		return all[0], mode, nil
@@ -128,7 +129,9 @@ func (s *Service) find(ctx context.Context, b *brain, o *operation, values map[s
 // mostPages limits the pages read per search.
 const mostPages = 100
 
-// pages makes the calls of a search, one per page, until it has topK items or the last page.
+// pages makes the calls of a search, one per page, until it has topK items or the last page. A
+// page may be empty and not the last, if the service filters what is on a page and names the
+// next.
 func (s *Service) pages(ctx context.Context, b *brain, o *operation, values map[string]any, topK int) (all page, err error) {
 	paged := slices.ContainsFunc(pageNames, o.sends)
 	delete(values, "cursor")
@@ -142,8 +145,12 @@ func (s *Service) pages(ctx context.Context, b *brain, o *operation, values map[
 		if err != nil {
 			return page{}, err
 		}
-		all.items, all.mode = append(all.items, p.items...), p.mode
-		if !paged || len(p.items) == 0 || len(all.items) >= topK || o.reply.next != nil && p.next == "" || n == mostPages {
+		all.items, all.mode = append(all.items, p.items...), cmp.Or(p.mode, all.mode)
+		last := len(p.items) == 0
+		if o.reply.next != nil { // a cursor that stays the same is that of a scroll
+			last = p.next == "" || last && p.next == values["cursor"]
+		}
+		if !paged || last || len(all.items) >= topK || n == mostPages {
 			return all, nil
 		}
 		values["cursor"] = p.next

@@ -28,6 +28,7 @@ type sightings struct {
 
 	searched, missing int      // documents that were searched for, and those that were never found
 	late              []string // waits that ended before the service was ready
+	kept              []string // brains that could not be removed
 }
 
 // notReady records that a written text was not ready in time.
@@ -37,18 +38,27 @@ func (s *sightings) notReady(text string) {
 	s.late = append(s.late, text)
 }
 
-// findings describes problems with writing to the service.
+// notRemoved records that a brain could not be removed.
+func (s *sightings) notRemoved(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept = append(s.kept, text)
+}
+
+// findings describes problems with writing to the service, and with removing what was written.
 func (s *sightings) findings() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.missing > 0 {
 		all = append(all, fmt.Sprintf("%d of %d documents that were written were never found by their own words", s.missing, s.searched))
 	}
-	switch n := len(s.late); {
-	case n == 1:
-		all = append(all, s.late[0])
-	case n > 1:
-		all = append(all, fmt.Sprintf("%s (and %d more times)", s.late[0], n-1))
+	for _, texts := range [][]string{s.late, s.kept} {
+		switch n := len(texts); {
+		case n == 1:
+			all = append(all, texts[0])
+		case n > 1:
+			all = append(all, fmt.Sprintf("%s (and %d more times)", texts[0], n-1))
+		}
 	}
 	return all
 }

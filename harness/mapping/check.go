@@ -56,6 +56,10 @@ func (f *file) checkOperation(m *Mapping, o *operation) error {
 		return f.errorf(o.at, "%s has no path", o.name)
 	case m.Transport == HTTP && !strings.HasPrefix(o.path.source, "/"):
 		return f.errorf(o.path.at, "the path of %s must begin with /", o.name)
+	case m.Transport == HTTP && o.path.literally("?"):
+		return f.errorf(o.path.at, "the path of %s has a ?: put what follows below query:, where values are escaped", o.name)
+	case m.Transport == HTTP && o.path.literally("#"):
+		return f.errorf(o.path.at, "the path of %s has a #, and what follows would not be sent: remove it, or write %%23", o.name)
 	case m.Transport == HTTP && (o.query.uses("home") || o.arguments.uses("home") || o.path.uses("home")):
 		return f.errorf(o.at, "%s sends {home}, which only an MCP server that is started has", o.name)
 	case o.limit < 0 || o.texts < 0 || o.topK < 0:

@@ -160,7 +160,7 @@ func (w *web) request(ctx context.Context, o *operation, values map[string]any) 
 	if query, ok := o.query.render(values).(map[string]any); ok && len(query) > 0 {
 		q := url.Values{}
 		for name, v := range query {
-			q.Set(name, fmt.Sprint(v))
+			addQuery(q, name, v)
 		}
 		to += "?" + q.Encode()
 	}
@@ -184,6 +184,19 @@ func (w *web) request(ctx context.Context, o *operation, values map[string]any) 
 	w.headers.set(req, nil, w.env)
 	o.headers.set(req, values, w.env)
 	return req, nil
+}
+
+// addQuery adds a value to a query. A list repeats its key, and null is left out.
+func addQuery(q url.Values, name string, v any) {
+	switch v := v.(type) {
+	case nil:
+	case []any:
+		for _, one := range v {
+			addQuery(q, name, one)
+		}
+	default:
+		q.Add(name, fmt.Sprint(v))
+	}
 }
 
 func (w *web) transport(ctx context.Context, o *operation, err error) error {

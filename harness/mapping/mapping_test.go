@@ -107,7 +107,7 @@ search: {tool: s, arguments: {q: "{query}"}, reply: {text: $.t}}
 		text, title := text.Draw(rt, "text"), text.Draw(rt, "title")
 		got := m.remember.arguments.render(map[string]any{"text": text, "title": title})
 		want := map[string]any{
-			"whole": text, "within": "<" + text + "|" + title + ">", "list": []any{text}, "brace": "{text} {x} { }", "number": 3,
+			"whole": text, "within": "<" + text + "|" + title + ">", "list": []any{text}, "brace": "{text} {x} { }", "number": json.Number("3"),
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			rt.Fatal(diff)

@@ -117,18 +117,16 @@ func (f *file) ready(n *yaml.Node, key string) (*readiness, error) {
 func (f *file) operation(name string, n *yaml.Node, names []string, more ...field) (*operation, error) {
 	o := &operation{name: name, at: n, method: http.MethodPost, within: target.CallTimeout, reply: &reply{ranked: true}}
 	compile := func(n *yaml.Node, _ string) (*template, error) { return f.compile(n, names) }
-	item := func(n *yaml.Node, _ string) (*template, error) {
-		return f.compile(n, slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(listNames, name) }))
-	}
+	of := without(names, listNames...) // one text
 	return o, f.object(n, name, "an operation", append([]field{
 		{"tool", into(&o.tool, f.text)},
 		{"arguments", into(&o.arguments, compile)},
 		{"method", oneOf(f, &o.method, http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete)},
-		{"path", into(&o.path, func(n *yaml.Node, key string) (*template, error) { return f.template(n, key, names) })},
-		{"query", into(&o.query, compile)},
-		{"headers", into(&o.headers, f.headers(append([]string{"env:"}, names...)...))},
+		{"path", into(&o.path, func(n *yaml.Node, key string) (*template, error) { return f.template(n, key, of) })},
+		{"query", into(&o.query, func(n *yaml.Node, _ string) (*template, error) { return f.query(n, names) })},
+		{"headers", into(&o.headers, f.headers(append([]string{"env:"}, of...)...))},
 		{"body", into(&o.arguments, compile)},
-		{"item", into(&o.item, item)},
+		{"item", into(&o.item, func(n *yaml.Node, _ string) (*template, error) { return f.compile(n, of) })},
 		{"limit", into(&o.limit, f.number)},
 		{"top_k", into(&o.topK, f.number)},
 		{"texts", into(&o.texts, f.number)},

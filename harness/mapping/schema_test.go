@@ -68,6 +68,7 @@ func TestSchema(t *testing.T) {
 	}
 	for _, text := range []string{
 		"name: x\nnane: y\n", "about: y\n", "name: x\nsearch: {tol: y}\n", "name: x\nsearch: {reply: {itens: $}}\n", "name: x\nready: {tool: y}\n", "name: x\nwrites: 0\n",
+		"name: x\nsearch: {path: '/s?q={query}'}\n", "name: x\nsearch: {path: /s, query: {q: {a: b}}}\n", "name: x\nsearch: {path: /s, query: {q: [[a]]}}\n",
 	} {
 		if err := check([]byte(text)); err == nil {
 			t.Errorf("%q is accepted", text)

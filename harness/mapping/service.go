@@ -311,7 +311,8 @@ func (s *Service) where() string {
 // URL implements target.Service.
 func (s *Service) URL() string { return string(s.mapping.Transport) + ":" + s.where() }
 
-// Health implements target.Service.
+// Health implements target.Service. It waits for an answer as long as the mapping's health
+// request may take.
 func (s *Service) Health(ctx context.Context) (string, error) {
 	if s.main == nil {
 		if err := s.Why(); err != nil {
@@ -319,7 +320,17 @@ func (s *Service) Health(ctx context.Context) (string, error) {
 		}
 		return s.version, nil
 	}
-	if err := s.main.alive(ctx); err != nil {
+	within := target.CallTimeout
+	if o := s.mapping.health; o != nil {
+		within = o.within
+	}
+	limited, cancel := target.TimeLimit(ctx, within)
+	defer cancel()
+	err := s.main.alive(limited)
+	switch {
+	case errors.Is(err, target.ErrNoAnswer):
+		return "", fmt.Errorf("the service at %s did not say whether it is alive: %w", s.where(), err)
+	case err != nil:
 		return "", err
 	}
 	return s.version, nil

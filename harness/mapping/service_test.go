@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -323,6 +324,18 @@ func TestStartBeforeSearch(t *testing.T) {
 			t.Errorf("%s has %d users left", name, one.users)
 		}
 	}
+}
+
+// TestHealthWithoutAnAnswer checks that the health of a service is not waited for without end.
+func TestHealthWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := fakeService(t, webMapping, nil)
+		s.main, s.cfg.URL = muteCaller{}, "http://h"
+		_, err := s.Health(t.Context())
+		if err == nil || err.Error() != "the service at http://h did not say whether it is alive: no answer within 30s" {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 // TestSecretInURL checks that no error shows a secret in the URL of a server.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"regexp"
 	"slices"
@@ -135,15 +136,22 @@ func (s *store) Find(_ context.Context, name string) (string, error) {
 	return name, nil
 }
 
-// removeWithin limits the time to empty a store.
+// removeWithin limits the time to empty a store, and the time without success while texts are
+// deleted one by one.
 const removeWithin = 30 * time.Second
 
-// Remove implements target.Store. If the service has one store and no call to empty it, Remove
-// deletes the written texts, if the service can delete.
+// Remove implements target.Store. If the service has no call to empty a store, Remove deletes
+// the written texts, if the service can delete. An error is also a finding about the service.
 func (s *store) Remove(ctx context.Context, id, name string) error {
-	ctx, cancel := target.TimeLimit(context.WithoutCancel(ctx), removeWithin)
-	defer cancel()
 	b := s.brain(cmp.Or(id, name))
+	err := s.removeBrain(context.WithoutCancel(ctx), b)
+	if err != nil {
+		s.seen.notRemoved(fmt.Sprintf("what was written to brain %q could not be removed: %v", b.id(), err))
+	}
+	return err
+}
+
+func (s *store) removeBrain(ctx context.Context, b *brain) error {
 	switch {
 	case s.mapping.Brains == PerProcess:
 		if err := s.pool.drop(b.name); err != nil {
@@ -151,17 +159,51 @@ func (s *store) Remove(ctx context.Context, id, name string) error {
 		}
 		return os.RemoveAll(s.home(b.name))
 	case s.mapping.reset != nil:
+		ctx, cancel := target.TimeLimit(ctx, removeWithin)
+		defer cancel()
 		_, err := s.once(ctx, b, s.mapping.reset, map[string]any{"brain": b.id()})
 		return err
 	case s.mapping.remove == nil:
 		return nil
 	}
-	for _, one := range b.idsOf("") {
-		if err := s.forget(ctx, b, one); err != nil {
-			return err
+	return s.removeTexts(ctx, b)
+}
+
+// removeTexts deletes the texts of a brain. A text that the service no longer has counts as
+// deleted. After another failure, removeTexts goes on with the next text, until nothing was
+// deleted within removeWithin.
+func (s *store) removeTexts(ctx context.Context, b *brain) error {
+	var first error
+	ids, deleted := b.idsOf(""), 0
+	since := time.Now()
+	for _, id := range ids {
+		err := s.removeText(ctx, b, id)
+		if err == nil {
+			deleted, since = deleted+1, time.Now()
+			continue
+		}
+		if first == nil {
+			first = fmt.Errorf("such as %q: %w", id, err)
+		}
+		if time.Since(since) >= removeWithin {
+			break
 		}
 	}
+	if first != nil {
+		return fmt.Errorf("%d of %d texts could not be deleted, %w", len(ids)-deleted, len(ids), first)
+	}
 	return nil
+}
+
+func (s *store) removeText(ctx context.Context, b *brain, id string) error {
+	ctx, cancel := target.TimeLimit(ctx, removeWithin)
+	defer cancel()
+	err := s.forget(ctx, b, id)
+	if f, ok := target.AsFailure(err); ok && (f.Status == http.StatusNotFound || f.Status == http.StatusGone) {
+		b.forgot(id)
+		return nil
+	}
+	return err
 }
 
 // Apply implements target.Store.

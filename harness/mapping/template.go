@@ -1,8 +1,10 @@
 package mapping
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +21,7 @@ type template struct {
 	source string
 	at     *yaml.Node
 
-	literal any         // a number, a truth value or null
+	literal any         // a date, a number, a truth value or null
 	parts   []part      // a string
 	keys    []string    // an object, with values
 	values  []*template // of an object, or of a list
@@ -52,7 +54,7 @@ func compileText(text string, allowed []string) (*template, error) {
 		at := placeholder().FindStringSubmatchIndex(rest)
 		if at == nil {
 			add(rest)
-			return t, nil
+			return t, t.checkLists()
 		}
 		add(rest[:at[0]])
 		switch found := rest[at[0]:at[1]]; {
@@ -71,16 +73,25 @@ func compileText(text string, allowed []string) (*template, error) {
 	}
 }
 
+// checkLists returns an error for a list within other text, where it would have no form.
+func (t *template) checkLists() error {
+	for _, p := range t.parts {
+		if len(t.parts) > 1 && slices.Contains(listNames, p.name) {
+			return fmt.Errorf("{%s} is a list, so that it must be the whole string", p.name)
+		}
+	}
+	return nil
+}
+
 // compile compiles a node. Errors have its line.
 func (f *file) compile(n *yaml.Node, allowed []string) (*template, error) {
 	t := &template{at: n, kind: n.Kind}
 	switch n.Kind {
 	case yaml.ScalarNode:
 		if n.Tag != "!!str" {
-			if err := n.Decode(&t.literal); err != nil {
-				return nil, f.errorf(n, "%v", err)
-			}
-			return t, nil
+			var err error
+			t.literal, err = f.literal(n)
+			return t, err
 		}
 		text, err := compileText(n.Value, allowed)
 		if err != nil {
@@ -106,6 +117,54 @@ func (f *file) compile(n *yaml.Node, allowed []string) (*template, error) {
 		return t, err
 	}
 	return nil, f.errorf(n, "aliases are not read; write the value out")
+}
+
+// literal returns the value of a scalar that is not a string. A date is its text, and a number
+// keeps its digits: a version such as 1.0 stays what it is.
+func (f *file) literal(n *yaml.Node) (v any, err error) {
+	switch n.Tag {
+	case "!!timestamp":
+		return n.Value, nil
+	case "!!int", "!!float":
+		v, _ := decode(strings.NewReader(n.Value))
+		if number, ok := v.(json.Number); ok {
+			return number, nil
+		}
+	}
+	if err := n.Decode(&v); err != nil {
+		return nil, f.errorf(n, "%w", err)
+	}
+	if x, ok := v.(float64); ok && (math.IsInf(x, 0) || math.IsNaN(x)) {
+		return nil, f.errorf(n, "JSON has no number %s; write a text in quotes", n.Value)
+	}
+	return v, nil
+}
+
+// query compiles the query of a URL, whose values are texts or lists of texts.
+func (f *file) query(n *yaml.Node, names []string) (*template, error) {
+	if n.Kind != yaml.MappingNode {
+		return nil, f.errorf(n, "query must be an object of keys and values")
+	}
+	t, err := f.compile(n, without(names, "items")) // which are objects
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range t.values {
+		if v.kind == yaml.MappingNode {
+			return nil, f.errorf(v.at, "an object has no form in a URL; write a text, or a list of texts")
+		}
+		for _, item := range v.values {
+			if item.kind != yaml.ScalarNode {
+				return nil, f.errorf(item.at, "a list within a list has no form in a URL, nor has an object; write texts")
+			}
+		}
+	}
+	return t, nil
+}
+
+// without returns placeholders without some of them.
+func without(names []string, some ...string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(some, name) })
 }
 
 // render returns the value with placeholders replaced. The result can be encoded as JSON.
@@ -164,6 +223,11 @@ func (t *template) uses(name string) bool {
 	}
 	return slices.ContainsFunc(t.parts, func(p part) bool { return p.name == name }) ||
 		slices.ContainsFunc(t.values, func(v *template) bool { return v.uses(name) })
+}
+
+// literally reports whether a string contains a text outside its placeholders.
+func (t *template) literally(text string) bool {
+	return slices.ContainsFunc(t.parts, func(p part) bool { return strings.Contains(p.text, text) })
 }
 
 // secrets returns the sorted names of the environment variables in a template.

@@ -6,30 +6,19 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"evalctl/harness/dataset"
 	"evalctl/internal/printable"
 	"evalctl/internal/prose"
 )
 
-// head is the metadata at the beginning of a document.
+// head is the metadata at the beginning of a document, and the text without its front matter.
 type head struct{ title, date, body string }
 
-// headOf reads the date in the front matter and the first heading. body is the document without the
-// front matter.
-func headOf(text string) head {
-	h := head{body: text}
-	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
-		if front, body, ok := strings.Cut(rest, "\n---\n"); ok {
-			h.body = strings.TrimLeft(body, "\n")
-			for line := range strings.SplitSeq(front, "\n") {
-				switch key, value, _ := strings.Cut(line, ":"); strings.TrimSpace(key) {
-				case "date":
-					h.date = strings.Trim(strings.TrimSpace(value), `"'`)
-				case "title":
-					h.title = strings.Trim(strings.TrimSpace(value), `"'`)
-				}
-			}
-		}
-	}
+// headOf returns the front matter's title and date. A document without that title has its first
+// heading.
+func headOf(doc dataset.Doc) head {
+	front, body := doc.Split()
+	h := head{title: front.Title, date: front.Date, body: string(body)}
 	if first, _, _ := strings.Cut(h.body, "\n"); strings.HasPrefix(first, "# ") && h.title == "" {
 		h.title = strings.TrimSpace(first[2:])
 	}

@@ -33,7 +33,7 @@ func partID(path string, i int) string {
 
 // textsOf returns the texts of a document: several if it exceeds limit characters, else one.
 func textsOf(doc dataset.Doc, limit int) (texts []text) {
-	head := headOf(string(doc.Data))
+	head := headOf(doc)
 	for i, part := range cutText(head.body, limit) {
 		one := text{id: partID(doc.Path, i), path: doc.Path, values: head.values()}
 		one.values["text"], one.values["document"] = part, string(doc.Data)
@@ -266,11 +266,16 @@ func (s *store) delete(ctx context.Context, b *brain, path string) error {
 func (s *Service) forget(ctx context.Context, b *brain, id string) error {
 	_, err := s.once(ctx, b, s.mapping.remove, b.values(id))
 	if err == nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.kept, id)
+		b.forgot(id)
 	}
 	return err
+}
+
+// forgot records that the text with an id is deleted.
+func (b *brain) forgot(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.kept, id)
 }
 
 // values returns the placeholders of a call about the text with an id.

@@ -218,23 +218,36 @@ func (e *Evaluation) leave(ctx context.Context) error {
 	return e.run.Leave(ctx, e.session, e.asked.Brains)
 }
 
+// mostLeft limits the brains that an error describes.
+const mostLeft = 3
+
 // Leave removes what was written to brains, whose ids are given by name, if the command has a
-// namespace at a service that keeps running. It works even if ctx has ended.
+// namespace at a service that keeps running. It works even if ctx has ended. If a brain cannot
+// be removed, Leave goes on with the others.
 func (p *Plan) Leave(ctx context.Context, s *harness.Session, ids map[string]string) error {
 	if s.Started() || s.Namespace() == "" {
 		return nil
 	}
+	var left []error
 	for _, b := range p.Brains {
 		id, filled := ids[b.Name]
 		if !filled || b.Docs == nil {
 			continue
 		}
 		if err := s.Service().Store(p.Dialect).Remove(context.WithoutCancel(ctx), id, b.Name); err != nil {
-			return fmt.Errorf("what the run has written to brain %q, which the service calls %q, could not be removed: %w",
-				b.Name, s.Namespace()+b.Name, err)
+			left = append(left, fmt.Errorf("what the run has written to brain %q, which the service calls %q, could not be removed: %w",
+				b.Name, s.Namespace()+b.Name, err))
 		}
 	}
-	return nil
+	return joinLeft(left)
+}
+
+// joinLeft joins errors about one brain each. It leaves out those after the first few.
+func joinLeft(left []error) error {
+	if more := len(left) - mostLeft; more > 0 {
+		left = append(left[:mostLeft:mostLeft], fmt.Errorf("and %s could not be removed", figure.Count(more, "more brain")))
+	}
+	return errors.Join(left...)
 }
 
 func (e *Evaluation) answering() (end func()) { return e.account.Enter(e.run.Found.Name, ledger.Actor) }
@@ -252,17 +265,18 @@ func (e *Evaluation) check(ctx context.Context) error {
 	if err == nil || e.run.Resume != "" || e.session.Started() {
 		return err
 	}
+	var left []error
 	for _, b := range e.run.Brains {
 		if b.Docs == nil {
 			continue
 		}
 		brain := seed.NewBrain(e.session.Service(), e.run.Dialect, b.Name)
-		if left := brain.Remove(ctx); left != nil {
-			return fmt.Errorf("%w; brain %q was created for this run and could not be removed, "+
-				"which must be done before the next try: %w", err, b.Name, left)
+		if err := brain.Remove(ctx); err != nil {
+			left = append(left, fmt.Errorf("brain %q was created for this run and could not be removed, "+
+				"which must be done before the next try: %w", b.Name, err))
 		}
 	}
-	return err
+	return errors.Join(err, joinLeft(left))
 }
 
 // Ask asks and scores the questions missing from the journal, stops a started daemon, and writes

@@ -34,7 +34,7 @@ var (
 	maskedWords   = []string{"_TOKEN_", "_PASSWORD_", "_PASSWD_", "_PASSPHRASE_", "_PRIVATE_KEY_", "_PGPASSWORD_"}
 	maskedEndings = []string{"_KEY_", "_KEYS_", "_PASS_", "_PWD_", "_PAT_", "_AUTH_", "_COOKIE_"}
 	// openEndings are the names whose values are not secret: where something is.
-	openEndings = []string{"_FILE_", "_PATH_", "_DIR_", "_URL_", "_HOST_", "_ENDPOINT_", "_BASE_", "_PROFILE_"}
+	openEndings = []string{"_FILE_", "_PATH_", "_DIR_", "_URL_", "_HOST_", "_ENDPOINT_", "_PROFILE_"}
 )
 
 // words returns the name in upper case between underscores, which separate its words.
