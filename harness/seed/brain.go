@@ -99,20 +99,20 @@ func (b *Brain) TakesNotes() bool {
 }
 
 // Held returns the minimum number of texts in the brain: the distinct passages found by the words of
-// some of docs. It is 0 if a search fails, as it may in a brain that does not exist yet.
-func (b *Brain) Held(ctx context.Context, docs []dataset.Doc) (int, error) {
+// some of docs. It stops when there are enough. A search may fail in a brain that does not exist.
+func (b *Brain) Held(ctx context.Context, docs []dataset.Doc, enough int) (int, error) {
 	words, _ := usesOf(docs)
 	texts := map[string]bool{}
 	for _, i := range spread(len(docs), heldProbes) {
 		chunks, err := b.Search(ctx, probeWords(docs[i], words.own), heldDepth)
-		if _, failed := target.AsFailure(err); failed {
-			return 0, nil
-		}
 		if err != nil {
 			return 0, err
 		}
 		for _, c := range chunks {
 			texts[c.Text] = true
+		}
+		if len(texts) >= enough {
+			break
 		}
 	}
 	return len(texts), nil

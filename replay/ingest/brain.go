@@ -46,7 +46,7 @@ func (f *filler) ready(ctx context.Context, b brain) error {
 }
 
 // find reports whether the brain is filled: by this replay before it was interrupted, or by an
-// earlier one. A brain that the daemon has lost since, because it keeps brains in memory, is not
+// earlier one. A brain that the service has lost since, because it keeps brains in memory, is not
 // filled, nor is one whose notes are missing.
 func (f *filler) find(ctx context.Context, remote *seed.Brain, b brain) (bool, error) {
 	if f.Mode == None || f.Find {
@@ -62,7 +62,7 @@ func (f *filler) find(ctx context.Context, remote *seed.Brain, b brain) (bool, e
 	}
 	known := false
 	if err == nil {
-		known, err = f.recall(remote, b)
+		known, err = f.recall(ctx, remote, b)
 	}
 	if err != nil || !known {
 		return false, err

@@ -62,6 +62,9 @@ type Config struct {
 	// Owner identifies this replay, also when it is resumed. If Daemon.Build is empty, the notes are
 	// of use to this replay only.
 	Owner string
+	// Running is set if the service was running already. It may have lost brains, or its only store
+	// may have been filled by others.
+	Running bool
 	// NewHome is set if the service was started in an empty home, so that texts in its store are
 	// its own.
 	NewHome bool

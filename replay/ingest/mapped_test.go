@@ -25,6 +25,7 @@ type notebook struct {
 	texts  map[string]map[string]string // by brain and id
 	writes int
 	broken bool // it answers no writes
+	down   bool // nor searches
 }
 
 func openNotebook(tb testing.TB) *notebook {
@@ -40,6 +41,8 @@ func (n *notebook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer n.mu.Unlock()
 	brain := strings.Trim(r.URL.Path, "/")
 	switch {
+	case n.down:
+		w.WriteHeader(http.StatusServiceUnavailable)
 	case r.Method == http.MethodPut:
 		brain = fmt.Sprintf("brain-%d", len(n.texts))
 		n.texts[brain] = map[string]string{}
@@ -123,7 +126,7 @@ func mappedConfig(tb testing.TB, n *notebook, text, dir, build string) Config {
 	}
 	tb.Cleanup(s.Close)
 	record := filepath.Join(dir, "brains.json")
-	return Config{Service: s, Mode: Bulk, Concurrency: 1, Daemon: Daemon{Build: build}, Record: record, Notes: NotesBeside(record)}
+	return Config{Service: s, Mode: Bulk, Concurrency: 1, Daemon: Daemon{Build: build}, Record: record, Notes: NotesBeside(record), Running: true}
 }
 
 // TestReusedIDs checks that a brain that an earlier process filled is asked by the id that the
@@ -164,6 +167,31 @@ func TestReusedIDs(t *testing.T) {
 			if chunk.Path == "" || chunk.Path == chunk.ChunkID {
 				t.Errorf("%+v: the document of %+v is unknown", c, chunk)
 			}
+		}
+	}
+}
+
+// TestLostBrain checks that a brain that a running service has lost is filled again, but not if it is
+// unknown whether it has.
+func TestLostBrain(t *testing.T) {
+	b := bench(t, instances)
+	for _, c := range []struct {
+		lose  func(*notebook)
+		wrote int
+		fails bool
+	}{
+		{func(*notebook) {}, 0, false},
+		{func(n *notebook) { clear(n.texts["brain-1"]) }, 3, false},
+		{func(n *notebook) { delete(n.texts, "brain-1") }, 3, false},
+		{func(n *notebook) { n.down = true }, 0, true},
+	} {
+		n, dir := openNotebook(t), t.TempDir()
+		fill(t, mappedConfig(t, n, byArgument, dir, "1"), b, "q1")
+		n.wrote()
+		c.lose(n)
+		_, err := Fill(t.Context(), mappedConfig(t, n, byArgument, dir, "1"), b, []string{"q1"})
+		if got := n.wrote(); got != c.wrote || c.fails != (err != nil) {
+			t.Errorf("wrote %d texts, want %d: %v", got, c.wrote, err)
 		}
 	}
 }

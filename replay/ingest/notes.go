@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,7 +129,17 @@ func (f *filler) checkUnused(ctx context.Context, remote *seed.Brain, b brain) e
 			"delete %s, or choose another --cache-dir if evalctl starts the service, %s",
 			f.Service.URL(), brain, why, files, advice)
 	}
-	held, err := f.held(ctx, remote, b)
+	if f.NewHome || f.Service.Lacks(target.Search) != "" {
+		return nil
+	}
+	err := remote.Find(ctx)
+	held := 0
+	if err == nil {
+		held, err = f.held(ctx, remote, b, math.MaxInt)
+	}
+	if _, failed := target.AsFailure(err); failed {
+		return nil // as a search may if there are no texts
+	}
 	if err == nil && held > 0 {
 		err = fmt.Errorf("the store of %s has at least %s already, and %s: empty it, %s",
 			f.Service.URL(), figure.Count(held, "text"), why, advice)
@@ -149,19 +160,28 @@ func (f *filler) earlier() (brain, files string) {
 	return brain, strings.Join(known, " and ")
 }
 
-// held returns the minimum number of texts in the only store of a service, 0 if it is new.
-func (f *filler) held(ctx context.Context, remote *seed.Brain, b brain) (int, error) {
-	if f.NewHome || f.Service.Lacks(target.Search) != "" {
-		return 0, nil
-	}
+// held is seed.Brain.Held for the documents of the brain's first haystack.
+func (f *filler) held(ctx context.Context, remote *seed.Brain, b brain, enough int) (int, error) {
 	h, err := f.bench.Haystack(b.haystacks[0])
-	if err == nil {
-		err = remote.Find(ctx)
-	}
 	if err != nil {
 		return 0, err
 	}
-	return remote.Held(ctx, h.Documents())
+	return remote.Held(ctx, h.Documents(), enough)
+}
+
+// lost reports whether a running service has lost a filled brain: a search finds nothing in it.
+func (f *filler) lost(ctx context.Context, remote *seed.Brain, b brain) (bool, error) {
+	if !f.Running || b.sessions == 0 || f.Service.Lacks(target.Search) != "" {
+		return false, nil
+	}
+	held, err := f.held(ctx, remote, b, 1)
+	if failure, ok := target.AsFailure(err); ok && !failure.Retryable() {
+		return true, nil // as a search does in a brain that does not exist
+	}
+	if err != nil {
+		err = fmt.Errorf("search brain %q, which is filled: %w", b.name, err)
+	}
+	return held == 0, err
 }
 
 // Leave removes filled brains from the service, even if ctx has ended. A later replay fills them
@@ -182,8 +202,8 @@ func (f *FilledBrains) Leave(ctx context.Context) error {
 }
 
 // recall makes the notes of the process that filled a brain known to the service. It reports false
-// if there are none, so that the brain cannot be used.
-func (f *filler) recall(remote *seed.Brain, b brain) (bool, error) {
+// if there are none, or if the brain is lost.
+func (f *filler) recall(ctx context.Context, remote *seed.Brain, b brain) (bool, error) {
 	if !remote.TakesNotes() {
 		return true, nil
 	}
@@ -195,7 +215,11 @@ func (f *filler) recall(remote *seed.Brain, b brain) (bool, error) {
 		return false, fmt.Errorf("notes on brain %q: %s: %w; delete the file, and the brain is filled again",
 			b.name, f.notes().path(b), err)
 	}
-	return len(data) > 0, nil
+	if len(data) == 0 {
+		return false, nil
+	}
+	lost, err := f.lost(ctx, remote, b)
+	return !lost, err
 }
 
 // note keeps the notes of a filled brain.
