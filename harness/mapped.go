@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/mapping"
 	"evalctl/harness/result"
+	"evalctl/harness/seed"
 	"evalctl/harness/target"
 	"evalctl/internal/figure"
 )
@@ -22,6 +23,16 @@ type Description struct {
 	Namespace string
 	// Env looks up variables with secrets named in a mapping.
 	Env func(string) string
+}
+
+// InNewNamespace returns the description with a namespace that no other process uses.
+func (f *Description) InNewNamespace() *Description {
+	if f == nil {
+		return nil
+	}
+	own := *f
+	own.Namespace = "evalctl-" + seed.NewMark() + "-"
+	return &own
 }
 
 // Variables returns the variables that the mapping passes on to a server, nil without a mapping.

@@ -52,6 +52,7 @@ func (d *daemon) open(ctx context.Context, healthy func(*harness.Session)) (_ co
 			return nil, err
 		}
 	}
+	config.Described = config.Described.InNewNamespace()
 	if d.session, err = harness.Open(ctx, config); err != nil {
 		if !errors.Is(err, harness.ErrHome) {
 			err = &DaemonError{err}
@@ -117,14 +118,14 @@ func (d *daemon) startConfig() (harness.SessionConfig, error) {
 	return config, err
 }
 
-// ingestConfig returns how the daemon's brains are filled. The record of filled brains is in the
-// cache folder for a daemon that was already running, and in the home for a started one. A home
-// that is not kept has none.
+// ingestConfig returns how the daemon's brains are filled. The record of filled brains and the notes
+// on them are in the cache folder for a daemon that was already running, and in the home for a
+// started one. A home that is not kept has no record, and its notes are in the cache folder.
 func (d *daemon) ingestConfig() (config ingest.Config, err error) {
 	config = ingest.Config{
 		Service: d.session.Service(), Dialect: d.arm.Dialect, Mode: d.plan.Ingest,
-		Concurrency: d.plan.Concurrency,
-		Daemon:      ingest.Daemon{Build: d.session.ID().Version + d.build, Models: d.arm.Models},
+		Concurrency: d.plan.Concurrency, Running: !d.session.Started(), NewHome: d.newHome,
+		Daemon: ingest.Daemon{Build: d.session.ID().Version + d.build, Models: d.arm.Models},
 	}
 	if d.plan.Shared {
 		config.Shared = sharedBrain
@@ -135,7 +136,11 @@ func (d *daemon) ingestConfig() (config ingest.Config, err error) {
 	switch {
 	case !d.session.Started():
 		config.Record = ingest.EndpointRecord(d.plan.Cache.Dir, d.session.Service().URL())
-	case d.home != nil && d.plan.Ingest != ingest.None:
+		config.Notes = ingest.NotesBeside(config.Record)
+	case d.home == nil:
+		config.Notes = ingest.NotesBeside(ingest.EndpointRecord(d.plan.Cache.Dir, d.arm.Session.Launch.Home))
+	case d.plan.Ingest != ingest.None:
+		config.Notes = ingest.NotesBeside(d.home.Record())
 		if config.SharedRecord, err = ingest.OpenRecord(d.home.Record()); err == nil {
 			d.closers = append(d.closers, config.SharedRecord.Close)
 		}
@@ -242,11 +247,24 @@ func (d *daemon) report(ctx context.Context, res *result.Result, filled *ingest.
 	}
 	res.Replay.Restarts = d.outages.count()
 	res.Replay.ModelRequests = d.requests(filled)
+	if err := d.leave(ctx, res, filled); err != nil {
+		d.closers = append(d.closers, func() error { return err }) // the result is written first
+	}
 	_ = d.session.Close() // close does so too, and returns the error
 	if left := d.session.Escaped(); left != nil {
 		res.Escaped = left
 	}
 	return nil
+}
+
+// leave removes the brains of a finished arm from a service that goes on running, unless the next
+// replay can reuse them. It cannot if the service reports no version.
+func (d *daemon) leave(ctx context.Context, res *result.Result, filled *ingest.FilledBrains) error {
+	if res.Stopped != "" || d.session.Started() || d.session.Namespace() == "" || d.ingest.Daemon.Build != "" ||
+		d.plan.Ingest == ingest.None {
+		return nil
+	}
+	return filled.Leave(ctx)
 }
 
 // close stops the daemon unless report has stopped it, and closes everything it used.

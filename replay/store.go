@@ -117,7 +117,7 @@ func (ledgerReplay) uses(d *daemon) subject { return d }
 
 func (l ledgerReplay) prepare(ctx context.Context, m *measurement, j *journal.Journal, o Observer) (*ingest.FilledBrains, error) {
 	return m.fill(ctx, o, func(c *ingest.Config) {
-		c.Seeded, c.MarkSeeded = j.Seeded, j.MarkSeeded
+		c.Seeded, c.MarkSeeded, c.Owner = j.Seeded, j.MarkSeeded, j.Path()
 		if m.plan.paid(m.arm) {
 			c.Cost = func() *llm.USD { return listCost(l, m.arm) }
 		}

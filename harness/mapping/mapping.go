@@ -234,6 +234,11 @@ func (m *Mapping) Lacks(a target.Ability) string {
 			return ""
 		}
 		return fmt.Sprintf("by the mapping %s, it has one store", m.Name)
+	case target.NewBrains:
+		if m.Brains != One {
+			return ""
+		}
+		return fmt.Sprintf("the mapping %s keeps all brains in one store, which it does not empty", m.Name)
 	case target.IDs:
 		return says(func(r *reply) bool { return r.id != nil || r.group("id") })
 	case target.Scores:

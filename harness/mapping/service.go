@@ -34,7 +34,8 @@ type Config struct {
 	// Headers are for the requests of Examine. Open uses the mapping's headers.
 	Headers   Headers
 	UserAgent string
-	// Namespace is the prefix of brain names at the service, so that no two runs share one.
+	// Namespace is the prefix of the names of created brains at the service, so that no two runs
+	// share one. Brains that are found have their own names.
 	Namespace string
 	// Concurrency is the expected number of concurrent requests.
 	Concurrency int

@@ -23,7 +23,7 @@ type brain struct {
 	name string
 
 	mu     sync.Mutex
-	called string            // what the service calls it, "" for name
+	called string            // what the service calls it
 	paths  map[string]string // of documents, by the ids that were sent or that the service has given
 	dates  map[string]string // of documents, by path
 	kept   map[string]text   // what get and delete find, by id
@@ -39,24 +39,33 @@ func (b *brain) id() string {
 	return cmp.Or(b.called, b.name)
 }
 
+func (b *brain) setID(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.called = id
+}
+
 // partMark matches the end of the id of a document's part or a session's turn.
 var partMark = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`#\d+$`)
 })
 
-// pathOf returns the path of the document with an id, "" if the service assigned the id and it is
-// unknown. For documents written by an earlier process, the path is the id, without the mark of a
-// part.
+// pathOf returns the path of the document with an id. If the id is unknown, the path is the id
+// without the mark of a part.
 func (b *brain) pathOf(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if path, ok := b.paths[id]; ok || id == "" {
 		return path
 	}
-	return partMark().ReplaceAllString(id, "")
+	return impliedPath(id)
 }
 
-// brain returns the brain with a name.
+// impliedPath returns the path that an id is made of, see partID.
+func impliedPath(id string) string { return partMark().ReplaceAllString(id, "") }
+
+// brain returns the brain with a name. Unless it was found, its name at the service is in the
+// namespace.
 func (s *Service) brain(name string) *brain {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,13 +87,15 @@ func (s *Service) Store(result.Dialect) target.Store { return &store{s} }
 type store struct{ *Service }
 
 var (
-	_ target.Listener = (*Service)(nil)
-	_ target.Reader   = (*Service)(nil)
+	_ target.Listener  = (*Service)(nil)
+	_ target.Reader    = (*Service)(nil)
+	_ target.NoteTaker = (*store)(nil)
 )
 
 // Create implements target.Store. A service with one store can have only one brain.
 func (s *store) Create(ctx context.Context, name string) (string, error) {
 	b := s.brain(name)
+	b.setID(s.Namespace() + name)
 	switch s.mapping.Brains {
 	case PerProcess:
 		if _, err := os.Stat(s.home(name)); err == nil {
@@ -117,22 +128,21 @@ func (s *store) createByCall(ctx context.Context, b *brain) error {
 	}
 	items, err := s.once(ctx, b, o, map[string]any{"brain": b.id()})
 	if err == nil && len(items) > 0 && items[0].id != "" {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.called = items[0].id
+		b.setID(items[0].id)
 	}
 	return err
 }
 
-// Find implements target.Store. Whether a brain exists and what it contains is known only with a
-// process per brain.
+// Find implements target.Store. The service knows the brain by this name, because the namespace is
+// only for brains that this process creates. Whether a brain exists and what it contains is known
+// only with a process per brain.
 func (s *store) Find(_ context.Context, name string) (string, error) {
 	if s.mapping.Brains == PerProcess {
 		if _, err := os.Stat(s.home(name)); err != nil {
 			return "", fmt.Errorf("brain %q in %s: %w", name, s.home(name), target.ErrMissing)
 		}
 	}
-	s.brain(name)
+	s.brain(name).setID(name)
 	return name, nil
 }
 

@@ -24,6 +24,7 @@ const (
 	Get         Ability = "get" // reads a document, see Reader
 	Rename      Ability = "rename"
 	Brains      Ability = "brains"      // keeps several brains apart
+	NewBrains   Ability = "new brains"  // Store.Create returns an empty brain, or ErrExists
 	Sessions    Ability = "sessions"    // keeps sessions of messages, and reflects on them, see Recaller
 	Consolidate Ability = "consolidate" // tidies a brain
 	Tell        Ability = "tell"        // remembers conversations, see Listener
@@ -124,6 +125,15 @@ type Notices interface {
 	// Unfound records how many of the searched documents were never found by their own words. It is
 	// safe for concurrent use.
 	Unfound(missing, searched int)
+}
+
+// NoteTaker is a Store that learns what no other process can: how the service calls a brain, and the
+// ids that it gives to texts.
+type NoteTaker interface {
+	// Notes returns what is known about a brain.
+	Notes(id string) ([]byte, error)
+	// UseNotes adopts the notes of the process that filled a brain. The brain must have been found.
+	UseNotes(id string, notes []byte) error
 }
 
 // Wire is a Service that speaks the Protocol, for a load generator that makes its own requests.

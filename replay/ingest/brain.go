@@ -46,8 +46,8 @@ func (f *filler) ready(ctx context.Context, b brain) error {
 }
 
 // find reports whether the brain is filled: by this replay before it was interrupted, or by an
-// earlier one. A brain that the daemon has lost since, because it keeps brains in memory, is not
-// filled.
+// earlier one. A brain that the service has lost since, because it keeps brains in memory, is not
+// filled, nor is one whose notes are missing.
 func (f *filler) find(ctx context.Context, remote *seed.Brain, b brain) (bool, error) {
 	if f.Mode == None || f.Find {
 		return true, remote.Find(ctx)
@@ -60,7 +60,11 @@ func (f *filler) find(ctx context.Context, remote *seed.Brain, b brain) (bool, e
 	if errors.Is(err, seed.ErrMissing) || errors.Is(err, seed.ErrEmpty) {
 		return false, nil
 	}
-	if err != nil {
+	known := false
+	if err == nil {
+		known, err = f.recall(ctx, remote, b)
+	}
+	if err != nil || !known {
 		return false, err
 	}
 	remote.Lost(f.record.loss(b))
@@ -108,6 +112,9 @@ func (f *filler) fill(ctx context.Context, remote *seed.Brain, b brain) error {
 		err = f.refill(ctx, remote, b)
 	}
 	if err == nil {
+		err = f.note(remote, b)
+	}
+	if err == nil {
 		err = f.record.add(b, remote.Loss())
 	}
 	if err != nil {
@@ -132,7 +139,7 @@ func (f *filler) fill(ctx context.Context, remote *seed.Brain, b brain) error {
 // refill creates the brain and writes its haystacks. An existing brain with the same name, which
 // contains the signature, was left by an interrupted replay and is deleted.
 func (f *filler) refill(ctx context.Context, remote *seed.Brain, b brain) error {
-	err := f.record.remove(b)
+	err := f.claim(ctx, remote, b)
 	if err == nil {
 		err = remote.Create(ctx)
 	}
@@ -145,7 +152,7 @@ func (f *filler) refill(ctx context.Context, remote *seed.Brain, b brain) error 
 		return err
 	}
 	f.mu.Lock()
-	f.created[remote] = true
+	f.created[remote] = b
 	f.mu.Unlock()
 	return f.each(ctx, b, func(ctx context.Context, h source.Haystack) error {
 		if f.Mode == Replay {

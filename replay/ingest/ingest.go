@@ -55,6 +55,19 @@ type Config struct {
 	// endpoint. It is locked until Fill returns, so that two replays do not fill the same brain. If
 	// it is empty, no brain is reused.
 	Record string
+	// Notes is the folder for what only the process that fills a brain knows of it, such as the
+	// service's ids, see target.NoteTaker and NotesBeside. If it is empty, brains of a service that
+	// needs notes are always filled again.
+	Notes string
+	// Owner identifies this replay, also when it is resumed. If Daemon.Build is empty, the notes are
+	// of use to this replay only.
+	Owner string
+	// Running is set if the service was running already. It may have lost brains, or its only store
+	// may have been filled by others.
+	Running bool
+	// NewHome is set if the service was started in an empty home, so that texts in its store are
+	// its own.
+	NewHome bool
 	// SharedRecord replaces Record for concurrent calls of Fill.
 	SharedRecord *Record
 	// Find is set if another process of this replay has filled the brains. A missing or empty brain
@@ -84,6 +97,7 @@ type FilledBrains struct {
 	Unrecorded int
 
 	bench *source.Benchmark
+	from  Config
 	// haystacks has the contents of the brains by name.
 	haystacks map[string]*contents
 	sessions  map[string]string // paths of sessions by their folded id
@@ -99,9 +113,10 @@ type FilledBrains struct {
 // Fill makes the brains of haystacks ready for questions. In the modes Bulk and Replay, a brain's
 // name contains its signature. Fill creates a brain, writes its haystacks, and waits until they are
 // searchable, unless this replay filled the brain before, or Config.Record lists it and the daemon
-// has not lost it since. A brain left by an interrupted replay is deleted first. In the mode None,
-// the brains have the names of the haystacks and must exist and not be empty; the error names all
-// that are missing or empty.
+// has not lost it since. A brain left by an interrupted replay is deleted first. If the service has
+// only one store, its earlier brains are replaced; a store that cannot be emptied must not have texts.
+// In the mode None, the brains have the names of the haystacks and must exist and not be empty; the
+// error names all that are missing or empty.
 //
 // If anything fails, or ctx ends, incomplete brains are removed, and so are brains that would not
 // be found again. The error names the brains that could not be removed.
@@ -148,9 +163,9 @@ func newFiller(c Config, b *source.Benchmark, haystacks []string) *filler {
 	return &filler{
 		stall:  stall{last: time.Now()},
 		Config: c, bench: b, writers: writersFor(c, len(haystacks)),
-		brains: map[string]string{}, owners: map[string]string{}, created: map[*seed.Brain]bool{},
+		brains: map[string]string{}, owners: map[string]string{}, created: map[*seed.Brain]brain{},
 		result: &FilledBrains{
-			Brains: map[string]string{}, bench: b,
+			Brains: map[string]string{}, bench: b, from: c,
 			haystacks: map[string]*contents{}, sessions: map[string]string{},
 		},
 	}
@@ -241,7 +256,7 @@ type filler struct {
 	result *FilledBrains
 	owners map[string]string // the haystacks of the documents in a shared brain
 	// created are the brains that would be orphaned if Fill failed.
-	created   map[*seed.Brain]bool
+	created   map[*seed.Brain]brain
 	newBrains []brain // those that were filled
 }
 
@@ -318,10 +333,14 @@ func (f *filler) fillAll(ctx context.Context, brains []brain) error {
 // undo removes created brains that would not be found again.
 func (f *filler) undo(ctx context.Context) error {
 	var left []error
-	for b := range f.created {
-		if err := b.Remove(ctx); err != nil {
+	for remote, b := range f.created {
+		err := remote.Remove(ctx)
+		if err == nil {
+			err = f.forget(b)
+		}
+		if err != nil {
 			left = append(left, fmt.Errorf("brain %q, which is not completely filled, could not be "+
-				"removed: %w", b.ID(), err))
+				"removed: %w", remote.ID(), err))
 		}
 	}
 	return errors.Join(left...)

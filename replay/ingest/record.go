@@ -150,6 +150,27 @@ func (r *Record) price(filled []brain, usd llm.USD) error {
 	})
 }
 
+// any returns the name of a filled brain, "" if there is none.
+func (r *Record) any() string {
+	if r == nil {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name := range r.Brains {
+		return name
+	}
+	return ""
+}
+
+// clear records that no brain is filled.
+func (r *Record) clear() error {
+	if r.any() == "" {
+		return nil
+	}
+	return r.change(func() { clear(r.Brains) })
+}
+
 // remove records that a brain is not filled.
 func (r *Record) remove(b brain) error {
 	if !r.has(b) {
