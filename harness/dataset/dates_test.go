@@ -15,8 +15,8 @@ func TestDate(t *testing.T) {
 		"empty.md": nil,
 	}
 	for name, want := range map[string]string{
-		"a.md": "2025-03-14", "b.md": "2025-03-14T09:00:00Z", "open.md": "2025-03-14", "null.md": "2025-03-14", "mark.md": "2025-03-14",
-		"none.md": "", "list.md": "", "bad.md": "", "empty.md": "",
+		"a.md": "2025-03-14", "b.md": "2025-03-14T09:00:00Z", "null.md": "2025-03-14", "mark.md": "2025-03-14",
+		"none.md": "", "open.md": "", "list.md": "", "bad.md": "", "empty.md": "",
 	} {
 		if got := (Doc{Data: docs[name]}).Date(); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -18,7 +18,7 @@ type head struct{ title, date, body string }
 // heading.
 func headOf(doc dataset.Doc) head {
 	front, body := doc.Split()
-	h := head{title: front.Title, date: front.Date, body: string(body)}
+	h := head{title: front.Title, date: front.Date, body: body}
 	if first, _, _ := strings.Cut(h.body, "\n"); strings.HasPrefix(first, "# ") && h.title == "" {
 		h.title = strings.TrimSpace(first[2:])
 	}

@@ -108,7 +108,7 @@ func readBEIRCorpus(in wholeFile, dir string) (h Haystack, byID map[string]strin
 	}
 	h = Haystack{ID: filepath.Base(absolute)}
 	h.Brain = nameOf(h.ID)
-	byID = map[string]string{}
+	byID, h.corpus = map[string]string{}, map[string]bool{}
 	err = beirLines(filepath.Join(dir, beirCorpus), data, func(line beirText) error {
 		if _, twice := byID[line.ID]; twice {
 			return fmt.Errorf("the document %q occurs twice", line.ID)
@@ -123,8 +123,9 @@ func readBEIRCorpus(in wholeFile, dir string) (h Haystack, byID map[string]strin
 		case title != "":
 			text = "# " + title + "\n\n" + text
 		}
-		byID[line.ID] = beirPath(h.Brain, line.ID)
-		h.Docs = append(h.Docs, dataset.Doc{Brain: h.Brain, Path: byID[line.ID], Data: []byte(text + "\n")})
+		path := beirPath(h.Brain, line.ID)
+		byID[line.ID], h.corpus[path] = path, true
+		h.Docs = append(h.Docs, dataset.Doc{Brain: h.Brain, Path: path, Data: []byte(text + "\n")})
 		return nil
 	})
 	return h, byID, err

@@ -21,6 +21,8 @@ type Haystack struct {
 	// Docs are the documents of a JSONL or BEIR haystack, which has no sessions. They are nil if
 	// the file has no corpus.
 	Docs []dataset.Doc
+	// corpus has the paths of the documents of BEIR.
+	corpus map[string]bool
 }
 
 // errNoSessions means that a haystack is empty.
@@ -57,12 +59,9 @@ func (h *Haystack) sort(traps *traps) {
 // paths returns the documents of the sessions with a source id, or the document with an id of BEIR
 // or a path.
 func (h Haystack) paths(sourceID string) (paths []string) {
-	if len(h.Docs) > 0 {
-		named := beirPath(h.Brain, sourceID)
-		for _, d := range h.Docs {
-			if d.Path == sourceID || d.Path == named {
-				paths = append(paths, d.Path)
-			}
+	for _, path := range []string{sourceID, beirPath(h.Brain, sourceID)} {
+		if h.corpus[path] {
+			paths = append(paths, path)
 		}
 	}
 	for _, s := range h.Sessions {
