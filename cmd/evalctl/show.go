@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/report/text"
 	"evalctl/harness/resultfile"
 	"evalctl/harness/view"
+	"evalctl/internal/terminal"
 )
 
 // showCmd has the flags of evalctl show.
@@ -72,7 +73,7 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	}
 	r, err := resultfile.Open(path)
 	if err != nil {
-		return err
+		return c.other(p, path)
 	}
 	defer r.Close()
 	res := r.Result()
@@ -91,6 +92,18 @@ func (c *showCmd) Run(ctx context.Context, p *process) error {
 	}
 	report.Closing(t, run, "")
 	return nil
+}
+
+// other prints the report of a file that is not the result of a run or a replay.
+func (c *showCmd) other(p *process, path string) error {
+	doc, err := report.Read(path)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return fmt.Errorf("--json prints the summary of a run or a replay, and %s is another file: read it, it is JSON", path)
+	}
+	return output(p, func(t *terminal.Terminal) { report.Text(t, doc) })
 }
 
 // serve serves the pages of a folder until ctx is canceled.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -205,8 +204,7 @@ func (c *cellPrinter) End(cell *result.Cell) {
 // print writes the table to stdout, or one JSON object with --json.
 func (c *sweepCmd) print(p *process, s result.Sweep, path string, code int) error {
 	if !c.JSON {
-		_, err := io.WriteString(p.stdout, text.Sweep(s.Cells))
-		return err
+		return output(p, report.Sweep{File: s}.Cells)
 	}
 	own, latest := journal.Names(path)
 	return json.NewEncoder(p.stdout).Encode(report.SweepSummary(s, own, latest, code))

@@ -112,7 +112,7 @@ func TestSweepPage(t *testing.T) {
 		return result.Cell{Mode: mode, TopK: 5, Result: res}
 	}
 	var page strings.Builder
-	w := Sweep{result.Sweep{SDK: "go", Planned: 2, Cells: []result.Cell{cell("bm25", 0.9, 2), cell("<b>", 0.8, 3)}}}
+	w := Sweep{File: result.Sweep{SDK: "go", Planned: 2, Cells: []result.Cell{cell("bm25", 0.9, 2), cell("<b>", 0.8, 3)}}}
 	if err := HTML(&page, Page{Document: w}); err != nil {
 		t.Fatal(err)
 	}

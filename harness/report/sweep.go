@@ -3,20 +3,22 @@ package report
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/inputfile"
 	"evalctl/internal/svg"
+	"evalctl/internal/terminal"
 )
 
 // Sweep is the document of a sweep.
-type Sweep struct{ File result.Sweep }
+type Sweep struct {
+	File result.Sweep
+	Path string
+}
 
 // maxSweep limits the file of a sweep, in bytes.
 const maxSweep = 1 << 30
@@ -27,7 +29,7 @@ func readSweep(path string) (Sweep, error) {
 	if err != nil {
 		return Sweep{}, err
 	}
-	var s Sweep
+	s := Sweep{Path: path}
 	if err := json.Unmarshal(data, &s.File); err != nil {
 		return Sweep{}, fmt.Errorf("read %s: %w", path, err)
 	}
@@ -77,18 +79,12 @@ func (w Sweep) reports() []*form.Report {
 	r := &form.Report{Verdict: w.verdict()}
 	s := form.Section{ID: "cells", Title: "Combinations"}
 	w.chart(&s)
-	t := form.NewTable(form.F("Combinations"), "mode", "ran", ">top-k", ">candidate-k", ">n", ">recall", ">nDCG", ">MRR", ">any", ">p50", ">p95")
-	for _, c := range w.File.Cells {
-		res := &c.Result
-		row := []any{form.Name(c.Mode), form.Name(strings.Join(slices.Sorted(maps.Keys(res.EffectiveModes)), ", ")), c.TopK, c.CandidateK, res.Counts.Total}
-		for _, metric := range []string{"recall", "ndcg", "mrr", "any"} {
-			row = append(row, figure.Rate(AtTopK(c, metric)))
-		}
-		t.Row(append(row, percentile(res.Latency.P50, nil, result.NeededForP50), percentile(res.Latency.P95, nil, result.NeededForP95))...)
-	}
-	s.Show(form.Everywhere, t)
-	s.Note(form.Pages, "recall, nDCG and any are at the top-k of the combination, so they grow with it")
-	r.Sections = []form.Section{s, w.ran()}
+	s.Show(form.Everywhere, w.table())
+	s.Note(form.Pages, "recall, nDCG and any are at the top-k of the combination, so they grow with it; * marks the best of a column")
+	v := r.Verdict
+	closing := form.Closing(form.F("%s", form.Toned(v.Tone, v.Word)), form.Join("; ", v.Sentences...),
+		terminal.CommandLine("evalctl", "show", w.Path, "--html", "sweep.html"))
+	r.Sections = []form.Section{s, w.ran(), closing}
 	return []*form.Report{r}
 }
 

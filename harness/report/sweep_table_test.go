@@ -1,4 +1,4 @@
-package text
+package report
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/terminal"
 )
@@ -47,28 +48,40 @@ func TestSweepRows(t *testing.T) {
 		want  [][]string
 	}{
 		{"a single cell has no best value", []result.Cell{cellOf("bm25", "bm25", 5, 70, 0.5, 0.5, 1, 2)}, [][]string{
-			{"mode", "ran", "top-k", "n", "recall@k", "nDCG@k", "MRR", "pass", "p50 ms", "p95 ms"},
-			{"bm25", "bm25", "5", "70", "0.500", "0.500", "0.250", "0.500", "1.0", "2.0"},
+			{"mode", "ran", "top-k", "n", "recall@k", "nDCG@k", "MRR", "pass", "p50", "p95"},
+			{"bm25", "bm25", "5", "70", "0.500", "0.500", "0.250", "0.500", "1.0 ms", "2.0 ms"},
 		}},
 		{"the best values are starred but for latencies, few answers have no p95", []result.Cell{mixed, deep, cellOf("hybrid", "bm25", 5, 5, 0.75, 0.125, 1, 1)}, [][]string{
-			{"mode", "ran", "top-k", "candidate-k", "n", "recall@k", "nDCG@k", "MRR", "pass", "p50 ms", "p95 ms"},
-			{"auto", `bm\u001b25 ×1, hybrid ×69 (r\u001b 1)`, "5", "0", "70", "0.500", "0.250", "0.250", "0.500", "2.0", "3.0"},
-			{"bm25", "bm25", "20", "50", "58", "*0.750", "*0.500", "0.250", "0.500", "1.0", "n<59"},
-			{"hybrid", "bm25, not hybrid", "5", "0", "5", "*0.750", "0.125", "0.250", "0.500", "n<6", "n<59"},
+			{"mode", "ran", "top-k", "candidate-k", "n", "recall@k", "nDCG@k", "MRR", "pass", "p50", "p95"},
+			{"auto", `bm\u001b25 ×1, hybrid ×69 (r\u001b 1)`, "5", "0", "70", "0.500", "0.250", "0.250", "0.500", "2.0 ms", "3.0 ms"},
+			{"bm25", "bm25", "20", "50", "58", "*0.750", "*0.500", "0.250", "0.500", "1.0 ms", "needs 59"},
+			{"hybrid", "bm25, not hybrid", "5", "0", "5", "*0.750", "0.125", "0.250", "0.500", "needs 6", "needs 59"},
 		}},
 		{"inflated recall is not starred", []result.Cell{cellOf("bm25", "bm25", 5, 70, 0.5, 0.25, 2, 3), whole}, [][]string{
-			{"mode", "ran", "top-k", "n", "recall@k", "nDCG@k", "MRR", "pass", "p50 ms", "p95 ms"},
-			{"bm25", "bm25", "5", "70", "0.500", "0.250", "0.250", "0.500", "2.0", "3.0"},
-			{"bm25", "bm25", "20", "70", "1.000", "*0.500", "0.250", "0.500", "1.0", "2.0"},
+			{"mode", "ran", "top-k", "n", "recall@k", "nDCG@k", "MRR", "pass", "p50", "p95"},
+			{"bm25", "bm25", "5", "70", "0.500", "0.250", "0.250", "0.500", "2.0 ms", "3.0 ms"},
+			{"bm25", "bm25", "20", "70", "1.000", "*0.500", "0.250", "0.500", "1.0 ms", "2.0 ms"},
 		}},
 		{"no answers, no metrics", []result.Cell{failed, cellOf("bm25", "", 5, 70, 0.5, 0.5, 1, 2)}, [][]string{
-			{"mode", "ran", "top-k", "n", "errors", "recall@k", "nDCG@k", "MRR", "pass", "p50 ms", "p95 ms"},
-			{"semantic", "none", "5", "70", "70", "-", "-", "-", "-", "n<6", "n<59"},
-			{"bm25", "unknown mode, not bm25", "5", "70", "0", "0.500", "0.500", "0.250", "0.500", "1.0", "2.0"},
+			{"mode", "ran", "top-k", "n", "errors", "recall@k", "nDCG@k", "MRR", "pass", "p50", "p95"},
+			{"semantic", "none", "5", "70", "70", "–", "–", "–", "–", "needs 6", "needs 59"},
+			{"bm25", "unknown mode, not bm25", "5", "70", "0", "0.500", "0.500", "0.250", "0.500", "1.0 ms", "2.0 ms"},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			rows := sweepRows(c.cells)
+			var rows [][]string
+			table := Sweep{File: result.Sweep{Cells: c.cells}}.table().For(form.Terminal)
+			rows = append(rows, nil)
+			for _, column := range table.Columns {
+				rows[0] = append(rows[0], column.Name.String())
+			}
+			for _, row := range table.Rows {
+				var texts []string
+				for _, cell := range row.Cells {
+					texts = append(texts, cell.Text.String())
+				}
+				rows = append(rows, texts)
+			}
 			if diff := cmp.Diff(c.want, rows); diff != "" {
 				t.Error(diff)
 			}
