@@ -17,7 +17,7 @@ import (
 
 // showCmd has the flags of evalctl show.
 type showCmd struct {
-	File    string `arg:"" optional:"" default:"results/latest" placeholder:"FILE" help:"Result file, or a folder of results for its newest run; the name latest in a folder means the same (${default})."`
+	File    string `arg:"" optional:"" default:"results/latest" placeholder:"FILE" help:"File of a run, replay, sweep, bench or conformance, or a folder of results for its newest run; the name latest in a folder means the same (${default})."`
 	Quiet   bool   `help:"${about_quiet}"`
 	Verbose bool   `help:"Also print the tags whose questions all passed."`
 	JSON    bool   `name:"json" help:"${about_json}"`
