@@ -70,19 +70,13 @@ func (s *Service) Delete(ctx context.Context, h brain.Handle, name string) error
 
 func (s *Service) deleteDocument(ctx context.Context, h brain.Handle, st *store.Store, name string) error {
 	facts := documentFactsPath(name)
-	made, err := st.Exists(ctx, facts)
-	if err == nil && !made {
-		var used map[string]bool
-		used, _, err = s.consolidated(ctx, h, st, facts)
-		made = used[facts]
-	}
+	isFacts := func(p string) bool { return p == facts }
+	made, err := s.hasMade(ctx, h, st, facts)
 	if err != nil {
 		return err
 	}
 	if made {
-		err := st.Batch(ctx, store.BatchOptions{Reason: "delete what was made from a document"}, func(b *store.Batch) error {
-			return forgetMade(ctx, b, func(p string) bool { return p == facts }, time.Time{})
-		})
+		err := st.Batch(ctx, forgetOptions, func(b *store.Batch) error { return forgetMade(ctx, b, isFacts, time.Time{}) })
 		if err != nil {
 			return err
 		}
@@ -90,17 +84,36 @@ func (s *Service) deleteDocument(ctx context.Context, h brain.Handle, st *store.
 	if err := st.Delete(ctx, name); err != nil {
 		return err
 	}
-	// A job may have written facts meanwhile. From now on none does.
-	stale, err := s.stale(ctx, h, st, []string{name})
-	if err != nil || len(stale) == 0 {
+	// A job may have written facts meanwhile. From now on none does. The client may have gone.
+	ctx = context.WithoutCancel(ctx)
+	again := false
+	if made { // what was forgotten may still be known as consolidated
+		again, err = st.Exists(ctx, facts)
+	} else {
+		again, err = s.hasMade(ctx, h, st, facts)
+	}
+	if err != nil || !again {
 		return err
 	}
-	return st.Batch(ctx, store.BatchOptions{Reason: "delete what was made from a document"}, func(b *store.Batch) error {
+	return st.Batch(ctx, forgetOptions, func(b *store.Batch) error {
 		if there, err := b.Exists(ctx, name); there || err != nil {
 			return err // it was written again, and these facts may be its own
 		}
-		return forgetMade(ctx, b, func(p string) bool { return stale[p] }, time.Time{})
+		return forgetMade(ctx, b, isFacts, time.Time{})
 	})
+}
+
+var forgetOptions = store.BatchOptions{Reason: "delete what was made from a document"}
+
+// hasMade reports whether a document of facts exists, or a consolidation may have made something
+// from it.
+func (s *Service) hasMade(ctx context.Context, h brain.Handle, st *store.Store, facts string) (bool, error) {
+	made, err := st.Exists(ctx, facts)
+	if err != nil || made {
+		return made, err
+	}
+	used, _, err := s.consolidated(ctx, h, st, facts)
+	return used[facts], err
 }
 
 // numberedName matches the rest of a document's name after a key: nothing, or a number.
@@ -377,7 +390,7 @@ func (s *Service) Changed(ctx context.Context, h brain.Handle, paths, transcript
 		return err
 	}
 	return s.addingJobs(ctx, h, func() error {
-		return st.Batch(ctx, store.BatchOptions{Reason: "delete what was made from a document"}, func(b *store.Batch) error {
+		return st.Batch(ctx, forgetOptions, func(b *store.Batch) error {
 			if len(stale) > 0 {
 				if err := forgetMade(ctx, b, func(p string) bool { return stale[p] }, time.Time{}); err != nil {
 					return err

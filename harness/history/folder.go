@@ -249,7 +249,7 @@ func unique(all []*Entry) []*Entry {
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b *Entry) int {
-		return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path))
+		return cmp.Or(b.StartedAt.Compare(a.StartedAt), b.FinishedAt.Compare(a.FinishedAt), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path))
 	})
 	return entries
 }

@@ -145,6 +145,6 @@ var ofResults = []Setting{
 	{Name: "imported", leaves: "imported.",
 		roles: roles{no, no, no, shown, shown, equal, no}},
 	{Name: "places", // where things were, and how the same questions were described
-		leaves: "dataset.path dataset.tags. corpus.path external_scorer.endpoint dataset.selection.",
+		leaves: "dataset.path dataset.tags. corpus.path external_scorer.endpoint dataset.selection. rescored.measured_at",
 		roles:  label},
 }

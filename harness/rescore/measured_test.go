@@ -1,6 +1,7 @@
 package rescore_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -87,6 +88,9 @@ func TestMeasuredAt(t *testing.T) {
 	folder, err := history.Read(root, time.Time{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if newest := folder.Entries[0].Path; !strings.Contains(newest, "go.rescored.rescored") {
+		t.Errorf("%s is the newest, and %s was scored last", newest, path)
 	}
 	for _, e := range folder.Entries {
 		if e.Date() != "2026-03-01" {

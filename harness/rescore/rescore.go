@@ -75,8 +75,12 @@ func Plan(s Spec) (*Rescoring, error) {
 	}
 	r.options = scorer.Options{TopK: max(1, r.Identity.TopK), ExactCase: s.ExactCase}
 	was := &r.Identity
+	measured := stored.Result.StartedAt
+	if was.Rescored != nil {
+		measured = was.Rescored.MeasuredAt // zero if that file does not say
+	}
 	was.Rescored = &result.RescoreSource{
-		SHA256: stored.SHA256, MeasuredAt: stored.Result.MeasuredAt(), Scorer: was.Scorer, ExactCase: was.ExactCase,
+		SHA256: stored.SHA256, MeasuredAt: measured, Scorer: was.Scorer, ExactCase: was.ExactCase,
 		Judge: was.Judge, External: was.External,
 	}
 	was.Scorer, was.ExactCase, was.Judge, was.Tool = s.Scorer.Name, nil, nil, s.Tool
