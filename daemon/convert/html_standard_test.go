@@ -77,6 +77,7 @@ func TestHTMLElements(t *testing.T) {
 // TestFormulas has formulas in MathML, whose numbers must not become others.
 func TestFormulas(t *testing.T) {
 	const power = "<msup><mn>10</mn><mn>6</mn></msup>"
+	const half = "<mfrac><mn>1</mn><mn>2</mn></mfrac>"
 	for _, c := range []struct{ name, math, want string }{
 		{"KaTeX", "<semantics><mrow>" + power + "</mrow><annotation encoding='application/x-tex'>10^6</annotation></semantics>", "10^6"},
 		{"TeX of several words", "<semantics><mi>x</mi><annotation encoding=LaTeX> \\frac{1}{2}\n x </annotation></semantics>", "\\frac{1}{2} x"},
@@ -97,6 +98,23 @@ func TestFormulas(t *testing.T) {
 		{"binomial coefficient", "<mo>(</mo><mfrac linethickness=0><mn>4</mn><mn>2</mn></mfrac><mo>)</mo>", "(4 2)"},
 		{"msqrt", "<msqrt><mn>2</mn></msqrt><mo>+</mo><msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt>", "√2+√(x+1)"},
 		{"mroot", "<mroot><mn>8</mn><mn>3</mn></mroot>", "8^(1/3)"},
+		{"power of a fraction", "<msup>" + half + "<mn>2</mn></msup>", "(1/2)^2"},
+		{"power of a row with a fraction", "<msup><mrow> <mstyle>" + half + "</mstyle> </mrow><mn>2</mn></msup>", "(1/2)^2"},
+		{"power of a root", "<msup><msqrt><mn>2</mn></msqrt><mn>2</mn></msup><mo>=</mo><msup><mroot><mn>8</mn><mn>3</mn></mroot><mn>1</mn></msup>", "(√2)^2=(8^(1/3))^1"},
+		{"power of a power", "<msup><msup><mi>x</mi><mn>2</mn></msup><mn>3</mn></msup>", "(x^2)^3"},
+		{"power of an index", "<msup><msub><mi>x</mi><mn>1</mn></msub><mn>2</mn></msup>", "(x_1)^2"},
+		{"power of an accent", "<msup><mover><mi>x</mi><mo>¯</mo></mover><mn>2</mn></msup>", "x¯^2"},
+		{"number after a fraction", half + "<mn>3</mn><mo>+</mo>" + half + "<mi>x</mi>", "1/2 3+1/2x"},
+		{"number after a power", power + "<mrow>" + power + "</mrow>", "10^6 10^6"},
+		{"number after a root", "<msqrt><mn>2</mn></msqrt><mn>3</mn>", "√2 3"},
+		{"mfenced", "<msup><mfenced><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow></mfenced><mn>2</mn></msup>", "(a+b)^2"},
+		{"mfenced arguments", "<mi>f</mi><mfenced>\n <mi>x</mi>\n <mi>y</mi>\n</mfenced>", "f(x,y)"},
+		{"mfenced with other signs", "<mfenced open='[' close=' ) ' separators='; ,'><mn>1</mn><mn>2</mn><mn>3</mn><mn>4</mn></mfenced>", "[1;2,3,4)"},
+		{"mfenced without signs", "<mfenced open='{' close='' separators=''><mi>a</mi><mi>b</mi></mfenced>", "{ab"},
+		{"mfenced in a fraction", "<mfrac><mfenced><mi>a</mi><mi>b</mi></mfenced><mfenced open='' close=''><mi>a</mi><mi>b</mi></mfenced></mfrac>", "(a,b)/(a,b)"},
+		{"mmultiscripts", "<mmultiscripts><mi>U</mi><mprescripts/><mn>92</mn><mn>238</mn></mmultiscripts>", `\_92^238U`},
+		{"mmultiscripts after a number", "<mn>2</mn><mmultiscripts><mi>O</mi><none/><mrow><mn>2</mn><mo>−</mo></mrow><mprescripts/><none/><mn>16</mn></mmultiscripts>", "2 ^16O^(2−)"},
+		{"mmultiscripts of a tensor", "<mmultiscripts><mi>R</mi><mi>i</mi><none/><none/><mi>j</mi></mmultiscripts>", "R_i^j"},
 		{"mtable", "<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>0</mn></mtd></mtr><mtr><mtd><mn>0</mn></mtd><mtd><mn>1</mn></mtd></mtr></mtable>", "1 0 0 1"},
 		{"mphantom", "<mn>1</mn><mphantom><mn>0</mn></mphantom>", "1"},
 		{"HTML in a formula", "<mi>x</mi><mtext> if <a href='https://example.org/'>so</a></mtext>", "x if [so](https://example.org/)"},
