@@ -159,6 +159,8 @@ func TestHTMLEncodings(t *testing.T) {
 		{"meta after a long comment", "<!-- " + long + "-->" + meta("windows-1251"), charmap.Windows1251},
 		{"meta after another one and a long script", "<meta name=author content='" + word + "'><script>'<meta charset=koi8-r>'" + long + "</script>" + meta("windows-1251"), charmap.Windows1251},
 		{"the first meta with a charset", "<script>" + long + "</script><meta http-equiv=Content-Type content='text/html; charset=koi8-r'>" + meta("windows-1251"), charmap.KOI8R},
+		{"meta after others that mention a charset", "<script>" + long + "</script><meta name=description content='charset=koi8-r?'>" +
+			"<meta http-equiv=refresh content='9; url=/?charset=koi8-r'>" + meta("windows-1251"), charmap.Windows1251},
 		{"meta after a long comment, but UTF-8", "<!--" + long + "-->" + meta("windows-1251"), encoding.Nop},
 	} {
 		data, err := c.in.NewEncoder().String(c.page)
