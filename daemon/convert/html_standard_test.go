@@ -205,6 +205,20 @@ func TestSeveralArticles(t *testing.T) {
 	}
 }
 
+// TestNestedFrames has parts of a frame within each other, whose text would be the main text of
+// the page if it were not in them.
+func TestNestedFrames(t *testing.T) {
+	text := "<p>" + strings.Repeat("The clock stood still. ", 20)
+	lists := "<p>" + strings.Repeat("Home, News, ", 34)
+	for _, open := range []string{"<div class=nav><div>", "<form><div></form>", "<div class=nav><aside>"} {
+		page := "<div>" + text + "</div>" + strings.Repeat(open, 40) + lists
+		doc, err := convert.Page(t.Context(), nil, []byte(page))
+		if err != nil || !strings.HasPrefix(doc.Markdown, "The clock") || strings.Contains(doc.Markdown, "News") {
+			t.Errorf("%s: %.50q, %v", open, doc.Markdown, err)
+		}
+	}
+}
+
 // TestForms: a form around a page is not a part of its frame, as one beside the text is.
 func TestForms(t *testing.T) {
 	text := "<div>" + strings.Repeat("<p>The harbour clock stood still, and nobody knew why.", 6) + "</div>"
