@@ -4,7 +4,6 @@ import (
 	"errors"
 	"runtime"
 	"runtime/metrics"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -59,19 +58,6 @@ func TestHostile(t *testing.T) {
 				t.Errorf("the heap has grown by %d MiB", grown>>20)
 			}
 		})
-	}
-}
-
-// TestNestedFrames has parts of a frame within each other. If the work of dropping one grew with
-// its depth, the pages would take longer than a conversion may.
-func TestNestedFrames(t *testing.T) {
-	text := strings.Repeat("The clock stood still. ", 35_000)
-	for _, open := range []string{"<div class=nav><div>", "<form><div></form>"} {
-		page := "<article>" + text + "</article>" + strings.Repeat(open, 240) + strings.Repeat("x<!-->", 150_000)
-		doc, err := convert.Page(t.Context(), nil, []byte(page))
-		if err != nil || !strings.HasPrefix(doc.Markdown, "The clock") || strings.Contains(doc.Markdown, "x") {
-			t.Errorf("%s: %.50q, %v", open, doc.Markdown, err)
-		}
 	}
 }
 

@@ -103,7 +103,8 @@ func declaredInXML(data []byte) (encoding.Encoding, string) {
 const maxHead = 64 << 10
 
 // declaredLate returns the encoding that the first meta element with a charset declares. It may
-// be behind long scripts. Without one, the encoding is windows-1252.
+// be behind long scripts, and behind meta elements that only mention a charset. Without such an
+// element, the encoding is windows-1252.
 func declaredLate(data []byte) (encoding.Encoding, string) {
 	z := html.NewTokenizer(bytes.NewReader(data[:min(len(data), maxHead)]))
 	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
@@ -112,12 +113,33 @@ func declaredLate(data []byte) (encoding.Encoding, string) {
 		}
 		// DetermineEncoding would take other letters for a sign of UTF-8.
 		tag := bytes.ToLower(ascii(z.Raw()))
-		if name, _ := z.TagName(); string(name) == "meta" && bytes.Contains(tag, []byte("charset")) {
+		if bytes.Contains(tag, []byte("charset")) && declaresCharset(z) {
 			declared, label, _ := charset.DetermineEncoding(tag, "")
 			return declared, label
 		}
 	}
 	return charset.Lookup("windows-1252")
+}
+
+// declaresCharset reports whether the tag at z is a meta element with the charset of its page.
+func declaresCharset(z *html.Tokenizer) bool {
+	name, more := z.TagName()
+	if string(name) != "meta" {
+		return false
+	}
+	for more {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		switch string(key) {
+		case "charset":
+			return true
+		case "http-equiv":
+			if strings.EqualFold(string(value), "content-type") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ascii returns data without the bytes that are not ASCII.

@@ -17,12 +17,13 @@ type inline struct {
 	em     bool
 	struck bool // within text that is no longer valid
 	quoted bool
+	formed int // length of b after the last fraction, root or script of a formula
 }
 
 // take returns the text so far and begins a new block.
 func (l *inline) take() string {
 	text := strings.Trim(string(l.b), " \n")
-	l.b, l.space = l.b[:0], false
+	l.b, l.space, l.formed = l.b[:0], false, 0
 	return text
 }
 

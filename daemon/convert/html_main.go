@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -49,7 +50,7 @@ func (m measures) prose() float64 { return 1 - float64(m.linked)/float64(max(m.c
 type measurer struct {
 	page  *page
 	whole int                     // the length of all text that is not hidden
-	texts map[*html.Node]measures // of blocks
+	texts map[*html.Node]measures // of blocks, also of dropped ones: see kept
 	marks int                     // marks of the main text so far
 }
 
@@ -94,19 +95,33 @@ func (m *measurer) measureNamed(n *html.Node, inMain bool) measures {
 		return sum
 	}
 	m.page.dropped[n] = true
-	m.forget(n)
 	return measures{all: sum.all}
 }
 
-// forget removes the measures of an element that is dropped. Those of dropped elements within it
-// are not there any more, so that every element is visited once.
-func (m *measurer) forget(n *html.Node) {
-	delete(m.texts, n)
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if !m.page.dropped[c] {
-			m.forget(c)
+// kept returns the nodes of a page outside of its frame. The measures of an element in the frame
+// remain, because removing them would visit frames within each other again and again.
+func (m *measurer) kept(root *html.Node) iter.Seq[*html.Node] {
+	return func(yield func(*html.Node) bool) {
+		for n := root; n != nil; n = m.next(n) {
+			if !m.page.dropped[n] && !yield(n) {
+				return
+			}
 		}
 	}
+}
+
+// next returns the node of a page after n that is not in n if n is dropped, nil at the end.
+func (m *measurer) next(n *html.Node) *html.Node {
+	if n.FirstChild != nil && !m.page.dropped[n] {
+		return n.FirstChild
+	}
+	for n != nil && n.NextSibling == nil {
+		n = n.Parent
+	}
+	if n == nil {
+		return nil
+	}
+	return n.NextSibling
 }
 
 // lengthOf returns the number of code points of the text of a node that is not hidden.
@@ -224,7 +239,7 @@ func besideName(name string) bool {
 // several articles, such as a question and its answers, it returns the element around them.
 func (m *measurer) landmark(root *html.Node, whole measures) *html.Node {
 	var best *html.Node
-	for n := range root.Descendants() {
+	for n := range m.kept(root) {
 		text, measured := m.texts[n]
 		if !measured || n.Type != html.ElementNode || !isMain(n) || text.chars < minMain {
 			continue
@@ -257,7 +272,7 @@ func (m *measurer) articles(root, best *html.Node) *html.Node {
 		return best
 	}
 	around, teasers := best, []*html.Node(nil)
-	for n := range root.Descendants() {
+	for n := range m.kept(root) {
 		text, measured := m.texts[n]
 		switch {
 		case !measured || n.DataAtom != atom.Article || text.chars < minParagraph || within(n, best) || within(best, n):
@@ -297,7 +312,7 @@ func isTeaser(article *html.Node) bool {
 func (m *measurer) paragraphs(root *html.Node) *html.Node {
 	scores := map[*html.Node]float64{}
 	var best *html.Node
-	for n := range root.Descendants() {
+	for n := range m.kept(root) {
 		switch n.DataAtom {
 		case atom.P, atom.Pre, atom.Blockquote, atom.Li, atom.Td, atom.Div:
 		default:

@@ -17,8 +17,9 @@ const (
 	maxNesting = 32 << 20
 	// maxOpen is how many levels the parser accepts.
 	maxOpen = 512
-	// Bytes of a node, of an attribute, and of the measures of an element for its main text.
-	perNode, perAttribute, perMeasure = 120, 64, 64
+	// Bytes of a node, of an attribute, and of the measures of an element for its main text,
+	// which are 40 in a map that may be half full.
+	perNode, perAttribute, perMeasure = 120, 64, 80
 )
 
 // countNodes counts the nodes that the parser will allocate, because the parser has no limit of its

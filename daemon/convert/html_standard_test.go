@@ -77,6 +77,7 @@ func TestHTMLElements(t *testing.T) {
 // TestFormulas has formulas in MathML, whose numbers must not become others.
 func TestFormulas(t *testing.T) {
 	const power = "<msup><mn>10</mn><mn>6</mn></msup>"
+	const half = "<mfrac><mn>1</mn><mn>2</mn></mfrac>"
 	for _, c := range []struct{ name, math, want string }{
 		{"KaTeX", "<semantics><mrow>" + power + "</mrow><annotation encoding='application/x-tex'>10^6</annotation></semantics>", "10^6"},
 		{"TeX of several words", "<semantics><mi>x</mi><annotation encoding=LaTeX> \\frac{1}{2}\n x </annotation></semantics>", "\\frac{1}{2} x"},
@@ -97,6 +98,23 @@ func TestFormulas(t *testing.T) {
 		{"binomial coefficient", "<mo>(</mo><mfrac linethickness=0><mn>4</mn><mn>2</mn></mfrac><mo>)</mo>", "(4 2)"},
 		{"msqrt", "<msqrt><mn>2</mn></msqrt><mo>+</mo><msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt>", "√2+√(x+1)"},
 		{"mroot", "<mroot><mn>8</mn><mn>3</mn></mroot>", "8^(1/3)"},
+		{"power of a fraction", "<msup>" + half + "<mn>2</mn></msup>", "(1/2)^2"},
+		{"power of a row with a fraction", "<msup><mrow> <mstyle>" + half + "</mstyle> </mrow><mn>2</mn></msup>", "(1/2)^2"},
+		{"power of a root", "<msup><msqrt><mn>2</mn></msqrt><mn>2</mn></msup><mo>=</mo><msup><mroot><mn>8</mn><mn>3</mn></mroot><mn>1</mn></msup>", "(√2)^2=(8^(1/3))^1"},
+		{"power of a power", "<msup><msup><mi>x</mi><mn>2</mn></msup><mn>3</mn></msup>", "(x^2)^3"},
+		{"power of an index", "<msup><msub><mi>x</mi><mn>1</mn></msub><mn>2</mn></msup>", "(x_1)^2"},
+		{"power of an accent", "<msup><mover><mi>x</mi><mo>¯</mo></mover><mn>2</mn></msup>", "x¯^2"},
+		{"number after a fraction", half + "<mn>3</mn><mo>+</mo>" + half + "<mi>x</mi>", "1/2 3+1/2x"},
+		{"number after a power", power + "<mrow>" + power + "</mrow>", "10^6 10^6"},
+		{"number after a root", "<msqrt><mn>2</mn></msqrt><mn>3</mn>", "√2 3"},
+		{"mfenced", "<msup><mfenced><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow></mfenced><mn>2</mn></msup>", "(a+b)^2"},
+		{"mfenced arguments", "<mi>f</mi><mfenced>\n <mi>x</mi>\n <mi>y</mi>\n</mfenced>", "f(x,y)"},
+		{"mfenced with other signs", "<mfenced open='[' close=' ) ' separators='; ,'><mn>1</mn><mn>2</mn><mn>3</mn><mn>4</mn></mfenced>", "[1;2,3,4)"},
+		{"mfenced without signs", "<mfenced open='{' close='' separators=''><mi>a</mi><mi>b</mi></mfenced>", "{ab"},
+		{"mfenced in a fraction", "<mfrac><mfenced><mi>a</mi><mi>b</mi></mfenced><mfenced open='' close=''><mi>a</mi><mi>b</mi></mfenced></mfrac>", "(a,b)/(a,b)"},
+		{"mmultiscripts", "<mmultiscripts><mi>U</mi><mprescripts/><mn>92</mn><mn>238</mn></mmultiscripts>", `\_92^238U`},
+		{"mmultiscripts after a number", "<mn>2</mn><mmultiscripts><mi>O</mi><none/><mrow><mn>2</mn><mo>−</mo></mrow><mprescripts/><none/><mn>16</mn></mmultiscripts>", "2 ^16O^(2−)"},
+		{"mmultiscripts of a tensor", "<mmultiscripts><mi>R</mi><mi>i</mi><none/><none/><mi>j</mi></mmultiscripts>", "R_i^j"},
 		{"mtable", "<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>0</mn></mtd></mtr><mtr><mtd><mn>0</mn></mtd><mtd><mn>1</mn></mtd></mtr></mtable>", "1 0 0 1"},
 		{"mphantom", "<mn>1</mn><mphantom><mn>0</mn></mphantom>", "1"},
 		{"HTML in a formula", "<mi>x</mi><mtext> if <a href='https://example.org/'>so</a></mtext>", "x if [so](https://example.org/)"},
@@ -141,6 +159,8 @@ func TestHTMLEncodings(t *testing.T) {
 		{"meta after a long comment", "<!-- " + long + "-->" + meta("windows-1251"), charmap.Windows1251},
 		{"meta after another one and a long script", "<meta name=author content='" + word + "'><script>'<meta charset=koi8-r>'" + long + "</script>" + meta("windows-1251"), charmap.Windows1251},
 		{"the first meta with a charset", "<script>" + long + "</script><meta http-equiv=Content-Type content='text/html; charset=koi8-r'>" + meta("windows-1251"), charmap.KOI8R},
+		{"meta after others that mention a charset", "<script>" + long + "</script><meta name=description content='charset=koi8-r?'>" +
+			"<meta http-equiv=refresh content='9; url=/?charset=koi8-r'>" + meta("windows-1251"), charmap.Windows1251},
 		{"meta after a long comment, but UTF-8", "<!--" + long + "-->" + meta("windows-1251"), encoding.Nop},
 	} {
 		data, err := c.in.NewEncoder().String(c.page)
@@ -181,6 +201,20 @@ func TestSeveralArticles(t *testing.T) {
 	for text, want := range map[string]bool{"Question": true, "clean shape": true, "flat stick": true, "ropes are made": false, "Home": false} {
 		if strings.Contains(doc.Markdown, text) != want {
 			t.Errorf("%q is kept: %t, want %t, in\n%s", text, !want, want, doc.Markdown)
+		}
+	}
+}
+
+// TestNestedFrames has parts of a frame within each other, whose text would be the main text of
+// the page if it were not in them.
+func TestNestedFrames(t *testing.T) {
+	text := "<p>" + strings.Repeat("The clock stood still. ", 20)
+	lists := "<p>" + strings.Repeat("Home, News, ", 34)
+	for _, open := range []string{"<div class=nav><div>", "<form><div></form>", "<div class=nav><aside>"} {
+		page := "<div>" + text + "</div>" + strings.Repeat(open, 40) + lists
+		doc, err := convert.Page(t.Context(), nil, []byte(page))
+		if err != nil || !strings.HasPrefix(doc.Markdown, "The clock") || strings.Contains(doc.Markdown, "News") {
+			t.Errorf("%s: %.50q, %v", open, doc.Markdown, err)
 		}
 	}
 }

@@ -265,7 +265,8 @@ func (a *answer) complete(other answer) error {
 	a.cost = cmp.Or(a.cost, other.cost)
 	a.judge.model, a.judge.prompt = cmp.Or(a.judge.model, other.judge.model), cmp.Or(a.judge.prompt, other.judge.prompt)
 	a.judge.benchmark = cmp.Or(a.judge.benchmark, other.judge.benchmark)
-	a.reason, a.kind, a.model = cmp.Or(a.reason, other.reason), cmp.Or(a.kind, other.kind), cmp.Or(a.model, other.model)
+	a.reason, a.kind = cmp.Or(a.reason, other.reason), cmp.Or(a.kind, other.kind)
+	a.model, a.fileModel = cmp.Or(a.model, other.model), cmp.Or(a.fileModel, other.fileModel)
 	a.failure = cmp.Or(a.failure, other.failure)
 	return nil
 }
@@ -372,6 +373,7 @@ func (im *Import) question(q source.Question, known bool) dataset.Question {
 
 // record returns the record of an answer. judged reports whether any answer has a verdict. If so, a
 // failure of the system without one is an error, so that failing is not better than a wrong answer.
+// The error is by no model, unless the answer names one.
 func (a *answer) record(q dataset.Question, rule result.VoteRule, judged bool) result.Record {
 	given := target.Answer{
 		Reply:   result.Reply{Answer: a.text, Model: a.model, Attempts: 1, Untimed: a.latencyMS == 0},
@@ -384,6 +386,7 @@ func (a *answer) record(q dataset.Question, rule result.VoteRule, judged bool) r
 		failure := &target.Failure{Failure: result.Failure{Kind: result.KindDaemon, Message: a.failure}}
 		return pipeline.NewRecord(q, given, failure)
 	}
+	given.Model = cmp.Or(a.model, a.fileModel)
 	v := a.verdict(rule)
 	r := pipeline.NewRecord(q, given, nil).Graded(v)
 	if !v.Scored {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -243,6 +244,29 @@ func TestFailedEpoch(t *testing.T) {
 	}
 	if _, err := Read(Spec{Mapping: mapping, Files: []string{file(t, "a.json", rows)}}); err == nil || !strings.Contains(err.Error(), `of different models, "m" and "BY"`) {
 		t.Errorf("two models after a failure: %v", err)
+	}
+}
+
+// TestModelOfFailure: an answer that failed is by the model that the file names, unless it is an
+// error.
+func TestModelOfFailure(t *testing.T) {
+	report := `{"answerer_model": "m", "per_question": [
+		{"question_id": "q1", "question": "Q1?", "ground_truth": "a", "generated_answer": "a", "score": 1},
+		{"question_id": "q2", "question": "Q2?", "ground_truth": "b", "generated_answer": "", "score": 0, "error": "timeout"},
+		{"question_id": "q3", "question": "Q3?", "ground_truth": "c", "generated_answer": "", "score": null, "error": "timeout"}]}`
+	for name, c := range map[string]struct{ text, want string }{
+		"judged":     {report, "m,m,"},
+		"not judged": {regexp.MustCompile(`"score": \w+`).ReplaceAllString(report, `"score": null`), "m,m,m"},
+	} {
+		im := read(t, Spec{Files: []string{file(t, "a.json", c.text)}})
+		writes(t, im)
+		var models []string
+		for _, r := range im.Records {
+			models = append(models, r.Model)
+		}
+		if got := strings.Join(models, ","); got != c.want {
+			t.Errorf("%s: the answers are by %q, want %q", name, got, c.want)
+		}
 	}
 }
 

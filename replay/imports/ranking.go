@@ -65,11 +65,12 @@ func (r *ranking) paths(id string) []string {
 
 // compare sets the retrieval of a record whose question has gold.
 func compare(r *result.Record, q source.Question, topK int) {
-	if len(q.Gold) == 0 || q.Topical || len(r.Retrieved) == 0 {
+	asked := q.Dataset()
+	if len(asked.ExpectedPaths) == 0 || len(r.Retrieved) == 0 {
 		return
 	}
-	r.ExpectedPaths, r.ExpectedGrades = q.Gold, q.Grades
-	r.Retrieval = result.CompareWithGold(result.Gold(q.Gold, q.Grades), r.Retrieved, topK, func(c result.Chunk) []string {
+	r.ExpectedPaths, r.ExpectedGrades = asked.ExpectedPaths, asked.ExpectedGrades
+	r.Retrieval = result.CompareWithGold(result.Gold(r.ExpectedPaths, r.ExpectedGrades), r.Retrieved, topK, func(c result.Chunk) []string {
 		if name := cmp.Or(c.Path, c.DocumentID); name != "" {
 			return []string{name}
 		}

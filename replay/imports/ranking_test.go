@@ -1,8 +1,14 @@
 package imports
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
+
+	"evalctl/internal/filetest"
+	"evalctl/replay/source"
 )
 
 // TestRetrieved imports what was retrieved: the gold at rank 2 of one question, and not at all of the
@@ -45,5 +51,33 @@ func TestRetrievedInAnotherFile(t *testing.T) {
 		if res.Passed != 1 || res.Total != 2 || res.Retrieval == nil || res.Retrieval.Macro["recall@1"] != 0.5 {
 			t.Errorf("%q: %d of %d passed, %+v", files, res.Passed, res.Total, res.Retrieval)
 		}
+	}
+}
+
+// TestCorrectedGrades imports an answer to a question with graded gold, of which errata have
+// removed a document. Its grade is not in the record.
+func TestCorrectedGrades(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "birds")
+	if err := os.MkdirAll(filepath.Join(dir, "qrels"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	filetest.Write(t, filepath.Join(dir, "queries.jsonl"), `{"_id": "1", "text": "Which owl is white?"}`+"\n")
+	filetest.Write(t, filepath.Join(dir, "corpus.jsonl"), `{"_id": "d1", "title": "", "text": "A grey owl."}
+{"_id": "d2", "title": "", "text": "A white owl."}
+{"_id": "d3", "title": "", "text": "A nearly white owl."}
+`)
+	filetest.Write(t, filepath.Join(dir, "qrels", "test.tsv"), "query-id\tcorpus-id\tscore\n1\td1\t2\n1\td2\t3\n1\td3\t1\n")
+	errata := file(t, "errata.jsonl", `{"id": "1", "action": "correct", "gold": ["d2", "d3"], "reason": "grey"}`)
+	b, err := source.Open(t.Context(), dir, source.Options{Errata: errata})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	log := file(t, "r.json", `[{"question_id": "1", "retrieval_results": {"ranked_items": [{"corpus_id": "d2"}]}}]`)
+	im := read(t, Spec{Files: []string{log}, Dataset: b})
+	writes(t, im)
+	r := im.Records[0]
+	if len(r.ExpectedPaths) != 2 || !maps.Equal(r.ExpectedGrades, map[string]float64{r.ExpectedPaths[0]: 3}) || r.Retrieval == nil {
+		t.Errorf("gold %q, grades %v, %+v", r.ExpectedPaths, r.ExpectedGrades, r.Retrieval)
 	}
 }

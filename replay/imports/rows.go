@@ -49,11 +49,15 @@ type answer struct {
 	numbered            bool
 	reason, kind, model string
 	failure             string // the system's error, empty for none
-	judge               judge
-	latencyMS           float64 // 0 if it is not recorded
-	input, output       int
-	tokens              bool     // whether they are recorded
-	cost                *float64 // in dollars, nil if it is not stated
+	// fileModel is the model that the answer names, or else its conversation or the file. If the
+	// system failed, model is only the one that the answer names: the files of some harnesses
+	// call the model otherwise than their answers do.
+	fileModel     string
+	judge         judge
+	latencyMS     float64 // 0 if it is not recorded
+	input, output int
+	tokens        bool     // whether they are recorded
+	cost          *float64 // in dollars, nil if it is not stated
 }
 
 // judge is a file's description of an answer's judge and of the benchmark.
@@ -299,10 +303,9 @@ func (r *reader) answer(in row) (answer, error) {
 		gold: strings.TrimSpace(r.text(fieldGold, v)), reason: r.text(fieldReason, v), failure: r.failure(v), kind: r.text(fieldType, v),
 		conversation: r.text(fieldConversation, v),
 	}
-	// The file's model is the one that was asked; a failed answer is by none. The files of some
-	// harnesses call it otherwise than their answers do.
-	if a.model = strings.TrimSpace(r.text(fieldModel, v)); a.failure == "" {
-		a.model = r.about(fieldModel, in)
+	a.fileModel = r.about(fieldModel, in)
+	if a.model = a.fileModel; a.failure != "" {
+		a.model = strings.TrimSpace(r.text(fieldModel, v))
 	}
 	if a.conversation == "" {
 		if a.conversation = in.conversation; a.conversation == "" || len(r.paths[fieldConversation]) > 0 {
