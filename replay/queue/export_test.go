@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"encoding/binary"
+	"time"
 
 	"evalctl/internal/llm"
 )
@@ -58,4 +59,11 @@ func (q *Queue) Claim(arm string) string {
 func (q *Queue) Books(ctx context.Context, id string) (*Books, error) {
 	b, _, err := q.find(ctx, id)
 	return b, err
+}
+
+// Live renews a lease with beat until ctx ends, and then closes done.
+func Live(ctx context.Context, lease time.Duration, beat func(context.Context) error) (done <-chan struct{}) {
+	q := &Queue{lease: lease, done: make(chan struct{})}
+	go q.live(ctx, beat)
+	return q.done
 }

@@ -92,7 +92,7 @@ func Open(ctx context.Context, conn string, o Options) (*Queue, error) {
 	}
 	beat, stop := context.WithCancel(context.Background())
 	q.stop = stop
-	go q.live(beat)
+	go q.live(beat, q.beat)
 	return q, nil
 }
 
@@ -164,8 +164,9 @@ func (q *Queue) beat(ctx context.Context) error {
 	return err
 }
 
-// live renews the lease until ctx ends.
-func (q *Queue) live(ctx context.Context) {
+// live renews the lease with beat until ctx ends. It does not cancel a renewal, which could take
+// effect nevertheless, after Close has deleted the member, and make it again.
+func (q *Queue) live(ctx context.Context, beat func(context.Context) error) {
 	defer close(q.done)
 	tick := time.NewTicker(q.lease / 5)
 	defer tick.Stop()
@@ -175,8 +176,8 @@ func (q *Queue) live(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		limited, cancel := context.WithTimeout(ctx, q.lease)
-		_ = q.beat(limited) // the next one repairs a failure; otherwise the lease ends, as it should
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(q.lease, closeTimeout))
+		_ = beat(limited) // the next one repairs a failure; otherwise the lease ends, as it should
 		cancel()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"evalctl/internal/awaittest"
@@ -67,4 +68,34 @@ func TestNoLeaseNoClaim(t *testing.T) {
 	if claims > 0 {
 		t.Errorf("a worker without a lease claimed %d questions", claims)
 	}
+}
+
+// TestRenewalEnds: a process that leaves the queue while it renews its lease lets the renewal end,
+// which could otherwise make it a member again.
+func TestRenewalEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		renewing, renewed := make(chan context.Context), make(chan struct{})
+		done := queue.Live(ctx, lease, func(ctx context.Context) error {
+			renewing <- ctx
+			<-renewed
+			return nil
+		})
+		beat := <-renewing
+		stop()
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Error("it left during a renewal")
+		default:
+		}
+		if beat.Err() != nil {
+			t.Errorf("the renewal: %v", beat.Err())
+		}
+		if _, limited := beat.Deadline(); !limited {
+			t.Error("a silent database keeps the process from leaving")
+		}
+		close(renewed)
+		<-done
+	})
 }
