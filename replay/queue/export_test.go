@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"evalctl/internal/llm"
 )
 
@@ -60,6 +62,23 @@ func (q *Queue) Books(ctx context.Context, id string) (*Books, error) {
 	b, _, err := q.find(ctx, id)
 	return b, err
 }
+
+// WithdrawOpen withdraws the reservations of an arm, like a process that does not know whether they
+// were made.
+func (r *Run) WithdrawOpen(ctx context.Context, arm string) error {
+	rows, err := r.q.pool.Query(ctx, in(`SELECT key FROM @charges WHERE run = $1 AND arm = $2 AND kind = 'open'`), r.run, arm)
+	if err != nil {
+		return err
+	}
+	keys, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	for _, key := range keys {
+		account{r.Books, "actor", arm}.withdraw(ctx, key, "m", "q")
+	}
+	return err
+}
+
+// Outlive is outlive.
+var Outlive = outlive
 
 // Live renews a lease with beat until ctx ends, and then closes done.
 func Live(ctx context.Context, lease time.Duration, beat func(context.Context) error) (done <-chan struct{}) {

@@ -206,6 +206,16 @@ var ErrBusy = errors.New("another process has this run in progress")
 // much longer.
 const attempt = 15 * time.Second
 
+// outlive returns a context that ends a while after ctx.
+func outlive(ctx context.Context, while time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		_ = retry.Sleep(longer, while)
+		cancel()
+	})
+	return longer, func() { stop(); cancel() }
+}
+
 // retrying calls do until it succeeds, fails permanently, or patience has passed.
 func retrying(ctx context.Context, do func(ctx context.Context) error) error {
 	began := time.Now()
