@@ -63,6 +63,14 @@ func (q *Queue) Books(ctx context.Context, id string) (*Books, error) {
 	return b, err
 }
 
+// ClaimFor claims a question of ready arms as a worker does that attends a run of an owner.
+func (q *Queue) ClaimFor(ctx context.Context, run, owner string, arms ...string) (Task, error) {
+	w := &worker{q: q, claims: map[taskID]bool{}}
+	t := Task{Run: run}
+	_, err := w.claim(ctx, &t, &attendance{owner: owner, readyArms: arms})
+	return t, err
+}
+
 // WithdrawOpen withdraws the reservations of an arm, like a process that does not know whether they
 // were made.
 func (r *Run) WithdrawOpen(ctx context.Context, arm string) error {

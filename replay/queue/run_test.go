@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
 	"evalctl/internal/postgres/postgrestest"
@@ -129,4 +131,26 @@ func TestRetryCutShort(t *testing.T) {
 	dispatch(t, again, "ts", 4)
 	collect(t, again, "ts", 4)
 	collect(t, again, "go", 4)
+}
+
+// TestClaimOfAnotherOwner: a worker that prepared for the run of an owner, with its cap, claims no
+// question for the next one.
+func TestClaimOfAnotherOwner(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	before, after, worker := open(t, conn, false), open(t, conn, false), open(t, conn, true)
+	run := create(t, before, nil)
+	dispatch(t, run, "go", 2)
+	if task, err := worker.ClaimFor(t.Context(), run.ID(), before.ID(), "go"); err != nil || task.Index != 0 {
+		t.Fatalf("question %d, %v", task.Index, err)
+	}
+	before.Vanish(t.Context())
+	again := resume(t, after, run)
+	dispatch(t, again, "go", 2)
+	if task, err := worker.ClaimFor(t.Context(), run.ID(), before.ID(), "go"); !errors.Is(err, pgx.ErrNoRows) {
+		t.Errorf("question %d for the owner before, %v", task.Index, err)
+	}
+	if task, err := worker.ClaimFor(t.Context(), run.ID(), after.ID(), "go"); err != nil || task.Index != 1 {
+		t.Errorf("question %d, %v", task.Index, err)
+	}
 }
