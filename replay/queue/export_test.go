@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/postgres"
 )
 
 // ChargeLost counts open requests as lost, as if every process had vanished.
@@ -69,6 +70,31 @@ func (q *Queue) ClaimFor(ctx context.Context, run, owner string, arms ...string)
 	t := Task{Run: run}
 	_, err := w.claim(ctx, &t, &attendance{owner: owner, readyArms: arms})
 	return t, err
+}
+
+// Hold locks the questions of an arm until release is called.
+func (r *Run) Hold(ctx context.Context, arm string) (release func() error, err error) {
+	tx, err := r.q.pool.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = tx.Exec(ctx, in(`SELECT FROM @tasks WHERE run = $1 AND arm = $2 FOR UPDATE`), r.run, arm)
+	return func() error { return tx.Rollback(ctx) }, err
+}
+
+// Waits reports whether a statement waits for a lock.
+func (r *Run) Waits(ctx context.Context) (waits bool, err error) {
+	return waits, r.q.row(ctx, `
+		SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waits)
+}
+
+// Locked reports whether requests of the run must wait for a lock.
+func (r *Run) Locked(ctx context.Context) (bool, error) {
+	_, err := r.q.exec(ctx, `SELECT FROM @runs WHERE id = $1 FOR NO KEY UPDATE NOWAIT`, r.run)
+	if postgres.IsCode(err, "55P03") {
+		return true, nil
+	}
+	return false, err
 }
 
 // WithdrawOpen withdraws the reservations of an arm, like a process that does not know whether they

@@ -120,16 +120,22 @@ func (r *Run) errTaken() error {
 func (r *Run) owning(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
 	return retrying(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
-			tag, err := tx.Exec(ctx, in(`SELECT 1 FROM @runs WHERE id = $1 AND owner = $2 FOR NO KEY UPDATE`), r.run, r.q.id)
-			if err == nil && tag.RowsAffected() == 0 {
-				err = r.errTaken()
-			}
-			if err != nil {
+			if err := r.own(ctx, tx, `FOR NO KEY UPDATE`); err != nil {
 				return err
 			}
 			return do(ctx, tx)
 		})
 	})
+}
+
+// own returns an error if another process has taken over the run. With lock FOR NO KEY UPDATE, none
+// can until the transaction ends, and the requests of all workers wait.
+func (r *Run) own(ctx context.Context, tx pgx.Tx, lock string) error {
+	tag, err := tx.Exec(ctx, in(`SELECT 1 FROM @runs WHERE id = $1 AND owner = $2 `+lock), r.run, r.q.id)
+	if err == nil && tag.RowsAffected() == 0 {
+		err = r.errTaken()
+	}
+	return err
 }
 
 // change executes an idempotent statement, whose first argument is the run. See owning.
@@ -217,6 +223,7 @@ func (r *Run) Records(ctx context.Context, arm string) (map[int][]byte, error) {
 // Retry repeats questions of an arm that have a record, which workers get as Task.Earlier. It must
 // be called before Dispatch.
 func (r *Run) Retry(ctx context.Context, arm string, indexes []int) error {
+	// A retry that Dispatch has given up has left its earlier record as the record.
 	return r.change(ctx, `
 		UPDATE @tasks SET earlier = record, record = NULL, finished_at = NULL, tries = 0
 		WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NOT NULL`, arm, indexes)
@@ -250,28 +257,44 @@ func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage
 	for i, id := range ids {
 		names[i] = Storable(id)
 	}
-	err := r.owning(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		for _, step := range []struct {
-			sql string
-			arg any
-		}{
-			{`INSERT INTO @arms VALUES ($1, $2, $3)
-				ON CONFLICT (run, arm) DO UPDATE SET identity = $3, stop_kind = NULL, stop_text = NULL`, []byte(identity)},
-			{`INSERT INTO @tasks (run, arm, idx, question)
-				SELECT $1, $2, n - 1, id FROM unnest($3::text[]) WITH ORDINALITY AS q (id, n) ON CONFLICT DO NOTHING`, names},
-			{`UPDATE @tasks SET record = earlier, finished_at = clock_timestamp(), worker = NULL
-				WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NULL AND earlier IS NOT NULL`, finished},
-		} {
-			if _, err := tx.Exec(ctx, in(step.sql), r.run, arm, step.arg); err != nil {
+	err := retrying(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
+			if err := r.own(ctx, tx, ""); err != nil {
 				return err
 			}
-		}
-		return r.reopen(ctx, tx, arm)
+			if err := r.insert(ctx, tx, arm, names, finished); err != nil {
+				return err
+			}
+			// As late as possible, because the requests of all workers wait for it.
+			if err := r.own(ctx, tx, `FOR NO KEY UPDATE`); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, in(`
+				INSERT INTO @arms VALUES ($1, $2, $3)
+				ON CONFLICT (run, arm) DO UPDATE SET identity = $3, stop_kind = NULL, stop_text = NULL`), r.run, arm, []byte(identity))
+			return err
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("put the questions of %s on the queue: %w", arm, err)
 	}
 	return nil
+}
+
+// insert adds the missing questions of an arm, and frees those without a record.
+func (r *Run) insert(ctx context.Context, tx pgx.Tx, arm string, names []string, finished []int) error {
+	_, err := tx.Exec(ctx, in(`
+		INSERT INTO @tasks (run, arm, idx, question)
+		SELECT $1, $2, n - 1, id FROM unnest($3::text[]) WITH ORDINALITY AS q (id, n) ON CONFLICT DO NOTHING`), r.run, arm, names)
+	if err == nil {
+		_, err = tx.Exec(ctx, in(`
+			UPDATE @tasks SET record = earlier, finished_at = clock_timestamp(), worker = NULL
+			WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NULL AND earlier IS NOT NULL`), r.run, arm, finished)
+	}
+	if err == nil {
+		err = r.reopen(ctx, tx, arm)
+	}
+	return err
 }
 
 // reopen frees the questions of an arm without a record. Live processes keep theirs.

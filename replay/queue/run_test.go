@@ -154,3 +154,31 @@ func TestClaimOfAnotherOwner(t *testing.T) {
 		t.Errorf("question %d, %v", task.Index, err)
 	}
 }
+
+// TestDispatchBesideRequests: requests do not wait while the questions of an arm are put on the
+// queue.
+func TestDispatchBesideRequests(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	dispatch(t, run, "go", 3)
+	release, err := run.Hold(t.Context(), "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dispatched := make(chan error, 1)
+	go func() { dispatched <- run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(3), nil) }()
+	awaittest.Until(t, "it waits for the questions", func() bool {
+		waits, err := run.Waits(t.Context())
+		return err == nil && waits
+	})
+	if locked, err := run.Locked(t.Context()); locked || err != nil {
+		t.Errorf("requests wait: %v, %v", locked, err)
+	}
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+	if err := awaittest.Receive(t, "dispatched", dispatched); err != nil {
+		t.Error(err)
+	}
+}
