@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"evalctl/internal/llm"
 	"evalctl/internal/postgres"
@@ -70,6 +71,16 @@ func (q *Queue) ClaimFor(ctx context.Context, run, owner string, arms ...string)
 	t := Task{Run: run}
 	_, err := w.claim(ctx, &t, &attendance{owner: owner, readyArms: arms})
 	return t, err
+}
+
+// CreateOld creates the tables of the first version in a database.
+func CreateOld(ctx context.Context, conn string) error {
+	pool, err := pgxpool.New(ctx, conn)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return postgres.Schema{Name: schemaName, Migrations: schema.Migrations[:1]}.Ensure(ctx, pool)
 }
 
 // Hold locks the questions of an arm until release is called.

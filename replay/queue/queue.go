@@ -39,7 +39,10 @@ var bills string
 //go:embed 3.sql
 var sightings string
 
-var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables, bills, sightings}}
+//go:embed 4.sql
+var replaced string
+
+var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables, bills, sightings, replaced}}
 
 // DefaultLease is the default of Options.Lease.
 const DefaultLease = 15 * time.Second
@@ -72,7 +75,8 @@ type Options struct {
 	MaxConns int
 }
 
-// Open joins the queue of the database given by a connection string, and creates missing tables.
+// Open joins the queue of the database given by a connection string, and creates missing tables and
+// columns.
 // Errors do not contain the password. The caller must call Close.
 func Open(ctx context.Context, conn string, o Options) (*Queue, error) {
 	pool, err := postgres.Open(ctx, conn, postgres.Options{MaxConns: o.MaxConns, Name: "evalctl queue"})
@@ -96,7 +100,7 @@ func Open(ctx context.Context, conn string, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// ensure creates the tables of this package and of River under one lock.
+// ensure brings the tables of this package and of River to this version, under one lock.
 func ensure(ctx context.Context, pool *pgxpool.Pool) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -112,7 +116,7 @@ func ensure(ctx context.Context, pool *pgxpool.Pool) error {
 			_ = conn.Conn().Close(context.WithoutCancel(ctx)) // which releases the lock
 		}
 	}()
-	if err := schema.Ensure(ctx, pool); err != nil {
+	if _, err := schema.Migrate(ctx, pool); err != nil {
 		return err
 	}
 	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Schema: schemaName, Logger: quiet})

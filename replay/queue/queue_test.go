@@ -99,3 +99,17 @@ func TestRenewalEnds(t *testing.T) {
 		<-done
 	})
 }
+
+// TestOlderTables: a queue of an older version is brought to this one when it is joined.
+func TestOlderTables(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	if err := queue.CreateOld(t.Context(), conn); err != nil {
+		t.Fatal(err)
+	}
+	run := create(t, open(t, conn, false), nil)
+	dispatch(t, run, "go", 1)
+	if err := run.Retry(t.Context(), "go", []int{0}); err != nil {
+		t.Error(err)
+	}
+}

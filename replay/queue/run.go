@@ -225,24 +225,35 @@ func (r *Run) Records(ctx context.Context, arm string) (map[int][]byte, error) {
 func (r *Run) Retry(ctx context.Context, arm string, indexes []int) error {
 	// A retry that Dispatch has given up has left its earlier record as the record.
 	return r.change(ctx, `
-		UPDATE @tasks SET earlier = record, record = NULL, finished_at = NULL, tries = 0
+		UPDATE @tasks SET earlier = record, record = NULL, finished_at = NULL, tries = 0,
+			replaced = CASE WHEN earlier IS NULL OR earlier = record THEN replaced ELSE array_append(replaced, earlier) END
 		WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NOT NULL`, arm, indexes)
 }
 
-// Retried are the records of a question that was repeated. Record is nil while it has no new one.
-type Retried struct{ Earlier, Record []byte }
+// Retried is a question that was repeated.
+type Retried struct {
+	// Earlier are the records that were replaced, oldest first.
+	Earlier [][]byte
+	// Record is the new record, nil while there is none.
+	Record []byte
+	// Held is set if there is none, and a live worker works on it.
+	Held bool
+}
 
 // Retried returns the questions of an arm that Retry has repeated, by their indexes from 0.
 func (r *Run) Retried(ctx context.Context, arm string) (map[int]Retried, error) {
 	retried := map[int]Retried{}
-	rows, err := r.q.pool.Query(ctx, in(`SELECT idx, earlier, record FROM @tasks WHERE run = $1 AND arm = $2 AND earlier IS NOT NULL`), r.run, arm)
+	rows, err := r.q.pool.Query(ctx, in(`
+		SELECT idx, array_append(replaced, earlier), record, record IS NULL AND worker IS NOT NULL AND @alive(worker)
+		FROM @tasks WHERE run = $1 AND arm = $2 AND earlier IS NOT NULL`), r.run, arm)
 	if err != nil {
 		return nil, err
 	}
 	var i int
-	var earlier, record []byte
-	_, err = pgx.ForEachRow(rows, []any{&i, &earlier, &record}, func() error {
-		retried[i] = Retried{bytes.Clone(earlier), bytes.Clone(record)}
+	var t Retried
+	_, err = pgx.ForEachRow(rows, []any{&i, &t.Earlier, &t.Record, &t.Held}, func() error {
+		retried[i] = t
+		t = Retried{}
 		return nil
 	})
 	return retried, err
@@ -251,7 +262,7 @@ func (r *Run) Retried(ctx context.Context, arm string) (map[int]Retried, error) 
 // Dispatch puts the questions of an arm that have no record on the queue. ids has all questions in
 // the order of the dataset. identity identifies the measurement for workers. finished are the
 // indexes of questions that nobody will wait for: those that Retry has repeated get their earlier
-// record back.
+// record back, unless a live worker has them.
 func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string, finished []int) error {
 	names := make([]string, len(ids)) // for messages
 	for i, id := range ids {
@@ -289,7 +300,8 @@ func (r *Run) insert(ctx context.Context, tx pgx.Tx, arm string, names []string,
 	if err == nil {
 		_, err = tx.Exec(ctx, in(`
 			UPDATE @tasks SET record = earlier, finished_at = clock_timestamp(), worker = NULL
-			WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NULL AND earlier IS NOT NULL`), r.run, arm, finished)
+			WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NULL AND earlier IS NOT NULL
+				AND (worker IS NULL OR NOT @alive(worker))`), r.run, arm, finished)
 	}
 	if err == nil {
 		err = r.reopen(ctx, tx, arm)
