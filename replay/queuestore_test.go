@@ -6,10 +6,12 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"evalctl/harness"
 	"evalctl/harness/journal"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -210,6 +212,48 @@ func TestRetriedTwiceElsewhere(t *testing.T) {
 	}
 	if j.Spent() != 3*llm.Dollar || !j.State(0).Outage {
 		t.Errorf("%s spent, %+v", j.Spent(), j.State(0))
+	}
+}
+
+// TestRestartsOfWorker: a worker adds the restarts that it notices to the run's earlier ones. What it
+// cannot tell the run, it tells later, also when its question has ended.
+func TestRestartsOfWorker(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	run, err := openQueue(t, conn, false).Create(t.Context(), []byte(`{}`), time.Now().UTC(), nil, func(text string) { t.Log(text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	if err := run.NoteRestarts(t.Context(), "go", 2); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := openQueue(t, conn, false)
+	lost, err := elsewhere.Create(t.Context(), []byte(`{}`), time.Now().UTC(), nil, func(text string) { t.Log(text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(lost.Close(), elsewhere.Close()); err != nil { // no statement of it succeeds
+		t.Fatal(err)
+	}
+	var notices []string
+	w := &worker{queue: run.Books, notice: func(text string) { notices = append(notices, text) }}
+	a := &workerArm{worker: w, arm: Arm{Name: "go", Session: harness.SessionConfig{Endpoint: "http://127.0.0.1"}}}
+	a.recallRestarts(t.Context())
+	s := &armSession{outages: &outages{restarts: 1}}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	w.queue = lost.Books
+	a.noteRestarts(ended, s)
+	if len(notices) != 1 || !strings.Contains(notices[0], "record the restarts of the daemon of go") {
+		t.Errorf("notices %q", notices)
+	}
+	w.queue = run.Books
+	for range 2 {
+		a.noteRestarts(ended, s)
+	}
+	if n, err := run.Restarts(t.Context(), "go"); err != nil || n != 3 {
+		t.Errorf("%d restarts, %v", n, err)
 	}
 }
 
