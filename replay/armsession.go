@@ -22,7 +22,7 @@ type armSession struct {
 	// predecessor is closed when the session before has ended, nil if there was none.
 	predecessor <-chan struct{}
 	outages     *outages // of the daemon, nil for a baseline
-	restarts    int      // those of outages that are counted, guarded by workerArm.mu
+	restarts    int      // those of outages that the run was told of, guarded by workerArm.mu
 
 	openOnce    sync.Once
 	openErr     error

@@ -146,8 +146,9 @@ func (r queueReplay) retryErrors(ctx context.Context, arm string, j *journal.Jou
 	return nil
 }
 
-// recall completes the journal with the records of questions that were tried again: those from
-// before the run was continued on another machine, whose verdicts were paid for too.
+// recall completes the journal with the records of questions that were tried again, whose verdicts
+// were paid for too: those from before the run was continued on another machine, and those that
+// retryErrors has replaced before the journal had them.
 func (r queueReplay) recall(ctx context.Context, arm string, j *journal.Journal) error {
 	retried, err := r.Retried(ctx, arm)
 	if err != nil {
@@ -165,50 +166,66 @@ func (r queueReplay) recall(ctx context.Context, arm string, j *journal.Journal)
 	return j.Sync()
 }
 
-// missing returns the entries with which the journal has finished the earlier try at a question. If
-// there is a newer record, they reopen the question, so that it is collected.
+// missing returns the entries with which the journal has the costs of all earlier tries at a
+// question. If there is a newer record, or a live worker has the question, they reopen it, so that
+// it is collected.
 func missing(j *journal.Journal, i int, t queue.Retried) (entries []journal.Entry, err error) {
-	var earlier, last, newest result.Record
-	if err := json.Unmarshal(t.Earlier, &earlier); err != nil {
-		return nil, err
+	var last result.Record // of the journal
+	known, s := 0, j.State(i)
+	if s.Answered || s.Reopened {
+		if last, err = j.Record(i); err != nil {
+			return nil, err
+		}
+		if known = tries(&last); s.Answered && !s.Finished {
+			known-- // it counts the try that is to come, see result.Record.JudgeAgain
+		}
 	}
-	s := j.State(i)
+	finished, stop := s.Finished, []int(nil)
 	reopen := func() {
+		if !finished {
+			return
+		}
 		was := last
 		if was.Outcome.Answered() {
 			was = was.JudgeAgain()
 		}
 		entries = append(entries, journal.Entry{Kind: journal.KindReopened, Index: i, Record: &was})
+		finished, stop = false, nil
 	}
-	switch {
-	case s.Finished:
-		if last, err = j.Record(i); err != nil {
+	for _, data := range t.Earlier {
+		var earlier result.Record
+		if err := json.Unmarshal(data, &earlier); err != nil {
 			return nil, err
 		}
-	case s.Answered || s.Reopened:
-		return nil, nil
-	}
-	if !s.Finished || earlier.Tries > last.Tries {
-		if s.Finished {
-			reopen()
+		if tries(&earlier) <= known {
+			continue
 		}
-		kind := journal.KindGrade
-		if earlier.Outcome == result.Errored {
-			kind = journal.KindAnswer
-		}
-		entries = append(entries, journal.Entry{Kind: kind, Index: i, Record: &earlier})
-		if last = earlier; !earlier.Outage() { // the failure of many questions, see retryErrors
-			entries = append(entries, journal.Entry{Kind: journal.KindStopped, Questions: []int{i}})
+		reopen()
+		entries = append(entries, journal.Entry{Kind: journal.KindGrade, Index: i, Record: &earlier})
+		last, known, finished = earlier, tries(&earlier), true
+		if !earlier.Outage() { // the failure of many questions, see retryErrors
+			stop = []int{i}
 		}
 	}
-	if t.Record == nil {
-		return entries, nil
+	newer := t.Held
+	if t.Record != nil {
+		var newest result.Record
+		if err := json.Unmarshal(t.Record, &newest); err != nil {
+			return nil, err
+		}
+		newer = tries(&newest) > known
 	}
-	if err = json.Unmarshal(t.Record, &newest); err == nil && newest.Tries > last.Tries {
+	if newer {
 		reopen()
 	}
-	return entries, err
+	if len(stop) > 0 {
+		entries = append(entries, journal.Entry{Kind: journal.KindStopped, Questions: stop})
+	}
+	return entries, nil
 }
+
+// tries returns how many tries at a question its record is the result of.
+func tries(r *result.Record) int { return max(1, r.Tries) }
 
 // unawaited returns the questions that the journal has finished and that are not tried again.
 func unawaited(j *journal.Journal, questions int, retryErrors bool) (out []int) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"time"
 
 	"evalctl/harness"
 	"evalctl/harness/dataset"
@@ -44,7 +45,7 @@ func (h *Handler) Begin(ctx context.Context, j queue.Job) (queue.Worker, error) 
 	if err != nil {
 		return nil, err
 	}
-	w, err := plan.newWorker(j.Books)
+	w, err := plan.newWorker(j.Books, h.Notice)
 	if err != nil {
 		return nil, errors.Join(err, plan.Close())
 	}
@@ -59,16 +60,19 @@ func (h *Handler) Begin(ctx context.Context, j queue.Job) (queue.Worker, error) 
 // safe for concurrent use.
 type worker struct {
 	instruments
-	queue *queue.Books
-	arms  map[string]*workerArm
+	queue  *queue.Books
+	notice func(text string)
+	arms   map[string]*workerArm
 }
 
 var _ queue.Worker = (*worker)(nil)
 
-// newWorker returns a worker for the plan of a run, whose money is in books. The caller must call
-// Close, which also closes the plan.
-func (p *Plan) newWorker(books *queue.Books) (_ *worker, err error) {
-	w := &worker{instruments: instruments{plan: p, books: books}, queue: books, arms: map[string]*workerArm{}}
+// newWorker returns a worker for the plan of a run, whose money is in books. notice is called with
+// messages for the user of the worker. The caller must call Close, which also closes the plan.
+func (p *Plan) newWorker(books *queue.Books, notice func(text string)) (_ *worker, err error) {
+	w := &worker{
+		instruments: instruments{plan: p, books: books}, queue: books, notice: notice, arms: map[string]*workerArm{},
+	}
 	for _, a := range p.Arms {
 		d, err := p.dataset(a, p.Questions...)
 		if err != nil {
@@ -96,6 +100,7 @@ func (w *worker) Ready(ctx context.Context, arm string, identity json.RawMessage
 	if err := json.Unmarshal(identity, &a.runIdentity); err != nil {
 		return fmt.Errorf("the run was begun by another version of evalctl; install the same one: %w", err)
 	}
+	a.recallRestarts(ctx)
 	for {
 		s := a.acquire()
 		err := s.open(ctx)
@@ -119,9 +124,7 @@ func (w *worker) Work(ctx context.Context, t queue.Task) queue.Outcome {
 	s := a.acquire()
 	defer s.active.Done()
 	rec, err := s.answer(ctx, w.plan.Questions[t.Index], t.Earlier)
-	if err == nil {
-		err = a.noteRestarts(ctx, s)
-	}
+	a.noteRestarts(ctx, s) // also of a daemon that is given up
 	if err == nil {
 		var data []byte
 		if data, err = json.Marshal(rec); err == nil {
@@ -158,7 +161,7 @@ type workerArm struct {
 	mu       sync.Mutex
 	session  *armSession     // nil until it is needed
 	failures int             // of daemons, in a row
-	restarts int             // of a running daemon
+	restarts int             // of a running daemon that the run has been told of
 	closed   <-chan struct{} // closed when the last session that was dropped is; nil before
 	closing  sync.WaitGroup
 	closeErr error // guarded by mu until closing has ended
@@ -203,22 +206,49 @@ func (a *workerArm) drop(s *armSession) {
 	})
 }
 
-// noteRestarts tells the run how often the daemon was started again. Only a running daemon is, which
-// other workers ask too.
-func (a *workerArm) noteRestarts(ctx context.Context, s *armSession) error {
-	if s.outages == nil {
-		return nil
+// recallRestarts continues the run's count of the restarts of a running daemon.
+func (a *workerArm) recallRestarts(ctx context.Context) {
+	if a.arm.started() {
+		return
+	}
+	n, err := a.worker.queue.Restarts(ctx, a.arm.Name)
+	if err != nil {
+		a.worker.notice(fmt.Sprintf("%v; the result may have too few", err))
 	}
 	a.mu.Lock()
-	more := s.outages.count() - s.restarts
-	s.restarts += more
-	a.restarts += more
-	n := a.restarts
-	a.mu.Unlock()
-	if more == 0 {
-		return nil
+	defer a.mu.Unlock()
+	a.restarts = max(a.restarts, n)
+}
+
+// noteTimeout limits the time for an observation, for which a paid answer waits.
+const noteTimeout = 15 * time.Second
+
+// noteRestarts tells the run how often the daemon was started again. Only a running daemon is,
+// which other workers ask too. If the run cannot be told, a later call tells it.
+func (a *workerArm) noteRestarts(ctx context.Context, s *armSession) {
+	if s.outages == nil {
+		return
 	}
-	return a.worker.queue.NoteRestarts(ctx, a.arm.Name, n)
+	seen := s.outages.count()
+	a.mu.Lock()
+	more := seen - s.restarts
+	n := a.restarts + more
+	a.mu.Unlock()
+	if more <= 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
+	defer cancel()
+	if err := a.worker.queue.NoteRestarts(ctx, a.arm.Name, n); err != nil {
+		a.worker.notice(fmt.Sprintf("%v; the result may have too few", err))
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if more = seen - s.restarts; more > 0 { // else another question has told it meanwhile
+		a.restarts += more
+		s.restarts = seen
+	}
 }
 
 func (a *workerArm) resetFailures() {

@@ -231,13 +231,26 @@ func TestResumedRequests(t *testing.T) {
 	}
 }
 
-// TestStoppedIsFollowed: who follows the journal of a run that was stopped sees that it was.
+// TestStoppedIsFollowed: who follows the journal of a run that was stopped sees that it was, until
+// it is resumed.
 func TestStoppedIsFollowed(t *testing.T) {
 	r := newRun(t, 3)
 	r.run(t, process{asks: 3, stopAt: 3})
-	progress, err := journal.NewFollower(r.journal).Read()
+	f := journal.NewFollower(r.journal)
+	progress, err := f.Read()
 	if err != nil || !progress.Stopped || progress.Answered != 2 {
 		t.Errorf("got %+v, %v", progress, err)
+	}
+	j, err := journal.Open(r.journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if err := errors.Join(j.Resume(), j.MarkObserved(j.Observed())); err != nil {
+		t.Fatal(err)
+	}
+	if progress, err = f.Read(); err != nil || progress.Stopped || progress.Answered != 2 {
+		t.Errorf("resumed: got %+v, %v", progress, err)
 	}
 }
 

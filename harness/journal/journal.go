@@ -114,7 +114,7 @@ const (
 	// outcome, the request was in flight when the run was killed, and counts with its worst case.
 	KindAttempt = "attempt"
 	KindSettled = "settled"
-	// kindResumed separates the requests before a resume from later ones.
+	// kindResumed begins a resumed part of a run, and separates its requests from earlier ones.
 	kindResumed = "resumed"
 	// kindSeeded follows the seeding of a brain. KindStopped follows a run that ended early with no
 	// request unanswered.
@@ -324,9 +324,9 @@ func (j *Journal) MarkObserved(o result.Observations) error {
 func (j *Journal) Observed() result.Observations { return j.observed }
 
 // Resume must be called before a resumed run asks questions. It separates earlier requests to the
-// judge from later ones.
+// judge from later ones, and tells a Follower that the run is no longer stopped.
 func (j *Journal) Resume() error {
-	if len(j.calls.open) == 0 {
+	if len(j.calls.open) == 0 && !j.reopened {
 		return nil
 	}
 	return j.Append(Entry{Kind: kindResumed})

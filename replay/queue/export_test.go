@@ -3,8 +3,13 @@ package queue
 import (
 	"context"
 	"encoding/binary"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"evalctl/internal/llm"
+	"evalctl/internal/postgres"
 )
 
 // ChargeLost counts open requests as lost, as if every process had vanished.
@@ -58,4 +63,71 @@ func (q *Queue) Claim(arm string) string {
 func (q *Queue) Books(ctx context.Context, id string) (*Books, error) {
 	b, _, err := q.find(ctx, id)
 	return b, err
+}
+
+// ClaimFor claims a question of ready arms as a worker does that attends a run of an owner.
+func (q *Queue) ClaimFor(ctx context.Context, run, owner string, arms ...string) (Task, error) {
+	w := &worker{q: q, claims: map[taskID]bool{}}
+	t := Task{Run: run}
+	_, err := w.claim(ctx, &t, &attendance{owner: owner, readyArms: arms})
+	return t, err
+}
+
+// CreateOld creates the tables of the first version in a database.
+func CreateOld(ctx context.Context, conn string) error {
+	pool, err := pgxpool.New(ctx, conn)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return postgres.Schema{Name: schemaName, Migrations: schema.Migrations[:1]}.Ensure(ctx, pool)
+}
+
+// Hold locks the questions of an arm until release is called.
+func (r *Run) Hold(ctx context.Context, arm string) (release func() error, err error) {
+	tx, err := r.q.pool.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = tx.Exec(ctx, in(`SELECT FROM @tasks WHERE run = $1 AND arm = $2 FOR UPDATE`), r.run, arm)
+	return func() error { return tx.Rollback(ctx) }, err
+}
+
+// Waits reports whether a statement waits for a lock.
+func (r *Run) Waits(ctx context.Context) (waits bool, err error) {
+	return waits, r.q.row(ctx, `
+		SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waits)
+}
+
+// Locked reports whether requests of the run must wait for a lock.
+func (r *Run) Locked(ctx context.Context) (bool, error) {
+	_, err := r.q.exec(ctx, `SELECT FROM @runs WHERE id = $1 FOR NO KEY UPDATE NOWAIT`, r.run)
+	if postgres.IsCode(err, "55P03") {
+		return true, nil
+	}
+	return false, err
+}
+
+// WithdrawOpen withdraws the reservations of an arm, like a process that does not know whether they
+// were made.
+func (r *Run) WithdrawOpen(ctx context.Context, arm string) error {
+	rows, err := r.q.pool.Query(ctx, in(`SELECT key FROM @charges WHERE run = $1 AND arm = $2 AND kind = 'open'`), r.run, arm)
+	if err != nil {
+		return err
+	}
+	keys, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	for _, key := range keys {
+		account{r.Books, "actor", arm}.withdraw(ctx, key, "m", "q")
+	}
+	return err
+}
+
+// Outlive is outlive.
+var Outlive = outlive
+
+// Live renews a lease with beat until ctx ends, and then closes done.
+func Live(ctx context.Context, lease time.Duration, beat func(context.Context) error) (done <-chan struct{}) {
+	q := &Queue{lease: lease, done: make(chan struct{})}
+	go q.live(ctx, beat)
+	return q.done
 }

@@ -134,9 +134,11 @@ func (a account) reserve(ctx context.Context, model, question string, worst llm.
 		return 0, ctx.Err()
 	}
 	key := rand.Text() // finds the reservation again if its outcome was not known
+	// A statement that is cancelled may take effect all the same, and nobody would settle it.
+	longer, cancel := outlive(ctx, attempt)
+	defer cancel()
 	for {
-		// A statement that is cancelled may take effect all the same, and nobody would settle it.
-		err := a.books.q.scan(context.WithoutCancel(ctx), []any{&id}, `
+		err := a.books.q.scan(longer, []any{&id}, `
 			WITH known AS (
 				SELECT id FROM @charges WHERE key = $7
 			), admitted AS (
@@ -161,6 +163,10 @@ func (a account) reserve(ctx context.Context, model, question string, worst llm.
 			return id, nil
 		}
 		if !errors.Is(err, pgx.ErrNoRows) {
+			if ctx.Err() != nil {
+				a.withdraw(ctx, key, model, question)
+				return 0, ctx.Err()
+			}
 			return 0, fmt.Errorf("reserve the cost of a request: %w", err)
 		}
 		if err := a.fits(ctx, worst); err != nil {
@@ -169,6 +175,17 @@ func (a account) reserve(ctx context.Context, model, question string, worst llm.
 		if retry.Sleep(ctx, waitForOthers/2+mathrand.N(waitForOthers)) != nil {
 			return 0, ctx.Err()
 		}
+	}
+}
+
+// withdraw settles a reservation that may have been made, if the database answers. Otherwise it
+// counts in full once this process has ended.
+func (a account) withdraw(ctx context.Context, key, model, question string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	var id int64
+	if a.books.q.row(ctx, `SELECT id FROM @charges WHERE key = $1`, key).Scan(&id) == nil {
+		a.settle(id, model, question, llm.Charge{Rejected: true})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -425,6 +426,44 @@ func TestCancelledReservation(t *testing.T) {
 	}
 	if spent := run.Spent(); spent != 0 {
 		t.Errorf("spent %s", spent)
+	}
+}
+
+// TestOutlive: a reservation ends soon after its question, and not with it.
+func TestOutlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		longer, cancel := queue.Outlive(ctx, time.Minute)
+		defer cancel()
+		time.Sleep(time.Hour)
+		end()
+		time.Sleep(time.Minute - 1)
+		if err := longer.Err(); err != nil {
+			t.Errorf("before its end: %v", err)
+		}
+		time.Sleep(2)
+		if longer.Err() == nil {
+			t.Error("it does not end")
+		}
+		early, cancel := queue.Outlive(ctx, time.Minute)
+		if cancel(); early.Err() == nil {
+			t.Error("it is not cancelled")
+		}
+	})
+}
+
+// TestWithdraw: a reservation is given back of which the process does not know whether it was made.
+func TestWithdraw(t *testing.T) {
+	t.Parallel()
+	run := create(t, open(t, postgrestest.Database(t), false), nil)
+	if _, err := run.Account(ledger.Actor, "go").Reserve(t.Context(), "m", 5*llm.Dollar); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.WithdrawOpen(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	if reserved, err := run.Reserved(t.Context()); err != nil || reserved != 0 || run.Spent() != 0 || run.Err() != nil {
+		t.Errorf("%s is reserved, %s spent, %v, %v", reserved, run.Spent(), err, run.Err())
 	}
 }
 

@@ -39,7 +39,10 @@ var bills string
 //go:embed 3.sql
 var sightings string
 
-var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables, bills, sightings}}
+//go:embed 4.sql
+var replaced string
+
+var schema = postgres.Schema{Name: schemaName, Migrations: []string{tables, bills, sightings, replaced}}
 
 // DefaultLease is the default of Options.Lease.
 const DefaultLease = 15 * time.Second
@@ -72,7 +75,8 @@ type Options struct {
 	MaxConns int
 }
 
-// Open joins the queue of the database given by a connection string, and creates missing tables.
+// Open joins the queue of the database given by a connection string, and creates missing tables and
+// columns.
 // Errors do not contain the password. The caller must call Close.
 func Open(ctx context.Context, conn string, o Options) (*Queue, error) {
 	pool, err := postgres.Open(ctx, conn, postgres.Options{MaxConns: o.MaxConns, Name: "evalctl queue"})
@@ -92,11 +96,11 @@ func Open(ctx context.Context, conn string, o Options) (*Queue, error) {
 	}
 	beat, stop := context.WithCancel(context.Background())
 	q.stop = stop
-	go q.live(beat)
+	go q.live(beat, q.beat)
 	return q, nil
 }
 
-// ensure creates the tables of this package and of River under one lock.
+// ensure brings the tables of this package and of River to this version, under one lock.
 func ensure(ctx context.Context, pool *pgxpool.Pool) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -112,7 +116,7 @@ func ensure(ctx context.Context, pool *pgxpool.Pool) error {
 			_ = conn.Conn().Close(context.WithoutCancel(ctx)) // which releases the lock
 		}
 	}()
-	if err := schema.Ensure(ctx, pool); err != nil {
+	if _, err := schema.Migrate(ctx, pool); err != nil {
 		return err
 	}
 	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Schema: schemaName, Logger: quiet})
@@ -164,8 +168,9 @@ func (q *Queue) beat(ctx context.Context) error {
 	return err
 }
 
-// live renews the lease until ctx ends.
-func (q *Queue) live(ctx context.Context) {
+// live renews the lease with beat until ctx ends. It does not cancel a renewal, which could take
+// effect nevertheless, after Close has deleted the member, and make it again.
+func (q *Queue) live(ctx context.Context, beat func(context.Context) error) {
 	defer close(q.done)
 	tick := time.NewTicker(q.lease / 5)
 	defer tick.Stop()
@@ -175,8 +180,8 @@ func (q *Queue) live(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		limited, cancel := context.WithTimeout(ctx, q.lease)
-		_ = q.beat(limited) // the next one repairs a failure; otherwise the lease ends, as it should
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(q.lease, closeTimeout))
+		_ = beat(limited) // the next one repairs a failure; otherwise the lease ends, as it should
 		cancel()
 	}
 }
@@ -204,6 +209,16 @@ var ErrBusy = errors.New("another process has this run in progress")
 // attempt limits the time for one statement. Otherwise a silent network failure would block for
 // much longer.
 const attempt = 15 * time.Second
+
+// outlive returns a context that ends a while after ctx.
+func outlive(ctx context.Context, while time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		_ = retry.Sleep(longer, while)
+		cancel()
+	})
+	return longer, func() { stop(); cancel() }
+}
 
 // retrying calls do until it succeeds, fails permanently, or patience has passed.
 func retrying(ctx context.Context, do func(ctx context.Context) error) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"evalctl/internal/awaittest"
@@ -66,5 +67,49 @@ func TestNoLeaseNoClaim(t *testing.T) {
 	defer mu.Unlock()
 	if claims > 0 {
 		t.Errorf("a worker without a lease claimed %d questions", claims)
+	}
+}
+
+// TestRenewalEnds: a process that leaves the queue while it renews its lease lets the renewal end,
+// which could otherwise make it a member again.
+func TestRenewalEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		renewing, renewed := make(chan context.Context), make(chan struct{})
+		done := queue.Live(ctx, lease, func(ctx context.Context) error {
+			renewing <- ctx
+			<-renewed
+			return nil
+		})
+		beat := <-renewing
+		stop()
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Error("it left during a renewal")
+		default:
+		}
+		if beat.Err() != nil {
+			t.Errorf("the renewal: %v", beat.Err())
+		}
+		if _, limited := beat.Deadline(); !limited {
+			t.Error("a silent database keeps the process from leaving")
+		}
+		close(renewed)
+		<-done
+	})
+}
+
+// TestOlderTables: a queue of an older version is brought to this one when it is joined.
+func TestOlderTables(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	if err := queue.CreateOld(t.Context(), conn); err != nil {
+		t.Fatal(err)
+	}
+	run := create(t, open(t, conn, false), nil)
+	dispatch(t, run, "go", 1)
+	if err := run.Retry(t.Context(), "go", []int{0}); err != nil {
+		t.Error(err)
 	}
 }

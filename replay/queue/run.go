@@ -120,16 +120,22 @@ func (r *Run) errTaken() error {
 func (r *Run) owning(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
 	return retrying(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
-			tag, err := tx.Exec(ctx, in(`SELECT 1 FROM @runs WHERE id = $1 AND owner = $2 FOR NO KEY UPDATE`), r.run, r.q.id)
-			if err == nil && tag.RowsAffected() == 0 {
-				err = r.errTaken()
-			}
-			if err != nil {
+			if err := r.own(ctx, tx, `FOR NO KEY UPDATE`); err != nil {
 				return err
 			}
 			return do(ctx, tx)
 		})
 	})
+}
+
+// own returns an error if another process has taken over the run. With lock FOR NO KEY UPDATE, none
+// can until the transaction ends, and the requests of all workers wait.
+func (r *Run) own(ctx context.Context, tx pgx.Tx, lock string) error {
+	tag, err := tx.Exec(ctx, in(`SELECT 1 FROM @runs WHERE id = $1 AND owner = $2 `+lock), r.run, r.q.id)
+	if err == nil && tag.RowsAffected() == 0 {
+		err = r.errTaken()
+	}
+	return err
 }
 
 // change executes an idempotent statement, whose first argument is the run. See owning.
@@ -217,25 +223,37 @@ func (r *Run) Records(ctx context.Context, arm string) (map[int][]byte, error) {
 // Retry repeats questions of an arm that have a record, which workers get as Task.Earlier. It must
 // be called before Dispatch.
 func (r *Run) Retry(ctx context.Context, arm string, indexes []int) error {
+	// A retry that Dispatch has given up has left its earlier record as the record.
 	return r.change(ctx, `
-		UPDATE @tasks SET earlier = record, record = NULL, finished_at = NULL, tries = 0
+		UPDATE @tasks SET earlier = record, record = NULL, finished_at = NULL, tries = 0,
+			replaced = CASE WHEN earlier IS NULL OR earlier = record THEN replaced ELSE array_append(replaced, earlier) END
 		WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NOT NULL`, arm, indexes)
 }
 
-// Retried are the records of a question that was repeated. Record is nil while it has no new one.
-type Retried struct{ Earlier, Record []byte }
+// Retried is a question that was repeated.
+type Retried struct {
+	// Earlier are the records that were replaced, oldest first.
+	Earlier [][]byte
+	// Record is the new record, nil while there is none.
+	Record []byte
+	// Held is set if there is none, and a live worker works on it.
+	Held bool
+}
 
 // Retried returns the questions of an arm that Retry has repeated, by their indexes from 0.
 func (r *Run) Retried(ctx context.Context, arm string) (map[int]Retried, error) {
 	retried := map[int]Retried{}
-	rows, err := r.q.pool.Query(ctx, in(`SELECT idx, earlier, record FROM @tasks WHERE run = $1 AND arm = $2 AND earlier IS NOT NULL`), r.run, arm)
+	rows, err := r.q.pool.Query(ctx, in(`
+		SELECT idx, array_append(replaced, earlier), record, record IS NULL AND worker IS NOT NULL AND @alive(worker)
+		FROM @tasks WHERE run = $1 AND arm = $2 AND earlier IS NOT NULL`), r.run, arm)
 	if err != nil {
 		return nil, err
 	}
 	var i int
-	var earlier, record []byte
-	_, err = pgx.ForEachRow(rows, []any{&i, &earlier, &record}, func() error {
-		retried[i] = Retried{bytes.Clone(earlier), bytes.Clone(record)}
+	var t Retried
+	_, err = pgx.ForEachRow(rows, []any{&i, &t.Earlier, &t.Record, &t.Held}, func() error {
+		retried[i] = t
+		t = Retried{}
 		return nil
 	})
 	return retried, err
@@ -244,34 +262,51 @@ func (r *Run) Retried(ctx context.Context, arm string) (map[int]Retried, error) 
 // Dispatch puts the questions of an arm that have no record on the queue. ids has all questions in
 // the order of the dataset. identity identifies the measurement for workers. finished are the
 // indexes of questions that nobody will wait for: those that Retry has repeated get their earlier
-// record back.
+// record back, unless a live worker has them.
 func (r *Run) Dispatch(ctx context.Context, arm string, identity json.RawMessage, ids []string, finished []int) error {
 	names := make([]string, len(ids)) // for messages
 	for i, id := range ids {
 		names[i] = Storable(id)
 	}
-	err := r.owning(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		for _, step := range []struct {
-			sql string
-			arg any
-		}{
-			{`INSERT INTO @arms VALUES ($1, $2, $3)
-				ON CONFLICT (run, arm) DO UPDATE SET identity = $3, stop_kind = NULL, stop_text = NULL`, []byte(identity)},
-			{`INSERT INTO @tasks (run, arm, idx, question)
-				SELECT $1, $2, n - 1, id FROM unnest($3::text[]) WITH ORDINALITY AS q (id, n) ON CONFLICT DO NOTHING`, names},
-			{`UPDATE @tasks SET record = earlier, finished_at = clock_timestamp(), worker = NULL
-				WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NULL AND earlier IS NOT NULL`, finished},
-		} {
-			if _, err := tx.Exec(ctx, in(step.sql), r.run, arm, step.arg); err != nil {
+	err := retrying(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, r.q.pool, func(tx pgx.Tx) error {
+			if err := r.own(ctx, tx, ""); err != nil {
 				return err
 			}
-		}
-		return r.reopen(ctx, tx, arm)
+			if err := r.insert(ctx, tx, arm, names, finished); err != nil {
+				return err
+			}
+			// As late as possible, because the requests of all workers wait for it.
+			if err := r.own(ctx, tx, `FOR NO KEY UPDATE`); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, in(`
+				INSERT INTO @arms VALUES ($1, $2, $3)
+				ON CONFLICT (run, arm) DO UPDATE SET identity = $3, stop_kind = NULL, stop_text = NULL`), r.run, arm, []byte(identity))
+			return err
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("put the questions of %s on the queue: %w", arm, err)
 	}
 	return nil
+}
+
+// insert adds the missing questions of an arm, and frees those without a record.
+func (r *Run) insert(ctx context.Context, tx pgx.Tx, arm string, names []string, finished []int) error {
+	_, err := tx.Exec(ctx, in(`
+		INSERT INTO @tasks (run, arm, idx, question)
+		SELECT $1, $2, n - 1, id FROM unnest($3::text[]) WITH ORDINALITY AS q (id, n) ON CONFLICT DO NOTHING`), r.run, arm, names)
+	if err == nil {
+		_, err = tx.Exec(ctx, in(`
+			UPDATE @tasks SET record = earlier, finished_at = clock_timestamp(), worker = NULL
+			WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NULL AND earlier IS NOT NULL
+				AND (worker IS NULL OR NOT @alive(worker))`), r.run, arm, finished)
+	}
+	if err == nil {
+		err = r.reopen(ctx, tx, arm)
+	}
+	return err
 }
 
 // reopen frees the questions of an arm without a record. Live processes keep theirs.

@@ -3,8 +3,11 @@ package queue_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
@@ -110,7 +113,7 @@ func TestRetryCutShort(t *testing.T) {
 	if err := run.Retry(t.Context(), "go", []int{1, 3}); err != nil {
 		t.Fatal(err)
 	}
-	if retried, err := run.Retried(t.Context(), "go"); err != nil || len(retried) != 2 || string(retried[3].Earlier) != "go 3" || retried[3].Record != nil {
+	if retried, err := run.Retried(t.Context(), "go"); err != nil || len(retried) != 2 || fmt.Sprintf("%s", retried[3].Earlier) != "[go 3]" || retried[3].Record != nil {
 		t.Errorf("retried %v, %v", retried, err)
 	}
 	if err := run.Close(); err != nil {
@@ -129,4 +132,137 @@ func TestRetryCutShort(t *testing.T) {
 	dispatch(t, again, "ts", 4)
 	collect(t, again, "ts", 4)
 	collect(t, again, "go", 4)
+}
+
+// tryAgain answers a question with its earlier record and an apostrophe.
+func tryAgain(t queue.Task) queue.Outcome {
+	if t.Earlier == nil {
+		return record(t)
+	}
+	return queue.Outcome{Record: append(t.Earlier, '\'')}
+}
+
+// awaitRecord waits for the record of the first question of an arm.
+func awaitRecord(t *testing.T, r *queue.Run, arm, want string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	if got, err := r.Await(ctx, arm, 0); err != nil || string(got) != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+// TestAllTriesAreKept: the queue has the records of all tries at a question that was retried twice.
+// A retry that was given up is not another try.
+func TestAllTriesAreKept(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	start(t, open(t, conn, true), 1, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return tryAgain(task) }})
+	dispatch(t, run, "go", 1)
+	awaitRecord(t, run, "go", "go 0")
+	retry := func() {
+		t.Helper()
+		if err := run.Retry(t.Context(), "go", []int{0}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"go 0'", "go 0''"} {
+		retry()
+		dispatch(t, run, "go", 1)
+		awaitRecord(t, run, "go", want)
+	}
+	retry()
+	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(1), []int{0}); err != nil {
+		t.Fatal(err)
+	}
+	retry()
+	retried, err := run.Retried(t.Context(), "go")
+	if got := fmt.Sprintf("%s", retried[0].Earlier); err != nil || got != "[go 0 go 0' go 0'']" || retried[0].Record != nil || retried[0].Held {
+		t.Errorf("%s, %+v, %v", got, retried[0], err)
+	}
+}
+
+// TestRetryInProgress: the retry that a live worker has in progress when its owner is killed is
+// collected, although nobody would wait for it otherwise.
+func TestRetryInProgress(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	killed := open(t, conn, false)
+	run := create(t, killed, nil)
+	retrying, finish := make(chan struct{}), make(chan struct{})
+	start(t, open(t, conn, true), 1, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+		if task.Earlier != nil {
+			close(retrying)
+			<-finish
+		}
+		return tryAgain(task)
+	}})
+	dispatch(t, run, "go", 1)
+	awaitRecord(t, run, "go", "go 0")
+	if err := run.Retry(t.Context(), "go", []int{0}); err != nil {
+		t.Fatal(err)
+	}
+	dispatch(t, run, "go", 1)
+	awaittest.Receive(t, "retrying", retrying)
+	killed.Vanish(t.Context())
+	again := resume(t, open(t, conn, false), run)
+	if retried, err := again.Retried(t.Context(), "go"); err != nil || !retried[0].Held {
+		t.Errorf("%+v, %v", retried, err)
+	}
+	if err := again.Dispatch(t.Context(), "go", []byte(`"go"`), ids(1), []int{0}); err != nil {
+		t.Fatal(err)
+	}
+	close(finish)
+	awaitRecord(t, again, "go", "go 0'")
+}
+
+// TestClaimOfAnotherOwner: a worker that prepared for the run of an owner, with its cap, claims no
+// question for the next one.
+func TestClaimOfAnotherOwner(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	before, after, worker := open(t, conn, false), open(t, conn, false), open(t, conn, true)
+	run := create(t, before, nil)
+	dispatch(t, run, "go", 2)
+	if task, err := worker.ClaimFor(t.Context(), run.ID(), before.ID(), "go"); err != nil || task.Index != 0 {
+		t.Fatalf("question %d, %v", task.Index, err)
+	}
+	before.Vanish(t.Context())
+	again := resume(t, after, run)
+	dispatch(t, again, "go", 2)
+	if task, err := worker.ClaimFor(t.Context(), run.ID(), before.ID(), "go"); !errors.Is(err, pgx.ErrNoRows) {
+		t.Errorf("question %d for the owner before, %v", task.Index, err)
+	}
+	if task, err := worker.ClaimFor(t.Context(), run.ID(), after.ID(), "go"); err != nil || task.Index != 1 {
+		t.Errorf("question %d, %v", task.Index, err)
+	}
+}
+
+// TestDispatchBesideRequests: requests do not wait while the questions of an arm are put on the
+// queue.
+func TestDispatchBesideRequests(t *testing.T) {
+	t.Parallel()
+	conn := postgrestest.Database(t)
+	run := create(t, open(t, conn, false), nil)
+	dispatch(t, run, "go", 3)
+	release, err := run.Hold(t.Context(), "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dispatched := make(chan error, 1)
+	go func() { dispatched <- run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(3), nil) }()
+	awaittest.Until(t, "it waits for the questions", func() bool {
+		waits, err := run.Waits(t.Context())
+		return err == nil && waits
+	})
+	if locked, err := run.Locked(t.Context()); locked || err != nil {
+		t.Errorf("requests wait: %v, %v", locked, err)
+	}
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+	if err := awaittest.Receive(t, "dispatched", dispatched); err != nil {
+		t.Error(err)
+	}
 }

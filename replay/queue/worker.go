@@ -145,7 +145,7 @@ func (w *worker) work(ctx context.Context, run string) error {
 	}
 	defer r.active.Done()
 	t := Task{Run: run}
-	tries, err := w.claim(ctx, &t, r.arms())
+	tries, err := w.claim(ctx, &t, r)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows) && !w.wanted(ctx, run):
 		return nil // others have all of them, or nobody collects the records any more
@@ -168,8 +168,9 @@ func (w *worker) work(ctx context.Context, run string) error {
 	return w.finish(context.WithoutCancel(ctx), t, out)
 }
 
-// outcome works on a claimed task. A panic stops the arm: River would discard it, and the question
-// would stay claimed for as long as this process lives.
+// outcome works on a claimed task. A panic in the goroutine of the job stops the arm: River would
+// discard it, and the question would stay claimed for as long as this process lives. A panic in
+// another goroutine, such as one that asks or scores, ends the process, and its lease.
 func (w *worker) outcome(ctx context.Context, by Worker, t Task) (out Outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -209,10 +210,10 @@ func (w *worker) enter(run string) *attendance {
 const openTasks = ` FROM @tasks t JOIN @arms a ON a.run = t.run AND a.arm = t.arm JOIN @runs r ON r.id = t.run
 	WHERE t.run = $1 AND t.record IS NULL AND t.worker IS NULL AND a.stop_kind IS NULL AND @alive(r.owner)`
 
-// claim claims the first open task of some arms for this worker, until leave. It returns
-// pgx.ErrNoRows if there is none, or while this worker has no lease. The run's owner reopens the
-// tasks of workers without one.
-func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, err error) {
+// claim claims the first open task of the ready arms of a run for this worker, until leave. It
+// returns pgx.ErrNoRows if there is none, while this worker has no lease, whose tasks the run's
+// owner reopens, or if another process owns the run by now, perhaps with another cap.
+func (w *worker) claim(ctx context.Context, t *Task, r *attendance) (tries int, err error) {
 	w.claimMu.Lock()
 	defer w.claimMu.Unlock()
 	if w.inDoubt {
@@ -223,13 +224,13 @@ func (w *worker) claim(ctx context.Context, t *Task, arms []string) (tries int, 
 	}
 	err = w.q.row(ctx, `
 		WITH first AS (
-			SELECT t.arm, t.idx`+openTasks+` AND t.arm = ANY($3) AND @alive($2)
+			SELECT t.arm, t.idx`+openTasks+` AND t.arm = ANY($3) AND r.owner = $4 AND @alive($2)
 			ORDER BY t.idx, t.arm LIMIT 1 FOR UPDATE OF t SKIP LOCKED
 		)
 		UPDATE @tasks t SET worker = $2, tries = tries + 1 FROM first
 		WHERE t.run = $1 AND t.arm = first.arm AND t.idx = first.idx
 		RETURNING t.arm, t.idx, t.question, t.earlier, t.tries`,
-		t.Run, w.q.id, arms).Scan(&t.Arm, &t.Index, &t.Question, &t.Earlier, &tries)
+		t.Run, w.q.id, r.arms(), r.owner).Scan(&t.Arm, &t.Index, &t.Question, &t.Earlier, &tries)
 	if err == nil {
 		w.claims[taskID{t.Run, t.Arm, t.Index}] = true
 	}
