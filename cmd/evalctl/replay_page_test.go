@@ -43,29 +43,26 @@ func TestAccusationsPage(t *testing.T) {
 		`^( +(tag|conv:|type:|by tag|note  |mean of|score |methods|power|unknown|ran|cost|lost at|floor|latency|left out|recipe +[a-z]+ [0-9a-f]{8}|go  +[0-9]|pass rate  |file  +[/a-z])|not checked|\{"findings")`))
 }
 
-// TestAnyMemoryPage runs the session in docs/any-memory.md with the servers of
-// scripts/mcp/memories, which scripts/mcp/memories.sh uses too, and which are installed once. The
-// calls and replies of target map, latencies, the figures by tag and the methods of the comparison
-// are left out.
+// TestAnyMemoryPage runs the session in docs/any-memory.md, whose servers npx downloads unless npm's
+// cache has them. The calls and replies of target map, latencies, the figures by tag and the methods
+// of the comparison are left out.
 func TestAnyMemoryPage(t *testing.T) {
-	for _, program := range []string{"bash", "node", "npm", "npx"} {
+	for _, program := range []string{"node", "npm", "npx"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("%s is not there, with which the servers of the page are started", program)
 		}
 	}
 	testSessionIn(t, "../../docs/any-memory.md", func(s *session) {
-		cmd := exec.CommandContext(t.Context(), "bash", "-euc",
-			`. ../limits.sh; . ../npm.sh; install memories >&2; printf %s "$modules"`)
-		var stderr bytes.Buffer
-		cmd.Dir, cmd.Stderr = "../../scripts/mcp", &stderr
-		modules, err := cmd.Output()
+		cache, err := exec.CommandContext(t.Context(), "npm", "config", "get", "cache").Output()
 		if err != nil {
-			t.Fatalf("install the servers: %v\n%s", err, &stderr)
+			t.Fatal(err)
 		}
-		for _, name := range []string{"package.json", "package-lock.json", "node_modules"} {
-			if err := os.Symlink(filepath.Join(string(modules), "..", name), filepath.Join(s.dir, name)); err != nil {
-				t.Fatal(err)
-			}
+		dir := strings.TrimSpace(string(cache))
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(dir, filepath.Join(s.dir, ".npm")); err != nil {
+			t.Fatal(err)
 		}
 	}, working, compared, regexp.MustCompile(
 		`^ +(call |reply |depth |latency  +done|n=|ran |tag |knowledge-update|multi-document|preference|single-fact|temporal|topic:|by tag|methods|tests|power|note +(\d|latencies))|`+

@@ -74,10 +74,8 @@ func TestLogHasNoSecrets(t *testing.T) {
 func TestOwnHome(t *testing.T) {
 	e := newTestEnv(t)
 	caller, own := t.TempDir(), filepath.Join(t.TempDir(), "own")
-	for _, dir := range []string{".npm", ".cache/uv"} {
-		if err := os.MkdirAll(filepath.Join(caller, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.MkdirAll(filepath.Join(caller, ".cache/uv"), 0o700); err != nil {
+		t.Fatal(err)
 	}
 	t.Setenv("HOME", caller)
 	for _, name := range []string{"XDG_CACHE_HOME", "XDG_DATA_HOME", "UV_CACHE_DIR", "npm_config_cache", "PYENV_ROOT"} {
@@ -86,7 +84,7 @@ func TestOwnHome(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", caller)
 	t.Setenv("XDG_CONFIG_HOME", caller)
 	t.Setenv("GOPATH", "/go")
-	e.opts.Home, e.opts.SelfContained = own, true
+	e.opts.Home, e.opts.SelfContained, e.opts.Downloads = own, true, filepath.Join(own, "downloads")
 	p := e.profile("")
 	file := filepath.Join(t.TempDir(), "env")
 	p.Command = []string{"sh", "-c", `{ pwd; env; } >"$2"; exec "$0" role:healthy "$1"`, e.self, "{addr}", file}
@@ -96,7 +94,7 @@ func TestOwnHome(t *testing.T) {
 	got := "\n" + string(data)
 	for _, want := range []string{
 		"\n" + own + "/work\n", "\nHOME=" + own + "\n", "\nUSERPROFILE=" + own + "\n", "\nTMPDIR=" + own + "/tmp\n", "\nXDG_CONFIG_HOME=" + own + "/.config\n",
-		"\nXDG_RUNTIME_DIR=" + own + "/.run\n", "\nnpm_config_cache=" + caller + "/.npm\n", "\nUV_CACHE_DIR=" + caller + "/.cache/uv\n", "\nGOPATH=/go\n",
+		"\nXDG_RUNTIME_DIR=" + own + "/.run\n", "\nnpm_config_cache=" + own + "/downloads/npm_config_cache\n", "\nUV_CACHE_DIR=" + caller + "/.cache/uv\n", "\nGOPATH=/go\n",
 		"\nXDG_STATE_HOME=" + caller + "\n",
 	} {
 		if !strings.Contains(got, want) {

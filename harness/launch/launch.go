@@ -48,6 +48,9 @@ type Options struct {
 	// SelfContained makes the daemon keep everything in Home: Home is also its user's home, and
 	// contains the working folder of a command without Profile.Dir.
 	SelfContained bool
+	// Downloads is a folder for what package managers download, where the caller's user has none.
+	// Without it, each process of a program with a home of its own downloads its packages again.
+	Downloads     string
 	HealthTimeout time.Duration // how long Start waits for a healthy daemon; 0 means 30 seconds
 
 	Watchdog []string // a command that calls the function Watchdog

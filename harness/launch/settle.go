@@ -29,7 +29,7 @@ func settle(cmd *exec.Cmd, p Profile, o Options, set []string) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	env, create := environ.Home(home, os.Environ())
+	env, create := environ.Home(home, o.Downloads, os.Environ())
 	env = slices.DeleteFunc(env, func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return slices.Contains(p.Passed, name)

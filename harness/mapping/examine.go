@@ -75,7 +75,7 @@ func (s *Subject) connect(ctx context.Context, home string) (*server, error) {
 		return dial(ctx, s.cfg.URL, mcpclient.Options{Token: s.cfg.Token, HTTPClient: headers}, s.cfg.Launch.HealthTimeout, &s.seen, s.hidden)
 	}
 	p, o := s.cfg.Profile, s.cfg.Launch
-	o.Home = home
+	o.Home, o.Downloads = home, filepath.Join(o.Home, downloadsDir)
 	if !slices.ContainsFunc(p.Env, func(v string) bool { return strings.HasPrefix(v, "HOME=") }) {
 		p.Env = append(slices.Clip(p.Env), "HOME={home}")
 	}

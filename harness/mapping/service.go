@@ -107,6 +107,7 @@ func (s *Service) connect(ctx context.Context, brain string) (*server, error) {
 		return dial(ctx, s.cfg.URL, mcpclient.Options{Token: s.cfg.Token, HTTPClient: headers}, s.cfg.Launch.HealthTimeout, &s.seen, s.secrets)
 	}
 	p, o := s.cfg.Profile, s.cfg.Launch
+	o.Downloads = filepath.Join(o.Home, downloadsDir)
 	if brain != "" {
 		o.Home = s.home(brain)
 		o.LogPath += "." + filepath.Base(o.Home)
@@ -183,6 +184,9 @@ func (s *Service) watch(one *server) {
 		s.died(err)
 	}
 }
+
+// downloadsDir is the folder, in the service's home, of packages that all its processes use.
+const downloadsDir = "downloads"
 
 // home returns the directory of a brain with a separate process.
 func (s *Service) home(brain string) string {

@@ -24,11 +24,13 @@ var folders = []struct{ name, in string }{
 	{"TEMP", "tmp"},
 }
 
+// place is a variable, and its usual value below the value of another one.
+type place struct{ name, below, in string }
+
 // tools are the variables by which package managers and language runtimes find the user's installed
-// and downloaded packages. Each has its usual place below the home, or below the folder of caches,
-// configurations or data. These places have programs and packages, not what programs remember.
-var tools = []struct{ name, below, in string }{
-	{"npm_config_cache", "HOME", ".npm"},
+// packages. Each has its usual place below the home, or below the folder of caches, configurations
+// or data. These places have programs and packages, not what programs remember.
+var tools = []place{
 	{"npm_config_userconfig", "HOME", ".npmrc"},
 	{"COREPACK_HOME", "XDG_CACHE_HOME", "node/corepack"},
 	{"PNPM_HOME", "XDG_DATA_HOME", "pnpm"},
@@ -41,14 +43,11 @@ var tools = []struct{ name, below, in string }{
 	{"MISE_CONFIG_DIR", "XDG_CONFIG_HOME", "mise"},
 	{"PYENV_ROOT", "HOME", ".pyenv"},
 	{"PYTHONUSERBASE", "HOME", ".local"},
-	{"PIP_CACHE_DIR", "XDG_CACHE_HOME", "pip"},
 	{"PIP_CONFIG_FILE", "XDG_CONFIG_HOME", "pip/pip.conf"},
 	{"PIPX_HOME", "XDG_DATA_HOME", "pipx"},
-	{"UV_CACHE_DIR", "XDG_CACHE_HOME", "uv"},
 	{"UV_CONFIG_FILE", "XDG_CONFIG_HOME", "uv/uv.toml"},
 	{"UV_TOOL_DIR", "XDG_DATA_HOME", "uv/tools"},
 	{"UV_PYTHON_INSTALL_DIR", "XDG_DATA_HOME", "uv/python"},
-	{"HF_HUB_CACHE", "XDG_CACHE_HOME", "huggingface/hub"},
 	{"GOPATH", "HOME", "go"},
 	{"GOCACHE", "XDG_CACHE_HOME", "go-build"},
 	{"CARGO_HOME", "HOME", ".cargo"},
@@ -56,10 +55,38 @@ var tools = []struct{ name, below, in string }{
 	{"NUGET_PACKAGES", "HOME", ".nuget/packages"},
 }
 
+// downloads are like tools, for the downloads of programs that start others: npx, uvx, pipx.
+var downloads = []place{
+	{"npm_config_cache", "HOME", ".npm"},
+	{"PIP_CACHE_DIR", "XDG_CACHE_HOME", "pip"},
+	{"UV_CACHE_DIR", "XDG_CACHE_HOME", "uv"},
+	{"HF_HUB_CACHE", "XDG_CACHE_HOME", "huggingface/hub"},
+}
+
+// of returns the place of the user of parent, "" if there is none.
+func (p place) of(parent []string) string {
+	if at := lookup(parent, p.name); at != "" {
+		return at
+	}
+	base := lookup(parent, p.below)
+	if base == "" {
+		base = usual(parent, p.below)
+	}
+	if base == "" {
+		return ""
+	}
+	at := filepath.Join(base, filepath.FromSlash(p.in))
+	if _, err := os.Stat(at); err != nil {
+		return ""
+	}
+	return at
+}
+
 // Home returns the variables of a program whose user has the home dir, and the folders that the
 // caller must create before it starts the program. The tools that the user of parent has installed
 // stay within reach: their variables are taken from parent, or are the usual places if they exist.
-func Home(dir string, parent []string) (env, create []string) {
+// Where parent's user has none for downloads, they are below the folder shared, unless it is empty.
+func Home(dir, shared string, parent []string) (env, create []string) {
 	for _, f := range folders {
 		at := filepath.Join(dir, filepath.FromSlash(f.in))
 		env = append(env, f.name+"="+at)
@@ -68,21 +95,18 @@ func Home(dir string, parent []string) (env, create []string) {
 		}
 	}
 	for _, t := range tools {
-		at := lookup(parent, t.name)
-		if at == "" {
-			base := lookup(parent, t.below)
-			if base == "" {
-				base = usual(parent, t.below)
-			}
-			if base == "" {
-				continue
-			}
-			at = filepath.Join(base, filepath.FromSlash(t.in))
-			if _, err := os.Stat(at); err != nil {
-				continue
-			}
+		if at := t.of(parent); at != "" {
+			env = append(env, t.name+"="+at)
 		}
-		env = append(env, t.name+"="+at)
+	}
+	for _, d := range downloads {
+		at := d.of(parent)
+		if at == "" && shared != "" {
+			at = filepath.Join(shared, strings.ToLower(d.name))
+		}
+		if at != "" {
+			env = append(env, d.name+"="+at)
+		}
 	}
 	return env, create
 }
