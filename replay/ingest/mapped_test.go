@@ -10,7 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
+	"evalctl/harness/daemontest"
 	"evalctl/harness/mapping"
 	"evalctl/internal/filetest"
 	"evalctl/replay/source"
@@ -444,6 +446,21 @@ func TestStoreInUse(t *testing.T) {
 		}
 		n.broken = false
 		fill(t, mappedConfig(t, n, deletes, dir, "1"), one, "q1")
+	})
+}
+
+// TestStoreThatCannotBeSearched checks that the only store of a service does not count as empty
+// while the service is too busy to say what is in it.
+func TestStoreThatCannotBeSearched(t *testing.T) {
+	b := bench(t, instances)
+	synctest.Test(t, func(t *testing.T) {
+		n := &notebook{texts: map[string]map[string]string{"one": {}}, status: http.StatusServiceUnavailable}
+		n.Server = &httptest.Server{URL: "http://memory"}
+		daemontest.InMemory(t, n.ServeHTTP)
+		_, err := Fill(t.Context(), mappedConfig(t, n, oneStore, t.TempDir(), "1"), b, []string{"q1"})
+		if err == nil || !strings.Contains(err.Error(), "may have texts of others") || n.wrote() > 0 {
+			t.Errorf("got %v", err)
+		}
 	})
 }
 
