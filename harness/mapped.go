@@ -123,6 +123,12 @@ func (s *Session) Namespace() string {
 	return s.described.Namespace()
 }
 
+// OwnProcesses reports whether each brain of a mapped service has a process of its own, started
+// when the brain is used.
+func (s *Session) OwnProcesses() bool {
+	return s.mapped() != nil && s.described.Mapping().Brains == mapping.PerProcess
+}
+
 // heldQuestions is the number of questions searched for to check that a store is empty, and
 // heldDepth the number of passages counted for each.
 const (
@@ -130,22 +136,34 @@ const (
 	heldDepth     = 50
 )
 
-// Held returns the minimum number of texts that a mapped service has in a brain before anything is
-// written: the distinct passages found for the first questions. It is nil if unknown: for a daemon
-// of the protocol, which refuses to create an existing brain; for a brain with a process of its
-// own; and if a search fails, as it may in a brain that does not exist yet. It returns an error if
-// a running service keeps all texts in one store that is not empty.
+// Held returns the minimum number of texts that a mapped service has in a brain before anything
+// is written: the distinct passages found for the first questions. It is nil if unknown: for a
+// daemon of the protocol, which refuses to create an existing brain; for a brain with a process
+// of its own; and if a search fails, as it may in a brain that does not exist yet. It returns an
+// error if a running service keeps all texts in one store that is not empty, or that could not
+// be searched.
 func (s *Session) Held(ctx context.Context, brain string, questions iter.Seq2[dataset.Question, error]) (*int, error) {
-	if s.mapped() == nil || s.described.Mapping().Brains == mapping.PerProcess || s.described.Lacks(target.Search) != "" {
+	if s.mapped() == nil || s.OwnProcesses() || s.described.Lacks(target.Search) != "" {
 		return nil, nil
 	}
 	store, texts := s.described.Store(result.Auto), map[string]bool{}
+	m := s.described.Mapping()
+	shared := m.Brains == mapping.One && s.config.Endpoint != ""
+	search := store.Search
+	if shared { // what a failure hides would be written to
+		search = func(ctx context.Context, id, query string, topK int) ([]result.Chunk, error) {
+			return seed.Search(ctx, store, id, query, topK)
+		}
+	}
 	n := 0
 	for q, err := range questions {
 		if n++; err != nil || n > heldQuestions {
 			break // the run reads it again
 		}
-		chunks, err := store.Search(ctx, brain, q.Question, heldDepth)
+		chunks, err := search(ctx, brain, q.Question, heldDepth)
+		if err != nil && shared && !seed.Refused(err) {
+			return nil, fmt.Errorf("search the store of %s, which may have texts of others: %w", s.described.URL(), err)
+		}
 		if err != nil {
 			return nil, nil
 		}
@@ -154,7 +172,7 @@ func (s *Session) Held(ctx context.Context, brain string, questions iter.Seq2[da
 		}
 	}
 	held := len(texts)
-	if m := s.described.Mapping(); held > 0 && m.Brains == mapping.One && s.config.Endpoint != "" {
+	if held > 0 && shared {
 		return nil, fmt.Errorf("the store of %s has at least %s already, and the mapping %s keeps all brains in one store: "+
 			"empty it, or give the mapping a reset, or an {brain} in its calls (brains: argument)", s.described.URL(), figure.Count(held, "text"), m.Name)
 	}

@@ -1,6 +1,9 @@
 package harness
 
 import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -99,5 +102,52 @@ func TestObservationsOfStoredAnswers(t *testing.T) {
 	}
 	if got := r.observed().Mapped; got.Calls["search"] != 3 {
 		t.Errorf("%d searches, of which 3 were made", got.Calls["search"])
+	}
+}
+
+// TestHeldWhileBusy checks that the store of a running service counts as empty only once a
+// search has found nothing in it.
+func TestHeldWhileBusy(t *testing.T) {
+	m, err := mapping.Parse("m.yaml", []byte(`name: x
+transport: http
+health: {method: GET, path: /health}
+remember: {path: /notes, body: {t: '{text}'}}
+search: {path: /find, body: {q: '{query}'}, reply: {items: '$[*]', text: $}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		statuses []int // of the first searches
+		text     string
+		refused  bool
+	}{
+		{[]int{503, 429}, "I keep bees.", true}, {[]int{503}, "", false}, {[]int{404}, "", false},
+	} {
+		searches := 0
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/find" {
+				return
+			}
+			if searches++; searches <= len(c.statuses) {
+				w.WriteHeader(c.statuses[searches-1])
+				return
+			}
+			found := []string{}
+			if c.text != "" {
+				found = append(found, c.text)
+			}
+			_ = json.NewEncoder(w).Encode(found)
+		}))
+		defer web.Close()
+		s, err := Open(t.Context(), SessionConfig{Endpoint: web.URL, Described: &Description{Mapping: m}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		_, err = s.Held(t.Context(), "b", func(yield func(dataset.Question, error) bool) { yield(dataset.Question{Question: "q"}, nil) })
+		if refused := err != nil && strings.Contains(err.Error(), "at least 1 text already"); refused != c.refused || err != nil && !refused {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }

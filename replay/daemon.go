@@ -124,7 +124,7 @@ func (d *daemon) startConfig() (harness.SessionConfig, error) {
 func (d *daemon) ingestConfig() (config ingest.Config, err error) {
 	config = ingest.Config{
 		Service: d.session.Service(), Dialect: d.arm.Dialect, Mode: d.plan.Ingest,
-		Concurrency: d.plan.Concurrency, Running: !d.session.Started(), NewHome: d.newHome,
+		Concurrency: d.plan.Concurrency, OwnProcesses: d.session.OwnProcesses(), NewHome: d.newHome,
 		Daemon: ingest.Daemon{Build: d.session.ID().Version + d.build, Models: d.arm.Models},
 	}
 	if d.plan.Shared {

@@ -1,9 +1,12 @@
 package replay_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -50,8 +53,8 @@ remember: {path: "/{brain}", body: {id: "{id}", text: "{text}"}}
 search: {method: GET, path: "/{brain}", query: {q: "{query}"}, reply: {items: "$.found[*]", text: $.text, id: $.id}}
 `
 
-// replayShelf replays twice with a mapping, and returns what the service has then.
-func replayShelf(t *testing.T, text string) *shelf {
+// openShelf returns a shelf, and the configuration of its replays with a mapping.
+func openShelf(t *testing.T, text string, questions int) (*shelf, replay.Config) {
 	t.Helper()
 	m, err := mapping.Parse("shelf.yaml", []byte(text))
 	if err != nil {
@@ -59,11 +62,18 @@ func replayShelf(t *testing.T, text string) *shelf {
 	}
 	s := &shelf{brains: map[string][]map[string]string{}}
 	web := httptest.NewServer(s)
-	defer web.Close()
-	p, b := newProvider(t), benchmark(t, 2)
+	t.Cleanup(web.Close)
+	p, b := newProvider(t), benchmark(t, questions)
 	c := p.config(t, b, llm.Dollar)
 	c.Ingest, c.Cache.Dir = ingest.Bulk, t.TempDir()
 	c.Arms = []replay.Arm{{Name: "shelf", Session: harness.SessionConfig{Endpoint: web.URL, Described: &harness.Description{Mapping: m}}}}
+	return s, c
+}
+
+// replayShelf replays twice with a mapping, and returns what the service has then.
+func replayShelf(t *testing.T, text string) *shelf {
+	t.Helper()
+	s, c := openShelf(t, text, 2)
 	for range 2 {
 		out, _, err := run(t, c, t.TempDir())
 		if err != nil || len(out) != 1 || out[0].Err != nil {
@@ -74,6 +84,40 @@ func replayShelf(t *testing.T, text string) *shelf {
 		t.Errorf("%d brains were filled, not 2 by each replay", s.filled)
 	}
 	return s
+}
+
+// interrupting is an Observer that ends a replay at its first question, when all brains are
+// filled.
+type interrupting struct {
+	unobserved
+	stop context.CancelFunc
+}
+
+func (i interrupting) Asking(string, string, bool) { i.stop() }
+
+// TestResumedElsewhere checks that a resumed replay uses the brains that it has filled, whatever
+// its folder is called now.
+func TestResumedElsewhere(t *testing.T) {
+	const questions = 4
+	s, c := openShelf(t, shelfMapping, questions)
+	c.Concurrency = 1
+	t.Chdir(t.TempDir())
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	if out, _, err := runUntil(ctx, t, c, "out", interrupting{stop: stop}); err == nil && replay.Finished(out) {
+		t.Fatal("the replay was not interrupted")
+	}
+	if err := os.Rename("out", "moved"); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.Abs("moved")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := run(t, c, dir)
+	if err != nil || !replay.Finished(out) || s.filled != questions {
+		t.Errorf("%d brains were filled: %+v, %v", s.filled, out, err)
+	}
 }
 
 // TestSecondReplay checks that a replay does not write its sessions on top of the ones that an

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -204,6 +205,12 @@ func (unobserved) Recorded(string, result.Record)  {}
 // run replays in dir, resuming what was begun there.
 func run(t testing.TB, c replay.Config, dir string) ([]replay.Outcome, llm.USD, error) {
 	t.Helper()
+	return runUntil(t.Context(), t, c, dir, unobserved{})
+}
+
+// runUntil is run until ctx ends.
+func runUntil(ctx context.Context, t testing.TB, c replay.Config, dir string, o replay.Observer) ([]replay.Outcome, llm.USD, error) {
+	t.Helper()
 	plan, err := replay.New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -216,15 +223,15 @@ func run(t testing.TB, c replay.Config, dir string) ([]replay.Outcome, llm.USD, 
 	defer release()
 	var running *replay.Session
 	if path := filepath.Join(dir, "replay.ledger"); exists(path) {
-		running, err = plan.Resume(t.Context(), replay.Ledgers{}, files, path)
+		running, err = plan.Resume(ctx, replay.Ledgers{}, files, path)
 	} else {
-		running, err = plan.Begin(t.Context(), replay.Ledgers{}, files, nil)
+		running, err = plan.Begin(ctx, replay.Ledgers{}, files, nil)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer running.Close()
-	out, err := running.Run(t.Context(), unobserved{})
+	out, err := running.Run(ctx, o)
 	for _, o := range out {
 		if o.Result != nil {
 			addsUp(t, o.Result.CostAccounting)

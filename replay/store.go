@@ -117,7 +117,9 @@ func (ledgerReplay) uses(d *daemon) subject { return d }
 
 func (l ledgerReplay) prepare(ctx context.Context, m *measurement, j *journal.Journal, o Observer) (*ingest.FilledBrains, error) {
 	return m.fill(ctx, o, func(c *ingest.Config) {
-		c.Seeded, c.MarkSeeded, c.Owner = j.Seeded, j.MarkSeeded, j.Path()
+		c.Seeded, c.MarkSeeded = j.Seeded, j.MarkSeeded
+		// The path of the journal may be spelled in another way when the replay is resumed.
+		c.Owner = fmt.Sprintf("%d %s", j.StartedAt().UnixNano(), m.arm.Name)
 		if m.plan.paid(m.arm) {
 			c.Cost = func() *llm.USD { return listCost(l, m.arm) }
 		}

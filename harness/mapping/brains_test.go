@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/target"
 )
 
 // shelf is a service over HTTP that gives ids to brains and texts.
@@ -128,10 +130,31 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// TestNeededNotes checks which services need notes on a brain: those that give names to brains
+// or texts, or whose brains are in a namespace.
+func TestNeededNotes(t *testing.T) {
+	t.Parallel()
+	plain := strings.NewReplacer("brains: argument", "brains: one", ", reply: {id: $.id}}", "}").Replace(shelfMapping)
+	for _, c := range []struct {
+		mapping, namespace string
+		needed             bool
+	}{
+		{plain, "evalctl-1-", false},
+		{strings.Replace(shelfMapping, "brains: argument", "brains: one", 1), "", true},
+		{strings.Replace(plain, "brains: one", "brains: argument", 1), "evalctl-1-", true},
+		{strings.Replace(plain, "brains: one", "brains: argument", 1), "", false},
+	} {
+		st := openShelf(t, "http://127.0.0.1:1", c.mapping, c.namespace).Store("").(*store)
+		if err := st.UseNotes("b", nil); errors.Is(err, target.ErrMissing) != c.needed || (err != nil) != c.needed {
+			t.Errorf("%+v: got %v", c, err)
+		}
+	}
+}
+
 // TestSentIDsAreNotNoted checks that notes do not list ids from which the document follows.
 func TestSentIDsAreNotNoted(t *testing.T) {
 	b := &brain{name: "b", paths: map[string]string{"a.md": "a.md", "a.md#2": "a.md", "uuid": "a.md"}}
-	got, err := b.notes()
+	got, err := b.notes(nil)
 	if want := `{"brain":"b","paths":{"uuid":"a.md"}}`; err != nil || string(got) != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}

@@ -3,7 +3,11 @@ package mapping
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
+	"slices"
+
+	"evalctl/harness/target"
 )
 
 // brainNotes is the JSON of store.Notes.
@@ -11,27 +15,56 @@ type brainNotes struct {
 	Brain string            `json:"brain"` // what the service calls it
 	Paths map[string]string `json:"paths,omitempty"`
 	Dates map[string]string `json:"dates,omitempty"`
+	// Texts has the ids by which get and delete find texts, with the other placeholders of these
+	// calls.
+	Texts map[string]map[string]any `json:"texts,omitempty"`
 }
 
 // Notes implements target.NoteTaker.
-func (s *store) Notes(id string) ([]byte, error) { return s.brain(id).notes() }
+func (s *store) Notes(id string) ([]byte, error) {
+	byID := []*operation{s.mapping.get, s.mapping.remove}
+	return s.brain(id).notes(slices.DeleteFunc(byID, func(o *operation) bool { return o == nil }))
+}
 
-// notes leaves out the ids from which the paths follow.
-func (b *brain) notes() ([]byte, error) {
-	n := brainNotes{Brain: b.id(), Paths: map[string]string{}}
+// notes leaves out the ids from which the paths follow. byID are the operations that find a text
+// by its id.
+func (b *brain) notes(byID []*operation) ([]byte, error) {
+	n := brainNotes{Brain: b.id(), Paths: map[string]string{}, Texts: map[string]map[string]any{}}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for id, path := range b.paths {
+	note := func(id, path string) {
 		if impliedPath(id) != path {
 			n.Paths[id] = path
+		}
+	}
+	for id, path := range b.paths {
+		note(id, path)
+	}
+	if len(byID) > 0 {
+		for id, t := range b.kept {
+			note(id, t.path)
+			n.Texts[id] = t.sentBy(byID)
 		}
 	}
 	n.Dates = b.dates
 	return json.Marshal(n)
 }
 
+// sentBy returns the values of the text that operations send.
+func (t text) sentBy(byID []*operation) map[string]any {
+	sent := maps.Clone(t.values)
+	maps.DeleteFunc(sent, func(name string, _ any) bool {
+		return name == "id" || name == "name" || // which follow from the id
+			!slices.ContainsFunc(byID, func(o *operation) bool { return o.sends(name) })
+	})
+	return sent
+}
+
 // UseNotes implements target.NoteTaker.
 func (s *store) UseNotes(id string, notes []byte) error {
+	if notes == nil {
+		return s.needsNotes()
+	}
 	var n brainNotes
 	err := json.Unmarshal(notes, &n)
 	if err == nil && n.Brain == "" {
@@ -46,5 +79,22 @@ func (s *store) UseNotes(id string, notes []byte) error {
 	defer b.mu.Unlock()
 	maps.Copy(b.paths, n.Paths)
 	maps.Copy(b.dates, n.Dates)
+	for id, values := range n.Texts {
+		path, ok := b.paths[id]
+		if !ok {
+			path = impliedPath(id)
+		}
+		b.kept[id] = text{id: id, path: path, values: values}
+	}
+	return nil
+}
+
+// needsNotes returns target.ErrMissing if the service gives its brains or texts names that only
+// the process knows that wrote them.
+func (s *store) needsNotes() error {
+	gives := func(o *operation) bool { return o != nil && o.givesIDs() }
+	if s.Namespace() != "" || gives(s.mapping.remember) || gives(s.mapping.turns) {
+		return fmt.Errorf("%w: nothing is noted about it", target.ErrMissing)
+	}
 	return nil
 }

@@ -1,10 +1,14 @@
 package mapping
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,12 +28,17 @@ delete: {method: DELETE, path: '/notes/{id}'}
 // notes has what was written and not deleted, by id. delete is what it does besides, nil for
 // nothing.
 type notes struct {
+	mapping string // removeMapping if empty
+
+	mu     sync.Mutex
 	kept   map[string]bool
 	delete func(ctx context.Context, id string) error
 }
 
 func (n *notes) call(ctx context.Context, o *operation, values map[string]any) (callReply, error) {
 	if o.name == "remember" {
+		n.mu.Lock()
+		defer n.mu.Unlock()
 		id := fmt.Sprintf("n%04d", len(n.kept)+1)
 		n.kept[id] = true
 		return says(`{"id": "` + id + `"}`)
@@ -40,6 +49,8 @@ func (n *notes) call(ctx context.Context, o *operation, values map[string]any) (
 			return callReply{}, err
 		}
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	delete(n.kept, id)
 	return says("")
 }
@@ -55,7 +66,7 @@ func status(code int) error {
 func (n *notes) written(t *testing.T, docs int) *Service {
 	t.Helper()
 	n.kept = map[string]bool{}
-	s := fakeService(t, removeMapping, n.call)
+	s := fakeService(t, cmp.Or(n.mapping, removeMapping), n.call)
 	var all []dataset.Doc
 	for i := range docs {
 		all = append(all, dataset.Doc{Path: fmt.Sprintf("%d.md", i), Data: []byte("text")})
@@ -74,6 +85,8 @@ func TestRemoveWhatIsGone(t *testing.T) {
 			if id == "n0002" {
 				return nil
 			}
+			n.mu.Lock()
+			defer n.mu.Unlock()
 			delete(n.kept, id)
 			return status(code)
 		}
@@ -123,10 +136,111 @@ func TestRemoveTakesItsTime(t *testing.T) {
 		}}
 		s = n.written(t, 1000)
 		err := s.Store("").Remove(t.Context(), "b", "b")
-		if err == nil || !strings.Contains(err.Error(), "999 of 1000 texts could not be deleted") || asked != 2 {
+		if err == nil || !strings.Contains(err.Error(), "999 of 1000 texts could not be deleted") || asked != 2 || !errors.Is(err, target.ErrNoAnswer) {
 			t.Errorf("asked %d times: %v", asked, err)
 		}
 	})
+}
+
+// TestOneTextIsNotAnswered has a service that does not answer for one text. It has not stopped
+// to answer, so that other brains can be removed.
+func TestOneTextIsNotAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &notes{delete: func(ctx context.Context, id string) error {
+			if id != "n0001" {
+				time.Sleep(time.Second)
+				return nil
+			}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}}
+		n.mapping = removeMapping + "writes: 2\n"
+		s := n.written(t, 100)
+		err := s.Store("").Remove(t.Context(), "b", "b")
+		if err == nil || !strings.Contains(err.Error(), "1 of 100 texts") || errors.Is(err, target.ErrNoAnswer) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestRemoveAtOnce checks that as many texts are deleted at a time as are written.
+func TestRemoveAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &notes{mapping: removeMapping + "writes: 4\n"}
+		n.delete = func(context.Context, string) error { time.Sleep(time.Second); return nil }
+		s := n.written(t, 8)
+		start := time.Now()
+		if err := s.Store("").Remove(t.Context(), "b", "b"); err != nil || time.Since(start) != 2*time.Second || len(n.kept) > 0 {
+			t.Errorf("left %d after %v, %v", len(n.kept), time.Since(start), err)
+		}
+	})
+}
+
+// TestRemoveByReset checks which failures of a reset mean that the service does not answer, and
+// that the error has the service's name of the brain.
+func TestRemoveByReset(t *testing.T) {
+	for _, c := range []struct {
+		reset  func(ctx context.Context) error
+		silent bool
+	}{
+		{func(context.Context) error { return status(http.StatusInternalServerError) }, false},
+		{func(context.Context) error {
+			f := target.TransientFailure(result.KindStatus, "busy", 0)
+			f.Status = http.StatusServiceUnavailable
+			return f
+		}, true},
+		{func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := fakeService(t, removeMapping+"reset: {method: DELETE, path: /notes, within: 10s}\n", func(ctx context.Context, _ *operation, _ map[string]any) (callReply, error) {
+				return callReply{}, c.reset(ctx)
+			})
+			s.brain("b").setID("b-17")
+			err := s.Store("").Remove(t.Context(), "b", "b")
+			if err == nil || !strings.Contains(err.Error(), `"b-17"`) || errors.Is(err, target.ErrNoAnswer) != c.silent {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestNotedTexts checks that another process deletes what was written, also if the service
+// deletes by the text.
+func TestNotedTexts(t *testing.T) {
+	for _, mapping := range []string{
+		removeMapping,
+		strings.NewReplacer(", reply: {id: $.id}", "", "path: '/notes/{id}'", "path: /notes, body: {t: '{text}', d: '{date}'}").Replace(removeMapping),
+	} {
+		var calls []map[string]any
+		n := &notes{mapping: mapping}
+		first := n.written(t, 3)
+		data, err := first.Store("").(*store).Notes("b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := fakeService(t, mapping, func(_ context.Context, o *operation, values map[string]any) (callReply, error) {
+			sent, _ := o.arguments.render(values).(map[string]any)
+			calls = append(calls, map[string]any{"path": o.path.text(values), "body": sent})
+			return says("")
+		})
+		st := second.Store("").(*store)
+		if err := st.UseNotes("b", data); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Remove(t.Context(), "b", "b"); err != nil || len(calls) != 3 {
+			t.Errorf("%v: %v", calls, err)
+		}
+		want := map[string]any{"path": "/notes/n0001", "body": map[string]any(nil)}
+		if mapping != removeMapping {
+			want = map[string]any{"path": "/notes", "body": map[string]any{"t": "text"}}
+		}
+		if len(calls) > 0 && !reflect.DeepEqual(calls[0], want) {
+			t.Errorf("called %v, want %v", calls[0], want)
+		}
+		if ids := second.brain("b").idsOf("0.md"); len(ids) > 0 {
+			t.Errorf("left %q", ids)
+		}
+	}
 }
 
 // TestFailedDeletes checks that an operation that deletes nothing fails: the text may be

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
@@ -151,12 +153,17 @@ func (s *store) Find(_ context.Context, name string) (string, error) {
 const removeWithin = 30 * time.Second
 
 // Remove implements target.Store. If the service has no call to empty a store, Remove deletes
-// the written texts, if the service can delete. An error is also a finding about the service.
+// the written texts, if the service can delete. An error is also a finding about the service. It
+// is target.ErrNoAnswer if nothing could be removed within the time limit.
 func (s *store) Remove(ctx context.Context, id, name string) error {
 	b := s.brain(cmp.Or(id, name))
 	err := s.removeBrain(context.WithoutCancel(ctx), b)
-	if err != nil {
-		s.seen.notRemoved(fmt.Sprintf("what was written to brain %q could not be removed: %v", b.id(), err))
+	if err == nil {
+		return nil
+	}
+	s.seen.notRemoved(fmt.Sprintf("what was written to brain %q could not be removed: %v", b.id(), err))
+	if b.id() != b.name {
+		err = fmt.Errorf("the service calls it %q: %w", b.id(), err)
 	}
 	return err
 }
@@ -172,6 +179,9 @@ func (s *store) removeBrain(ctx context.Context, b *brain) error {
 		ctx, cancel := target.TimeLimit(ctx, removeWithin)
 		defer cancel()
 		_, err := s.once(ctx, b, s.mapping.reset, map[string]any{"brain": b.id()})
+		if f, ok := target.AsFailure(err); ok && f.Retryable() {
+			err = stalledError{err} // the service refused all tries as busy
+		}
 		return err
 	case s.mapping.remove == nil:
 		return nil
@@ -179,30 +189,76 @@ func (s *store) removeBrain(ctx context.Context, b *brain) error {
 	return s.removeTexts(ctx, b)
 }
 
+// stalledError is a target.ErrNoAnswer: the service may answer, but nothing was removed within
+// the time limit.
+type stalledError struct{ error }
+
+// Is makes the error a target.ErrNoAnswer.
+func (stalledError) Is(err error) bool { return err == target.ErrNoAnswer }
+
+// Unwrap returns the reason.
+func (e stalledError) Unwrap() error { return e.error }
+
 // removeTexts deletes the texts of a brain. A text that the service no longer has counts as
 // deleted. After another failure, removeTexts goes on with the next text, until nothing was
 // deleted within removeWithin.
 func (s *store) removeTexts(ctx context.Context, b *brain) error {
-	var first error
-	ids, deleted := b.idsOf(""), 0
-	since := time.Now()
-	for _, id := range ids {
-		err := s.removeText(ctx, b, id)
-		if err == nil {
-			deleted, since = deleted+1, time.Now()
-			continue
-		}
-		if first == nil {
-			first = fmt.Errorf("such as %q: %w", id, err)
-		}
-		if time.Since(since) >= removeWithin {
-			break
-		}
+	d := deletion{ids: b.idsOf(""), since: time.Now()}
+	var g errgroup.Group
+	g.SetLimit(s.mapping.writes)
+	for i, id := range d.ids {
+		g.Go(func() error {
+			if !d.stalled() {
+				d.note(i, s.removeText(ctx, b, id))
+			}
+			return nil
+		})
 	}
-	if first != nil {
-		return fmt.Errorf("%d of %d texts could not be deleted, %w", len(ids)-deleted, len(ids), first)
+	_ = g.Wait() // d has the errors
+	return d.err()
+}
+
+// deletion is the progress of deleting texts with concurrent calls.
+type deletion struct {
+	ids []string
+
+	mu      sync.Mutex
+	since   time.Time // of the last success, or the beginning
+	deleted int
+	failed  error // for the first of the ids that could not be deleted
+	at      int   // its index
+}
+
+func (d *deletion) note(i int, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case err == nil:
+		d.deleted, d.since = d.deleted+1, time.Now()
+	case d.failed == nil || i < d.at:
+		d.failed, d.at = err, i
 	}
-	return nil
+}
+
+// stalled reports whether nothing was deleted within removeWithin.
+func (d *deletion) stalled() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failed != nil && time.Since(d.since) >= removeWithin
+}
+
+// err returns the error of a deletion that has ended. It is target.ErrNoAnswer if it was
+// stalled, and not if only one text was not answered.
+func (d *deletion) err() error {
+	if d.failed == nil {
+		return nil
+	}
+	err := fmt.Errorf("%d of %d texts could not be deleted, such as %q: %s",
+		len(d.ids)-d.deleted, len(d.ids), d.ids[d.at], d.failed.Error())
+	if d.stalled() {
+		return stalledError{err}
+	}
+	return err
 }
 
 func (s *store) removeText(ctx context.Context, b *brain, id string) error {

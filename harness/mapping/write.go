@@ -194,11 +194,14 @@ func (o *operation) sent(c call, t text) (ids []string) {
 	return ids
 }
 
+// givesIDs reports whether the replies have ids of the written texts.
+func (o *operation) givesIDs() bool { return o.reply.id != nil || o.reply.group("id") }
+
 // idsGiven returns the ids that a reply assigns to texts: all of them to a single text, else one to
 // each.
 func idsGiven(o *operation, texts []text, items []foundItem) ([][]string, error) {
 	given := make([][]string, len(texts))
-	if o.reply.id == nil && !o.reply.group("id") {
+	if !o.givesIDs() {
 		return given, nil
 	}
 	for i, f := range items {

@@ -218,65 +218,50 @@ func (e *Evaluation) leave(ctx context.Context) error {
 	return e.run.Leave(ctx, e.session, e.asked.Brains)
 }
 
-// mostLeft limits the brains that an error describes.
-const mostLeft = 3
-
 // Leave removes what was written to brains, whose ids are given by name, if the command has a
-// namespace at a service that keeps running. It works even if ctx has ended. If a brain cannot
-// be removed, Leave goes on with the others.
+// namespace at a service that keeps running. It works even if ctx has ended, and goes on after a
+// failure by the rules of seed.RemoveEach.
 func (p *Plan) Leave(ctx context.Context, s *harness.Session, ids map[string]string) error {
 	if s.Started() || s.Namespace() == "" {
 		return nil
 	}
-	var left []error
-	for _, b := range p.Brains {
-		id, filled := ids[b.Name]
-		if !filled || b.Docs == nil {
-			continue
+	store := s.Service().Store(p.Dialect)
+	filled := slices.DeleteFunc(slices.Clone(p.Brains), func(b dataset.Brain) bool { return ids[b.Name] == "" || b.Docs == nil })
+	return seed.RemoveEach(ctx, filled, func(ctx context.Context, b dataset.Brain) error {
+		err := store.Remove(ctx, ids[b.Name], b.Name)
+		if err != nil {
+			err = fmt.Errorf("what the run has written to brain %q could not be removed: %w", b.Name, err)
 		}
-		if err := s.Service().Store(p.Dialect).Remove(context.WithoutCancel(ctx), id, b.Name); err != nil {
-			left = append(left, fmt.Errorf("what the run has written to brain %q, which the service calls %q, could not be removed: %w",
-				b.Name, s.Namespace()+b.Name, err))
-		}
-	}
-	return joinLeft(left)
-}
-
-// joinLeft joins errors about one brain each. It leaves out those after the first few.
-func joinLeft(left []error) error {
-	if more := len(left) - mostLeft; more > 0 {
-		left = append(left[:mostLeft:mostLeft], fmt.Errorf("and %s could not be removed", figure.Count(more, "more brain")))
-	}
-	return errors.Join(left...)
+		return err
+	})
 }
 
 func (e *Evaluation) answering() (end func()) { return e.account.Enter(e.run.Found.Name, ledger.Actor) }
 
 func (e *Evaluation) filling() (end func()) { return e.account.Enter(e.run.Found.Name, ledger.Ingest) }
 
-// check asks one of evalctl's own questions and records it in the journal. It returns an error if
-// the daemon's answers cannot be read, after removing the brains that the run created.
+// check asks one of evalctl's own questions and records it in the journal. It returns an error
+// if the daemon's answers cannot be read, after removing the brains that the run created. The
+// brains of a namespace are removed by leave.
 func (e *Evaluation) check(ctx context.Context) error {
 	defer e.answering()()
 	own, err := e.asked.Check(ctx, e.run.Timeout)
 	if own.Requests > 0 { // which the daemon has paid for, also if its answer is of no use
 		err = errors.Join(err, e.Journal.MarkOwn(own))
 	}
-	if err == nil || e.run.Resume != "" || e.session.Started() {
+	if err == nil || e.run.Resume != "" || e.session.Started() || e.session.Namespace() != "" {
 		return err
 	}
-	var left []error
-	for _, b := range e.run.Brains {
-		if b.Docs == nil {
-			continue
+	created := slices.DeleteFunc(slices.Clone(e.run.Brains), func(b dataset.Brain) bool { return b.Docs == nil })
+	left := seed.RemoveEach(ctx, created, func(ctx context.Context, b dataset.Brain) error {
+		err := seed.NewBrain(e.session.Service(), e.run.Dialect, b.Name).Remove(ctx)
+		if err != nil {
+			err = fmt.Errorf("brain %q was created for this run and could not be removed, "+
+				"which must be done before the next try: %w", b.Name, err)
 		}
-		brain := seed.NewBrain(e.session.Service(), e.run.Dialect, b.Name)
-		if err := brain.Remove(ctx); err != nil {
-			left = append(left, fmt.Errorf("brain %q was created for this run and could not be removed, "+
-				"which must be done before the next try: %w", b.Name, err))
-		}
-	}
-	return errors.Join(err, joinLeft(left))
+		return err
+	})
+	return errors.Join(err, left)
 }
 
 // Ask asks and scores the questions missing from the journal, stops a started daemon, and writes

@@ -84,7 +84,8 @@ func (b *Brain) Notes() ([]byte, error) {
 	return nil, nil
 }
 
-// UseNotes adopts the notes of the process that filled the brain. It must follow Find.
+// UseNotes adopts the notes of the process that filled the brain, nil if there are none, by the
+// rules of target.NoteTaker. It must follow Find.
 func (b *Brain) UseNotes(notes []byte) error {
 	if taker, ok := b.store.(target.NoteTaker); ok {
 		return taker.UseNotes(b.id, notes)
@@ -97,33 +98,6 @@ func (b *Brain) TakesNotes() bool {
 	_, ok := b.store.(target.NoteTaker)
 	return ok
 }
-
-// Held returns the minimum number of texts in the brain: the distinct passages found by the words of
-// some of docs. It stops when there are enough. A search may fail in a brain that does not exist.
-func (b *Brain) Held(ctx context.Context, docs []dataset.Doc, enough int) (int, error) {
-	words, _ := usesOf(docs)
-	texts := map[string]bool{}
-	for _, i := range spread(len(docs), heldProbes) {
-		chunks, err := b.Search(ctx, probeWords(docs[i], words.own), heldDepth)
-		if err != nil {
-			return 0, err
-		}
-		for _, c := range chunks {
-			texts[c.Text] = true
-		}
-		if len(texts) >= enough {
-			break
-		}
-	}
-	return len(texts), nil
-}
-
-// heldProbes limits the number of documents whose words are searched for to see whether a brain has
-// texts, and heldDepth the number of passages counted for each.
-const (
-	heldProbes = 5
-	heldDepth  = 50
-)
 
 // Remove deletes the brain, even if ctx has ended. It returns nil if the brain does not exist.
 func (b *Brain) Remove(ctx context.Context) error { return b.store.Remove(ctx, b.id, b.name) }

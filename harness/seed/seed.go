@@ -32,8 +32,8 @@ const (
 // interrupted. markSeeded is called with each brain once all its documents are searchable. Both may
 // be nil; they are not called concurrently.
 //
-// If anything fails, or ctx ends, the brains created by this call are removed. The error names the
-// brains that could not be removed.
+// If anything fails, or ctx ends, the brains created by this call are removed. The error says
+// which brains could not be removed.
 func Brains(
 	ctx context.Context, e target.Service, d result.Dialect, brains []dataset.Brain,
 	seeded func(brain string) bool, markSeeded func(brain string) error,
@@ -149,24 +149,15 @@ func (b *Brain) Seed(ctx context.Context, docs []dataset.Doc, writers int) error
 	return b.awaitSearchable(ctx, docs, last, query)
 }
 
-// undo removes the created brains and adds to err the names of those that could not be removed.
-// After the first failure it does not try the others.
+// undo removes the created brains and adds to err what could not be removed.
 func (s *seeder) undo(ctx context.Context, err error) error {
-	for i, b := range s.created {
-		left := b.Remove(ctx)
-		if left == nil {
-			continue
+	left := RemoveEach(ctx, s.created, func(ctx context.Context, b *Brain) error {
+		err := b.Remove(ctx)
+		if err != nil {
+			err = fmt.Errorf("brain %q may hold part of the corpus and must be removed before the next try: "+
+				"it could not be removed now: %w", b.id, err)
 		}
-		what := fmt.Sprintf("brain %q", b.id)
-		if rest := s.created[i+1:]; len(rest) > 0 {
-			var ids []string
-			for _, b := range rest {
-				ids = append(ids, b.id)
-			}
-			what += fmt.Sprintf(" (and %d more that this run created: %q)", len(ids), ids)
-		}
-		return fmt.Errorf("%w; %s may hold part of the corpus and must be removed before the next try: "+
-			"it could not be removed now: %w", err, what, left)
-	}
-	return err
+		return err
+	})
+	return errors.Join(err, left)
 }

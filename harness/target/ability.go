@@ -132,7 +132,9 @@ type Notices interface {
 type NoteTaker interface {
 	// Notes returns what is known about a brain.
 	Notes(id string) ([]byte, error)
-	// UseNotes adopts the notes of the process that filled a brain. The brain must have been found.
+	// UseNotes adopts the notes of the process that filled a brain. The brain must have been
+	// found. If there are no notes, which are then nil, it returns ErrMissing if the brain is of
+	// no use without.
 	UseNotes(id string, notes []byte) error
 }
 

@@ -137,7 +137,8 @@ func (f *filler) fill(ctx context.Context, remote *seed.Brain, b brain) error {
 }
 
 // refill creates the brain and writes its haystacks. An existing brain with the same name, which
-// contains the signature, was left by an interrupted replay and is deleted.
+// contains the signature, was left by an interrupted replay and is deleted, see also
+// filler.claim.
 func (f *filler) refill(ctx context.Context, remote *seed.Brain, b brain) error {
 	err := f.claim(ctx, remote, b)
 	if err == nil {
@@ -154,6 +155,9 @@ func (f *filler) refill(ctx context.Context, remote *seed.Brain, b brain) error 
 	f.mu.Lock()
 	f.created[remote] = b
 	f.mu.Unlock()
+	if err := f.noteBegun(remote, b); err != nil {
+		return err
+	}
 	return f.each(ctx, b, func(ctx context.Context, h source.Haystack) error {
 		if f.Mode == Replay {
 			return f.replay(ctx, remote, b, h)

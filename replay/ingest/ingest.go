@@ -6,9 +6,11 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -62,9 +64,9 @@ type Config struct {
 	// Owner identifies this replay, also when it is resumed. If Daemon.Build is empty, the notes are
 	// of use to this replay only.
 	Owner string
-	// Running is set if the service was running already. It may have lost brains, or its only store
-	// may have been filled by others.
-	Running bool
+	// OwnProcesses is set if each brain has a process that is started when the brain is used.
+	// Such a brain is not searched to see whether the service has lost it.
+	OwnProcesses bool
 	// NewHome is set if the service was started in an empty home, so that texts in its store are
 	// its own.
 	NewHome bool
@@ -110,13 +112,14 @@ type FilledBrains struct {
 	err error // of reading a haystack again
 }
 
-// Fill makes the brains of haystacks ready for questions. In the modes Bulk and Replay, a brain's
-// name contains its signature. Fill creates a brain, writes its haystacks, and waits until they are
-// searchable, unless this replay filled the brain before, or Config.Record lists it and the daemon
-// has not lost it since. A brain left by an interrupted replay is deleted first. If the service has
-// only one store, its earlier brains are replaced; a store that cannot be emptied must not have texts.
-// In the mode None, the brains have the names of the haystacks and must exist and not be empty; the
-// error names all that are missing or empty.
+// Fill makes the brains of haystacks ready for questions. In the modes Bulk and Replay, a
+// brain's name contains its signature. Fill creates a brain, writes its haystacks, and waits
+// until they are searchable, unless this replay filled the brain before, or Config.Record lists
+// it and the daemon has not lost it since. A brain left by an interrupted replay is deleted
+// first if the service can delete brains. If the service has only one store, its earlier brains
+// are replaced; a store that cannot be emptied must not have texts. In the mode None, the brains
+// have the names of the haystacks and must exist and not be empty; the error names all that are
+// missing or empty.
 //
 // If anything fails, or ctx ends, incomplete brains are removed, and so are brains that would not
 // be found again. The error names the brains that could not be removed.
@@ -332,18 +335,17 @@ func (f *filler) fillAll(ctx context.Context, brains []brain) error {
 
 // undo removes created brains that would not be found again.
 func (f *filler) undo(ctx context.Context) error {
-	var left []error
-	for remote, b := range f.created {
+	byName := func(a, b *seed.Brain) int { return cmp.Compare(a.ID(), b.ID()) }
+	return seed.RemoveEach(ctx, slices.SortedFunc(maps.Keys(f.created), byName), func(ctx context.Context, remote *seed.Brain) error {
 		err := remote.Remove(ctx)
 		if err == nil {
-			err = f.forget(b)
+			err = f.forget(f.created[remote])
 		}
 		if err != nil {
-			left = append(left, fmt.Errorf("brain %q, which is not completely filled, could not be "+
-				"removed: %w", remote.ID(), err))
+			err = fmt.Errorf("brain %q, which is not completely filled, could not be removed: %w", remote.ID(), err)
 		}
-	}
-	return errors.Join(left...)
+		return err
+	})
 }
 
 // progress reports n sessions.

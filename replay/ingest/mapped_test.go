@@ -10,7 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
+	"evalctl/harness/daemontest"
 	"evalctl/harness/mapping"
 	"evalctl/internal/filetest"
 	"evalctl/replay/source"
@@ -24,8 +26,10 @@ type notebook struct {
 	mu     sync.Mutex
 	texts  map[string]map[string]string // by brain and id
 	writes int
-	broken bool // it answers no writes
-	down   bool // nor searches
+	broken bool   // it answers no writes
+	busy   int    // the searches that are refused first
+	status int    // of searches, 0 for OK
+	stuck  string // a brain that cannot be removed
 }
 
 func openNotebook(tb testing.TB) *notebook {
@@ -39,16 +43,23 @@ func openNotebook(tb testing.TB) *notebook {
 func (n *notebook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	brain := strings.Trim(r.URL.Path, "/")
+	brain, id, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
-	case n.down:
+	case r.Method == http.MethodGet && n.busy > 0:
+		n.busy--
 		w.WriteHeader(http.StatusServiceUnavailable)
+	case r.Method == http.MethodGet && n.status != 0:
+		w.WriteHeader(n.status)
 	case r.Method == http.MethodPut:
 		brain = fmt.Sprintf("brain-%d", len(n.texts))
 		n.texts[brain] = map[string]string{}
 		_ = json.NewEncoder(w).Encode(map[string]any{"id": brain})
 	case n.texts[brain] == nil:
 		w.WriteHeader(http.StatusNotFound)
+	case r.Method == http.MethodDelete && brain == n.stuck:
+		w.WriteHeader(http.StatusInternalServerError)
+	case r.Method == http.MethodDelete && id != "":
+		delete(n.texts[brain], id)
 	case r.Method == http.MethodDelete:
 		clear(n.texts[brain])
 	case r.Method == http.MethodPost && n.broken:
@@ -105,6 +116,13 @@ search: {method: GET, path: /one, query: {q: "{query}"}, reply: {items: "$.found
 `
 )
 
+// byArgumentReset is byArgument with a call that empties a brain, and byArgumentDelete with one
+// that deletes a text.
+const (
+	byArgumentReset  = byArgument + "reset: {method: DELETE, path: \"/{brain}\"}\n"
+	byArgumentDelete = byArgument + "delete: {method: DELETE, path: \"/{brain}/{id}\"}\n"
+)
+
 // oneStore is byReset without a reset.
 var oneStore = strings.NewReplacer("brains: reset", "brains: one", "reset: {method: DELETE, path: /one}\n", "").Replace(byReset)
 
@@ -126,7 +144,7 @@ func mappedConfig(tb testing.TB, n *notebook, text, dir, build string) Config {
 	}
 	tb.Cleanup(s.Close)
 	record := filepath.Join(dir, "brains.json")
-	return Config{Service: s, Mode: Bulk, Concurrency: 1, Daemon: Daemon{Build: build}, Record: record, Notes: NotesBeside(record), Running: true}
+	return Config{Service: s, Mode: Bulk, Concurrency: 1, Daemon: Daemon{Build: build}, Record: record, Notes: NotesBeside(record)}
 }
 
 // TestReusedIDs checks that a brain that an earlier process filled is asked by the id that the
@@ -171,28 +189,126 @@ func TestReusedIDs(t *testing.T) {
 	}
 }
 
-// TestLostBrain checks that a brain that a running service has lost is filled again, but not if it is
+// TestLostBrain checks that a brain that a service has lost is filled again, but not if it is
 // unknown whether it has.
 func TestLostBrain(t *testing.T) {
 	b := bench(t, instances)
-	for _, c := range []struct {
-		lose  func(*notebook)
+	for name, c := range map[string]struct {
+		lose  func(*notebook, *Config)
 		wrote int
-		fails bool
+		fails string
 	}{
-		{func(*notebook) {}, 0, false},
-		{func(n *notebook) { clear(n.texts["brain-1"]) }, 3, false},
-		{func(n *notebook) { delete(n.texts, "brain-1") }, 3, false},
-		{func(n *notebook) { n.down = true }, 0, true},
+		"kept":    {func(*notebook, *Config) {}, 0, ""},
+		"empty":   {func(n *notebook, _ *Config) { clear(n.texts["brain-1"]) }, 3, ""},
+		"missing": {func(n *notebook, _ *Config) { delete(n.texts, "brain-1") }, 3, ""},
+		"busy":    {func(n *notebook, _ *Config) { n.busy = 2 }, 0, ""},
+		"broken":  {func(n *notebook, _ *Config) { n.status = http.StatusInternalServerError }, 0, "delete "},
+		"in a process of its own": {func(n *notebook, c *Config) {
+			clear(n.texts["brain-1"])
+			c.OwnProcesses = true
+		}, 0, ""},
 	} {
 		n, dir := openNotebook(t), t.TempDir()
 		fill(t, mappedConfig(t, n, byArgument, dir, "1"), b, "q1")
 		n.wrote()
-		c.lose(n)
-		_, err := Fill(t.Context(), mappedConfig(t, n, byArgument, dir, "1"), b, []string{"q1"})
-		if got := n.wrote(); got != c.wrote || c.fails != (err != nil) {
-			t.Errorf("wrote %d texts, want %d: %v", got, c.wrote, err)
+		cfg := mappedConfig(t, n, byArgument, dir, "1")
+		c.lose(n, &cfg)
+		_, err := Fill(t.Context(), cfg, b, []string{"q1"})
+		if got := n.wrote(); got != c.wrote || (c.fails != "") != (err != nil) || err != nil && !strings.Contains(err.Error(), c.fails+cfg.Notes) {
+			t.Errorf("%s: wrote %d texts, want %d: %v", name, got, c.wrote, err)
 		}
+	}
+}
+
+// TestNeverFound checks that a brain in which no search has ever found anything is not filled
+// again.
+func TestNeverFound(t *testing.T) {
+	b, n, dir := bench(t, instances), openNotebook(t), t.TempDir()
+	fill(t, mappedConfig(t, n, byArgument, dir, "1"), b, "q1")
+	record := filepath.Join(dir, "brains.json")
+	text := filetest.Read(t, record)
+	filetest.Write(t, record, strings.Replace(string(text), `"missing": 0`, `"missing": 3`, 1))
+	clear(n.texts["brain-1"]) // as a search sees it
+	if f := fill(t, mappedConfig(t, n, byArgument, dir, "1"), b, "q1"); f.Report.Reused != 1 {
+		t.Errorf("filled again, with the record %s", text)
+	}
+}
+
+// TestRecordWithoutNotes checks that a brain from before there were notes is used if it needs
+// none.
+func TestRecordWithoutNotes(t *testing.T) {
+	withoutIDs := strings.NewReplacer(", reply: {id: $.id}}", "}", ", id: $.id}", "}").Replace(oneStore)
+	for _, c := range []struct {
+		text string
+		used bool
+	}{{withoutIDs, true}, {byReset, false}} {
+		b, n, dir := bench(t, instances), openNotebook(t), t.TempDir()
+		cfg := mappedConfig(t, n, c.text, dir, "1")
+		fill(t, cfg, b, "q1")
+		if err := os.RemoveAll(cfg.Notes); err != nil {
+			t.Fatal(err)
+		}
+		if f := fill(t, mappedConfig(t, n, c.text, dir, "1"), b, "q1"); (f.Report.Reused == 1) != c.used || n.kept() != 3 {
+			t.Errorf("%d brains reused, %d texts kept", f.Report.Reused, n.kept())
+		}
+	}
+}
+
+// TestResumedLeave checks that a resumed replay removes what the process before it has written,
+// with either call.
+func TestResumedLeave(t *testing.T) {
+	b := bench(t, instances)
+	for _, text := range []string{byArgumentReset, byArgumentDelete} {
+		n, dir := openNotebook(t), t.TempDir()
+		fill(t, mappedConfig(t, n, text, dir, ""), b, all(b)...)
+		cfg := mappedConfig(t, n, text, dir, "")
+		cfg.Seeded = func(string) bool { return true }
+		n.wrote()
+		f := fill(t, cfg, b, all(b)...)
+		if err := f.Leave(t.Context()); err != nil || n.wrote() > 0 {
+			t.Error(err)
+		}
+		for brain, texts := range n.texts {
+			if len(texts) > 0 {
+				t.Errorf("brain %s has %v", brain, texts)
+			}
+		}
+	}
+}
+
+// TestLeaveTheOthers has a brain that cannot be removed. The other is, the error has the
+// service's name of the one, and only its notes remain.
+func TestLeaveTheOthers(t *testing.T) {
+	b, n, dir := bench(t, instances), openNotebook(t), t.TempDir()
+	cfg := mappedConfig(t, n, byArgumentReset, dir, "")
+	f := fill(t, cfg, b, all(b)...)
+	n.stuck = "brain-1"
+	err := f.Leave(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `the service calls it "brain-1"`) || len(n.texts["brain-1"]) == 0 || len(n.texts["brain-2"]) > 0 {
+		t.Errorf("left %v: %v", n.texts, err)
+	}
+	if files, err := os.ReadDir(cfg.Notes); err != nil || len(files) != 1 {
+		t.Errorf("notes %v, %v", files, err)
+	}
+}
+
+// TestKilledFill checks that a brain is removed that a killed process has begun to fill under a
+// name that this process does not choose.
+func TestKilledFill(t *testing.T) {
+	b, n, dir := bench(t, instances), openNotebook(t), t.TempDir()
+	n.broken, n.stuck = true, "brain-1" // as if the process had no time to remove it
+	if _, err := Fill(t.Context(), mappedConfig(t, n, byArgumentReset, dir, "1"), b, []string{"q1"}); err == nil {
+		t.Fatal("filled a broken service")
+	}
+	n.broken, n.stuck = false, ""
+	n.texts["brain-1"]["n0"] = "My cat"
+	fill(t, mappedConfig(t, n, byArgumentReset, dir, "1"), b, "q1")
+	if len(n.texts["brain-1"]) > 0 || len(n.texts["brain-2"]) != 3 {
+		t.Errorf("left %v", n.texts)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "brains-notes", "*"))
+	if err != nil || len(files) != 1 || filepath.Ext(files[0]) != ".json" {
+		t.Errorf("notes %v, %v", files, err)
 	}
 }
 
@@ -281,6 +397,12 @@ func TestStoreInUse(t *testing.T) {
 		clear(n.texts["one"])
 		fill(t, cfg, one, "q1")
 	})
+	t.Run("texts of others while the service is busy", func(t *testing.T) {
+		n := openNotebook(t)
+		n.texts["one"]["x"] = "I keep bees."
+		n.busy = 2
+		refuses(mappedConfig(t, n, oneStore, t.TempDir(), "1"), one, n, "at least 1 text")
+	})
 	t.Run("what a new home has", func(t *testing.T) {
 		n := openNotebook(t)
 		n.texts["one"]["x"] = "Welcome to your notebook."
@@ -300,12 +422,20 @@ func TestStoreInUse(t *testing.T) {
 	t.Run("an interrupted replay", func(t *testing.T) {
 		n, dir := openNotebook(t), t.TempDir()
 		n.broken = true
-		if _, err := Fill(t.Context(), mappedConfig(t, n, oneStore, dir, "1"), one, []string{"q1"}); err == nil {
+		cfg := mappedConfig(t, n, oneStore, dir, "")
+		cfg.Owner = "one"
+		if _, err := Fill(t.Context(), cfg, one, []string{"q1"}); err == nil {
 			t.Error("filled a broken service")
 		}
 		n.broken = false
-		cfg := mappedConfig(t, n, oneStore, dir, "1")
-		refuses(cfg, one, n, cfg.Notes)
+		files, err := os.ReadDir(cfg.Notes)
+		if err != nil || len(files) != 1 {
+			t.Fatalf("notes %v, %v", files, err)
+		}
+		name, _, _ := strings.Cut(files[0].Name(), ".")
+		cfg = mappedConfig(t, n, oneStore, dir, "")
+		cfg.Owner = "other"
+		refuses(cfg, one, n, cfg.Notes, fmt.Sprintf("the brain %q", name))
 	})
 	t.Run("a replay that cleaned up", func(t *testing.T) {
 		n, dir := openNotebook(t), t.TempDir()
@@ -316,6 +446,21 @@ func TestStoreInUse(t *testing.T) {
 		}
 		n.broken = false
 		fill(t, mappedConfig(t, n, deletes, dir, "1"), one, "q1")
+	})
+}
+
+// TestStoreThatCannotBeSearched checks that the only store of a service does not count as empty
+// while the service is too busy to say what is in it.
+func TestStoreThatCannotBeSearched(t *testing.T) {
+	b := bench(t, instances)
+	synctest.Test(t, func(t *testing.T) {
+		n := &notebook{texts: map[string]map[string]string{"one": {}}, status: http.StatusServiceUnavailable}
+		n.Server = &httptest.Server{URL: "http://memory"}
+		daemontest.InMemory(t, n.ServeHTTP)
+		_, err := Fill(t.Context(), mappedConfig(t, n, oneStore, t.TempDir(), "1"), b, []string{"q1"})
+		if err == nil || !strings.Contains(err.Error(), "may have texts of others") || n.wrote() > 0 {
+			t.Errorf("got %v", err)
+		}
 	})
 }
 

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"evalctl/harness/dataset"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
 	"evalctl/internal/atomicfile"
@@ -26,53 +27,61 @@ func NotesBeside(record string) string {
 
 const notesSuffix = "-notes"
 
-// notes is a folder with a file for each brain of a service or a home. The file is empty while the
-// brain is being filled.
+// notes is a folder with a file for each brain of a service or a home. The files of brains that
+// are being filled have another extension.
 type notes struct {
 	dir   string // "" keeps nothing
-	owner string // of the files, "" for all replays
+	owner string // part of the files' names, "" for all replays
 }
 
 func (c Config) notes() notes {
 	n := notes{dir: c.Notes}
 	if c.Daemon.Build == "" && c.Owner != "" {
-		n.owner = "-" + digest(c.Owner)[:12]
+		n.owner = "." + digest(c.Owner)[:12]
 	}
 	return n
 }
 
-func (n notes) path(b brain) string { return filepath.Join(n.dir, b.name+n.owner+notesExt) }
+// The extensions of files: of brains that are filled, and of those that are being filled.
+const (
+	notesExt = ".json"
+	begunExt = ".begun"
+)
 
-const notesExt = ".json"
+// path returns a file of a brain, whose name has no dot.
+func (n notes) path(b brain, ext string) string { return filepath.Join(n.dir, b.name+n.owner+ext) }
 
-// read returns the notes of a brain, none if it is unknown or was never completely filled.
-func (n notes) read(b brain) ([]byte, error) {
+// read returns a file, nil if it does not exist.
+func (n notes) read(b brain, ext string) ([]byte, error) {
 	if n.dir == "" {
 		return nil, nil
 	}
-	data, err := inputfile.Read(n.path(b), inputfile.Large)
+	data, err := inputfile.Read(n.path(b, ext), inputfile.Large)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return data, err
+	return append([]byte{}, data...), err
 }
 
-func (n notes) write(b brain, data []byte) error {
+func (n notes) write(b brain, ext string, data []byte) error {
 	if n.dir == "" {
 		return nil
 	}
 	if err := os.MkdirAll(n.dir, 0o700); err != nil {
 		return err
 	}
-	return atomicfile.WriteData(n.path(b), 0o600, data)
+	return atomicfile.WriteData(n.path(b, ext), 0o600, data)
 }
 
-func (n notes) remove(b brain) error {
+// remove removes files of a brain.
+func (n notes) remove(b brain, exts ...string) error {
 	if n.dir == "" {
 		return nil
 	}
-	if err := os.Remove(n.path(b)); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, ext := range exts {
+		if err := os.Remove(n.path(b, ext)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }
@@ -92,7 +101,8 @@ func (n notes) any() string {
 	}
 	files, _ := os.ReadDir(n.dir) // a folder that cannot be read has no notes
 	for _, f := range files {
-		if name, ok := strings.CutSuffix(f.Name(), notesExt); ok {
+		if ext := filepath.Ext(f.Name()); ext == notesExt || ext == begunExt {
+			name, _, _ := strings.Cut(f.Name(), ".")
 			return name
 		}
 	}
@@ -105,15 +115,45 @@ func (f *filler) claim(ctx context.Context, remote *seed.Brain, b brain) error {
 	if err := f.checkUnused(ctx, remote, b); err != nil {
 		return err
 	}
+	if err := f.removeBegun(ctx, remote, b); err != nil {
+		return err
+	}
 	forget := func() error { return f.record.remove(b) }
 	if f.Service.Lacks(target.Brains) != "" {
 		forget = func() error { return errors.Join(f.record.clear(), f.notes().clear()) }
 	}
 	err := forget()
 	if err == nil && remote.TakesNotes() {
-		err = f.notes().write(b, nil)
+		err = f.notes().write(b, begunExt, nil)
+	}
+	if err == nil {
+		err = f.notes().remove(b, notesExt)
 	}
 	return err
+}
+
+// noteBegun keeps the service's name of a brain that was created, so that it can be removed if
+// this process is killed before the brain is filled.
+func (f *filler) noteBegun(remote *seed.Brain, b brain) error {
+	data, err := remote.Notes()
+	if err == nil && data != nil {
+		err = f.notes().write(b, begunExt, data)
+	}
+	return err
+}
+
+// removeBegun removes a brain whose fill was interrupted. If it cannot be removed, it is left,
+// which Store.Remove makes a finding about the service.
+func (f *filler) removeBegun(ctx context.Context, remote *seed.Brain, b brain) error {
+	data, err := f.notes().read(b, begunExt)
+	if err != nil || len(data) == 0 || remote.Find(ctx) != nil {
+		return err
+	}
+	if err := remote.UseNotes(data); err != nil {
+		return fmt.Errorf("notes on brain %q: %s: %w; delete the file", b.name, f.notes().path(b, begunExt), err)
+	}
+	_ = remote.Remove(ctx)
+	return ctx.Err()
 }
 
 // checkUnused returns an error if the only store of a service, which cannot be emptied, has or may
@@ -132,19 +172,17 @@ func (f *filler) checkUnused(ctx context.Context, remote *seed.Brain, b brain) e
 	if f.NewHome || f.Service.Lacks(target.Search) != "" {
 		return nil
 	}
-	err := remote.Find(ctx)
-	held := 0
-	if err == nil {
-		held, err = f.held(ctx, remote, b, math.MaxInt)
-	}
-	if _, failed := target.AsFailure(err); failed {
+	held, err := f.held(ctx, remote, b)
+	switch {
+	case seed.Refused(err):
 		return nil // as a search may if there are no texts
-	}
-	if err == nil && held > 0 {
-		err = fmt.Errorf("the store of %s has at least %s already, and %s: empty it, %s",
+	case err != nil:
+		return fmt.Errorf("search the store of %s, which may have texts of others: %w", f.Service.URL(), err)
+	case held > 0:
+		return fmt.Errorf("the store of %s has at least %s already, and %s: empty it, %s",
 			f.Service.URL(), figure.Count(held, "text"), why, advice)
 	}
-	return err
+	return nil
 }
 
 // earlier returns the name of a brain of the service that is known from an earlier replay, and the
@@ -160,73 +198,120 @@ func (f *filler) earlier() (brain, files string) {
 	return brain, strings.Join(known, " and ")
 }
 
-// held is seed.Brain.Held for the documents of the brain's first haystack.
-func (f *filler) held(ctx context.Context, remote *seed.Brain, b brain, enough int) (int, error) {
-	h, err := f.bench.Haystack(b.haystacks[0])
+// held returns the minimum number of texts in a brain of the service.
+func (f *filler) held(ctx context.Context, remote *seed.Brain, b brain) (int, error) {
+	docs, err := f.documents(b)
+	if err == nil {
+		err = remote.Find(ctx)
+	}
 	if err != nil {
 		return 0, err
 	}
-	return remote.Held(ctx, h.Documents(), enough)
+	return remote.Held(ctx, docs)
 }
 
-// lost reports whether a running service has lost a filled brain: a search finds nothing in it.
+// documents returns the documents of the brain's first haystack that has any.
+func (f *filler) documents(b brain) ([]dataset.Doc, error) {
+	for _, id := range b.haystacks {
+		h, err := f.bench.Haystack(id)
+		if err != nil {
+			return nil, err
+		}
+		if docs := h.Documents(); len(docs) > 0 {
+			return docs, nil
+		}
+	}
+	return nil, nil
+}
+
+// lost reports whether the service has lost a filled brain: the brain does not exist, or a
+// search finds nothing in it.
 func (f *filler) lost(ctx context.Context, remote *seed.Brain, b brain) (bool, error) {
-	if !f.Running || b.sessions == 0 || f.Service.Lacks(target.Search) != "" {
+	known := f.record.loss(b)
+	neverFound := known.Searched > 0 && known.Missing == known.Searched
+	if f.OwnProcesses || neverFound || f.Service.Lacks(target.Search) != "" {
 		return false, nil
 	}
-	held, err := f.held(ctx, remote, b, 1)
-	if failure, ok := target.AsFailure(err); ok && !failure.Retryable() {
-		return true, nil // as a search does in a brain that does not exist
+	docs, err := f.documents(b)
+	if err != nil || len(docs) == 0 {
+		return false, err
+	}
+	found, err := remote.FindsAny(ctx, docs)
+	if failure, ok := target.AsFailure(err); ok && (failure.Status == http.StatusNotFound || failure.Status == http.StatusGone) {
+		return true, nil
 	}
 	if err != nil {
-		err = fmt.Errorf("search brain %q, which is filled: %w", b.name, err)
+		err = fmt.Errorf("search brain %q, which is filled: %w; if the service has lost it, delete %s, and it is filled again",
+			b.name, err, f.knownBy(b))
 	}
-	return held == 0, err
+	return !found, err
 }
 
-// Leave removes filled brains from the service, even if ctx has ended. A later replay fills them
-// again.
+// knownBy returns the files by which a brain counts as filled.
+func (f *filler) knownBy(b brain) string {
+	if f.Service.Lacks(target.Brains) != "" && f.record != nil {
+		return f.notes().path(b, notesExt) + " and " + f.record.path
+	}
+	return f.notes().path(b, notesExt)
+}
+
+// Leave removes filled brains from the service, even if ctx has ended. It goes on after a
+// failure by the rules of seed.RemoveEach. A later replay fills the brains again.
 func (f *FilledBrains) Leave(ctx context.Context) error {
 	c := f.from
 	store := c.Service.Store(c.Dialect)
-	for _, name := range slices.Compact(slices.Sorted(maps.Values(f.Brains))) {
-		err := c.notes().remove(brain{name: name})
+	names := slices.Compact(slices.Sorted(maps.Values(f.Brains)))
+	return seed.RemoveEach(ctx, names, func(ctx context.Context, name string) error {
+		err := store.Remove(ctx, name, name)
 		if err == nil {
-			err = store.Remove(ctx, name, name)
+			err = c.notes().remove(brain{name: name}, notesExt, begunExt)
 		}
 		if err != nil {
-			return fmt.Errorf("brain %q could not be removed from %s: %w", name, c.Service.URL(), err)
+			err = fmt.Errorf("brain %q could not be removed from %s: %w", name, c.Service.URL(), err)
 		}
-	}
-	return nil
+		return err
+	})
 }
 
-// recall makes the notes of the process that filled a brain known to the service. It reports false
-// if there are none, or if the brain is lost.
+// recall makes the notes of the process that filled a brain known to the service. It reports
+// false if there are none and the brain is of no use without, or if the brain is lost. A record
+// from before there were notes is enough if none are needed.
 func (f *filler) recall(ctx context.Context, remote *seed.Brain, b brain) (bool, error) {
 	if !remote.TakesNotes() {
 		return true, nil
 	}
-	data, err := f.notes().read(b)
-	if err == nil && len(data) > 0 {
+	data, err := f.notes().read(b, notesExt)
+	if err == nil && (data != nil && len(data) == 0 || data == nil && !f.recorded(b)) {
+		return false, nil
+	}
+	if err == nil {
 		err = remote.UseNotes(data)
+	}
+	if data == nil && errors.Is(err, target.ErrMissing) {
+		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("notes on brain %q: %s: %w; delete the file, and the brain is filled again",
-			b.name, f.notes().path(b), err)
-	}
-	if len(data) == 0 {
-		return false, nil
+			b.name, f.notes().path(b, notesExt), err)
 	}
 	lost, err := f.lost(ctx, remote, b)
 	return !lost, err
+}
+
+// recorded reports whether a record lists a brain that is not being filled.
+func (f *filler) recorded(b brain) bool {
+	begun, err := f.notes().read(b, begunExt)
+	return err == nil && begun == nil && f.record.has(b)
 }
 
 // note keeps the notes of a filled brain.
 func (f *filler) note(remote *seed.Brain, b brain) error {
 	data, err := remote.Notes()
 	if err == nil && data != nil {
-		err = f.notes().write(b, data)
+		err = f.notes().write(b, notesExt, data)
+	}
+	if err == nil {
+		err = f.notes().remove(b, begunExt)
 	}
 	return err
 }
@@ -237,5 +322,5 @@ func (f *filler) forget(b brain) error {
 	if f.Service.Lacks(target.NewBrains) != "" && f.Service.Lacks(target.Delete) != "" {
 		return nil
 	}
-	return f.notes().remove(b)
+	return f.notes().remove(b, notesExt, begunExt)
 }

@@ -1,0 +1,72 @@
+package seed
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"evalctl/harness/dataset"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+)
+
+// heldProbes limits the number of documents whose words are searched for to see how many texts a
+// brain has, and heldDepth the number of passages counted for each.
+const (
+	heldProbes = 5
+	heldDepth  = 50
+)
+
+// patience limits the time of a search with its repetitions.
+const patience = 5 * time.Minute
+
+// Search is store.Search before the first question. It is tried again if the service is busy or
+// does not answer.
+func Search(ctx context.Context, store target.Store, id, query string, topK int) (chunks []result.Chunk, err error) {
+	err = target.Retry(ctx, patience, func(ctx context.Context) (err error) {
+		chunks, err = store.Search(ctx, id, query, topK)
+		if errors.Is(err, target.ErrNoAnswer) && ctx.Err() == nil {
+			return target.TransientFailure(result.KindTimeout, err.Error(), 0)
+		}
+		return err
+	})
+	return chunks, err
+}
+
+// Refused reports whether a service refused a search, as it may in a brain that does not exist.
+// A service that is busy or does not answer has not refused it.
+func Refused(err error) bool {
+	f, ok := target.AsFailure(err)
+	return ok && !f.Retryable()
+}
+
+// Held returns the minimum number of texts in the brain: the distinct passages found by the
+// words of some of docs. A search may fail in a brain that does not exist.
+func (b *Brain) Held(ctx context.Context, docs []dataset.Doc) (int, error) {
+	words, _ := usesOf(docs)
+	texts := map[string]bool{}
+	for _, i := range spread(len(docs), heldProbes) {
+		chunks, err := Search(ctx, b.store, b.id, probeWords(docs[i], words.own), heldDepth)
+		if err != nil {
+			return 0, err
+		}
+		for _, c := range chunks {
+			texts[c.Text] = true
+		}
+	}
+	return len(texts), nil
+}
+
+// FindsAny reports whether a search finds anything by the words of one of docs. It makes the
+// searches by which Seed and Await see that the docs can be searched.
+func (b *Brain) FindsAny(ctx context.Context, docs []dataset.Doc) (bool, error) {
+	words, _ := usesOf(docs)
+	best, _ := probeOf(docs)
+	for _, i := range append([]int{best}, spread(len(docs), mostProbes)...) {
+		chunks, err := Search(ctx, b.store, b.id, probeWords(docs[i], words.own), heldDepth)
+		if err != nil || len(chunks) > 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
