@@ -230,7 +230,7 @@ func tries(r *result.Record) int { return max(1, r.Tries) }
 // unawaited returns the questions that the journal has finished and that are not tried again.
 func unawaited(j *journal.Journal, questions int, retryErrors bool) (out []int) {
 	for i := range questions {
-		if s := j.State(i); s.Finished && !(retryErrors && s.Outage) {
+		if s := j.State(i); s.Finished && (!retryErrors || !s.Outage) {
 			out = append(out, i)
 		}
 	}
