@@ -211,6 +211,8 @@ func (a *workerArm) recallRestarts(ctx context.Context) {
 	if a.arm.started() {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+	defer cancel()
 	n, err := a.worker.queue.Restarts(ctx, a.arm.Name)
 	if err != nil {
 		a.worker.notice(fmt.Sprintf("%v; the result may have too few", err))

@@ -76,6 +76,7 @@ func (s *Service) deleteDocument(ctx context.Context, h brain.Handle, st *store.
 		return err
 	}
 	if made {
+		ctx = context.WithoutCancel(ctx) // half a deletion helps nobody, even if the client has gone
 		err := st.Batch(ctx, forgetOptions, func(b *store.Batch) error { return forgetMade(ctx, b, isFacts, time.Time{}) })
 		if err != nil {
 			return err
@@ -84,15 +85,12 @@ func (s *Service) deleteDocument(ctx context.Context, h brain.Handle, st *store.
 	if err := st.Delete(ctx, name); err != nil {
 		return err
 	}
-	// A job may have written facts meanwhile. From now on none does. The client may have gone.
+	// A job may have written facts meanwhile. From now on none does.
 	ctx = context.WithoutCancel(ctx)
-	again := false
-	if made { // what was forgotten may still be known as consolidated
-		again, err = st.Exists(ctx, facts)
-	} else {
-		again, err = s.hasMade(ctx, h, st, facts)
+	if !made {
+		made, err = s.hasMade(ctx, h, st, facts)
 	}
-	if err != nil || !again {
+	if err != nil || !made {
 		return err
 	}
 	return st.Batch(ctx, forgetOptions, func(b *store.Batch) error {

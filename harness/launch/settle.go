@@ -29,7 +29,13 @@ func settle(cmd *exec.Cmd, p Profile, o Options, set []string) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	env, create := environ.Home(home, o.Downloads, os.Environ())
+	downloads := o.Downloads
+	if downloads != "" { // the process works in another folder
+		if downloads, err = filepath.Abs(downloads); err != nil {
+			return nil, err
+		}
+	}
+	env, create := environ.Home(home, downloads, os.Environ())
 	env = slices.DeleteFunc(env, func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return slices.Contains(p.Passed, name)

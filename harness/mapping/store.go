@@ -97,14 +97,16 @@ var (
 // Create implements target.Store. A service with one store can have only one brain.
 func (s *store) Create(ctx context.Context, name string) (string, error) {
 	b := s.brain(name)
-	b.setID(s.Namespace() + name)
-	switch s.mapping.Brains {
-	case PerProcess:
+	if s.mapping.Brains == PerProcess {
 		if _, err := os.Stat(s.home(name)); err == nil {
 			return "", fmt.Errorf("brain %q in %s: %w", name, s.home(name), target.ErrExists)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
+	}
+	b.begin(s.Namespace() + name)
+	switch s.mapping.Brains {
+	case PerProcess:
 		_, release, err := s.pool.acquire(ctx, name)
 		if err != nil {
 			return "", fmt.Errorf("create brain %q: %w", name, err)
@@ -120,6 +122,16 @@ func (s *store) Create(ctx context.Context, name string) (string, error) {
 		}
 	}
 	return name, nil
+}
+
+// begin forgets what is known of a brain that had the name before, such as one that is lost.
+func (b *brain) begin(id string) {
+	b.setID(id)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.paths)
+	clear(b.dates)
+	clear(b.kept)
 }
 
 // createByCall creates a brain at a service that keeps several, if the mapping has a call for this.
@@ -208,7 +220,7 @@ func (s *store) removeTexts(ctx context.Context, b *brain) error {
 	g.SetLimit(s.mapping.writes)
 	for i, id := range d.ids {
 		g.Go(func() error {
-			if !d.stalled() {
+			if !d.ended() {
 				d.note(i, s.removeText(ctx, b, id))
 			}
 			return nil
@@ -224,6 +236,8 @@ type deletion struct {
 
 	mu      sync.Mutex
 	since   time.Time // of the last success, or the beginning
+	inVain  int       // failures since then
+	stalled bool      // texts were not tried
 	deleted int
 	failed  error // for the first of the ids that could not be deleted
 	at      int   // its index
@@ -234,17 +248,21 @@ func (d *deletion) note(i int, err error) {
 	defer d.mu.Unlock()
 	switch {
 	case err == nil:
-		d.deleted, d.since = d.deleted+1, time.Now()
+		d.deleted, d.since, d.inVain = d.deleted+1, time.Now(), 0
+		return
 	case d.failed == nil || i < d.at:
 		d.failed, d.at = err, i
 	}
+	d.inVain++
 }
 
-// stalled reports whether nothing was deleted within removeWithin.
-func (d *deletion) stalled() bool {
+// ended reports whether nothing was deleted within removeWithin, and more than one text was tried.
+// The others are not.
+func (d *deletion) ended() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.failed != nil && time.Since(d.since) >= removeWithin
+	d.stalled = d.stalled || d.inVain > 1 && time.Since(d.since) >= removeWithin
+	return d.stalled
 }
 
 // err returns the error of a deletion that has ended. It is target.ErrNoAnswer if it was
@@ -255,7 +273,7 @@ func (d *deletion) err() error {
 	}
 	err := fmt.Errorf("%d of %d texts could not be deleted, such as %q: %s",
 		len(d.ids)-d.deleted, len(d.ids), d.ids[d.at], d.failed.Error())
-	if d.stalled() {
+	if d.stalled || d.deleted == 0 && time.Since(d.since) >= removeWithin {
 		return stalledError{err}
 	}
 	return err

@@ -252,7 +252,9 @@ func (e *Evaluation) check(ctx context.Context) error {
 	if err == nil || e.run.Resume != "" || e.session.Started() || e.session.Namespace() != "" {
 		return err
 	}
-	created := slices.DeleteFunc(slices.Clone(e.run.Brains), func(b dataset.Brain) bool { return b.Docs == nil })
+	created := slices.DeleteFunc(slices.Clone(e.run.Brains), func(b dataset.Brain) bool {
+		return e.asked.Brains[b.Name] == "" || b.Docs == nil
+	})
 	left := seed.RemoveEach(ctx, created, func(ctx context.Context, b dataset.Brain) error {
 		err := seed.NewBrain(e.session.Service(), e.run.Dialect, b.Name).Remove(ctx)
 		if err != nil {

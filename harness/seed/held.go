@@ -3,6 +3,7 @@ package seed
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"evalctl/harness/dataset"
@@ -57,16 +58,26 @@ func (b *Brain) Held(ctx context.Context, docs []dataset.Doc) (int, error) {
 	return len(texts), nil
 }
 
-// FindsAny reports whether a search finds anything by the words of one of docs. It makes the
-// searches by which Seed and Await see that the docs can be searched.
-func (b *Brain) FindsAny(ctx context.Context, docs []dataset.Doc) (bool, error) {
+// lossProbes limits the documents whose words are searched for to see whether a brain is lost.
+const lossProbes = 20
+
+// FindsAny reports whether a search finds anything by the words of one of docs: of the one with most
+// words of its own, by which Seed sees that they can be searched, or of others. An error is that of
+// a service that refused a search, if no search found anything, or another one.
+func (b *Brain) FindsAny(ctx context.Context, docs []dataset.Doc) (found bool, refused error) {
 	words, _ := usesOf(docs)
 	best, _ := probeOf(docs)
-	for _, i := range append([]int{best}, spread(len(docs), mostProbes)...) {
+	others := slices.DeleteFunc(spread(len(docs), lossProbes), func(i int) bool { return i == best })
+	for _, i := range append([]int{best}, others...) {
 		chunks, err := Search(ctx, b.store, b.id, probeWords(docs[i], words.own), heldDepth)
-		if err != nil || len(chunks) > 0 {
-			return err == nil, err
+		switch {
+		case err != nil && !Refused(err):
+			return false, err
+		case err != nil:
+			refused = err
+		case len(chunks) > 0:
+			return true, nil
 		}
 	}
-	return false, nil
+	return false, refused
 }

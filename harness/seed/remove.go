@@ -35,7 +35,7 @@ func RemoveEach[B any](ctx context.Context, brains []B, remove func(context.Cont
 		left = append(left[:mostLeft:mostLeft], fmt.Errorf("and %s could not be removed", figure.Count(more, "more brain")))
 	}
 	if untried > 0 {
-		left = append(left, fmt.Errorf("the service did not answer in time, and %s must still be removed", figure.Count(untried, "more brain")))
+		left = append(left, fmt.Errorf("nothing was removed in time, and %s must still be removed", figure.Count(untried, "more brain")))
 	}
 	return errors.Join(left...)
 }

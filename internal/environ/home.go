@@ -31,7 +31,6 @@ type place struct{ name, below, in string }
 // packages. Each has its usual place below the home, or below the folder of caches, configurations
 // or data. These places have programs and packages, not what programs remember.
 var tools = []place{
-	{"npm_config_userconfig", "HOME", ".npmrc"},
 	{"COREPACK_HOME", "XDG_CACHE_HOME", "node/corepack"},
 	{"PNPM_HOME", "XDG_DATA_HOME", "pnpm"},
 	{"VOLTA_HOME", "HOME", ".volta"},
@@ -43,11 +42,10 @@ var tools = []place{
 	{"MISE_CONFIG_DIR", "XDG_CONFIG_HOME", "mise"},
 	{"PYENV_ROOT", "HOME", ".pyenv"},
 	{"PYTHONUSERBASE", "HOME", ".local"},
-	{"PIP_CONFIG_FILE", "XDG_CONFIG_HOME", "pip/pip.conf"},
 	{"PIPX_HOME", "XDG_DATA_HOME", "pipx"},
-	{"UV_CONFIG_FILE", "XDG_CONFIG_HOME", "uv/uv.toml"},
 	{"UV_TOOL_DIR", "XDG_DATA_HOME", "uv/tools"},
 	{"UV_PYTHON_INSTALL_DIR", "XDG_DATA_HOME", "uv/python"},
+	{"HF_HUB_CACHE", "XDG_CACHE_HOME", "huggingface/hub"},
 	{"GOPATH", "HOME", "go"},
 	{"GOCACHE", "XDG_CACHE_HOME", "go-build"},
 	{"CARGO_HOME", "HOME", ".cargo"},
@@ -55,12 +53,12 @@ var tools = []place{
 	{"NUGET_PACKAGES", "HOME", ".nuget/packages"},
 }
 
-// downloads are like tools, for the downloads of programs that start others: npx, uvx, pipx.
-var downloads = []place{
-	{"npm_config_cache", "HOME", ".npm"},
-	{"PIP_CACHE_DIR", "XDG_CACHE_HOME", "pip"},
-	{"UV_CACHE_DIR", "XDG_CACHE_HOME", "uv"},
-	{"HF_HUB_CACHE", "XDG_CACHE_HOME", "huggingface/hub"},
+// downloads are like tools, for the downloads of programs that start others: npx, uvx and pipx. The
+// configuration of the user may name another place for them.
+var downloads = []struct{ place, configuration place }{
+	{place{"npm_config_cache", "HOME", ".npm"}, place{"npm_config_userconfig", "HOME", ".npmrc"}},
+	{place{"PIP_CACHE_DIR", "XDG_CACHE_HOME", "pip"}, place{"PIP_CONFIG_FILE", "XDG_CONFIG_HOME", "pip/pip.conf"}},
+	{place{"UV_CACHE_DIR", "XDG_CACHE_HOME", "uv"}, place{"UV_CONFIG_FILE", "XDG_CONFIG_HOME", "uv/uv.toml"}},
 }
 
 // of returns the place of the user of parent, "" if there is none.
@@ -85,7 +83,8 @@ func (p place) of(parent []string) string {
 // Home returns the variables of a program whose user has the home dir, and the folders that the
 // caller must create before it starts the program. The tools that the user of parent has installed
 // stay within reach: their variables are taken from parent, or are the usual places if they exist.
-// Where parent's user has none for downloads, they are below the folder shared, unless it is empty.
+// Where parent's user has no folder for downloads and no configuration, they are below the folder
+// shared, unless it is empty.
 func Home(dir, shared string, parent []string) (env, create []string) {
 	for _, f := range folders {
 		at := filepath.Join(dir, filepath.FromSlash(f.in))
@@ -100,12 +99,15 @@ func Home(dir, shared string, parent []string) (env, create []string) {
 		}
 	}
 	for _, d := range downloads {
-		at := d.of(parent)
-		if at == "" && shared != "" {
-			at = filepath.Join(shared, strings.ToLower(d.name))
+		at, config := d.place.of(parent), d.configuration.of(parent)
+		if at == "" && config == "" && shared != "" {
+			at = filepath.Join(shared, strings.ToLower(d.place.name))
 		}
 		if at != "" {
-			env = append(env, d.name+"="+at)
+			env = append(env, d.place.name+"="+at)
+		}
+		if config != "" {
+			env = append(env, d.configuration.name+"="+config)
 		}
 	}
 	return env, create

@@ -122,7 +122,7 @@ type FilledBrains struct {
 // missing or empty.
 //
 // If anything fails, or ctx ends, incomplete brains are removed, and so are brains that would not
-// be found again. The error names the brains that could not be removed.
+// be found again. The error says which brains could not be removed.
 func Fill(
 	ctx context.Context, c Config, b *source.Benchmark, haystacks []string,
 ) (*FilledBrains, error) {
@@ -343,6 +343,7 @@ func (f *filler) undo(ctx context.Context) error {
 		}
 		if err != nil {
 			err = fmt.Errorf("brain %q, which is not completely filled, could not be removed: %w", remote.ID(), err)
+			err = errors.Join(err, f.noteBegun(remote, f.created[remote])) // now with the ids of its texts
 		}
 		return err
 	})

@@ -142,8 +142,8 @@ func (f *filler) noteBegun(remote *seed.Brain, b brain) error {
 	return err
 }
 
-// removeBegun removes a brain whose fill was interrupted. If it cannot be removed, it is left,
-// which Store.Remove makes a finding about the service.
+// removeBegun removes a brain whose fill was interrupted. If it cannot be removed, it is left:
+// texts whose ids only the interrupted process knew stay at a service that cannot empty a brain.
 func (f *filler) removeBegun(ctx context.Context, remote *seed.Brain, b brain) error {
 	data, err := f.notes().read(b, begunExt)
 	if err != nil || len(data) == 0 || remote.Find(ctx) != nil {
@@ -210,18 +210,26 @@ func (f *filler) held(ctx context.Context, remote *seed.Brain, b brain) (int, er
 	return remote.Held(ctx, docs)
 }
 
-// documents returns the documents of the brain's first haystack that has any.
-func (f *filler) documents(b brain) ([]dataset.Doc, error) {
+// mostHaystacks limits the haystacks by whose documents a brain is searched.
+const mostHaystacks = 3
+
+// documents returns the documents of the brain's first haystacks that have any.
+func (f *filler) documents(b brain) (docs []dataset.Doc, err error) {
+	n := 0
 	for _, id := range b.haystacks {
 		h, err := f.bench.Haystack(id)
 		if err != nil {
 			return nil, err
 		}
-		if docs := h.Documents(); len(docs) > 0 {
-			return docs, nil
+		own := h.Documents()
+		if docs = append(docs, own...); len(own) > 0 {
+			n++
+		}
+		if n == mostHaystacks {
+			break
 		}
 	}
-	return nil, nil
+	return docs, nil
 }
 
 // lost reports whether the service has lost a filled brain: the brain does not exist, or a
@@ -237,7 +245,7 @@ func (f *filler) lost(ctx context.Context, remote *seed.Brain, b brain) (bool, e
 		return false, err
 	}
 	found, err := remote.FindsAny(ctx, docs)
-	if failure, ok := target.AsFailure(err); ok && (failure.Status == http.StatusNotFound || failure.Status == http.StatusGone) {
+	if seed.Refused(err) && refusedBrain(err) {
 		return true, nil
 	}
 	if err != nil {
@@ -245,6 +253,13 @@ func (f *filler) lost(ctx context.Context, remote *seed.Brain, b brain) (bool, e
 			b.name, err, f.knownBy(b))
 	}
 	return !found, err
+}
+
+// refusedBrain reports whether a refused search may be due to a brain that does not exist: the
+// service's status says that the request is wrong, or it has none, as in MCP.
+func refusedBrain(err error) bool {
+	f, _ := target.AsFailure(err)
+	return f.Status == 0 || f.Status >= 400 && f.Status < 500 && f.Status != http.StatusUnauthorized && f.Status != http.StatusForbidden
 }
 
 // knownBy returns the files by which a brain counts as filled.

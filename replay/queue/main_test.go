@@ -23,6 +23,12 @@ const lease = time.Second
 // open joins the queue of a database until the test ends.
 func open(t *testing.T, conn string, works bool) *queue.Queue {
 	t.Helper()
+	return openFor(t, conn, works, lease)
+}
+
+// openFor is open with another lease: a long one where no lease may end in between.
+func openFor(t *testing.T, conn string, works bool, lease time.Duration) *queue.Queue {
+	t.Helper()
 	q, err := queue.Open(t.Context(), conn, queue.Options{Lease: lease, Works: works, MaxConns: 8})
 	if err != nil {
 		t.Fatal(err)

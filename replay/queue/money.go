@@ -163,8 +163,8 @@ func (a account) reserve(ctx context.Context, model, question string, worst llm.
 			return id, nil
 		}
 		if !errors.Is(err, pgx.ErrNoRows) {
+			a.withdraw(ctx, key, model, question)
 			if ctx.Err() != nil {
-				a.withdraw(ctx, key, model, question)
 				return 0, ctx.Err()
 			}
 			return 0, fmt.Errorf("reserve the cost of a request: %w", err)

@@ -168,8 +168,8 @@ func (q *Queue) beat(ctx context.Context) error {
 	return err
 }
 
-// live renews the lease with beat until ctx ends. It does not cancel a renewal, which could take
-// effect nevertheless, after Close has deleted the member, and make it again.
+// live renews the lease with beat until ctx ends. It does not cancel a renewal at once, which could
+// take effect nevertheless, after Close has deleted the member, and make it again.
 func (q *Queue) live(ctx context.Context, beat func(context.Context) error) {
 	defer close(q.done)
 	tick := time.NewTicker(q.lease / 5)
@@ -180,9 +180,11 @@ func (q *Queue) live(ctx context.Context, beat func(context.Context) error) {
 		case <-ctx.Done():
 			return
 		}
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(q.lease, closeTimeout))
+		longer, end := outlive(ctx, closeTimeout)
+		limited, cancel := context.WithTimeout(longer, q.lease)
 		_ = beat(limited) // the next one repairs a failure; otherwise the lease ends, as it should
 		cancel()
+		end()
 	}
 }
 

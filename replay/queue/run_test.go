@@ -158,7 +158,7 @@ func TestAllTriesAreKept(t *testing.T) {
 	t.Parallel()
 	conn := postgrestest.Database(t)
 	run := create(t, open(t, conn, false), nil)
-	start(t, open(t, conn, true), 1, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return tryAgain(task) }})
+	stop := start(t, open(t, conn, true), 1, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome { return tryAgain(task) }})
 	dispatch(t, run, "go", 1)
 	awaitRecord(t, run, "go", "go 0")
 	retry := func() {
@@ -172,6 +172,7 @@ func TestAllTriesAreKept(t *testing.T) {
 		dispatch(t, run, "go", 1)
 		awaitRecord(t, run, "go", want)
 	}
+	stop() // or it could claim the question before Dispatch gives it up
 	retry()
 	if err := run.Dispatch(t.Context(), "go", []byte(`"go"`), ids(1), []int{0}); err != nil {
 		t.Fatal(err)
@@ -188,13 +189,16 @@ func TestAllTriesAreKept(t *testing.T) {
 func TestRetryInProgress(t *testing.T) {
 	t.Parallel()
 	conn := postgrestest.Database(t)
-	killed := open(t, conn, false)
+	killed := openFor(t, conn, false, time.Minute)
 	run := create(t, killed, nil)
 	retrying, finish := make(chan struct{}), make(chan struct{})
-	start(t, open(t, conn, true), 1, &handler{t: t, do: func(_ context.Context, task queue.Task) queue.Outcome {
+	start(t, openFor(t, conn, true, time.Minute), 1, &handler{t: t, do: func(ctx context.Context, task queue.Task) queue.Outcome {
 		if task.Earlier != nil {
 			close(retrying)
-			<-finish
+			select {
+			case <-finish:
+			case <-ctx.Done():
+			}
 		}
 		return tryAgain(task)
 	}})
@@ -206,7 +210,7 @@ func TestRetryInProgress(t *testing.T) {
 	dispatch(t, run, "go", 1)
 	awaittest.Receive(t, "retrying", retrying)
 	killed.Vanish(t.Context())
-	again := resume(t, open(t, conn, false), run)
+	again := resume(t, openFor(t, conn, false, time.Minute), run)
 	if retried, err := again.Retried(t.Context(), "go"); err != nil || !retried[0].Held {
 		t.Errorf("%+v, %v", retried, err)
 	}
@@ -222,7 +226,8 @@ func TestRetryInProgress(t *testing.T) {
 func TestClaimOfAnotherOwner(t *testing.T) {
 	t.Parallel()
 	conn := postgrestest.Database(t)
-	before, after, worker := open(t, conn, false), open(t, conn, false), open(t, conn, true)
+	before, after := openFor(t, conn, false, time.Minute), openFor(t, conn, false, time.Minute)
+	worker := openFor(t, conn, true, time.Minute)
 	run := create(t, before, nil)
 	dispatch(t, run, "go", 2)
 	if task, err := worker.ClaimFor(t.Context(), run.ID(), before.ID(), "go"); err != nil || task.Index != 0 {
