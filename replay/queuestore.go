@@ -169,7 +169,7 @@ func (r queueReplay) recall(ctx context.Context, arm string, j *journal.Journal)
 // missing returns the entries with which the journal has the costs of all earlier tries at a
 // question. If there is a newer record, or a live worker has the question, they reopen it, so that
 // it is collected.
-func missing(j *journal.Journal, i int, t queue.Retried) (entries []journal.Entry, err error) {
+func missing(j *journal.Journal, i int, t queue.Repetition) (entries []journal.Entry, err error) {
 	var last result.Record // of the journal
 	known, s := 0, j.State(i)
 	if s.Answered || s.Reopened {

@@ -37,7 +37,7 @@ func TestMissing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		known    []result.Record // what the journal has
 		reopened bool            // and then reopened, to collect a record
-		row      queue.Retried
+		row      queue.Repetition
 		want     journal.State
 		replaced llm.USD // by reopening the question
 	}{
@@ -110,7 +110,7 @@ func TestMissing(t *testing.T) {
 }
 
 // row returns a question of the queue with its earlier records and a newer one, which may be nil.
-func row(t *testing.T, newest *result.Record, earlier ...result.Record) (r queue.Retried) {
+func row(t *testing.T, newest *result.Record, earlier ...result.Record) (r queue.Repetition) {
 	t.Helper()
 	if newest != nil {
 		r.Record = encoded(t, *newest)
@@ -122,7 +122,7 @@ func row(t *testing.T, newest *result.Record, earlier ...result.Record) (r queue
 }
 
 // held returns a question that a live worker has.
-func held(r queue.Retried) queue.Retried {
+func held(r queue.Repetition) queue.Repetition {
 	r.Held = true
 	return r
 }

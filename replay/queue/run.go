@@ -230,8 +230,8 @@ func (r *Run) Retry(ctx context.Context, arm string, indexes []int) error {
 		WHERE run = $1 AND arm = $2 AND idx = ANY($3) AND record IS NOT NULL`, arm, indexes)
 }
 
-// Retried is a question that was repeated.
-type Retried struct {
+// Repetition is a question that was repeated.
+type Repetition struct {
 	// Earlier are the records that were replaced, oldest first.
 	Earlier [][]byte
 	// Record is the new record, nil while there is none.
@@ -241,8 +241,8 @@ type Retried struct {
 }
 
 // Retried returns the questions of an arm that Retry has repeated, by their indexes from 0.
-func (r *Run) Retried(ctx context.Context, arm string) (map[int]Retried, error) {
-	retried := map[int]Retried{}
+func (r *Run) Retried(ctx context.Context, arm string) (map[int]Repetition, error) {
+	retried := map[int]Repetition{}
 	rows, err := r.q.pool.Query(ctx, in(`
 		SELECT idx, array_append(replaced, earlier), record, record IS NULL AND worker IS NOT NULL AND @alive(worker)
 		FROM @tasks WHERE run = $1 AND arm = $2 AND earlier IS NOT NULL`), r.run, arm)
@@ -250,10 +250,10 @@ func (r *Run) Retried(ctx context.Context, arm string) (map[int]Retried, error) 
 		return nil, err
 	}
 	var i int
-	var t Retried
+	var t Repetition
 	_, err = pgx.ForEachRow(rows, []any{&i, &t.Earlier, &t.Record, &t.Held}, func() error {
 		retried[i] = t
-		t = Retried{}
+		t = Repetition{}
 		return nil
 	})
 	return retried, err
