@@ -129,13 +129,6 @@ func (s *Session) OwnProcesses() bool {
 	return s.mapped() != nil && s.described.Mapping().Brains == mapping.PerProcess
 }
 
-// heldQuestions is the number of questions searched for to check that a store is empty, and
-// heldDepth the number of passages counted for each.
-const (
-	heldQuestions = 5
-	heldDepth     = 50
-)
-
 // Held returns the minimum number of texts that a mapped service has in a brain before anything
 // is written: the distinct passages found for the first questions. It is nil if unknown: for a
 // daemon of the protocol, which refuses to create an existing brain; for a brain with a process
@@ -146,32 +139,27 @@ func (s *Session) Held(ctx context.Context, brain string, questions iter.Seq2[da
 	if s.mapped() == nil || s.OwnProcesses() || s.described.Lacks(target.Search) != "" {
 		return nil, nil
 	}
-	store, texts := s.described.Store(result.Auto), map[string]bool{}
-	m := s.described.Mapping()
+	store, m := s.described.Store(result.Auto), s.described.Mapping()
 	shared := m.Brains == mapping.One && s.config.Endpoint != ""
-	search := store.Search
-	if shared { // what a failure hides would be written to
-		search = func(ctx context.Context, id, query string, topK int) ([]result.Chunk, error) {
-			return seed.Search(ctx, store, id, query, topK)
-		}
-	}
-	n := 0
+	var queries []string
 	for q, err := range questions {
-		if n++; err != nil || n > heldQuestions {
+		if err != nil || len(queries) == seed.HeldProbes {
 			break // the run reads it again
 		}
-		chunks, err := search(ctx, brain, q.Question, heldDepth)
-		if err != nil && shared && !seed.Refused(err) {
-			return nil, fmt.Errorf("search the store of %s, which may have texts of others: %w", s.described.URL(), err)
-		}
-		if err != nil {
-			return nil, nil
-		}
-		for _, c := range chunks {
-			texts[c.Text] = true
-		}
+		queries = append(queries, q.Question)
 	}
-	held := len(texts)
+	held, err := seed.Distinct(queries, func(query string, topK int) ([]result.Chunk, error) {
+		if shared { // what a failure hides would be written to
+			return seed.Search(ctx, store, brain, query, topK)
+		}
+		return store.Search(ctx, brain, query, topK)
+	})
+	if err != nil && shared && !seed.Refused(err) {
+		return nil, fmt.Errorf("search the store of %s, which may have texts of others: %w", s.described.URL(), err)
+	}
+	if err != nil {
+		return nil, nil
+	}
 	if held > 0 && shared {
 		return nil, fmt.Errorf("the store of %s has at least %s already, and the mapping %s keeps all brains in one store: "+
 			"empty it, or give the mapping a reset, or an {brain} in its calls (brains: argument)", s.described.URL(), figure.Count(held, "text"), m.Name)

@@ -215,8 +215,8 @@ func TestRetriedTwiceElsewhere(t *testing.T) {
 	}
 }
 
-// TestRestartsOfWorker: a worker adds the restarts that it notices to the run's earlier ones. What it
-// cannot tell the run, it tells later, also when its question has ended.
+// TestRestartsOfWorker: a worker adds the restarts that it notices to the run's earlier ones. What
+// it cannot tell the run, it tells later, also when its question has ended.
 func TestRestartsOfWorker(t *testing.T) {
 	t.Parallel()
 	conn := postgrestest.Database(t)

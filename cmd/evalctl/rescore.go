@@ -110,8 +110,8 @@ func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 	return r, plan.CheckTagFloors(c.tagFloors, r.Identity.Dataset.Tags)
 }
 
-// gateTags adds the floors that families and tags had in the stored run, unless there is no floor.
-// Those with a floor already keep it.
+// gateTags adds the stored run's floors of families and tags, except where s has a floor already.
+// It adds none if s has no floor at all.
 func gateTags(s *result.Settings, was result.Settings) {
 	if s.FloorFrom == result.FloorNone {
 		return

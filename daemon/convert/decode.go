@@ -27,7 +27,7 @@ var (
 // unchanged. A byte order mark in data takes precedence over the content type. Bytes that the
 // charset does not define become U+FFFD.
 //
-// An unknown charset is ErrInvalid. For PDF, which is binary, a charset has no effect.
+// An unknown charset is ErrInvalid. PDF is binary, and its charset is ignored.
 func Decode(kind Kind, contentType string, data []byte) ([]byte, error) {
 	_, params, err := mime.ParseMediaType(contentType)
 	label := strings.TrimSpace(params["charset"])

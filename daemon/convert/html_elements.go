@@ -85,8 +85,8 @@ func isHidden(n *html.Node) bool {
 	return n.DataAtom == atom.Dialog && !hasAttribute(n, "open")
 }
 
-// inHeading reports whether an element is in a heading, a term, or the head of a column or of
-// details. A button there has the text of the heading: it shows what is below, or sorts a table.
+// inHeading reports whether an element is in a heading, a term, the head of a column, or the
+// summary of details. A button there has the text of the heading, and opens a part or sorts a table.
 func inHeading(n *html.Node) bool {
 	for up := n.Parent; up != nil; up = up.Parent {
 		switch up.DataAtom {

@@ -144,7 +144,7 @@ func (w *htmlWriter) multiscripts(n *html.Node) {
 }
 
 // scriptBase writes the base of scripts, in parentheses if they would be taken for scripts of a
-// part of it: the power of a fraction is not that of its denominator.
+// part of it: 1/2^2 is not the square of a half.
 func (w *htmlWriter) scriptBase(n *html.Node) {
 	before := len(w.inline.b)
 	if hasPlaces(n) {
@@ -235,7 +235,7 @@ func (w *htmlWriter) sign(sign string) {
 	w.inline.raw(sign)
 }
 
-// fraction writes a fraction, or a binomial coefficient, which has no line.
+// fraction writes a fraction. Without a line it is a binomial coefficient.
 func (w *htmlWriter) fraction(n *html.Node) {
 	sign := "/"
 	switch attribute(n, "linethickness") {

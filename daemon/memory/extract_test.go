@@ -474,8 +474,8 @@ func TestExtractOfDeleted(t *testing.T) {
 	}
 }
 
-// TestDeleteWhileExtracted deletes documents while jobs write the facts of them. The facts leave with
-// their document, whoever comes first.
+// TestDeleteWhileExtracted deletes documents while jobs write their facts. No facts are left,
+// whether a deletion or its job comes first.
 func TestDeleteWhileExtracted(t *testing.T) {
 	const n = 100
 	extracting, release := make(chan struct{}), make(chan struct{})

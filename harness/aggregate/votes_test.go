@@ -7,8 +7,8 @@ import (
 	"evalctl/harness/result"
 )
 
-// TestVoteFigures: the rates are over all answers with a judgement, also those with a single one, which
-// have no list, and the first judgements pass or fail.
+// TestVoteFigures: the rates are over all answers with a judgement, also those with a single one,
+// which have no list, and the first judgements pass or fail.
 func TestVoteFigures(t *testing.T) {
 	for name, c := range map[string]struct {
 		votes [][]float64 // of one vote, a record has the score alone

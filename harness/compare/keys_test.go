@@ -100,7 +100,7 @@ func TestIntersect(t *testing.T) {
 	}
 }
 
-// TestExcluded counts what is left out by its reason.
+// TestExcluded checks that excluded questions are counted by their reason.
 func TestExcluded(t *testing.T) {
 	a, b := newFile("go", "ppfn"), newFile("py", "pfff")
 	b.Questions[0].Outcome, b.Questions[0].Passed, b.Questions[0].Score = result.NotMeasurable, false, nil
@@ -119,8 +119,8 @@ func TestExcluded(t *testing.T) {
 	}
 }
 
-// TestUntested: a comparison without a test, or with a result that is not a score, says nothing of a
-// regression, and a pair of baselines is no part of it.
+// TestUntested: a comparison without a test, or with a result that is not a score, does not show
+// that there is no regression. Pairs of two baselines do not matter.
 func TestUntested(t *testing.T) {
 	invalid := newFile("ts", "ppffff")
 	invalid.Invalid = "most answers are errors"

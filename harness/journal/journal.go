@@ -324,7 +324,7 @@ func (j *Journal) MarkObserved(o result.Observations) error {
 func (j *Journal) Observed() result.Observations { return j.observed }
 
 // Resume must be called before a resumed run asks questions. It separates earlier requests to the
-// judge from later ones, and tells a Follower that the run is no longer stopped.
+// judge from later ones, and a Follower sees that the run goes on.
 func (j *Journal) Resume() error {
 	if len(j.calls.open) == 0 && !j.reopened {
 		return nil

@@ -71,8 +71,8 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestMeasuredAt: the answers of a rescored result, and of one scored again after that, are as old as
-// the run.
+// TestMeasuredAt: the answers of a rescored result, and of one scored again after that, are as old
+// as the run.
 func TestMeasuredAt(t *testing.T) {
 	root := t.TempDir()
 	path := answered(6).Save(t, root, "2026-03-01", "go.json")

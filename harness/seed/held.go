@@ -11,10 +11,10 @@ import (
 	"evalctl/harness/target"
 )
 
-// heldProbes limits the number of documents whose words are searched for to see how many texts a
-// brain has, and heldDepth the number of passages counted for each.
+// HeldProbes limits the searches by which it is seen how many texts a brain has, and heldDepth the
+// number of passages counted for each.
 const (
-	heldProbes = 5
+	HeldProbes = 5
 	heldDepth  = 50
 )
 
@@ -45,9 +45,21 @@ func Refused(err error) bool {
 // words of some of docs. A search may fail in a brain that does not exist.
 func (b *Brain) Held(ctx context.Context, docs []dataset.Doc) (int, error) {
 	words, _ := usesOf(docs)
+	var queries []string
+	for _, i := range spread(len(docs), HeldProbes) {
+		queries = append(queries, probeWords(docs[i], words.own))
+	}
+	return Distinct(queries, func(query string, topK int) ([]result.Chunk, error) {
+		return Search(ctx, b.store, b.id, query, topK)
+	})
+}
+
+// Distinct returns the number of distinct passages that searches for some queries find. It stops at
+// the first error.
+func Distinct(queries []string, search func(query string, topK int) ([]result.Chunk, error)) (int, error) {
 	texts := map[string]bool{}
-	for _, i := range spread(len(docs), heldProbes) {
-		chunks, err := Search(ctx, b.store, b.id, probeWords(docs[i], words.own), heldDepth)
+	for _, query := range queries {
+		chunks, err := search(query, heldDepth)
 		if err != nil {
 			return 0, err
 		}

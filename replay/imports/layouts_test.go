@@ -226,8 +226,8 @@ func TestRepeatsBesideQuestions(t *testing.T) {
 	}
 }
 
-// TestFailedEpoch: a sample that failed has no model of its own, and the log calls the model otherwise
-// than the samples do.
+// TestFailedEpoch: a sample that failed has no model of its own, and the log calls the model
+// otherwise than the samples do.
 func TestFailedEpoch(t *testing.T) {
 	log := strings.ReplaceAll(inspectLog, `"output": {"model": "m/x"`, `"output": {"model": "m/x-0718"`)
 	log = strings.Replace(log, `"output": {"model": "m/x-0718", "completion": "x"}, "scores": {"match": {"value": "I"}}`,

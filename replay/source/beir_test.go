@@ -125,8 +125,8 @@ func TestBEIRRefused(t *testing.T) {
 	}
 }
 
-// TestBEIRErrata corrects the gold by the ids of documents and by paths. A grade does not outlive its
-// document.
+// TestBEIRErrata corrects the gold by the ids of documents and by paths. A grade does not outlive
+// its document.
 func TestBEIRErrata(t *testing.T) {
 	dir := beirFolder(t, birdQueries, birdCorpus, map[string]string{"test.tsv": birdQrels})
 	docs := haystack(t, open(t, dir, Options{}), "birds").Docs

@@ -61,8 +61,8 @@ func TestErrataOfChoices(t *testing.T) {
 	}
 }
 
-// TestErrataOfChecks: checks that do not follow from the answer are removed with it, and kept if only
-// the gold is corrected.
+// TestErrataOfChecks: checks that do not follow from the answer are removed with it, and kept if
+// only the gold is corrected.
 func TestErrataOfChecks(t *testing.T) {
 	lines := `{"id":"1","question":"Q","reference_answer":"red","checks":[{"contains":"red"}]}` + "\n" +
 		`{"id":"2","question":"Q","reference_answer":"red","checks":[{"contains":"red"}],"expected_paths":["x.md"]}`
