@@ -33,6 +33,11 @@ func TestConvert(t *testing.T) {
 			"reference_answer;tags;level\n" + `a;"Who, ""he""?";2025-03-14;"[""x"",""y z""]";7;t;3`, CSV, one + `"3"}`},
 		{"TSV", "id\tquestion\tquestion_date\texpected_substrings\treference_answer\ttags\tlevel\n" +
 			"a\tWho, \"he\"?\t2025-03-14\tx;y z\t7\tt\t3\n", TSV, one + `"3"}`},
+		{"TSV with cells that begin with a quotation mark", "id\tquestion\tanswer\na\tWho?\t\"To be\" is by him\r\n" +
+			"b\t\"Or\"\t\"not\r\nc\t\"\"\"d\"\" e\nf\"\t5\" tall", TSV,
+			`{"id": "a", "question": "Who?", "reference_answer": "\"To be\" is by him"}` + "\n" +
+				`{"id": "b", "question": "Or", "reference_answer": "\"not"}` + "\n" +
+				`{"id": "c", "question": "\"d\" e\nf", "reference_answer": "5\" tall"}`},
 		{"YAML", `# a comment
 - id: a
   question: Who, "he"?
