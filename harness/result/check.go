@@ -76,6 +76,9 @@ func (r *Record) documents() (cited, retrieved []scorer.Document) {
 // unless their names begin with SeedRoot.
 func (c Chunk) document() scorer.Document {
 	d := scorer.Document{Date: cmp.Or(c.CorpusDate, c.Date)}
+	if _, ok := scorer.Day(c.CorpusDate); !ok && c.Date != "" {
+		d.Date = c.Date // the daemon may have read what a check cannot
+	}
 	for _, name := range []string{c.Path, c.DocumentID} {
 		bare, seeded := strings.CutPrefix(name, SeedRoot)
 		d.Exact = d.Exact || seeded

@@ -17,6 +17,7 @@ func TestDocumentsOfAnItem(t *testing.T) {
 		Reply: result.Reply{LatencyMS: 5, Retrieved: []result.Chunk{
 			{ChunkID: "c1", Path: "raw/documents/a.md", DocumentID: "d1", Date: "2020-01-01", CorpusDate: "2025-01-01"},
 			{ChunkID: "c2", Path: "brain/b.md", Date: "2024-01-01"},
+			{ChunkID: "c3", Path: "c.md", Date: "2024-05-08", CorpusDate: "May 8, 2024"},
 		}, Citations: []json.RawMessage{
 			json.RawMessage(`{"chunkId": "c2"}`), json.RawMessage(`{"chunk_id": "c9", "path": "x.md", "date": "2023-01-01"}`),
 			json.RawMessage(`7`), json.RawMessage(`{"chunk_id": "c9"}`),
@@ -25,8 +26,9 @@ func TestDocumentsOfAnItem(t *testing.T) {
 	item := r.Item()
 	a := scorer.Document{Names: []string{"a.md", "d1"}, Exact: true, Date: "2025-01-01"}
 	b := scorer.Document{Names: []string{"brain/b.md"}, Date: "2024-01-01"}
+	c := scorer.Document{Names: []string{"c.md"}, Date: "2024-05-08"}
 	own := scorer.Document{Names: []string{"x.md"}, Date: "2023-01-01"}
-	if diff := cmp.Diff([]scorer.Document{a, b}, item.Retrieved); diff != "" {
+	if diff := cmp.Diff([]scorer.Document{a, b, c}, item.Retrieved); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]scorer.Document{b, own, {Names: []string{"c9"}}}, item.Cited); diff != "" {
