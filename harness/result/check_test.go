@@ -21,6 +21,7 @@ func TestDocumentsOfAnItem(t *testing.T) {
 		}, Citations: []json.RawMessage{
 			json.RawMessage(`{"chunkId": "c2"}`), json.RawMessage(`{"chunk_id": "c9", "path": "x.md", "date": "2023-01-01"}`),
 			json.RawMessage(`7`), json.RawMessage(`{"chunk_id": "c9"}`),
+			json.RawMessage(`{"path": "a.md"}`), json.RawMessage(`{"document_id": "d1", "date": "2019-01-01"}`),
 		}},
 	}
 	item := r.Item()
@@ -31,7 +32,7 @@ func TestDocumentsOfAnItem(t *testing.T) {
 	if diff := cmp.Diff([]scorer.Document{a, b, c}, item.Retrieved); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]scorer.Document{b, own, {Names: []string{"c9"}}}, item.Cited); diff != "" {
+	if diff := cmp.Diff([]scorer.Document{b, own, {Names: []string{"c9"}}, a, a}, item.Cited); diff != "" {
 		t.Error(diff)
 	}
 	if item.LatencyMS == nil || *item.LatencyMS != 5 {
