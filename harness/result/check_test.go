@@ -39,3 +39,15 @@ func TestDocumentsOfAnItem(t *testing.T) {
 		t.Errorf("%v ms", item.LatencyMS)
 	}
 }
+
+// The check cites names a document as gold and must_cite do: with the folder of the corpus or without.
+func TestChecksNamePathsBelowTheSeedRoot(t *testing.T) {
+	r := result.Record{
+		Checks: []result.Check{{Check: scorer.Check{Cites: "raw/documents/a.md"}}, {Check: scorer.Check{Cites: "a.md"}}},
+		Reply:  result.Reply{Answer: "yes", Citations: []json.RawMessage{json.RawMessage(`{"path": "raw/documents/a.md"}`)}},
+	}
+	v, err := scorer.Checks{}.Score(t.Context(), r.Item())
+	if err != nil || v.Score != 1 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
