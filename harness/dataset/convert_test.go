@@ -58,6 +58,14 @@ func TestConvert(t *testing.T) {
 		{"a list within", `{"version": 2, "authors": ["x"], "data": [{"id":"a","question":"<q>"}]}`, JSONArray,
 			`{"id": "a", "question": "<q>"}`},
 		{"a list within YAML", "version: 2\nquestions:\n  - {id: 01, question: q}\n", YAML, `{"id": "01", "question": "q"}`},
+		{"objects with checks", "{\"id\":\"a\",\n\"question\":\"q\",\"checks\":[{\"contains\":\"x\"}]}\n" +
+			"{\"id\":\"b\",\"Question\":\"q\",\"documents\":[{\"path\":\"a\"}]}", JSONArray,
+			`{"id": "a", "question": "q", "checks": [{"contains":"x"}]}` + "\n" +
+				`{"id": "b", "question": "q", "documents": [{"path":"a"}]}`},
+		{"YAML documents with checks", "id: a\nquestion: q\nchecks:\n- contains: x\n---\nid: b\nquestion: q\n", YAML,
+			`{"id": "a", "question": "q", "checks": [{"contains":"x"}]}` + "\n" + `{"id": "b", "question": "q"}`},
+		{"a list called like a field", `{"text": "about", "question": [{"id":"a","question":"q"}]}`, JSONArray,
+			`{"id": "a", "question": "q"}`},
 		{"YAML documents", "---\nid: a\nquestion: |\n  q\n  r\n---\nid: yes\nquestion: ~x\ntags: []\n", YAML,
 			`{"id": "a", "question": "q\nr\n"}` + "\n" + `{"id": "yes", "question": "~x", "tags": []}`},
 		{"other names", "Question,Answer,Question Date,gold\nq,x,2025-01-01,a.md;b.md\n", CSV,
@@ -77,7 +85,7 @@ func TestConvert(t *testing.T) {
 			if diff := cmp.Diff(c.want+"\n", string(got.Lines)); diff != "" {
 				t.Error(diff)
 			}
-			if f := Detect([]byte(c.text)); f != c.format && c.name != "a list within" {
+			if f := Detect([]byte(c.text)); f != c.format && !strings.HasPrefix(c.name, "a list") {
 				t.Errorf("detected %q", f)
 			}
 			if got.Documents != (c.name == "documents") || got.Numbered != (c.name == "other names") ||
