@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"evalctl/harness/rescore"
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
@@ -59,4 +61,27 @@ func kindOf(t *testing.T, name string) scorer.Kind {
 		t.Fatal(err)
 	}
 	return kind
+}
+
+// TestRescoredTries: answers that came after failures of the service say so, and verdicts that came
+// after failures of the earlier judge do not.
+func TestRescoredTries(t *testing.T) {
+	f := resulttest.New("go", began, "++")
+	for i, first := range []result.Outcome{result.Errored, result.Unscored} {
+		q := &f.Questions[i]
+		q.Answer, q.Expected, q.Tries, q.FirstTry = "it is so", []string{"so"}, 2, &result.Try{Outcome: first}
+	}
+	f.Fill()
+	r, err := rescore.Plan(rescore.Spec{File: f.Save(t, t.TempDir(), "go.json"), Scorer: kindOf(t, "exact")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := r.Journal(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, _, err := r.Run(t.Context(), result.Settings{Concurrency: 1}, nil, nil, j)
+	if want := (&result.FirstTryRate{Passed: 1, Total: 2, PassRate: 0.5, TriedAgain: 1}); err != nil || !cmp.Equal(res.FirstTryRate, want) {
+		t.Errorf("%+v, %v", res.FirstTryRate, err)
+	}
 }
