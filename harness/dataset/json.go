@@ -87,8 +87,8 @@ func objectsOf(name string, value json.RawMessage, line func(json.RawMessage) in
 	return []record{r}, err
 }
 
-// isRecord reports whether an object with these keys is a question or a document, so that a list in
-// it, such as its checks, belongs to it.
+// isRecord reports whether an object with these keys is a question or a document, so that a list
+// in it, such as its checks, belongs to it.
 func isRecord(keys []string) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(keys, func(key string) bool { return letters(key) == name })

@@ -15,8 +15,8 @@ import (
 	"evalctl/scorer"
 )
 
-// TestCorrected checks that a corrected dataset decides everything that an answer is scored by, and
-// is refused for what the stored answer depends on.
+// TestCorrected checks that a corrected dataset decides everything that an answer is scored by,
+// and is refused for what the stored answer depends on.
 func TestCorrected(t *testing.T) {
 	const question = `{"id":"q-00","question":"Which?","expected_substrings":["so"],`
 	for _, c := range []struct{ fields, refused string }{
@@ -63,8 +63,8 @@ func kindOf(t *testing.T, name string) scorer.Kind {
 	return kind
 }
 
-// TestRescoredTries: answers that came after failures of the service say so, and verdicts that came
-// after failures of the earlier judge do not.
+// TestRescoredTries: answers that came after failures of the service say so, and verdicts that
+// came after failures of the earlier judge do not.
 func TestRescoredTries(t *testing.T) {
 	f := resulttest.New("go", began, "++")
 	for i, first := range []result.Outcome{result.Errored, result.Unscored} {

@@ -43,8 +43,8 @@ func withOutcomes(checks []Check, outcomes []scorer.CheckResult) []Check {
 	return out
 }
 
-// documents returns the cited and the retrieved documents for a scorer. A citation of a retrieved
-// chunk or document is that document.
+// documents returns the cited and the retrieved documents for a scorer. A citation of a
+// retrieved chunk or document is that document.
 func (r *Record) documents() (cited, retrieved []scorer.Document) {
 	known := map[string]int{} // the first chunk of each name
 	for i, c := range r.Retrieved {

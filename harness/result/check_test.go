@@ -40,7 +40,8 @@ func TestDocumentsOfAnItem(t *testing.T) {
 	}
 }
 
-// The check cites names a document as gold and must_cite do: with the folder of the corpus or without.
+// The check cites names a document as gold and must_cite do: with the folder of the corpus or
+// without.
 func TestChecksNamePathsBelowTheSeedRoot(t *testing.T) {
 	r := result.Record{
 		Checks: []result.Check{{Check: scorer.Check{Cites: "raw/documents/a.md"}}, {Check: scorer.Check{Cites: "a.md"}}},

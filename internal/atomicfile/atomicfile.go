@@ -1,10 +1,10 @@
 // Package atomicfile writes files that a crash or a failed write leaves unchanged or completely
 // new.
 //
-// The content goes to a temporary file next to the target, ".<name>.<random>" with at most 200 bytes
-// of the name. It is synced and renamed; then the folder is synced. A write that fails removes its
-// temporary file; a process that is killed leaves it. A target that is a symbolic link is replaced,
-// not followed: a caller that wants to keep the link resolves it first.
+// The content goes to a temporary file next to the target, ".<name>.<random>" with at most 200
+// bytes of the name. It is synced and renamed; then the folder is synced. A write that fails
+// removes its temporary file; a process that is killed leaves it. A target that is a symbolic
+// link is replaced, not followed: a caller that wants to keep the link resolves it first.
 package atomicfile
 
 import (

@@ -129,9 +129,9 @@ var (
 	quotationMark = []byte(`"`)
 )
 
-// TSV returns the text of a table with tabs between its cells as csv.Reader reads it, with rows as
-// in Table. A quotation mark is text, also at the beginning of a cell, unless the cell ends with
-// another one and has only doubled ones between them.
+// TSV returns the text of a table with tabs between its cells as csv.Reader reads it, with rows
+// as in Table. A quotation mark is text, also at the beginning of a cell, unless the cell ends
+// with another one and has only doubled ones between them.
 func TSV(text []byte) []byte {
 	return markedCell.ReplaceAllFunc(Table(text, false), func(cell []byte) []byte {
 		if isQuotedCell.Match(cell) {
