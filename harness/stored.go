@@ -99,6 +99,9 @@ func (s *StoredAnswers) Ask(_ context.Context, j pipeline.Job) (result.Record, e
 		rec.Outcome, rec.Reason = was.Outcome, was.Reason
 	}
 	rec.Brain, rec.Haystack = was.Brain, was.Haystack
+	if first := was.FirstTry; first != nil && first.Outcome == result.Errored {
+		rec.Tries, rec.FirstTry = was.Tries, first // others failed at the earlier scorer
+	}
 	return rec, nil
 }
 

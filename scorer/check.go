@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"evalctl/internal/visible"
 )
 
 // Check is one condition on the answer to a question. Exactly one field up to MaxLatencyMS is set;
@@ -184,7 +186,7 @@ func (c Check) validWant(kind string) error {
 			return fmt.Errorf("%q is not a day (2025-03-14)", c.Before)
 		}
 	}
-	if strings.TrimSpace(*c.text(kind)) == "" {
+	if visible.Words(*c.text(kind)) == "" {
 		return errors.New("it is blank; say what the answer must have")
 	}
 	return nil

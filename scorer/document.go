@@ -3,6 +3,7 @@ package scorer
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -53,10 +54,10 @@ func before(item Item, day string) (bool, string) {
 	for _, list := range [][]Document{item.Retrieved, item.Cited} {
 		for _, d := range list {
 			documents++
-			switch got, err := calendarDay(d.Date); {
+			switch got, ok := Day(d.Date); {
 			case d.Date == "":
 				return false, d.name() + " has no date"
-			case err != nil:
+			case !ok:
 				return false, fmt.Sprintf("%s has a date that cannot be read: %.40q", d.name(), d.Date)
 			case got >= day:
 				return false, d.name() + " is dated " + got
@@ -66,12 +67,20 @@ func before(item Item, day string) (bool, string) {
 	return true, fmt.Sprintf("all documents are dated before it (%d)", documents)
 }
 
-// calendarDay returns the calendar day of a date or an RFC 3339 time, in its own offset.
-func calendarDay(date string) (string, error) {
-	for _, layout := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
-		if t, err := time.Parse(layout, date); err == nil {
-			return t.Format(time.DateOnly), nil
+// dateAlone matches a date that begins with its year, with a time of day or without.
+var dateAlone = regexp.MustCompile(`^([\d/-]{8,10})(?:[Tt\s]+\d\d?:\d\d.*)?$`)
+
+// Day returns the calendar day of a date as it is written, in its own time zone. It reads what
+// front matter usually has: timestamps of YAML, RFC 3339, and days with slashes or only digits.
+func Day(date string) (day string, ok bool) {
+	m := dateAlone.FindStringSubmatch(strings.TrimSpace(date))
+	if m == nil {
+		return "", false
+	}
+	for _, layout := range []string{"2006-1-2", "2006/1/2", "20060102"} {
+		if t, err := time.Parse(layout, m[1]); err == nil {
+			return t.Format(time.DateOnly), true
 		}
 	}
-	return "", fmt.Errorf("%q is not a date", date)
+	return "", false
 }

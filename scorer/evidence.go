@@ -1,12 +1,15 @@
 package scorer
 
 import (
+	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"evalctl/internal/jsonobj"
 	"evalctl/internal/visible"
 )
 
@@ -233,11 +236,18 @@ var syllabic = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Kata
 // unspaced are the scripts without spaces between words.
 var unspaced = slices.Concat(syllabic, []*unicode.RangeTable{unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar})
 
+// surrogates matches the escape of a character that JSON writes as two, such as an emoji.
+var surrogates = regexp.MustCompile(`(?i)\\ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}`)
+
 // unescaped returns a text that contains quoted JSON without its escapes.
 func unescaped(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
 	}
+	text = surrogates.ReplaceAllStringFunc(text, func(pair string) string {
+		char, _ := jsonobj.String(json.RawMessage(`"` + pair + `"`))
+		return char
+	})
 	var b strings.Builder
 	for rest := text; rest != ""; {
 		r, _, tail, err := strconv.UnquoteChar(rest, 0)

@@ -24,6 +24,8 @@ func TestEvidenceRanks(t *testing.T) {
 		{"case, quotes, spaces, line ends", ticket, []Passage{{"", "a SINGLE ticket on\r\n  the “Lorne” ferry\u00a0costs six euros"}}, 1},
 		{"Markdown", ticket, []Passage{{"", "- A **single ticket** on the _Lorne_ ferry costs `six` euros"}}, 1},
 		{"JSON as text", ticket, []Passage{{"", `{"content":"fares:\nA single ticket on the \"Lorne\" ferry costs\nsix euros."}`}}, 1},
+		{"JSON in ASCII", "We had a great time 😀 at the lake with Ana 𠮷", []Passage{
+			{"", `{"text": "We had a great time \ud83d\ude00 at the lake with Ana \uD842\uDFB7"}`}}, 1},
 		{"another fact", ticket, []Passage{{"", "A single ticket on the Lorne ferry costs four euros."}}, 0},
 		{"another fact at the end", "The ferry leaves on Monday", []Passage{{"", "The ferry leaves on Sunday"}}, 0},
 		{"the words of another fact", "Ada gave Bob the old key", []Passage{{"", "Bob gave Ada the old key"}}, 0},

@@ -34,6 +34,8 @@ func TestBadChecks(t *testing.T) {
 		`[{"contains":"a","contains":"b"}]`:   `"contains" is given twice`,
 		`[{"contains":7}]`:                    `"contains" must be a string, not a number`,
 		`[{"contains":" \t"}]`:                `"contains" is blank`,
+		`[{"contains":"\u200b"}]`:             `"contains": it is blank`,
+		`[{"not_contains":"\u00ad \u2060"}]`:  `"not_contains": it is blank`,
 		`[{"contain":"a"}]`:                   `did you mean "contains"?`,
 		`[{"notContains":"a"}]`:               `did you mean "not_contains"?`,
 		`[{"vibes":"a"}]`:                     `unknown kind of check "vibes": it must be one of contains,`,

@@ -33,6 +33,11 @@ func TestConvert(t *testing.T) {
 			"reference_answer;tags;level\n" + `a;"Who, ""he""?";2025-03-14;"[""x"",""y z""]";7;t;3`, CSV, one + `"3"}`},
 		{"TSV", "id\tquestion\tquestion_date\texpected_substrings\treference_answer\ttags\tlevel\n" +
 			"a\tWho, \"he\"?\t2025-03-14\tx;y z\t7\tt\t3\n", TSV, one + `"3"}`},
+		{"TSV with cells that begin with a quotation mark", "id\tquestion\tanswer\na\tWho?\t\"To be\" is by him\r\n" +
+			"b\t\"Or\"\t\"not\r\nc\t\"\"\"d\"\" e\nf\"\t5\" tall", TSV,
+			`{"id": "a", "question": "Who?", "reference_answer": "\"To be\" is by him"}` + "\n" +
+				`{"id": "b", "question": "Or", "reference_answer": "\"not"}` + "\n" +
+				`{"id": "c", "question": "\"d\" e\nf", "reference_answer": "5\" tall"}`},
 		{"YAML", `# a comment
 - id: a
   question: Who, "he"?
@@ -53,6 +58,14 @@ func TestConvert(t *testing.T) {
 		{"a list within", `{"version": 2, "authors": ["x"], "data": [{"id":"a","question":"<q>"}]}`, JSONArray,
 			`{"id": "a", "question": "<q>"}`},
 		{"a list within YAML", "version: 2\nquestions:\n  - {id: 01, question: q}\n", YAML, `{"id": "01", "question": "q"}`},
+		{"objects with checks", "{\"id\":\"a\",\n\"question\":\"q\",\"checks\":[{\"contains\":\"x\"}]}\n" +
+			"{\"id\":\"b\",\"Question\":\"q\",\"documents\":[{\"path\":\"a\"}]}", JSONArray,
+			`{"id": "a", "question": "q", "checks": [{"contains":"x"}]}` + "\n" +
+				`{"id": "b", "question": "q", "documents": [{"path":"a"}]}`},
+		{"YAML documents with checks", "id: a\nquestion: q\nchecks:\n- contains: x\n---\nid: b\nquestion: q\n", YAML,
+			`{"id": "a", "question": "q", "checks": [{"contains":"x"}]}` + "\n" + `{"id": "b", "question": "q"}`},
+		{"a list called like a field", `{"text": "about", "question": [{"id":"a","question":"q"}]}`, JSONArray,
+			`{"id": "a", "question": "q"}`},
 		{"YAML documents", "---\nid: a\nquestion: |\n  q\n  r\n---\nid: yes\nquestion: ~x\ntags: []\n", YAML,
 			`{"id": "a", "question": "q\nr\n"}` + "\n" + `{"id": "yes", "question": "~x", "tags": []}`},
 		{"other names", "Question,Answer,Question Date,gold\nq,x,2025-01-01,a.md;b.md\n", CSV,
@@ -72,7 +85,7 @@ func TestConvert(t *testing.T) {
 			if diff := cmp.Diff(c.want+"\n", string(got.Lines)); diff != "" {
 				t.Error(diff)
 			}
-			if f := Detect([]byte(c.text)); f != c.format && c.name != "a list within" {
+			if f := Detect([]byte(c.text)); f != c.format && !strings.HasPrefix(c.name, "a list") {
 				t.Errorf("detected %q", f)
 			}
 			if got.Documents != (c.name == "documents") || got.Numbered != (c.name == "other names") ||

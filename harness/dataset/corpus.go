@@ -42,11 +42,12 @@ type Corpus struct {
 }
 
 // CorpusFor returns the conventional path of a dataset's corpus: beside smoke.jsonl, the folder
-// smoke.corpus or the file smoke.corpus.jsonl. It is empty if neither exists.
+// smoke.corpus or the file smoke.corpus.jsonl. It is empty if neither exists; a link that leads
+// nowhere does.
 func CorpusFor(dataset string) string {
 	base := strings.TrimSuffix(dataset, filepath.Ext(dataset)) + ".corpus"
 	for _, p := range []string{base, base + ".jsonl"} {
-		if _, err := os.Stat(p); err == nil {
+		if _, err := os.Lstat(p); err == nil {
 			return p
 		}
 	}

@@ -165,4 +165,13 @@ func TestCorpusFor(t *testing.T) {
 	if got := CorpusFor(dataset); got != folder {
 		t.Errorf("got %q, want %s", got, folder)
 	}
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("gone", folder); err != nil {
+		t.Fatal(err)
+	}
+	if got := CorpusFor(dataset); got != folder { // whose error is shown
+		t.Errorf("for a link that leads nowhere: %q", got)
+	}
 }

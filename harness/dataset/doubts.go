@@ -67,7 +67,7 @@ func Doubts(d Dataset, brains []Brain, need scorer.Need) ([]result.Warning, erro
 				}
 				if c.Before != "" && undated[q.Brain] {
 					found.add("undated", "in %s a check wants documents before a day, such as %q, and no document of the brain has "+
-						"a date: it holds only if the service dates them", q.ID, c.Before)
+						"a date that a check can read: it holds only if the service dates them", q.ID, c.Before)
 				}
 				found.addPath(known[q.Brain], q.ID, c.Cites)
 			}
@@ -197,11 +197,14 @@ func isCompatibility(text string, _ []string) bool {
 	return norm.NFKC.String(text) != text
 }
 
-// undatedBrains returns the brains whose documents are all known and undated.
+// undatedBrains returns the brains whose documents are all known and have no date for a check.
 func undatedBrains(brains []Brain) map[string]bool {
 	out := map[string]bool{}
 	for _, b := range brains {
-		out[b.Name] = b.Docs != nil && !b.Changes && !slices.ContainsFunc(b.Docs, func(d Doc) bool { return d.Date() != "" })
+		out[b.Name] = b.Docs != nil && !b.Changes && !slices.ContainsFunc(b.Docs, func(d Doc) bool {
+			_, ok := scorer.Day(d.Date())
+			return ok
+		})
 	}
 	return out
 }

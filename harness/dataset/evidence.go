@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"evalctl/internal/decimal"
 	"evalctl/scorer"
 )
 
@@ -27,6 +28,8 @@ func (q Question) checkGrades() error {
 		case !(grade > 0):
 			return fmt.Errorf("expected_grades has %v for %q: a grade must be above 0; leave documents that are not relevant out of expected_paths",
 				grade, path)
+		case grade > decimal.Most: // sums of which are infinite
+			return fmt.Errorf("expected_grades has %v for %q: a grade must be at most %g", grade, path, decimal.Most)
 		}
 	}
 	return nil

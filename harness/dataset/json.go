@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"evalctl/internal/jsonobj"
 )
@@ -50,8 +51,8 @@ func readJSON(name string, data []byte) ([]record, error) {
 	}
 }
 
-// objectsOf returns the objects in a value: its elements, its only list's elements, or the value
-// itself.
+// objectsOf returns the objects in a value: its elements, its only list's elements unless it is
+// itself a record, or the value itself.
 func objectsOf(name string, value json.RawMessage, line func(json.RawMessage) int) ([]record, error) {
 	if value[0] == '[' {
 		var records []record
@@ -71,16 +72,28 @@ func objectsOf(name string, value json.RawMessage, line func(json.RawMessage) in
 		return nil, &LineError{File: name, Line: line(value), Err: err}
 	}
 	var lists []jsonobj.Member
+	var others []string
 	for _, m := range o {
 		if isObjects(m.Value) {
 			lists = append(lists, m)
+		} else {
+			others = append(others, string(m.Key))
 		}
 	}
-	if len(lists) == 1 {
+	if len(lists) == 1 && !isRecord(others) {
 		return objectsOf(name, lists[0].Value, line)
 	}
 	r, err := recordOf(value, line(value))
 	return []record{r}, err
+}
+
+// isRecord reports whether an object with these keys is a question or a document, so that a list
+// in it, such as its checks, belongs to it.
+func isRecord(keys []string) bool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(keys, func(key string) bool { return letters(key) == name })
+	}
+	return has("question") || has("path") && has("text")
 }
 
 // isObjects reports whether value is a non-empty list of objects.

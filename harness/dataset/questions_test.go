@@ -77,6 +77,8 @@ func TestReadQuestionsRejects(t *testing.T) {
 			`field "expected_grades" must be an object of numbers, not this object`},
 		{"text for grades", `{"id":"a","question":"q","expected_grades":"a.md"}`,
 			`field "expected_grades" must be an object of numbers, not a string`},
+		{"a grade whose sums are infinite", `{"id":"a","question":"q","expected_paths":["a.md"],"expected_grades":{"a.md":1e308}}`,
+			`expected_grades has 1e+308 for "a.md": a grade must be at most 1e+15`},
 		{"tag twice", `{"id":"a","question":"q","tags":["x","y","x"]}`, `tag "x" is given twice`},
 		{"field twice", `{"id":"a","question":"q","id":"b"}`, `field "id" is given twice`},
 		{"bad date", `{"id":"a","question":"q","question_date":"14.3.2025"}`,

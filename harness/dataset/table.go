@@ -13,10 +13,13 @@ import (
 
 // readTable reads the records of a table with a header.
 func readTable(name string, data []byte, format Format) ([]record, error) {
-	data = inputfile.Table(data, format != TSV)
+	if format == TSV {
+		data = inputfile.TSV(data)
+	} else {
+		data = inputfile.Table(data, true)
+	}
 	r := csv.NewReader(bytes.NewReader(data))
 	r.Comma, r.ReuseRecord = separator(data, format), true
-	r.LazyQuotes = format == TSV // where quotes are usually part of the text
 	var header []string
 	var records []record
 	for {

@@ -47,12 +47,15 @@ func mappings(n *yaml.Node) []*yaml.Node {
 		return n.Content
 	}
 	var lists []*yaml.Node
+	var others []string
 	for i := 1; i < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
 		if v := n.Content[i]; v.Kind == yaml.SequenceNode && len(v.Content) > 0 && v.Content[0].Kind == yaml.MappingNode {
 			lists = append(lists, v)
+		} else {
+			others = append(others, n.Content[i-1].Value)
 		}
 	}
-	if len(lists) == 1 {
+	if len(lists) == 1 && !isRecord(others) {
 		return lists[0].Content
 	}
 	return []*yaml.Node{n}

@@ -70,6 +70,7 @@ func (p *Pipeline) record(entries <-chan entry, abort context.CancelCauseFunc) (
 		if failed != nil {
 			rec.written, rec.due = nil, nil
 			rec.end(len(rec.holds))
+			rec.covered = 0 // a sync under way has no holds to end any more
 		}
 		if entries == nil && rec.synced == nil && len(rec.written) > 0 {
 			rec.sync()

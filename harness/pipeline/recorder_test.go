@@ -16,10 +16,14 @@ import (
 type slowDisk struct {
 	Memory
 	lines []int // indices of questions, as they were written
+	full  error // of further lines, nil while there is space
 	end   chan error
 }
 
 func (d *slowDisk) Append(entries ...journal.Entry) error {
+	if d.full != nil {
+		return d.full
+	}
 	for _, e := range entries {
 		d.lines = append(d.lines, e.Index)
 	}
@@ -111,5 +115,24 @@ func TestRecorderCountsNothingAfterAFailedSync(t *testing.T) {
 			t.Errorf("ended with %v, aborted with %v", err, r.aborted)
 		}
 		r.want(t, []int{1, 2}, nil)
+	})
+}
+
+func TestRecorderCountsWhatASyncCoveredBeforeTheDiskWasFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := startRecording()
+		r.grade(1)
+		time.Sleep(syncEvery) // the sync begins
+		synctest.Wait()
+		r.disk.full = errors.New("disk full")
+		if err := <-r.grade(2); !errors.Is(err, r.disk.full) {
+			t.Errorf("got %v", err)
+		}
+		r.disk.end <- nil
+		close(r.entries)
+		if err := <-r.ended; !errors.Is(err, r.disk.full) || !errors.Is(r.aborted, r.disk.full) {
+			t.Errorf("ended with %v, aborted with %v", err, r.aborted)
+		}
+		r.want(t, []int{1}, []int{1})
 	})
 }

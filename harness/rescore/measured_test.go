@@ -14,7 +14,6 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/resulttest"
 	"evalctl/internal/llm"
-	"evalctl/scorer"
 )
 
 var began = time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
@@ -36,12 +35,8 @@ func answered(n int) *resulttest.File {
 // planned returns a rescoring of a result by a judge, and its journal.
 func planned(t *testing.T, path, model string) (*rescore.Rescoring, *journal.Journal) {
 	t.Helper()
-	kind, err := scorer.Find("judge")
-	if err != nil {
-		t.Fatal(err)
-	}
 	r, err := rescore.Plan(rescore.Spec{
-		File: path, Scorer: kind, Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": "k"}[name] },
+		File: path, Scorer: kindOf(t, "judge"), Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": "k"}[name] },
 		Models: plan.Models{Judge: model, Money: plan.Money{Prices: llm.DefaultPrices()}},
 		Tool:   result.ToolID{Version: "v", OS: "linux", Arch: "amd64", Go: "go", CPUs: 1},
 	})

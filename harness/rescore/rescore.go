@@ -146,7 +146,7 @@ func (r *Rescoring) Left(j *journal.Journal) (judging.Forecast, error) {
 	})
 }
 
-// correct replaces the expected answers with those of --dataset.
+// correct replaces what the answers are scored by with the values in --dataset.
 func (s Spec) correct(questions []dataset.Question, id *result.Identity) error {
 	d, err := dataset.Open(s.Dataset, dataset.Options{Naming: dataset.BrainNaming{Default: id.Brain, Tag: id.BrainTag}})
 	if err != nil {
@@ -165,17 +165,21 @@ func (s Spec) correct(questions []dataset.Question, id *result.Identity) error {
 		switch {
 		case !ok:
 			return fmt.Errorf("--dataset %s has no question %q, which %s has; name the dataset of that run, corrected", s.Dataset, q.ID, s.File)
-		case k.Question != q.Question:
+		case k.Question != q.Question || q.QuestionDate != "" && k.QuestionDate != q.QuestionDate:
 			return fmt.Errorf("--dataset %s asks something else in question %q than %s did: the answer would not fit", s.Dataset, q.ID, s.File)
 		case !slices.Equal(k.ExpectedPaths, q.ExpectedPaths) || !maps.Equal(k.ExpectedGrades, q.ExpectedGrades):
 			return fmt.Errorf("--dataset %s has other expected_paths in question %q than %s: evaluate again, because "+
 				"the ranks of other documents are not in a result", s.Dataset, q.ID, s.File)
+		case !slices.Equal(k.Forbidden, q.Forbidden):
+			return fmt.Errorf("--dataset %s has other forbidden texts in question %q than %s: evaluate again, because "+
+				"only the run looked for its own", s.Dataset, q.ID, s.File)
 		}
 		if !dated(q.Checks) && dated(k.Checks) {
 			return fmt.Errorf("--dataset %s checks dates in question %q, which %s did not: evaluate again, because the dates "+
 				"of documents are not in that result", s.Dataset, q.ID, s.File)
 		}
 		q.ExpectedSubstrings, q.ReferenceAnswer, q.Checks, q.ExpectedEvidence = k.ExpectedSubstrings, k.ReferenceAnswer, k.Checks, k.ExpectedEvidence
+		q.MustCite, q.QuestionDate = k.MustCite, k.QuestionDate
 		delete(known, q.ID)
 	}
 	if len(known) > 0 && id.Dataset.Selection == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/visible"
 	"evalctl/scorer"
 )
 
@@ -42,14 +43,18 @@ func withOutcomes(checks []Check, outcomes []scorer.CheckResult) []Check {
 	return out
 }
 
-// documents returns the cited and the retrieved documents for a scorer.
+// documents returns the cited and the retrieved documents for a scorer. A citation of a
+// retrieved chunk or document is that document.
 func (r *Record) documents() (cited, retrieved []scorer.Document) {
-	byID := map[string]int{} // the first chunk of each id
-	for i := range r.Retrieved {
-		retrieved = append(retrieved, r.Retrieved[i].document())
-		if id := r.Retrieved[i].ChunkID; id != "" && len(r.Citations) > 0 {
-			if _, known := byID[id]; !known {
-				byID[id] = i
+	known := map[string]int{} // the first chunk of each name
+	for i, c := range r.Retrieved {
+		retrieved = append(retrieved, c.document())
+		if len(r.Citations) == 0 {
+			continue
+		}
+		for _, name := range c.names() {
+			if _, ok := known[name]; !ok {
+				known[name] = i
 			}
 		}
 	}
@@ -58,24 +63,42 @@ func (r *Record) documents() (cited, retrieved []scorer.Document) {
 		if err != nil {
 			continue
 		}
-		id := o.Text("chunk_id", "chunkId")
-		if at, ok := byID[id]; ok {
-			cited = append(cited, retrieved[at])
-			continue
-		}
 		own := Chunk{
 			Path: o.Text("path"), DocumentID: o.Text("document_id", "documentId"), Date: o.Text("date"),
-			ChunkID: id,
+			ChunkID: o.Text("chunk_id", "chunkId"),
 		}
-		cited = append(cited, own.document())
+		document := own.document()
+		for _, name := range own.names() {
+			if at, ok := known[name]; ok {
+				document = retrieved[at]
+				break
+			}
+		}
+		cited = append(cited, document)
 	}
 	return cited, retrieved
+}
+
+// names returns what identifies a chunk and then its document, by kind.
+func (c Chunk) names() (names []string) {
+	if c.ChunkID != "" {
+		names = append(names, "chunk "+c.ChunkID)
+	}
+	for _, name := range []string{c.Path, c.DocumentID} {
+		if name != "" {
+			names = append(names, "document "+visible.Path(bare(name)))
+		}
+	}
+	return names
 }
 
 // document returns the document of a chunk. Daemons may put documents below folders of their own,
 // unless their names begin with SeedRoot.
 func (c Chunk) document() scorer.Document {
 	d := scorer.Document{Date: cmp.Or(c.CorpusDate, c.Date)}
+	if _, ok := scorer.Day(c.CorpusDate); !ok && c.Date != "" {
+		d.Date = c.Date // the daemon may have read what a check cannot
+	}
 	for _, name := range []string{c.Path, c.DocumentID} {
 		bare, seeded := strings.CutPrefix(name, SeedRoot)
 		d.Exact = d.Exact || seeded

@@ -178,6 +178,9 @@ func (r *Record) Item() scorer.Item {
 		Expected: r.Expected, Reference: r.Reference, Type: r.JudgeType, Category: r.Type, Answer: r.Answer,
 		Checks: r.CheckDefinitions(), LatencyMS: r.Took(),
 	}
+	for i, c := range item.Checks {
+		item.Checks[i].Cites = bare(c.Cites)
+	}
 	item.Cited, item.Retrieved = r.documents()
 	if r.Retrieval != nil {
 		item.Gold = r.Retrieval.Gold

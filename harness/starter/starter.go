@@ -145,8 +145,9 @@ func (p *Project) make(ctx context.Context, o Options) ([]dataset.Doc, []dataset
 	}
 	found := ask(docs, o)
 	if len(found) == 0 {
-		return nil, nil, fmt.Errorf("%s: no sentence has a name, number, date or code that occurs once in %s: "+
-			"write the questions yourself, beginning with evalctl init", o.From, figure.Count(len(docs), "document"))
+		return nil, nil, fmt.Errorf("%s: no sentence of %d to %d words with spaces between them has a name, number, date or code "+
+			"that occurs once in %s: write the questions yourself, beginning with evalctl init",
+			o.From, minWords, maxWords, figure.Count(len(docs), "document"))
 	}
 	planted := plant(docs, o)
 	p.Documents, p.LeftOut, p.Found, p.Planted = len(docs), leftOut, len(found), len(planted)

@@ -1,10 +1,10 @@
 // Package atomicfile writes files that a crash or a failed write leaves unchanged or completely
 // new.
 //
-// The content goes to a temporary file next to the target, ".<name>.<random>", which is synced and
-// renamed; then the folder is synced. A write that fails removes its temporary file; a process that
-// is killed leaves it. A target that is a symbolic link is replaced, not followed: a caller that
-// wants to keep the link resolves it first.
+// The content goes to a temporary file next to the target, ".<name>.<random>" with at most 200
+// bytes of the name. It is synced and renamed; then the folder is synced. A write that fails
+// removes its temporary file; a process that is killed leaves it. A target that is a symbolic
+// link is replaced, not followed: a caller that wants to keep the link resolves it first.
 package atomicfile
 
 import (
@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Write replaces the file at path by the output of content, with the permissions perm, whatever the
@@ -50,11 +51,24 @@ type File struct {
 // Create begins to replace the file at path, which need not exist; its folder must.
 func Create(path string, perm fs.FileMode) (*File, error) {
 	dir := filepath.Dir(path)
-	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	temp, err := createTemp(path)
 	if err != nil {
 		return nil, fmt.Errorf("create a file in %s: %w", dir, reason(err))
 	}
 	return &File{temp: temp, target: path, perm: perm}, nil
+}
+
+// longestBase limits the part of a temporary name that is the target's, in bytes, because a file
+// system limits the whole.
+const longestBase = 200
+
+// createTemp creates the temporary file for a target.
+func createTemp(path string) (*os.File, error) {
+	base := filepath.Base(path)
+	if len(base) > longestBase {
+		base = strings.ToValidUTF8(base[:longestBase], "")
+	}
+	return os.CreateTemp(filepath.Dir(path), "."+base+".*")
 }
 
 // Write appends data to the new content.

@@ -234,3 +234,13 @@ func TestLinkWithoutHardLinks(t *testing.T) {
 	}
 	wantFiles(t, dir, map[string]string{"from": "text", "path": "text"})
 }
+
+func TestLongestName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("ы", 126)+".md") // 255 bytes
+	if err := atomicfile.WriteData(path, 0o644, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := atomicfile.Link(path, path); err != nil {
+		t.Error(err)
+	}
+}

@@ -74,7 +74,7 @@ func Link(from, path string) error {
 
 // freeName returns a name for a temporary file that is not taken.
 func freeName(path string) (string, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	f, err := createTemp(path)
 	if err != nil {
 		return "", err
 	}

@@ -14,6 +14,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 )
 
 // The limits of files that have none of their own, in bytes.
@@ -115,6 +117,29 @@ func Table(text []byte, marks bool) []byte {
 		}
 	}
 	return out
+}
+
+// quotedCell matches a cell of TSV in quotation marks with its end, which may have tabs and line
+// ends. markedCell also matches any other cell with a quotation mark.
+const quotedCell = `"(?:[^"]|"")*"(?:\t|\r?\n|\z)`
+
+var (
+	markedCell    = regexp.MustCompile(quotedCell + `|[^\t\r\n]*"[^\t\r\n]*`)
+	isQuotedCell  = regexp.MustCompile(`\A` + quotedCell + `\z`)
+	quotationMark = []byte(`"`)
+)
+
+// TSV returns the text of a table with tabs between its cells as csv.Reader reads it, with rows
+// as in Table. A quotation mark is text, also at the beginning of a cell, unless the cell ends
+// with another one and has only doubled ones between them.
+func TSV(text []byte) []byte {
+	return markedCell.ReplaceAllFunc(Table(text, false), func(cell []byte) []byte {
+		if isQuotedCell.Match(cell) {
+			return cell
+		}
+		cell = bytes.ReplaceAll(cell, quotationMark, []byte(`""`))
+		return slices.Concat(quotationMark, cell, quotationMark)
+	})
 }
 
 // Within returns an error unless a path that was found below dir is a file of it: a link may not

@@ -172,8 +172,8 @@ func readQrels(in wholeFile, dir string) (map[string]*relevance, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := csv.NewReader(bytes.NewReader(inputfile.Text(data)))
-	r.Comma, r.LazyQuotes, r.FieldsPerRecord = '\t', true, 3
+	r := csv.NewReader(bytes.NewReader(inputfile.TSV(inputfile.Text(data))))
+	r.Comma, r.FieldsPerRecord = '\t', 3
 	rows, err := r.ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; its columns must be query-id, corpus-id and score", found[0], err)
