@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,7 +72,8 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body []byt
 }
 
 // writeError responds with a Problem if the response has not begun, and keeps the error for the
-// log. A client that has disconnected gets no response.
+// log. A client that has disconnected gets an empty response: it may still read, and without one
+// net/http would send it a 200.
 func writeError(r *http.Request, err error) {
 	state := requestOf(r)
 	state.err = err
@@ -79,11 +81,11 @@ func writeError(r *http.Request, err error) {
 	if w.status != 0 {
 		return
 	}
-	o := outcomeOf(err)
-	if o.status == statusClientGone {
-		w.status = statusClientGone
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		w.WriteHeader(statusClientGone)
 		return
 	}
+	o := outcomeOf(err)
 	if o.status == http.StatusServiceUnavailable && o.retryable {
 		w.Header().Set("Retry-After", "1")
 	}
