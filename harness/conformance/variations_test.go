@@ -12,6 +12,7 @@ import (
 	"evalctl/daemon"
 	"evalctl/daemon/httpapi"
 	"evalctl/daemon/protocol"
+	ct "evalctl/harness/conformance/conformancetest"
 )
 
 // A daemon may vary in what the specification leaves open without failing a MUST.
@@ -27,6 +28,7 @@ func TestPermittedVariations(t *testing.T) {
 			[]string{"limits-put-*", "limits-append-*", "limits-batch-*", "limits-413-*"},
 			[]string{"limits-put-2mib-204", "limits-append-2mib-204", "limits-append-document-grows",
 				"limits-batch-8mib-200", "limits-413-code"}},
+		{"generated files of its own", generatedFile("_index.md"), []string{"listing-[^m]*", "events", "search-only-documents"}, nil},
 		{"no large listings", after(route("GET /documents"), func(_ *http.Request, a *captured) {
 			if strings.Count(a.Body.String(), `"path"`) > 500 {
 				a.ReplaceWith(413, `{"title":"Too many"}`)
@@ -99,6 +101,21 @@ func TestPermittedVariations(t *testing.T) {
 			}
 		})
 	}
+}
+
+// generatedFile adds a generated file to the root of each brain, which is updated after each change.
+func generatedFile(p string) wrapper {
+	listed, changed := ct.Generated(p), rewriteStream(eventsRoute, perFrame(func(f frame) []frame {
+		n, _ := strconv.Atoi(f.id)
+		f.id = strconv.Itoa(2 * n)
+		o, err := f.object()
+		if f.name != protocol.EventChange || err != nil {
+			return []frame{f}
+		}
+		update := encode(object{"kind": "updated", "path": p, "when": o["when"]})
+		return []frame{f, {strconv.Itoa(2*n + 1), protocol.EventChange, string(update)}}
+	}))
+	return func(next http.Handler) http.Handler { return listed(changed(next)) }
 }
 
 // rpcErrors replaces the results of failed calls with JSON-RPC errors.
