@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"compress/gzip"
 	"io"
 	"net/http"
 	"strconv"
@@ -35,6 +36,7 @@ func TestPermittedVariations(t *testing.T) {
 			}
 		}), []string{"listing-many*"}, nil},
 		{"no content encodings", replace(withHeader("Content-Encoding"), reject(415)), []string{"limits-gzip*"}, nil},
+		{"a limit of 64 MiB", largeLimit(), []string{"limits-gzip*"}, nil},
 		{"delayed index", delayedIndex(), []string{"search", "ask"}, nil},
 		{"other Problem bodies", after(notEventStream, func(_ *http.Request, a *captured) {
 			if a.Failed() {
@@ -101,6 +103,30 @@ func TestPermittedVariations(t *testing.T) {
 			}
 		})
 	}
+}
+
+// largeLimit keeps what gzip bodies decompress to, of any size.
+func largeLimit() wrapper {
+	var stored sync.Map // by the brain
+	brain := func(r *http.Request) string { return strings.Split(r.URL.Path, "/")[3] }
+	puts := replace(and(route("PUT /documents"), withHeader("Content-Encoding")), func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		body, err := gzip.NewReader(r.Body)
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		text, _ := io.ReadAll(body)
+		stored.Store(brain(r), text)
+		w.WriteHeader(http.StatusNoContent)
+	})
+	reads := replace(route("GET /documents/read"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if text, ok := stored.Load(brain(r)); ok && r.URL.Query().Get("path") == "a.md" {
+			_, _ = w.Write(text.([]byte))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+	return func(next http.Handler) http.Handler { return puts(reads(next)) }
 }
 
 // generatedFile adds a generated file to the root of each brain, which is updated after each change.
