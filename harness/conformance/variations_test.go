@@ -69,6 +69,8 @@ func TestPermittedVariations(t *testing.T) {
 			return object{"code": -32000, "message": code + ": no"}
 		}), []string{"mcp"}, nil},
 		{"rate limit", replace(route("GET /documents/stat"), reject(429)), []string{"documents-stat-*"}, nil},
+		{"asks need a query", replace(func(r *http.Request) bool { return route("POST /ask")(r) && bodyObject(r)["query"] == nil }, reject(400)),
+			[]string{"limits-ask-*", "auth-*ask*"}, nil},
 		{"no citations", rewriteStream(route("POST /ask"), perFrame(func(f frame) []frame {
 			if f.name == protocol.EventCitation {
 				return nil

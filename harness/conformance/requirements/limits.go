@@ -192,12 +192,10 @@ func searchLimitChecks() []check {
 
 func askLimitChecks() []check {
 	const chars, chunks = protocol.MaxAskQuery, protocol.MaxAskTopK
-	ask := func(fields object) request { return brainRequest("POST", "/ask").withJSON(fields) }
-	question := func(text string) request { return ask(object{"question": text}) }
-	topK := func(k int) request { return ask(object{"question": "kettle", "top_k": k}) }
 	return []check{
 		should("limits-ask-query-200", "8", "A question may have 8,192 characters.",
-			expect(question(kettleText(chars)), 200)),
-		should("limits-ask-top-k-200", "8", "The top_k of an ask may be 50.", expect(topK(chunks), 200)),
+			expect(askOf(kettleText(chars), nil), 200)),
+		should("limits-ask-top-k-200", "8", "The top_k of an ask may be 50.",
+			expect(askOf("kettle", object{"top_k": chunks}), 200)),
 	}
 }
