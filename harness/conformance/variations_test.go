@@ -68,6 +68,9 @@ func TestPermittedVariations(t *testing.T) {
 		{"JSON-RPC errors with a code in their message", rpcErrors(func(code string) object {
 			return object{"code": -32000, "message": code + ": no"}
 		}), []string{"mcp"}, nil},
+		{"hits below a heading, each on one line", editText("memory_search", func(s string) string {
+			return "Hits:\n" + strings.ReplaceAll(s, ".md\n", ".md: ")
+		}), []string{"mcp-search-*"}, nil},
 		{"rate limit", replace(route("GET /documents/stat"), reject(429)), []string{"documents-stat-*"}, nil},
 		{"asks need a query", replace(func(r *http.Request) bool { return route("POST /ask")(r) && bodyObject(r)["query"] == nil }, reject(400)),
 			[]string{"limits-ask-*", "auth-*ask*"}, nil},
