@@ -134,7 +134,7 @@ func largeLimit() wrapper {
 	return func(next http.Handler) http.Handler { return puts(reads(next)) }
 }
 
-// generatedFile adds a generated file to the root of each brain, which is updated after each change.
+// generatedFile adds a generated file to each brain. It is updated after each other change.
 func generatedFile(p string) wrapper {
 	listed, changed := ct.Generated(p), rewriteStream(eventsRoute, perFrame(func(f frame) []frame {
 		n, _ := strconv.Atoi(f.id)
