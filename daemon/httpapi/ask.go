@@ -58,7 +58,7 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if err != nil && s.events != nil && !s.broken && !errors.Is(err, context.Canceled) {
+	if err != nil && s.events != nil && !s.broken && r.Context().Err() == nil {
 		o := outcomeOf(err)
 		err = errors.Join(err, s.last(protocol.EventError, protocol.ErrorEvent{
 			Code: o.code, Message: o.detail(err, requestOf(r).id), Retryable: o.retryable,

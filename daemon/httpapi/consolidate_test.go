@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -61,8 +62,12 @@ func TestConsolidateWithAFailedModel(t *testing.T) {
 		if want[:3] == "429" {
 			status = 429
 		}
-		if got := s.expect(t, status, "POST", consolidatePath, ""); !strings.Contains(got, code) {
-			t.Errorf("got %s", got)
+		res := s.do(t, "POST", consolidatePath, "")
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if got := res.Header.Get("Retry-After"); err != nil || res.StatusCode != status ||
+			!strings.Contains(string(body), code) || got != reply.RetryAfter {
+			t.Errorf("got %d %s, Retry-After %q, %v", res.StatusCode, body, got, err)
 		}
 		if list := s.expect(t, 200, "GET", "/v1/brains/eval/documents?recursive=true&include_generated=true", ""); strings.Contains(list, "consolidations") {
 			t.Errorf("something was written: %s", list)

@@ -20,7 +20,7 @@ func (a *API) store(r *http.Request) (*store.Store, error) {
 	limited, cancel := context.WithTimeout(r.Context(), a.deadline)
 	defer cancel()
 	st, err := h.Store(limited)
-	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() == nil {
+	if isOverdue(r.Context(), err) {
 		return nil, requestErrorf(errDeadline, "the documents of brain %s were not opened within %v: "+
 			"try again later", h.Brain().ID, a.deadline)
 	}
@@ -33,9 +33,15 @@ func (a *API) apply(ctx context.Context, st *store.Store, c store.Commit) error 
 	limited, cancel := context.WithTimeout(ctx, a.deadline)
 	defer cancel()
 	err := st.Apply(limited, c)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+	if isOverdue(ctx, err) {
 		return requestErrorf(errDeadline, "the batch could not be applied within %v, because other "+
 			"writes took that long: nothing was changed; try again later", a.deadline)
 	}
 	return err
+}
+
+// isOverdue reports whether an error is due to the deadline that store or apply has added to a
+// context. A store that is unavailable has limits of its own, and may not know what was changed.
+func isOverdue(ctx context.Context, err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil
 }

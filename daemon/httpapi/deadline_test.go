@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/memstore"
 	"evalctl/internal/awaittest"
@@ -78,4 +79,29 @@ func TestDeadlines(t *testing.T) {
 	awaittest.Receive(t, "written", written)
 	s.api.deadline = time.Minute
 	s.expect(t, 200, "POST", docs+"/batch-ops", batch, "Content-Type", "application/json")
+}
+
+// unsureStore says of each commit, after a time limit of its own, that the outcome is unknown.
+type unsureStore struct{ blockedStore }
+
+func (*unsureStore) Stat(context.Context, string) (store.FileInfo, error) {
+	return store.FileInfo{}, store.ErrNotFound
+}
+
+func (*unsureStore) Commit(context.Context, store.Commit) error {
+	return store.Unavailable(context.DeadlineExceeded, "the outcome is unknown")
+}
+
+// TestDeadlineOfTheStore: the daemon does not say that nothing was changed if the store does not
+// know.
+func TestDeadlineOfTheStore(t *testing.T) {
+	s := serve(t, nil, brain.Config{OpenStore: func(context.Context, brain.Record) (*store.Store, error) {
+		return store.New(&unsureStore{}, nil), nil
+	}}, fakeReader())
+	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
+	got := s.expect(t, 503, "POST", "/v1/brains/eval/documents/batch-ops",
+		`{"reason":"r","ops":[{"type":"append","path":"a.md","content_base64":""}]}`, "Content-Type", protocol.TypeJSON)
+	if !strings.Contains(got, `"detail":"the outcome is unknown"`) {
+		t.Errorf("got %s", got)
+	}
 }

@@ -104,9 +104,7 @@ func (a *API) writeDocument(w http.ResponseWriter, r *http.Request) error {
 		if memory.MayBeTranscript(data) {
 			transcripts = changed
 		}
-		if err := a.changed(r, changed, transcripts); err != nil {
-			return err
-		}
+		a.changed(r, changed, transcripts)
 		for _, problem := range memory.Problems(path, data) {
 			w.Header().Add(problemHeader, problem)
 		}
@@ -116,10 +114,10 @@ func (a *API) writeDocument(w http.ResponseWriter, r *http.Request) error {
 
 // changed follows up a commit of a request, see memory.Changed. The client may have gone while the
 // change was committed.
-func (a *API) changed(r *http.Request, paths, transcripts []string) error {
+func (a *API) changed(r *http.Request, paths, transcripts []string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), a.deadline)
 	defer cancel()
-	return a.memory.Changed(ctx, brainOf(r), paths, transcripts)
+	a.memory.Changed(ctx, brainOf(r), paths, transcripts)
 }
 
 // problemHeader reports a problem of a written document. The response to a write has no body.
@@ -189,7 +187,7 @@ func (a *API) renameDocument(w http.ResponseWriter, r *http.Request) error {
 	}
 	err = st.Rename(r.Context(), *body.From, *body.To)
 	if err == nil {
-		err = a.changed(r, []string{*body.From, *body.To}, []string{*body.To})
+		a.changed(r, []string{*body.From, *body.To}, []string{*body.To})
 	}
 	return replyEmpty(w, http.StatusNoContent, err)
 }

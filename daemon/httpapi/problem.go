@@ -61,7 +61,7 @@ type outcome struct {
 	hidden bool
 }
 
-// statusClientGone is for the log only: it is never sent.
+// statusClientGone is for the log: most of its clients receive nothing.
 const statusClientGone = 499
 
 // outcomes is searched from the top; the first match applies.
@@ -103,7 +103,6 @@ var outcomes = []struct {
 	{is(errUnconfirmed), outcome{428, protocol.CodeConfirmationRequired, "Confirmation required", false, false}},
 	{is(errRateLimited), outcome{429, protocol.CodeRateLimited, "Too many requests", true, false}},
 	{isReader(429), outcome{429, protocol.CodeRateLimited, "Model provider is rate limited", true, false}},
-	{is(context.Canceled), outcome{statusClientGone, "client_gone", "Client is gone", true, true}},
 	{isReader(0, 408, 500, 502, 503, 504), outcome{502, protocol.CodeBadGateway, "Model provider failed", true, false}},
 	{isA[*llm.Error], outcome{502, protocol.CodeBadGateway, "Model provider refused", false, false}},
 	{is(brain.ErrSearchSlow), outcome{502, protocol.CodeBadGateway, "Model of the search is slow", true, false}},

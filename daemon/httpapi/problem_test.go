@@ -54,7 +54,7 @@ func TestOutcomes(t *testing.T) {
 		{requestErrorf(errMediaType, "x"), 415, "unsupported_media_type", false, false},
 		{requestErrorf(errUnconfirmed, "x"), 428, "confirmation_required", false, false},
 		{&llm.Error{Status: 429}, 429, "rate_limited", true, false},
-		{context.Canceled, 499, "client_gone", true, true},
+		{context.Canceled, 500, "internal_error", false, true},
 		{&llm.Error{Status: 0}, 502, "bad_gateway", true, false},
 		{&llm.Error{Status: 503}, 502, "bad_gateway", true, false},
 		{&llm.Error{Status: 401}, 502, "bad_gateway", false, false},

@@ -1,9 +1,7 @@
 package httpapi
 
 import (
-	"math"
 	"net/http"
-	"strconv"
 	"time"
 )
 
@@ -19,7 +17,7 @@ func (c *caller) admit(h http.Header, now time.Time) error {
 		return nil
 	}
 	r.CancelAt(now)
-	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(delay.Seconds()))))
+	askToWait(h, delay)
 	return requestErrorf(errRateLimited, "key %s may send %v requests a second, and %d at once",
 		c.Name, c.Rate.PerSecond, c.Rate.Burst)
 }

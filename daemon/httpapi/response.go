@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
+	"evalctl/internal/llm"
 )
 
 // encode returns v as one line of JSON. It does not escape <, > and &: bodies are never embedded in
@@ -71,7 +73,8 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body []byt
 }
 
 // writeError responds with a Problem if the response has not begun, and keeps the error for the
-// log. A client that has disconnected gets no response.
+// log. A client that has disconnected gets an empty response: it may still read, and without one
+// net/http would send it a 200.
 func writeError(r *http.Request, err error) {
 	state := requestOf(r)
 	state.err = err
@@ -79,20 +82,23 @@ func writeError(r *http.Request, err error) {
 	if w.status != 0 {
 		return
 	}
-	o := outcomeOf(err)
-	if o.status == statusClientGone {
-		w.status = statusClientGone
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		w.WriteHeader(statusClientGone)
 		return
 	}
+	o := outcomeOf(err)
 	if o.status == http.StatusServiceUnavailable && o.retryable {
-		w.Header().Set("Retry-After", "1")
+		askToWait(w.Header(), time.Second)
+	}
+	if e, ok := errors.AsType[*llm.Error](err); ok && o.status == http.StatusTooManyRequests {
+		askToWait(w.Header(), max(e.RetryAfter, time.Second))
 	}
 	problem := protocol.Problem{Status: o.status, Title: o.title, Code: o.code, Detail: o.detail(err, state.id)}
 	if e, ok := errors.AsType[*brain.UnfinishedError](err); ok {
 		problem.Pending = e.Missing
 	}
 	if e, ok := errors.AsType[*brain.UnreadyError](err); ok {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.Retry.Seconds()))))
+		askToWait(w.Header(), e.Retry)
 		if e.Indexing != nil {
 			problem.Indexing = e.Indexing
 			problem.Pending = e.Indexing.DocumentsTotal - e.Indexing.DocumentsDone
@@ -100,6 +106,11 @@ func writeError(r *http.Request, err error) {
 	}
 	body := encode(problem)
 	_ = writeBody(w, o.status, protocol.TypeProblem, body) // fails when the client is gone
+}
+
+// askToWait says when a request may be repeated, in whole seconds.
+func askToWait(h http.Header, wait time.Duration) {
+	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 }
 
 // clearWriteDeadline removes the deadline that an earlier response left on the connection.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -173,5 +174,47 @@ func TestShortResponsesFail(t *testing.T) {
 	err := writeFrom(httptest.NewRecorder(), 200, protocol.TypeBytes, 2, strings.NewReader("x"))
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// canceledStore is a store whose reads are canceled, though not by their caller.
+type canceledStore struct{ blockedStore }
+
+func (*canceledStore) Stat(context.Context, string) (store.FileInfo, error) {
+	return store.FileInfo{}, context.Canceled
+}
+
+// TestCanceledWork: a client that has not left learns that its request failed.
+func TestCanceledWork(t *testing.T) {
+	s := serve(t, nil, brain.Config{OpenStore: func(context.Context, brain.Record) (*store.Store, error) {
+		return store.New(&canceledStore{}, nil), nil
+	}}, fakeReader())
+	s.expect(t, 201, "POST", "/v1/brains", `{"id":"eval"}`)
+	got := s.expect(t, 500, "GET", "/v1/brains/eval/documents/stat?path=a.md", "")
+	if !strings.Contains(got, protocol.CodeInternal) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestClientStopsSending: a request that ends because its client sends nothing more is no success
+// to a client that still reads.
+func TestClientStopsSending(t *testing.T) {
+	s, _ := startBlocked(t, false)
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprint(c, "GET /v1/brains/eval/documents/read?path=d0.md HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode < 400 {
+		t.Errorf("got %s", res.Status)
 	}
 }

@@ -3,10 +3,13 @@ package memory
 import (
 	"context"
 	"errors"
+	"time"
 
 	"golang.org/x/sync/singleflight"
 
 	"evalctl/daemon/brain"
+	"evalctl/daemon/store"
+	"evalctl/internal/retry"
 )
 
 // shared returns the result of work. Calls with the same key share the work while it runs. Work
@@ -70,4 +73,39 @@ func untilEnd(s *Service, h brain.Handle) (context.Context, context.CancelCauseF
 		}
 	}()
 	return ctx, cancel
+}
+
+// maxFollowPause limits the pauses of afterCommit, which double.
+const maxFollowPause = time.Minute
+
+// afterCommit calls follow, which does what a committed change entails. The change cannot be taken
+// back, so it succeeds whatever comes of that: after a failure, follow is called again in the
+// background, until it succeeds or the brain or the service ends.
+func (s *Service) afterCommit(ctx context.Context, h brain.Handle, follow func(context.Context, *store.Store) error) {
+	attempt := func(ctx context.Context) error {
+		defer h.Acquire()()
+		st, err := h.Store(ctx)
+		if err != nil {
+			return err
+		}
+		return follow(ctx, st)
+	}
+	err := attempt(ctx)
+	if err == nil || errors.Is(h.Err(), brain.ErrNotFound) {
+		return
+	}
+	s.cfg.Logger.Error("what follows from a change failed; tried again until the daemon ends",
+		"brain", h.Brain().ID, "error", err)
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	if s.jobs.closed {
+		return
+	}
+	s.goWith(h, func() {
+		ctx, cancel := untilEnd(s, h)
+		defer cancel(nil)
+		for pause := s.jobs.retryAfter; err != nil && retry.Sleep(ctx, pause) == nil; pause = min(2*pause, maxFollowPause) {
+			err = attempt(ctx)
+		}
+	})
 }

@@ -86,19 +86,19 @@ func (s *Service) deleteDocument(ctx context.Context, h brain.Handle, st *store.
 		return err
 	}
 	// A job may have written facts meanwhile. From now on none does.
-	ctx = context.WithoutCancel(ctx)
-	if !made {
-		made, err = s.hasMade(ctx, h, st, facts)
-	}
-	if err != nil || !made {
-		return err
-	}
-	return st.Batch(ctx, forgetOptions, func(b *store.Batch) error {
-		if there, err := b.Exists(ctx, name); there || err != nil {
-			return err // it was written again, and these facts may be its own
+	s.afterCommit(context.WithoutCancel(ctx), h, func(ctx context.Context, st *store.Store) error {
+		again, err := s.hasMade(ctx, h, st, facts)
+		if err != nil || !again && !made {
+			return err
 		}
-		return forgetMade(ctx, b, isFacts, time.Time{})
+		return st.Batch(ctx, forgetOptions, func(b *store.Batch) error {
+			if there, err := b.Exists(ctx, name); there || err != nil {
+				return err // it was written again, and these facts may be its own
+			}
+			return forgetMade(ctx, b, isFacts, time.Time{})
+		})
 	})
+	return nil
 }
 
 var forgetOptions = store.BatchOptions{Reason: "delete what was made from a document"}
@@ -367,13 +367,14 @@ func MayBeTranscript(data []byte) bool { return bytes.Contains(data, []byte(prot
 
 // Changed is called after documents at some paths were replaced, renamed or deleted. It deletes
 // everything made from earlier transcripts at these paths, and has facts extracted from the present
-// ones. transcripts are those of the paths that may have one now.
-func (s *Service) Changed(ctx context.Context, h brain.Handle, paths, transcripts []string) error {
-	defer h.Acquire()()
-	st, err := h.Store(ctx)
-	if err != nil {
-		return err
-	}
+// ones, now or later: see afterCommit. transcripts are those of the paths that may have one now.
+func (s *Service) Changed(ctx context.Context, h brain.Handle, paths, transcripts []string) {
+	s.afterCommit(ctx, h, func(ctx context.Context, st *store.Store) error {
+		return s.changed(ctx, h, st, paths, transcripts)
+	})
+}
+
+func (s *Service) changed(ctx context.Context, h brain.Handle, st *store.Store, paths, transcripts []string) error {
 	stale, err := s.stale(ctx, h, st, paths)
 	if err != nil {
 		return err
@@ -394,7 +395,8 @@ func (s *Service) Changed(ctx context.Context, h brain.Handle, paths, transcript
 					return err
 				}
 			}
-			return readEach(ctx, b, filesAt(transcripts...), func(d store.Document) error {
+			// Another change may have made a transcript of any of them since.
+			return readEach(ctx, b, filesAt(paths...), func(d store.Document) error {
 				if !isTranscript(d) {
 					return nil
 				}

@@ -114,9 +114,7 @@ func TestChangedTranscript(t *testing.T) {
 	s := open(t)
 	changed := func(paths ...string) {
 		t.Helper()
-		if err := s.Changed(t.Context(), s.brain, paths, paths); err != nil {
-			t.Fatal(err)
-		}
+		s.Changed(t.Context(), s.brain, paths, paths)
 	}
 	s.put(t, "plain.md", "I have a brother in Lima.")
 	changed("plain.md")
@@ -137,11 +135,15 @@ func TestChangedTranscript(t *testing.T) {
 	if s.isThere(t, documentFactsPath("talk.md")) {
 		t.Error("the facts of the earlier name are still there")
 	}
-	s.put(t, "moved.md", "I have a sister in Oslo.")
+	s.put(t, "moved.md", "---\nsource: extract\n---\nI have a sister in Oslo.")
 	changed("moved.md")
 	if got := s.holds(t, "Lima"); len(got) > 0 {
 		t.Errorf("what was replaced is in %q", got)
 	}
+	there := func() bool { return s.isThere(t, documentFactsPath("moved.md")) }
+	awaittest.Until(t, "the facts of the new text", there)
+	s.Changed(t.Context(), s.brain, []string{"moved.md"}, nil) // late, after a change before that one
+	awaittest.Until(t, "the facts of the present text", there)
 }
 
 // compiling returns a model that makes one summary of everything that a request has, with all its
@@ -268,13 +270,15 @@ func TestForgetPromotedTranscripts(t *testing.T) {
 		"by id":  func(s *fixture, path string) error { return s.DeleteDocument(t.Context(), s.brain, path) },
 		"replace": func(s *fixture, path string) error {
 			s.put(t, path, "nothing")
-			return s.Changed(t.Context(), s.brain, []string{path}, []string{path})
+			s.Changed(t.Context(), s.brain, []string{path}, []string{path})
+			return nil
 		},
 		"delete in a batch": func(s *fixture, path string) error {
 			if err := s.store(t).Delete(t.Context(), path); err != nil {
 				return err
 			}
-			return s.Changed(t.Context(), s.brain, []string{"other.md", path}, nil)
+			s.Changed(t.Context(), s.brain, []string{"other.md", path}, nil)
+			return nil
 		},
 	} {
 		for _, reopened := range []bool{false, true} {
@@ -282,9 +286,7 @@ func TestForgetPromotedTranscripts(t *testing.T) {
 				disk := onDisk(t.TempDir())["fs"]
 				s := openWith(t, disk, Config{})
 				// A write before, so that what the consolidation makes is heard of, not looked for.
-				if err := s.Changed(t.Context(), s.brain, []string{"before.md"}, nil); err != nil {
-					t.Fatal(err)
-				}
+				s.Changed(t.Context(), s.brain, []string{"before.md"}, nil)
 				for _, path := range talks {
 					_, err := s.CreateDocument(t.Context(), s.brain, protocol.CreateDocument{Path: path, Content: fact, Source: protocol.SourceExtract})
 					if err != nil {
@@ -353,9 +355,7 @@ func TestTranscriptChangesMeanwhile(t *testing.T) {
 			remember(t, s, protocol.CreateDocument{Path: "talk.md", Content: "old", Source: protocol.SourceExtract})
 			awaittest.Receive(t, "begun", begun)
 			changed := c.change(t, s)
-			if err := s.Changed(t.Context(), s.brain, changed, changed); err != nil {
-				t.Error(err)
-			}
+			s.Changed(t.Context(), s.brain, changed, changed)
 			close(release)
 			for _, j := range s.extracted(t) {
 				if j.Status != protocol.JobCompleted {
@@ -389,9 +389,7 @@ func TestChangedToATranscript(t *testing.T) {
 	s.put(t, factsPath("mine"), "---\nsource: extract\n---\n- mine")
 	s.put(t, "talk.txt", "---\nsource: extract\n---\nplain")
 	s.put(t, "talk.md", "---\nsource: extract\n---\nhello")
-	if err := s.Changed(t.Context(), s.brain, paths, paths); err != nil {
-		t.Fatal(err)
-	}
+	s.Changed(t.Context(), s.brain, paths, paths)
 	if jobs := s.extracted(t); len(jobs) != 1 || !s.isThere(t, documentFactsPath("talk.md")) {
 		t.Errorf("%+v", jobs)
 	}

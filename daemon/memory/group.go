@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"evalctl/daemon/brain"
@@ -71,10 +72,12 @@ func (g *group) commit(
 	defer g.leader.Unlock()
 	for !own.done {
 		writes := g.next()
-		if err := runGroup(ctx, st, writes); err != nil && len(writes) > 1 {
-			// One of them failed, or the commit as a whole. The others must not fail with it.
+		err := runGroup(st, writes)
+		// One of them failed, or the commit as a whole. The others must not fail with it, unless the
+		// store is unavailable: then the commit may have been made.
+		if err != nil && len(writes) > 1 && !errors.Is(err, store.ErrUnavailable) {
 			for _, w := range writes {
-				w.err = runGroup(w.ctx, st, []*groupWrite{w})
+				w.err = runGroup(st, []*groupWrite{w})
 			}
 		} else {
 			for _, w := range writes {
@@ -106,7 +109,8 @@ func (g *group) next() []*groupWrite {
 	return writes
 }
 
-func runGroup(ctx context.Context, st *store.Store, writes []*groupWrite) error {
+func runGroup(st *store.Store, writes []*groupWrite) error {
+	ctx := writes[0].ctx
 	if len(writes) > 1 {
 		ctx = context.WithoutCancel(ctx) // the others still wait for it
 	}

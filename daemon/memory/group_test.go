@@ -1,13 +1,16 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
 	"evalctl/daemon/store"
+	"evalctl/daemon/store/memstore"
 	"evalctl/internal/awaittest"
 )
 
@@ -83,6 +86,49 @@ func TestGroup(t *testing.T) {
 	// The six of reason a together, and of reason b the one that was accepted.
 	if len(commits) != 2 || len(commits[1]) != 6 || fmt.Sprint(commits[2]) != "[b 6.md]" {
 		t.Errorf("commits %v", commits)
+	}
+}
+
+// TestGroupLeader: a request that commits the write of another one does not cancel it.
+func TestGroupLeader(t *testing.T) {
+	f := open(t)
+	st, g := f.store(t), f.groups.of(f.brain)
+	other := &groupWrite{ctx: t.Context(), reason: "a", write: func(b *store.Batch) error {
+		return b.Write(t.Context(), "a.md", nil)
+	}}
+	g.waiting = append(g.waiting, other)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	err := g.commit(gone, st, "b", 1, func(*store.Batch) error { return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the request that was canceled: %v", err)
+	}
+	if there, err := st.Exists(t.Context(), "a.md"); !other.done || other.err != nil || !there {
+		t.Errorf("the other request: %v, stored %v, %v", other.err, there, err)
+	}
+}
+
+// unsureBackend makes commits, and then says that their outcome is unknown.
+type unsureBackend struct{ countedBackend }
+
+func (b *unsureBackend) Commit(ctx context.Context, c store.Commit) error {
+	return cmp.Or(b.st.Apply(ctx, c), store.Unavailable(nil, "the outcome is unknown"))
+}
+
+// TestGroupUnsure: a commit that may have been made is not made again.
+func TestGroupUnsure(t *testing.T) {
+	st := store.New(&unsureBackend{countedBackend{st: memstore.Open(nil)}}, nil)
+	add := func(b *store.Batch) error { return b.Append(t.Context(), "log.md", []byte("a line\n")) }
+	other := &groupWrite{ctx: t.Context(), write: add}
+	g := &group{waiting: []*groupWrite{other}}
+	err := g.commit(t.Context(), st, "", 1, add)
+	for _, err := range []error{err, other.err} {
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if log, err := st.Read(t.Context(), "log.md"); err != nil || strings.Count(string(log), "a line") != 2 {
+		t.Errorf("%s, %v", log, err)
 	}
 }
 

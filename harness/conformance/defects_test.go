@@ -45,6 +45,7 @@ func defects() []defect {
 			only: []string{"documents-put-*", "events-created", "events-ready", "search-finds", "ask-200"}},
 		{name: "own files", wrap: ct.Stray(own...), findings: []string{"listing-only-documents"}},
 		{name: "own files after a search", wrap: ct.StrayAfterSearch(own...), findings: []string{"listing-only-documents"}},
+		{name: "generated files in every listing", wrap: ct.Stray("_index.md"), findings: []string{"listing-only-documents"}},
 		{name: "folder rows", wrap: ct.FolderRows(), findings: []string{"listing-recursive-no-folders"}},
 		{name: "DELETE of brains 404", wrap: ct.NoDeletion(404), left: true, only: fewChecks,
 			normalised: []string{"brains cannot be deleted and remain: DELETE /v1/brains/{id} returned 404"}},

@@ -101,6 +101,16 @@ func editPayloadOf(tool string, change func(c toolCall, o map[string]any)) wrapp
 	})
 }
 
+// editText changes the texts of results.
+func editText(tool string, change func(text string) string) wrapper {
+	return editResult(tool, func(_ toolCall, r map[string]any) {
+		if list, _ := r["content"].([]any); len(list) > 0 {
+			o := list[0].(map[string]any)
+			o["text"] = change(textOf(o, "text"))
+		}
+	})
+}
+
 // editArguments changes the arguments of calls before the daemon sees them.
 func editArguments(tool string, change func(args map[string]any)) wrapper {
 	return before(func(r *http.Request) bool { return isMCP(r) && calls(tool)(callOf(r)) }, func(r *http.Request) {
@@ -331,14 +341,6 @@ func mcpShapeMutants() []mutant {
 }
 
 func mcpTextMutants() []mutant {
-	editText := func(tool string, change func(text string) string) wrapper {
-		return editResult(tool, func(_ toolCall, r map[string]any) {
-			if list, _ := r["content"].([]any); len(list) > 0 {
-				o := list[0].(map[string]any)
-				o["text"] = change(textOf(o, "text"))
-			}
-		})
-	}
 	return []mutant{
 		{"mcp-search-numbered", "memory_search numbers its hits 1., 2., …",
 			editText("memory_search", func(s string) string { return strings.ReplaceAll(s, "#", "") }),

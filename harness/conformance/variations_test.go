@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"compress/gzip"
 	"io"
 	"net/http"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"evalctl/daemon"
 	"evalctl/daemon/httpapi"
 	"evalctl/daemon/protocol"
+	ct "evalctl/harness/conformance/conformancetest"
 )
 
 // A daemon may vary in what the specification leaves open without failing a MUST.
@@ -27,12 +29,14 @@ func TestPermittedVariations(t *testing.T) {
 			[]string{"limits-put-*", "limits-append-*", "limits-batch-*", "limits-413-*"},
 			[]string{"limits-put-2mib-204", "limits-append-2mib-204", "limits-append-document-grows",
 				"limits-batch-8mib-200", "limits-413-code"}},
+		{"generated files of its own", generatedFile("_index.md"), []string{"listing-[^m]*", "events", "search-only-documents"}, nil},
 		{"no large listings", after(route("GET /documents"), func(_ *http.Request, a *captured) {
 			if strings.Count(a.Body.String(), `"path"`) > 500 {
 				a.ReplaceWith(413, `{"title":"Too many"}`)
 			}
 		}), []string{"listing-many*"}, nil},
 		{"no content encodings", replace(withHeader("Content-Encoding"), reject(415)), []string{"limits-gzip*"}, nil},
+		{"a limit of 64 MiB", largeLimit(), []string{"limits-gzip*"}, nil},
 		{"delayed index", delayedIndex(), []string{"search", "ask"}, nil},
 		{"other Problem bodies", after(notEventStream, func(_ *http.Request, a *captured) {
 			if a.Failed() {
@@ -64,7 +68,12 @@ func TestPermittedVariations(t *testing.T) {
 		{"JSON-RPC errors with a code in their message", rpcErrors(func(code string) object {
 			return object{"code": -32000, "message": code + ": no"}
 		}), []string{"mcp"}, nil},
+		{"hits below a heading, each on one line", editText("memory_search", func(s string) string {
+			return "Hits:\n" + strings.ReplaceAll(s, ".md\n", ".md: ")
+		}), []string{"mcp-search-*"}, nil},
 		{"rate limit", replace(route("GET /documents/stat"), reject(429)), []string{"documents-stat-*"}, nil},
+		{"asks need a query", replace(func(r *http.Request) bool { return route("POST /ask")(r) && bodyObject(r)["query"] == nil }, reject(400)),
+			[]string{"limits-ask-*", "auth-*ask*"}, nil},
 		{"no citations", rewriteStream(route("POST /ask"), perFrame(func(f frame) []frame {
 			if f.name == protocol.EventCitation {
 				return nil
@@ -99,6 +108,45 @@ func TestPermittedVariations(t *testing.T) {
 			}
 		})
 	}
+}
+
+// largeLimit keeps what gzip bodies decompress to, of any size.
+func largeLimit() wrapper {
+	var stored sync.Map // by the brain
+	brain := func(r *http.Request) string { return strings.Split(r.URL.Path, "/")[3] }
+	puts := replace(and(route("PUT /documents"), withHeader("Content-Encoding")), func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		body, err := gzip.NewReader(r.Body)
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		text, _ := io.ReadAll(body)
+		stored.Store(brain(r), text)
+		w.WriteHeader(http.StatusNoContent)
+	})
+	reads := replace(route("GET /documents/read"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if text, ok := stored.Load(brain(r)); ok && r.URL.Query().Get("path") == "a.md" {
+			_, _ = w.Write(text.([]byte))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+	return func(next http.Handler) http.Handler { return puts(reads(next)) }
+}
+
+// generatedFile adds a generated file to each brain. It is updated after each other change.
+func generatedFile(p string) wrapper {
+	listed, changed := ct.Generated(p), rewriteStream(eventsRoute, perFrame(func(f frame) []frame {
+		n, _ := strconv.Atoi(f.id)
+		f.id = strconv.Itoa(2 * n)
+		o, err := f.object()
+		if f.name != protocol.EventChange || err != nil {
+			return []frame{f}
+		}
+		update := encode(object{"kind": "updated", "path": p, "when": o["when"]})
+		return []frame{f, {strconv.Itoa(2*n + 1), protocol.EventChange, string(update)}}
+	}))
+	return func(next http.Handler) http.Handler { return listed(changed(next)) }
 }
 
 // rpcErrors replaces the results of failed calls with JSON-RPC errors.

@@ -35,6 +35,17 @@ func Stray(paths ...string) Wrapper {
 	return editListing(func(r *http.Request, items []any) []any { return withStray(r, items, paths) })
 }
 
+// Generated adds a file to listings of a brain's root that include generated files.
+func Generated(p string) Wrapper {
+	return editListing(func(r *http.Request, items []any) []any {
+		isIt := func(item any) bool { return pathOf(item) == p }
+		if r.URL.Query().Get("include_generated") != "true" || slices.ContainsFunc(items, isIt) {
+			return items
+		}
+		return withStray(r, items, []string{p})
+	})
+}
+
 // StrayAfterSearch adds files to listings of a brain's root after the brain's first search or ask,
 // like a daemon that then creates its index.
 func StrayAfterSearch(paths ...string) Wrapper {

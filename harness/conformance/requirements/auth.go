@@ -11,7 +11,7 @@ import (
 var allOperations = slices.Concat(readOperations, writeOperations, []operation{
 	{id: "events", name: "a change stream request", request: eventsRequest},
 	{id: "search", name: "a search request", request: searchOf(object{"query": "one"})},
-	{id: "ask", name: "an ask request", request: brainRequest("POST", "/ask").withJSON(object{"question": "one"})},
+	{id: "ask", name: "an ask request", request: askOf("one", nil)},
 })
 
 // rejectedWith requires a status, provided that the daemon has the endpoint.

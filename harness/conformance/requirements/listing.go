@@ -111,7 +111,8 @@ func listingScopeChecks() []check {
 }
 
 func listingGeneratedChecks() []check {
-	seed := putPaths("a.md", "_index.md", "n/b.md", "n/_c.md")
+	// A daemon may have a generated file such as _index.md of its own.
+	seed := putPaths("a.md", "_ours.md", "n/b.md", "n/_c.md")
 	return []check{
 		must("listing-generated-hidden", "4.2", "A listing omits entries whose base name begins with an underscore.",
 			seed, expectListing(flat, "a.md", "n")),
@@ -120,20 +121,20 @@ func listingGeneratedChecks() []check {
 		must("listing-generated-hidden-false", "4.2", "With include_generated=false, a listing omits generated files.",
 			seed, expectListing([]string{"include_generated", "false", "recursive", "true"}, "a.md", "n/b.md")),
 		must("listing-generated-shown", "4.2", "With include_generated=true, a listing contains generated files.",
-			seed, expectListing([]string{"include_generated", "true"}, "_index.md", "a.md", "n")),
+			seed, expectListing([]string{"include_generated", "true"}, "_ours.md", "a.md", "n")),
 		must("listing-generated-shown-deep", "4.2",
 			"With include_generated=true, a recursive listing contains generated files at every depth.",
 			seed, expectListing([]string{"include_generated", "true", "recursive", "true"},
-				"_index.md", "a.md", "n/_c.md", "n/b.md")),
+				"_ours.md", "a.md", "n/_c.md", "n/b.md")),
 		must("listing-generated-inner", "2", "A listing contains files with an underscore elsewhere in the base name.",
 			putPaths("a_b.md", "c_"), expectListing(flat, "a_b.md", "c_")),
 		must("listing-generated-readable", "2", "A generated file can be read by its path.",
-			seed, expectContent("_index.md", "_index.md")),
+			seed, expectContent("_ours.md", "_ours.md")),
 		must("listing-generated-glob", "4.2", "A glob does not match generated files.",
 			seed, expectListing([]string{"glob", "*", "recursive", "true"}, "a.md", "n/b.md")),
 		must("listing-generated-glob-shown", "4.2", "With include_generated=true, a glob can match generated files.",
 			seed, expectListing([]string{"glob", "_*", "recursive", "true", "include_generated", "true"},
-				"_index.md", "n/_c.md")),
+				"_ours.md", "n/_c.md")),
 	}
 }
 

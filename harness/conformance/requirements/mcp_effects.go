@@ -47,15 +47,21 @@ func listsFirstHit(r *reply) error {
 	first, _ := r.hits()[0].(object)
 	path, _ := first["path"].(string)
 	content, _ := first["content"].(string)
-	line, rest, _ := strings.Cut(r.Text, "\n")
-	if !strings.HasPrefix(line, "#1 score=") || !strings.HasSuffix(line, " "+path) {
-		return fmt.Errorf("want #1 score=S %s, got %q", path, line)
+	_, hit, _ := strings.Cut(r.Text, "#1 score=") // perhaps below a heading
+	score, rest, _ := strings.Cut(hit, " ")
+	rest, ok := strings.CutPrefix(rest, path)
+	if !ok || score == "" {
+		return fmt.Errorf("want #1 score=S %s, got %s", path, excerpt([]byte(r.Text)))
 	}
-	if begin := printable.First(content, 320); !strings.HasPrefix(strings.TrimSpace(rest), strings.TrimSpace(begin)) {
-		return fmt.Errorf("want the first 320 characters of the content below %q, got %s", line, excerpt([]byte(rest)))
+	begin := printable.First(content, 320)
+	if !strings.HasPrefix(withoutSeparator(rest), withoutSeparator(strings.TrimSpace(begin))) {
+		return fmt.Errorf("want the first 320 characters of the content after the path %s, got %s", path, excerpt([]byte(rest)))
 	}
 	return nil
 }
+
+// withoutSeparator removes what may be between a path and a content.
+func withoutSeparator(text string) string { return strings.TrimLeft(text, " \t\r\n:-–—") }
 
 // sevenNotes are found by the same word.
 func sevenNotes() step {

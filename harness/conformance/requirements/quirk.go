@@ -48,7 +48,7 @@ func (q *quirks) probeEntries(listing *response, written string) {
 			q.folders = true
 			q.sight("listing-recursive-no-folders", "rows for folders are removed from recursive listings",
 				listing.seen.about(against(folderRowError(p))))
-		case p != written && p != "":
+		case p != written && p != "" && !isGenerated(p):
 			q.add(p, listing.seen)
 		}
 	}
@@ -123,8 +123,12 @@ func (q *quirks) forget(brain string) {
 	delete(q.sent, brain)
 }
 
-// isOwn reports whether the daemon created a path by itself. A hidden file that no request to the
-// brain named is the daemon's, even if the probe did not see it.
+// isGenerated reports whether a daemon may have a file at a path by itself, which plain listings do
+// not show.
+func isGenerated(p string) bool { return strings.HasPrefix(path.Base(p), "_") }
+
+// isOwn reports whether the daemon created a path by itself. A hidden or generated file that no
+// request to the brain named is the daemon's, even if the probe did not see it.
 func (q *quirks) isOwn(p, brain string, seen *exchange) bool {
 	if p == "" {
 		return false
@@ -137,16 +141,19 @@ func (q *quirks) isOwn(p, brain string, seen *exchange) bool {
 	if !q.begun || !q.isUnsent(p, brain) {
 		return false
 	}
-	q.add(p, seen)
+	isPlain := strings.HasSuffix(seen.route, "/documents") && !strings.Contains(seen.line, "include_generated=true")
+	if !isGenerated(p) || isPlain {
+		q.add(p, seen)
+	}
 	return true
 }
 
-// isUnsent reports whether a path has a hidden segment that no request to the brain contained.
+// isUnsent reports whether a path has a segment, hidden or of a generated file, that no request to
+// the brain contained.
 func (q *quirks) isUnsent(p, brain string) bool {
 	for segment := range strings.SplitSeq(p, "/") {
-		if strings.HasPrefix(segment, ".") && !slices.ContainsFunc(q.sent[brain], func(text string) bool {
-			return strings.Contains(text, segment)
-		}) {
+		named := func(text string) bool { return strings.Contains(text, segment) }
+		if segment != "" && strings.Contains("._", segment[:1]) && !slices.ContainsFunc(q.sent[brain], named) {
 			return true
 		}
 	}
