@@ -38,16 +38,25 @@ func (a *Actor) read(
 		ans.Attempts++
 	}
 	req.Retried = func(e *llm.Error) { retried(readerFailure(e)) }
-	req.Emit = func(string) error {
+	var speech llm.Speech
+	begun := false // the stream, perhaps with thoughts
+	hear := func(text string) {
+		if text == "" {
+			return
+		}
 		came := before + time.Since(sent.began())
 		ans.Timeline.Add(protocol.EventDelta, came)
 		if ans.FirstDelta == 0 {
 			ans.FirstDelta = came
 		}
+	}
+	req.Emit = func(piece string) error {
+		begun = true
+		hear(speech.Next(piece))
 		return nil
 	}
 	for reading := 1; ; reading++ {
-		ans.FirstDelta, ans.Timeline = 0, nil
+		ans.FirstDelta, ans.Timeline, speech, begun = 0, nil, llm.Speech{}, false
 		if reading > 1 {
 			sent.restart()
 		}
@@ -56,13 +65,14 @@ func (a *Actor) read(
 		ans.Waited = waited + sent.waited()
 		addUse(&ans, resp)
 		if err == nil {
+			hear(speech.Rest())
 			ans.Timeline.Add(protocol.EventDone, ans.Latency)
 			err = complete(&ans, resp)
 			return ans, err
 		}
 		err = a.readFailure(ctx, rctx, err)
 		f, ok := target.AsFailure(err)
-		if !ok || rctx.Err() != nil || ans.FirstDelta == 0 || reading == maxReadings {
+		if !ok || rctx.Err() != nil || !begun || reading == maxReadings {
 			return ans, err
 		}
 		retried(f)
@@ -80,15 +90,15 @@ func addUse(ans *target.Answer, resp llm.Response) {
 	u.Cached, u.SavedUSD = resp.Cached, u.SavedUSD.Plus(resp.SavedUSD)
 }
 
-// complete fills an answer from a finished reply. A reply that was withheld or cut off before its
-// first word is a failure: it says nothing about the memory.
+// complete fills an answer from a finished reply, without its thoughts. A reply that was withheld or
+// cut off before its first word is a failure: it says nothing about the memory.
 func complete(ans *target.Answer, resp llm.Response) error {
-	ans.Answer, ans.Model = resp.Text, resp.Model
+	ans.Answer, ans.Model = llm.AfterThoughts(resp.Text), resp.Model
 	ans.Usage = &protocol.Usage{
 		InputTokens: resp.Usage.InputTokens, OutputTokens: resp.Usage.OutputTokens,
 	}
 	ans.Actor.Model, ans.Actor.FinishReason = resp.Model, resp.FinishReason
-	if strings.TrimSpace(resp.Text) != "" {
+	if strings.TrimSpace(ans.Answer) != "" {
 		return nil
 	}
 	switch {

@@ -230,6 +230,11 @@ func TestReaderFaults(t *testing.T) {
 			failure: "used up all 2048 tokens"},
 		{name: "out of tokens, in other words", replies: []llmtest.Reply{{FinishReason: "max_tokens", Input: 5, Output: 2048}},
 			failure: "used up all 2048 tokens"},
+		{name: "thoughts", replies: []llmtest.Reply{{Text: "<think>the roses are red</think>\nBy the gate."}}, text: ok.Text},
+		{name: "thoughts begun in the prompt", replies: []llmtest.Reply{{Text: "the roses are red</think>\nBy the gate."}}, text: ok.Text},
+		{name: "cut in thoughts", replies: []llmtest.Reply{{Text: "<think>By the gate.", FinishReason: "length", Input: 5, Output: 2048}},
+			failure: "used up all 2048 tokens"},
+		{name: "broken off in thoughts", replies: []llmtest.Reply{{Text: "<think>By the gate.", CutAfter: 1}, ok}, text: ok.Text, failed: 1},
 		{name: "withheld", replies: []llmtest.Reply{{FinishReason: "content_filter", Input: 5}},
 			failure: "withheld"},
 		{name: "key", replies: []llmtest.Reply{{Status: 401}}, stop: "OPENAI_API_KEY", free: true},
@@ -261,6 +266,30 @@ func TestReaderFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFirstTextAfterThoughts: the first text of an answer is what follows its thoughts.
+func TestFirstTextAfterThoughts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newActor(t, Config{Style: NoMemory, Reader: thinking{time.Second}, Model: "m"})
+		ans, err := a.Ask(t.Context(), tulips, questionTime)
+		if err != nil || ans.Answer != "By the gate." || ans.FirstDelta != time.Second || ans.Timeline[0].AtMS != 1000 {
+			t.Errorf("%+v, %v", ans, err)
+		}
+	})
+}
+
+// thinking is a model that emits its pieces at intervals.
+type thinking struct{ time.Duration }
+
+func (thinking) Name() string { return "thinking" }
+func (m thinking) Complete(_ context.Context, r llm.Request) (resp llm.Response, err error) {
+	for _, piece := range []string{"<think>", "hm</think>\nBy", " the gate."} {
+		resp.Text += piece
+		err = errors.Join(err, r.Emit(piece))
+		time.Sleep(m.Duration)
+	}
+	return resp, err
 }
 
 // TestReaderStops checks that errors which every question would have stop the run.
