@@ -38,6 +38,11 @@ func (f *replyFiles) path(key CacheKey) string {
 	return filepath.Join(f.dir, name[:2], name[2:])
 }
 
+func (f *replyFiles) has(key CacheKey) bool {
+	_, err := os.Stat(f.path(key))
+	return err == nil
+}
+
 // read returns nil without an error if there is no file. The error wraps errDamaged if the file was
 // damaged and has been removed.
 func (f *replyFiles) read(key CacheKey) ([]byte, error) {
