@@ -18,19 +18,16 @@ import (
 // repeated: the provider retries other failures.
 const maxReadings = 3
 
-// limit is the time limit of a question and the time that has passed.
-type limit struct{ timeout, spent time.Duration }
-
 // read asks the reader and returns ans with the answer. left is the number of notes omitted from
 // the request.
 func (a *Actor) read(
 	ctx context.Context, l limit, req llm.Request, left int, ans target.Answer,
 ) (target.Answer, error) {
-	rctx, cancel := target.QuestionLimit(ctx, l.timeout, l.spent)
-	defer cancel()
+	limited := newStopwatch(ctx, l)
+	defer limited.close()
 	before, waited := ans.Latency, ans.Waited
 	sent := newAttemptClock()
-	rctx = sent.watch(rctx)
+	rctx := sent.watch(limited)
 	ans.PromptSHA256 = promptSHA256()
 	ans.Actor = &result.ModelUse{Model: req.Model, LeftOut: left}
 	retried := func(f *target.Failure) {
@@ -122,8 +119,6 @@ func (a *Actor) readFailure(ctx, rctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case rctx.Err() != nil:
 		return a.timedOut(context.Cause(rctx))
-	case errors.Is(err, context.DeadlineExceeded): // the wait for the rate limit would be longer
-		return a.timedOut(err)
 	case !failed:
 		return fmt.Errorf("model %q cannot answer: %w", a.cfg.Model, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"testing"
@@ -393,6 +394,47 @@ func TestOneTimeLimit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWaitForTheCap checks that a question whose request waits for the cap is neither late nor slow.
+func TestWaitForTheCap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const answering, timeout = 6 * time.Second, 10 * time.Second
+		prices := llm.Prices{"m": {Input: llm.Dollar, Output: llm.Dollar}}
+		meter := func(b *llm.Budget) *llm.Meter {
+			m, err := llm.NewMeter(dialling{sleeping{answering}}, prices, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		a := newActor(t, Config{Style: NoMemory, Reader: meter(nil), Model: "m"})
+		one := meter(nil).WorstCase(a.request(tulips, nil))
+		a = newActor(t, Config{Style: NoMemory, Reader: meter(llm.NewBudget(one)), Model: "m"})
+		answers := make(chan target.Answer)
+		for range 2 {
+			go func() {
+				ans, err := a.Ask(t.Context(), tulips, timeout)
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- ans
+			}()
+		}
+		for _, waited := range []time.Duration{0, answering} {
+			if ans := <-answers; ans.Answer != "x" || ans.Latency != answering || ans.FirstDelta != answering || ans.Waited != waited {
+				t.Errorf("%q after %v, first text after %v, waited %v", ans.Answer, ans.Latency, ans.FirstDelta, ans.Waited)
+			}
+		}
+	})
+}
+
+// dialling is a model that opens a connection before it answers.
+type dialling struct{ sleeping }
+
+func (d dialling) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	httptrace.ContextClientTrace(ctx).GetConn("m")
+	return d.sleeping.Complete(ctx, r)
 }
 
 // TestEndOfRun checks that the end of the run's context is no failure of a question.
