@@ -119,8 +119,7 @@ func previews(hits []search.Hit) []protocol.RetrievedChunk {
 
 // checkFinish rejects an answer that the model did not complete, so that no part is lost silently.
 func checkFinish(r llm.Response) error {
-	switch r.FinishReason {
-	case "length", "content_filter":
+	if r.Cut() || r.FinishReason == "content_filter" {
 		return fmt.Errorf("%w: %s gave finish reason %s", ErrReaderStopped, r.Model, r.FinishReason)
 	}
 	return nil

@@ -150,13 +150,14 @@ func TestAskFailures(t *testing.T) {
 		model script
 		want  error
 	}{
-		"stream cut":     {script{deltas: []string{"Ana lives in Tromsø."}, err: cut}, cut},
-		"out of tokens":  {script{deltas: []string{"Ana lives in Tromsø."}, finish: "length"}, ErrReaderStopped},
-		"no answer":      {script{finish: "stop"}, ErrReaderSilent},
-		"only spaces":    {script{deltas: []string{" ", "\n"}, finish: "stop"}, ErrReaderSilent},
-		"only thoughts":  {script{deltas: []string{"<think>", "Ana lives in Tromsø.</think>"}, finish: "stop"}, ErrReaderSilent},
-		"only markers":   {script{deltas: []string{"[1]", " [", "1]"}, finish: "stop"}, ErrReaderSilent},
-		"content filter": {script{deltas: []string{"Ana lives in Tromsø."}, finish: "content_filter"}, ErrReaderStopped},
+		"stream cut":                    {script{deltas: []string{"Ana lives in Tromsø."}, err: cut}, cut},
+		"out of tokens":                 {script{deltas: []string{"Ana lives in Tromsø."}, finish: "length"}, ErrReaderStopped},
+		"out of tokens, in other words": {script{deltas: []string{"Ana lives in Tromsø."}, finish: "max_tokens"}, ErrReaderStopped},
+		"no answer":                     {script{finish: "stop"}, ErrReaderSilent},
+		"only spaces":                   {script{deltas: []string{" ", "\n"}, finish: "stop"}, ErrReaderSilent},
+		"only thoughts":                 {script{deltas: []string{"<think>", "Ana lives in Tromsø.</think>"}, finish: "stop"}, ErrReaderSilent},
+		"only markers":                  {script{deltas: []string{"[1]", " [", "1]"}, finish: "stop"}, ErrReaderSilent},
+		"content filter":                {script{deltas: []string{"Ana lives in Tromsø."}, finish: "content_filter"}, ErrReaderStopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := transcript(openScripted(t, &tt.model), protocol.AskRequest{Question: "Where does Ana live?"})
