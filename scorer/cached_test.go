@@ -99,8 +99,8 @@ func TestRepeatsAreJudgedAgain(t *testing.T) {
 	}
 }
 
-// TestCachedUnderAnyLimit: the limit of a request depends on which replies were cut before it. Whatever
-// the order of the items, a reply that was paid for is found.
+// TestCachedUnderAnyLimit: the limit of a request depends on which replies were cut before it.
+// Whatever the order of the items, a reply that was paid for is found.
 func TestCachedUnderAnyLimit(t *testing.T) {
 	srv := llmtest.NewServer(t, func(c llmtest.Call) llmtest.Reply {
 		long := strings.Contains(c.Messages[1].Content, "long")

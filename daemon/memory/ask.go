@@ -62,8 +62,8 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 	return emit(protocol.EventDone, done)
 }
 
-// read streams the reader's answer without its thoughts and markers, and returns its citations, which
-// count characters of the answer.
+// read streams the reader's answer without its thoughts and markers, and returns its citations,
+// which count characters of the answer.
 func (s *Service) read(
 	ctx context.Context, prompt reader.Prompt, r protocol.AskRequest, hits []search.Hit, emit Emit,
 ) (protocol.DoneEvent, []protocol.CitationEvent, error) {

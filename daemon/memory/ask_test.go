@@ -106,8 +106,8 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestAskThoughts: thoughts are neither shown nor cited. If the prompt begins them, it is known only
-// at their end that they were no answer.
+// TestAskThoughts: thoughts are neither shown nor cited. If the prompt begins them, it is known
+// only at their end that they were not the answer.
 func TestAskThoughts(t *testing.T) {
 	const cited = `{"type":"citation","chunk_id":"ana.md#0","document_id":"ana.md","answer_start":0,"answer_end":20,"quote":"Ana lives in Tromsø."}`
 	for _, begin := range []string{"<think>", ""} {

@@ -198,7 +198,8 @@ func (a *Account) Fill(ctx context.Context, c *result.Spending, own string) erro
 	return nil
 }
 
-// Close keeps the ledger, unless it has no request and no cached reply. It does nothing after Remove.
+// Close keeps the ledger, unless it has no request and no cached reply. It does nothing after
+// Remove.
 func (a *Account) Close() error {
 	if a == nil || a.closed {
 		return nil

@@ -232,8 +232,8 @@ func TestResumedRequests(t *testing.T) {
 	}
 }
 
-// TestResumedWithoutPrice: a run whose model has no known price spends nothing that is known. Once it is
-// stopped and resumed, its bill has all requests, and its total stays unknown.
+// TestResumedWithoutPrice: a run whose model has no known price spends nothing that is known.
+// Once it is stopped and resumed, its bill has all requests, and its total stays unknown.
 func TestResumedWithoutPrice(t *testing.T) {
 	r := newRun(t, 3)
 	r.config.Prices = llm.Prices{}

@@ -97,9 +97,9 @@ func sameEndpoint(a, b llm.Config) bool {
 func (g *Gates) Environment() []string { return g.environment }
 
 // Enter starts a phase of the daemon's completions until leave is called, after waiting until no
-// other phase is in progress, and until the cap has room for one more caller's completion: in the
-// gateway it would wait on the daemon's time. Callers waiting for the other phase go first, so that
-// neither waits for ever.
+// other phase is in progress, and until the cap has room for one more caller's completion: in
+// the gateway it would wait on the daemon's time. Callers waiting for the other phase go first,
+// so that neither waits for ever.
 func (g *Gates) Enter(phase ledger.Phase) (leave func()) {
 	if !g.completions {
 		g.phase.Store(phase)
@@ -132,8 +132,8 @@ func (g *Gates) others(phase ledger.Phase) bool {
 	return false
 }
 
-// affords reports whether the cap has room for so many callers, each with a completion as dear as the
-// dearest of the phase so far.
+// affords reports whether the cap has room for so many callers, each with a completion as dear
+// as the dearest of the phase so far.
 func (g *Gates) affords(phase ledger.Phase, callers int) bool {
 	gate := g.list[0] // of completions
 	limit := gate.config.Ledger.Cap()

@@ -85,8 +85,8 @@ func TestGatesPhases(t *testing.T) {
 	}
 }
 
-// TestGatesCap: questions whose completions would have to wait for the cap inside the daemon, on its
-// time, begin only once there is room for them.
+// TestGatesCap: questions whose completions would have to wait for the cap inside the daemon, on
+// its time, begin only once there is room for them.
 func TestGatesCap(t *testing.T) {
 	r := start(t, new(1000*token), nil, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: "a", Input: 90, Output: 10} })
 	g := Gates{completions: true, list: []*Gateway{r.Gateway}, waiting: map[ledger.Phase]int{}}

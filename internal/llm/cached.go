@@ -84,8 +84,8 @@ func (p *cachedProvider) Complete(ctx context.Context, r Request) (Response, err
 	return resp, err
 }
 
-// underStoredLimit returns r with the one of its Limits under which a whole reply is stored. It returns
-// r as it is if a reply to it is stored, or none.
+// underStoredLimit returns r with the one of its Limits under which a whole reply is stored. It
+// returns r as it is if a reply to it is stored, or none.
 func (p *cachedProvider) underStoredLimit(r Request) Request {
 	key, err := p.key(r)
 	if err != nil || p.cache.kept.has(key) {

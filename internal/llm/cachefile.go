@@ -18,8 +18,8 @@ import (
 
 var errDamaged = errors.New("the file is damaged")
 
-// maxReply limits a stored reply. It has room for the vectors of a gateway's largest answer, 64 MiB, as
-// JSON in JSON.
+// maxReply limits a stored reply. It has room for the vectors of a gateway's largest answer, 64
+// MiB, as JSON in JSON.
 const maxReply = 128 << 20
 
 // block is the size of the smallest file on most disks.

@@ -6,8 +6,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 )
 
-// The answers have only what is used: the library refuses a whole answer for a field of another type
-// that nobody needs. Usage may have any form, for ParseUsage.
+// The answers have only what is used: the library refuses a whole answer for a field of another
+// type that nobody needs. Usage may have any form, for ParseUsage.
 type (
 	completion struct {
 		Model   looseText       `json:"model"`
@@ -42,8 +42,8 @@ func (t *looseText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// contentText returns the text of a message: a text, or a list of parts, of which those of thoughts
-// are left out.
+// contentText returns the text of a message: a text, or a list of parts, of which those of
+// thoughts are left out.
 func contentText(content json.RawMessage) (text string, err error) {
 	var parts []struct {
 		Type openai.ChatMessagePartType `json:"type"`

@@ -36,7 +36,8 @@ type Config struct {
 	BaseURL string
 	// APIKey is required for OpenAIBaseURL.
 	APIKey string
-	// KeyVariable is the environment variable of APIKey, which errors name. Empty means OPENAI_API_KEY.
+	// KeyVariable is the environment variable of APIKey, which errors name. Empty means
+	// OPENAI_API_KEY.
 	KeyVariable string
 	// PerSecond limits the HTTP requests per second, including retries; 0 means no limit. A burst
 	// of one second's worth of requests passes at once.

@@ -127,8 +127,8 @@ func TestStreamHalves(t *testing.T) {
 	}
 }
 
-// TestFieldsOfOtherTypes: a field that nothing needs may have any type, as some gateways send it. The
-// answer is paid for, and is returned with the tokens that were counted.
+// TestFieldsOfOtherTypes: a field that nothing needs may have any type, as some gateways send
+// it. The answer is paid for, and is returned with the tokens that were counted.
 func TestFieldsOfOtherTypes(t *testing.T) {
 	const usage = `,"usage":{"prompt_tokens":11,"completion_tokens":7}`
 	for _, odd := range []string{

@@ -74,7 +74,8 @@ func TestJudgeConfig(t *testing.T) {
 	}
 }
 
-// TestJudgeKeyIsNamed: an error for a rejected key names the variable that the key was read from.
+// TestJudgeKeyIsNamed: an error for a rejected key names the variable that the key was read
+// from.
 func TestJudgeKeyIsNamed(t *testing.T) {
 	srv := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Status: 401} })
 	for _, tt := range []struct {

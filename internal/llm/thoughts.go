@@ -80,9 +80,9 @@ func BreakAtThoughts(text string) string {
 	return text
 }
 
-// AfterThoughts returns an answer in prose without the thoughts before it, and is empty if they do
-// not end. They begin with the answer, or in the prompt: then only their end mark is there. Marks
-// behind them are text, so that an answer about them is not cut, unlike WithoutThoughts.
+// AfterThoughts returns an answer in prose without the thoughts before it, and is empty if they
+// do not end. They begin with the answer, or in the prompt: then only their end mark is there.
+// Marks behind them are text, so that an answer about them is not cut, unlike WithoutThoughts.
 func AfterThoughts(text string) string {
 	for {
 		begin, end := thoughts()[0].FindStringIndex(text), thoughts()[1].FindStringIndex(text)
@@ -98,8 +98,8 @@ func AfterThoughts(text string) string {
 }
 
 // Speech passes on an answer in prose, as it arrives, without the thoughts that it begins with.
-// Thoughts that were begun in the prompt are passed on: only AfterThoughts of the whole leaves them
-// out.
+// Thoughts that were begun in the prompt are passed on: only AfterThoughts of the whole leaves
+// them out.
 type Speech struct {
 	held     string
 	thinking bool // within thoughts

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// answersAfterThoughts have a text, the answer in it, and what Speech passes on of its pieces if that
-// differs.
+// answersAfterThoughts have a text, the answer in it, and what Speech passes on of its pieces if
+// that differs.
 var answersAfterThoughts = []struct{ text, said, passed string }{
 	{"London.", "London.", ""},
 	{" London. ", " London. ", ""},

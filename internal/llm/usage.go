@@ -73,8 +73,8 @@ type wireUsage struct {
 	Total      json.RawMessage `json:"total_tokens"`
 }
 
-// inputTokens returns the tokens in the usage of an answer without output, 0 if they were not counted
-// or the count cannot be read.
+// inputTokens returns the tokens in the usage of an answer without output, 0 if they were not
+// counted or the count cannot be read.
 func inputTokens(usage []byte) int {
 	var counts wireUsage
 	_ = json.Unmarshal(usage, &counts)

@@ -43,8 +43,8 @@ type exchange struct {
 	header  http.Header
 	refusal []byte
 	readErr error // the connection broke inside the response
-	// keepBody is set if body is to receive an answer that is not a stream, in place of the library,
-	// which gets an empty object.
+	// keepBody is set if body is to receive an answer that is not a stream, in place of the
+	// library, which gets an empty object.
 	keepBody bool
 	body     []byte
 

@@ -68,8 +68,8 @@ func QuestionOf(ctx context.Context) string {
 
 type pauseKey struct{}
 
-// WithPause returns a context whose calls call pause before they wait for a cap, and the function that
-// it returned afterwards: a caller's own time limit can stand still meanwhile.
+// WithPause returns a context whose calls call pause before they wait for a cap, and the
+// function that it returned afterwards: a caller's own time limit can stand still meanwhile.
 func WithPause(ctx context.Context, pause func() (resume func())) context.Context {
 	return context.WithValue(ctx, pauseKey{}, pause)
 }

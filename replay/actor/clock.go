@@ -15,8 +15,8 @@ import (
 const leastWait = 10 * time.Millisecond
 
 // attemptClock records when the last attempt to call a model began. A provider retries failed
-// requests and waits for its rate limit and for the cap within one call; none of it is part of the
-// latency of the attempt that answers. It is safe for concurrent use.
+// requests and waits for its rate limit and for the cap within one call; none of it is part of
+// the latency of the attempt that answers. It is safe for concurrent use.
 type attemptClock struct {
 	start time.Time
 	last  atomic.Int64 // nanoseconds after start

@@ -87,8 +87,8 @@ func addUse(ans *target.Answer, resp llm.Response) {
 	u.Cached, u.SavedUSD = resp.Cached, u.SavedUSD.Plus(resp.SavedUSD)
 }
 
-// complete fills an answer from a finished reply, without its thoughts. A reply that was withheld or
-// cut off before its first word is a failure: it says nothing about the memory.
+// complete fills an answer from a finished reply, without its thoughts. A reply that was
+// withheld or cut off before its first word is a failure: it says nothing about the memory.
 func complete(ans *target.Answer, resp llm.Response) error {
 	ans.Answer, ans.Model = llm.AfterThoughts(resp.Text), resp.Model
 	ans.Usage = &protocol.Usage{

@@ -396,7 +396,8 @@ func TestOneTimeLimit(t *testing.T) {
 	}
 }
 
-// TestWaitForTheCap checks that a question whose request waits for the cap is neither late nor slow.
+// TestWaitForTheCap checks that a question whose request waits for the cap is neither late nor
+// slow.
 func TestWaitForTheCap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const answering, timeout = 6 * time.Second, 10 * time.Second
