@@ -2,6 +2,7 @@ package scorer
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"evalctl/internal/llm"
@@ -95,5 +96,61 @@ func TestRepeatsAreJudgedAgain(t *testing.T) {
 		if err != nil || v.Cached != tt.cached || v.Passed() != (tt.score >= PassMark) {
 			t.Errorf("repeat %d: %+v, %v", tt.repeat, v, err)
 		}
+	}
+}
+
+// TestCachedUnderAnyLimit: the limit of a request depends on which replies were cut before it.
+// Whatever the order of the items, a reply that was paid for is found.
+func TestCachedUnderAnyLimit(t *testing.T) {
+	srv := llmtest.NewServer(t, func(c llmtest.Call) llmtest.Reply {
+		long := strings.Contains(c.Messages[1].Content, "long")
+		switch {
+		case long && strings.Contains(string(c.Body), `"max_tokens":300,`):
+			return llmtest.Reply{Text: `{"score":`, FinishReason: "length", Input: 100, Output: 300}
+		case long:
+			return llmtest.Reply{Text: good, Input: 100, Output: 3000}
+		case len(c.Messages) == 2 && strings.Contains(c.Messages[1].Content, "repaired"):
+			return reply("no JSON")
+		}
+		return reply(good)
+	})
+	dir := t.TempDir()
+	judge := func(mode llm.CacheMode, answers ...string) {
+		t.Helper()
+		p, err := llm.Open(llm.Config{Provider: llm.ProviderOpenAI, Model: "gpt-4o", BaseURL: srv.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := llm.NewMeter(p, llm.DefaultPrices(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cache, err := llm.OpenCache(dir, mode, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := NewJudge(cache.Wrap(m, srv.URL), "gpt-4o", DefaultPrompts())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, answer := range answers {
+			in := item
+			in.Answer = answer
+			if v, err := j.Score(t.Context(), in); err != nil || !v.Scored || v.Score != .75 {
+				t.Errorf("%s, %s: %+v, %v", mode, answer, v, err)
+			}
+		}
+		if s := cache.Stats(); mode == llm.CacheOnly && s.Misses != 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	judge(llm.CacheWrite, "before", "long", "after", "repaired")
+	paid := len(srv.Calls())
+	for _, mode := range []llm.CacheMode{llm.CacheOnly, llm.CacheWrite} {
+		judge(mode, "repaired", "after", "long", "before")
+		judge(mode, "long", "before", "after", "repaired")
+	}
+	if n := len(srv.Calls()); n != paid {
+		t.Errorf("%d of %d requests were paid again", n-paid, paid)
 	}
 }

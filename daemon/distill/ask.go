@@ -56,10 +56,10 @@ func ask[T any](ctx context.Context, d *Distiller, q question[T], use *Use) (T, 
 		if err != nil {
 			return none, fmt.Errorf("model %s: %w", d.model, err)
 		}
-		switch resp.FinishReason {
-		case "length":
+		switch {
+		case resp.Cut():
 			return none, fmt.Errorf("%w: %s was cut at %d tokens", ErrReply, resp.Model, req.MaxTokens)
-		case "content_filter":
+		case resp.FinishReason == "content_filter":
 			return none, fmt.Errorf("%w: %s was stopped by its content filter", ErrReply, resp.Model)
 		}
 		got, problem := q.parse(resp.Text)

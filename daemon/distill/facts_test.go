@@ -164,7 +164,7 @@ func TestWrappedReplies(t *testing.T) {
 }
 
 func TestUnfinishedReplies(t *testing.T) {
-	for _, reason := range []string{"length", "content_filter"} {
+	for _, reason := range []string{"length", "max_tokens", "content_filter"} {
 		d, srv := scripted(t, llmtest.Reply{Text: `{"facts":[]}`, FinishReason: reason, Input: 3, Output: 2})
 		_, use, err := d.Facts(t.Context(), talk)
 		if !errors.Is(err, distill.ErrReply) || use.Usage.InputTokens != 3 || len(srv.Calls()) != 1 {

@@ -62,8 +62,8 @@ func (s *Service) Ask(ctx context.Context, h brain.Handle, r protocol.AskRequest
 	return emit(protocol.EventDone, done)
 }
 
-// read streams the reader's answer without its markers, and returns its citations. Citations count
-// characters of the answer, so the result has exactly the emitted text.
+// read streams the reader's answer without its thoughts and markers, and returns its citations,
+// which count characters of the answer.
 func (s *Service) read(
 	ctx context.Context, prompt reader.Prompt, r protocol.AskRequest, hits []search.Hit, emit Emit,
 ) (protocol.DoneEvent, []protocol.CitationEvent, error) {
@@ -80,8 +80,9 @@ func (s *Service) read(
 	if err != nil {
 		return protocol.DoneEvent{}, nil, err
 	}
-	answer := reader.NewAnswer(hits)
-	request.Emit = func(delta string) error { return show(answer.Write(delta)) }
+	var speech llm.Speech
+	shown := reader.NewAnswer(hits)
+	request.Emit = func(delta string) error { return show(shown.Write(speech.Next(delta))) }
 	response, err := s.cfg.Reader.Complete(ctx, request)
 	if err != nil {
 		return protocol.DoneEvent{}, nil, fmt.Errorf("reader %s: %w", s.cfg.Model, err)
@@ -89,9 +90,12 @@ func (s *Service) read(
 	if err := checkFinish(response); err != nil {
 		return protocol.DoneEvent{}, nil, err
 	}
-	if err := show(answer.Close()); err != nil {
+	if err := show(shown.Write(speech.Rest()) + shown.Close()); err != nil {
 		return protocol.DoneEvent{}, nil, err
 	}
+	answer := reader.NewAnswer(hits) // shown, unless thoughts that were begun in the prompt were shown too
+	answer.Write(llm.AfterThoughts(response.Text))
+	answer.Close()
 	if strings.TrimSpace(answer.Text()) == "" {
 		return protocol.DoneEvent{}, nil, fmt.Errorf("%w: %s returned no text, with finish reason %q",
 			ErrReaderSilent, response.Model, response.FinishReason)
@@ -115,8 +119,7 @@ func previews(hits []search.Hit) []protocol.RetrievedChunk {
 
 // checkFinish rejects an answer that the model did not complete, so that no part is lost silently.
 func checkFinish(r llm.Response) error {
-	switch r.FinishReason {
-	case "length", "content_filter":
+	if r.Cut() || r.FinishReason == "content_filter" {
 		return fmt.Errorf("%w: %s gave finish reason %s", ErrReaderStopped, r.Model, r.FinishReason)
 	}
 	return nil

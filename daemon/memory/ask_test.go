@@ -106,6 +106,27 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// TestAskThoughts: thoughts are neither shown nor cited. If the prompt begins them, it is known
+// only at their end that they were not the answer.
+func TestAskThoughts(t *testing.T) {
+	const cited = `{"type":"citation","chunk_id":"ana.md#0","document_id":"ana.md","answer_start":0,"answer_end":20,"quote":"Ana lives in Tromsø."}`
+	for _, begin := range []string{"<think>", ""} {
+		model := &script{deltas: []string{begin, "Ana lives in Tromsø. [1]</th", "ink>\n\n", "Ana lives", " in Tromsø."}, finish: "stop"}
+		got, err := transcript(openScripted(t, model), protocol.AskRequest{Question: "Where does Ana live?"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(got)
+		if n < 2 || got[n-2] != "citation "+cited || !strings.HasPrefix(got[n-1], `done {"ok":true,"answer":"Ana lives in Tromsø.",`) {
+			t.Errorf("after %q: %q", begin, got)
+		}
+		want := []string{`answer_delta {"delta":"Ana lives"}`, `answer_delta {"delta":" in Tromsø."}`}
+		if begin != "" && !cmp.Equal(got[1:n-2], want) {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
 func TestAskWithoutAnyNoteAsksNoModel(t *testing.T) {
 	model := &script{}
 	s := openScripted(t, model)
@@ -129,12 +150,14 @@ func TestAskFailures(t *testing.T) {
 		model script
 		want  error
 	}{
-		"stream cut":     {script{deltas: []string{"Ana lives in Tromsø."}, err: cut}, cut},
-		"out of tokens":  {script{deltas: []string{"Ana lives in Tromsø."}, finish: "length"}, ErrReaderStopped},
-		"no answer":      {script{finish: "stop"}, ErrReaderSilent},
-		"only spaces":    {script{deltas: []string{" ", "\n"}, finish: "stop"}, ErrReaderSilent},
-		"only markers":   {script{deltas: []string{"[1]", " [", "1]"}, finish: "stop"}, ErrReaderSilent},
-		"content filter": {script{deltas: []string{"Ana lives in Tromsø."}, finish: "content_filter"}, ErrReaderStopped},
+		"stream cut":                    {script{deltas: []string{"Ana lives in Tromsø."}, err: cut}, cut},
+		"out of tokens":                 {script{deltas: []string{"Ana lives in Tromsø."}, finish: "length"}, ErrReaderStopped},
+		"out of tokens, in other words": {script{deltas: []string{"Ana lives in Tromsø."}, finish: "max_tokens"}, ErrReaderStopped},
+		"no answer":                     {script{finish: "stop"}, ErrReaderSilent},
+		"only spaces":                   {script{deltas: []string{" ", "\n"}, finish: "stop"}, ErrReaderSilent},
+		"only thoughts":                 {script{deltas: []string{"<think>", "Ana lives in Tromsø.</think>"}, finish: "stop"}, ErrReaderSilent},
+		"only markers":                  {script{deltas: []string{"[1]", " [", "1]"}, finish: "stop"}, ErrReaderSilent},
+		"content filter":                {script{deltas: []string{"Ana lives in Tromsø."}, finish: "content_filter"}, ErrReaderStopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := transcript(openScripted(t, &tt.model), protocol.AskRequest{Question: "Where does Ana live?"})

@@ -198,14 +198,16 @@ func (a *Account) Fill(ctx context.Context, c *result.Spending, own string) erro
 	return nil
 }
 
-// Close keeps the ledger, unless nothing was spent. It does nothing after Remove.
+// Close keeps the ledger, unless it has no request and no cached reply. It does nothing after
+// Remove.
 func (a *Account) Close() error {
 	if a == nil || a.closed {
 		return nil
 	}
 	a.closed = true
 	err := a.closeGates() // charges requests that are not answered yet
-	if a.books.Spent() == 0 {
+	// Requests without a known price, or free ones, are in the bill of a resumed run too.
+	if used := a.books.Accounting(""); len(used.Tokens) == 0 && used.CacheHits == 0 {
 		return errors.Join(err, a.books.Remove())
 	}
 	return errors.Join(err, a.books.Close())

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,6 +229,18 @@ func TestResumedRequests(t *testing.T) {
 				t.Errorf("refused %+v, want %d requests to one path", m.Refused, tt.made)
 			}
 		})
+	}
+}
+
+// TestResumedWithoutPrice: a run whose model has no known price spends nothing that is known.
+// Once it is stopped and resumed, its bill has all requests, and its total stays unknown.
+func TestResumedWithoutPrice(t *testing.T) {
+	r := newRun(t, 3)
+	r.config.Prices = llm.Prices{}
+	r.run(t, process{asks: 2, stopAt: 3})
+	res, _ := read(t, r.run(t, process{}))
+	if c := res.Cost; c.Bill == nil || c.Bill.Requests != 2 || !slices.Equal(c.Unpriced, []string{"m"}) {
+		t.Errorf("bill %+v, %+v", c.Bill, c.Spending)
 	}
 }
 

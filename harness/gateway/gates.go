@@ -97,8 +97,9 @@ func sameEndpoint(a, b llm.Config) bool {
 func (g *Gates) Environment() []string { return g.environment }
 
 // Enter starts a phase of the daemon's completions until leave is called, after waiting until no
-// other phase is in progress. Callers waiting for the other phase go first, so that neither waits
-// for ever.
+// other phase is in progress, and until the cap has room for one more caller's completion: in
+// the gateway it would wait on the daemon's time. Callers waiting for the other phase go first,
+// so that neither waits for ever.
 func (g *Gates) Enter(phase ledger.Phase) (leave func()) {
 	if !g.completions {
 		g.phase.Store(phase)
@@ -107,7 +108,7 @@ func (g *Gates) Enter(phase ledger.Phase) (leave func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting[phase]++
-	for g.active > 0 && (g.phase.Load() != phase || g.others(phase)) {
+	for g.active > 0 && (g.phase.Load() != phase || g.others(phase) || !g.affords(phase, g.active+1)) {
 		g.changed.Wait()
 	}
 	g.waiting[phase]--
@@ -129,6 +130,14 @@ func (g *Gates) others(phase ledger.Phase) bool {
 		}
 	}
 	return false
+}
+
+// affords reports whether the cap has room for so many callers, each with a completion as dear
+// as the dearest of the phase so far.
+func (g *Gates) affords(phase ledger.Phase, callers int) bool {
+	gate := g.list[0] // of completions
+	limit := gate.config.Ledger.Cap()
+	return limit == nil || gate.dearestOf(phase)*llm.USD(callers) <= *limit-gate.config.Ledger.Spent()
 }
 
 // Err returns the first gateway's Gateway.Err that is not nil. The run cannot continue after an

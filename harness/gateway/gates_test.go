@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"evalctl/harness/ledger"
 	"evalctl/internal/awaittest"
 	"evalctl/internal/llm"
+	"evalctl/internal/llm/llmtest"
 )
 
 // TestGates: embeddings have a gateway of their own if their key is another one, and what any of
@@ -79,4 +83,36 @@ func TestGatesPhases(t *testing.T) {
 	if phase := awaittest.Receive(t, "asked", asked); phase != ledger.Actor {
 		t.Errorf("%s while questions are asked", phase)
 	}
+}
+
+// TestGatesCap: questions whose completions would have to wait for the cap inside the daemon, on
+// its time, begin only once there is room for them.
+func TestGatesCap(t *testing.T) {
+	r := start(t, new(1000*token), nil, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Text: "a", Input: 90, Output: 10} })
+	g := Gates{completions: true, list: []*Gateway{r.Gateway}, waiting: map[ledger.Phase]int{}}
+	g.changed = sync.NewCond(&g.mu)
+	g.phase.Store(ledger.Actor)
+	const body = `{"model":"m","max_tokens":240,"messages":[]}` // 348 tokens as the worst case
+	if res, text := r.post("/chat/completions", body); res.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s", res.StatusCode, text)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		begun := 0
+		leaves := make(chan func(), 4)
+		for range cap(leaves) {
+			go func() {
+				leave := g.Enter(ledger.Actor)
+				begun++
+				leaves <- leave
+			}()
+			synctest.Wait()
+		}
+		for _, want := range []int{2, 3, 4, 4} { // of 900 tokens that are left
+			if begun != want {
+				t.Errorf("%d questions have begun, want %d", begun, want)
+			}
+			(<-leaves)()
+			synctest.Wait()
+		}
+	})
 }

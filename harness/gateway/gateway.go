@@ -62,6 +62,7 @@ type Gateway struct {
 	mu      sync.Mutex
 	closed  bool
 	running sync.WaitGroup
+	dearest map[ledger.Phase]llm.USD // worst cases of completions
 	err     error
 	failed  chan struct{}
 }
@@ -83,7 +84,7 @@ func Start(c Config) (*Gateway, error) {
 		config: c, upstream: base, secret: secret, key: "evalctl-" + rand.Text(), addr: listener.Addr().String(),
 		client: &http.Client{Transport: transport, CheckRedirect: httpclient.NoRedirect},
 		cancel: cancel, served: make(chan struct{}), replies: replies{got: map[llm.CacheKey]int{}}, failed: make(chan struct{}),
-		requests: requests{refused: map[result.RefusedRequests]int{}},
+		requests: requests{refused: map[result.RefusedRequests]int{}}, dearest: map[ledger.Phase]llm.USD{},
 	}
 	g.server = &http.Server{
 		Handler: http.HandlerFunc(g.serve), ReadHeaderTimeout: 10 * time.Second,
@@ -127,6 +128,19 @@ func (g *Gateway) fail(err error) {
 		close(g.failed)
 		g.config.Log.Warn("the gateway rejects the daemon's requests to its models", "arm", g.config.Arm, "cause", err)
 	}
+}
+
+// note remembers the worst case of a paid completion.
+func (g *Gateway) note(phase ledger.Phase, worst llm.USD) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.dearest[phase] = max(g.dearest[phase], worst)
+}
+
+func (g *Gateway) dearestOf(phase ledger.Phase) llm.USD {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.dearest[phase]
 }
 
 // Close stops the gateway. It cancels and settles requests in progress before it returns, so that

@@ -200,6 +200,9 @@ func (g *Gateway) ask(w http.ResponseWriter, r *http.Request, c *call) error {
 		return err
 	}
 	out.Header.Set("Content-Type", "application/json")
+	if c.path == completions {
+		g.note(g.config.Phase(), c.worst())
+	}
 	settle, err := c.account.Reserve(r.Context(), c.model, c.worst())
 	if err != nil {
 		return err

@@ -162,26 +162,36 @@ func (c *Cache) claim(ctx context.Context, key CacheKey) (done func(), err error
 	}
 }
 
+// load is read that counts a lookup.
 func (c *Cache) load(key CacheKey, value any) (hit bool) {
+	hit = c.read(key, value)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if hit {
+		c.stats.Hits++
+	} else {
+		c.stats.Misses++
+	}
+	return hit
+}
+
+// read reads a stored reply into value, and counts unusable files.
+func (c *Cache) read(key CacheKey, value any) (found bool) {
 	data, err := c.kept.read(key)
 	if err == nil && data != nil {
 		err = json.Unmarshal(data, value)
-		hit = err == nil
+		found = err == nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case hit:
-		c.stats.Hits++
-		return true
 	case errors.Is(err, errDamaged):
 		c.stats.Damaged++
 	case err != nil:
 		c.stats.Failed++
 		c.stats.Failure = err
 	}
-	c.stats.Misses++
-	return false
+	return found
 }
 
 // Store keeps the reply to a request, in mode CacheWrite. A reply that cannot be written is only

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -452,5 +453,20 @@ func TestCacheOfDialects(t *testing.T) {
 		if got := complete(t, openReplies(t, dir, CacheWrite, 0).Wrap(m, srv.URL), r); got.Cached != tt.cached || calls != tt.calls {
 			t.Errorf("%+v: %+v after %d requests", tt.options, got, calls)
 		}
+	}
+}
+
+// TestLargeReply: what is stored is found again, as large as the vectors of a large batch.
+func TestLargeReply(t *testing.T) {
+	f := replyFiles{dir: t.TempDir()}
+	content := bytes.Repeat([]byte("0.123, "), 3<<20)
+	if err := f.write(CacheKey{1}, content); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.read(CacheKey{1}); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("read %d of %d bytes, %v", len(got), len(content), err)
+	}
+	if err := f.write(CacheKey{2}, make([]byte, maxReply)); err == nil {
+		t.Error("stored what cannot be read")
 	}
 }

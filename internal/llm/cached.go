@@ -51,6 +51,9 @@ func (p *cachedProvider) Name() string { return p.meter.Name() }
 
 // Complete emits a cached reply as one piece.
 func (p *cachedProvider) Complete(ctx context.Context, r Request) (Response, error) {
+	if !p.refresh {
+		r = p.underStoredLimit(r)
+	}
 	key, err := p.key(r)
 	if err != nil {
 		return Response{}, err
@@ -79,6 +82,24 @@ func (p *cachedProvider) Complete(ctx context.Context, r Request) (Response, err
 	}
 	p.meter.account.Lookup(ctx, r.Model, stored, nil)
 	return resp, err
+}
+
+// underStoredLimit returns r with the one of its Limits under which a whole reply is stored. It
+// returns r as it is if a reply to it is stored, or none.
+func (p *cachedProvider) underStoredLimit(r Request) Request {
+	key, err := p.key(r)
+	if err != nil || p.cache.kept.has(key) {
+		return r
+	}
+	for _, limit := range r.Limits {
+		var reply cachedReply
+		other := r
+		other.MaxTokens = limit
+		if key, err = p.key(other); err == nil && p.cache.read(key, &reply) && !IsCut(reply.FinishReason) {
+			return other
+		}
+	}
+	return r
 }
 
 // key is the key of the request as it would be sent first. It ignores refused parameters, because a

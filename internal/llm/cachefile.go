@@ -18,6 +18,10 @@ import (
 
 var errDamaged = errors.New("the file is damaged")
 
+// maxReply limits a stored reply. It has room for the vectors of a gateway's largest answer, 64
+// MiB, as JSON in JSON.
+const maxReply = 128 << 20
+
 // block is the size of the smallest file on most disks.
 const block = 4 << 10
 
@@ -38,11 +42,16 @@ func (f *replyFiles) path(key CacheKey) string {
 	return filepath.Join(f.dir, name[:2], name[2:])
 }
 
+func (f *replyFiles) has(key CacheKey) bool {
+	_, err := os.Stat(f.path(key))
+	return err == nil
+}
+
 // read returns nil without an error if there is no file. The error wraps errDamaged if the file was
 // damaged and has been removed.
 func (f *replyFiles) read(key CacheKey) ([]byte, error) {
 	path := f.path(key)
-	data, err := inputfile.Read(path, inputfile.Small)
+	data, err := inputfile.Read(path, maxReply)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -67,6 +76,10 @@ func sum(key CacheKey, content []byte) string {
 }
 
 func (f *replyFiles) write(key CacheKey, content []byte) error {
+	const sumSize = 2*sha256.Size + len("\n")
+	if len(content) > maxReply-sumSize {
+		return fmt.Errorf("a reply of %d bytes is too large to be stored", len(content))
+	}
 	data := append([]byte(sum(key, content)+"\n"), content...)
 	if err := f.makeRoom(onDisk(int64(len(data)))); err != nil {
 		return err

@@ -36,6 +36,9 @@ type Config struct {
 	BaseURL string
 	// APIKey is required for OpenAIBaseURL.
 	APIKey string
+	// KeyVariable is the environment variable of APIKey, which errors name. Empty means
+	// OPENAI_API_KEY.
+	KeyVariable string
 	// PerSecond limits the HTTP requests per second, including retries; 0 means no limit. A burst
 	// of one second's worth of requests passes at once.
 	PerSecond float64
@@ -54,7 +57,7 @@ func Open(c Config) (Provider, error) {
 	if c.Provider == ProviderFake {
 		return NewFake(), nil
 	}
-	o, err := c.openAI("SVC_LLM_MODEL", "OPENAI_BASE_URL", openAIKeyVariable)
+	o, err := c.openAI("SVC_LLM_MODEL", "OPENAI_BASE_URL", cmp.Or(c.KeyVariable, openAIKeyVariable))
 	if err != nil {
 		return nil, err
 	}

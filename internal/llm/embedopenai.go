@@ -3,6 +3,7 @@ package llm
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -106,9 +107,13 @@ func (e *openAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]
 		EncodingFormat: openai.EmbeddingEncodingFormatFloat,
 	}
 	err := e.repeat(ctx, func() error {
-		return e.attempt(ctx, &exchange{}, e.model, func(ctx context.Context) error {
-			answer, err := e.client.CreateEmbeddings(ctx, request)
-			if err != nil {
+		x := &exchange{keepBody: true}
+		return e.attempt(ctx, x, e.model, func(ctx context.Context) error {
+			if _, err := e.client.CreateEmbeddings(ctx, request); err != nil {
+				return err
+			}
+			var answer embeddings
+			if err := json.Unmarshal(x.body, &answer); err != nil {
 				return err
 			}
 			e.count(answer.Usage, len(texts))
@@ -124,9 +129,20 @@ func (e *openAIEmbedder) embed(ctx context.Context, texts []string, vectors [][]
 	return err
 }
 
+// embeddings is an answer, with only what is used, like completion.
+type embeddings struct {
+	Data  []embedding     `json:"data"`
+	Usage json.RawMessage `json:"usage"`
+}
+
+type embedding struct {
+	Index     int       `json:"index"`
+	Embedding []float32 `json:"embedding"`
+}
+
 // count counts the cost of a response, whether or not it can be used.
-func (e *openAIEmbedder) count(u openai.Usage, texts int) {
-	if n := cmp.Or(u.PromptTokens, u.TotalTokens); n > 0 {
+func (e *openAIEmbedder) count(usage json.RawMessage, texts int) {
+	if n := inputTokens(usage); n > 0 {
 		e.tokens.Add(int64(n))
 	} else {
 		e.uncounted.Add(int64(texts))
@@ -152,7 +168,7 @@ func (e *openAIEmbedder) checkDimensions(n int) error {
 
 // placeVectors puts each vector at its index, because providers may return them in any order. It
 // rejects a response that does not have exactly one valid vector for each text.
-func placeVectors(answer []openai.Embedding, vectors [][]float32) error {
+func placeVectors(answer []embedding, vectors [][]float32) error {
 	if len(answer) != len(vectors) {
 		return fmt.Errorf("the answer has %d vectors for %d texts", len(answer), len(vectors))
 	}

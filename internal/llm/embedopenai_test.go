@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/sashabaranov/go-openai"
 
 	"evalctl/internal/llm/llmtest"
 )
@@ -212,7 +211,7 @@ func FuzzEmbedAnswer(f *testing.F) {
 		if n <= 0 || n > 100 {
 			return
 		}
-		var answer openai.EmbeddingResponse
+		var answer embeddings
 		if json.Unmarshal(body, &answer) != nil {
 			return
 		}
@@ -234,9 +233,10 @@ func FuzzEmbedAnswer(f *testing.F) {
 }
 
 // TestEmbeddingTokens: what the provider counts is added up, also of a response that cannot be
-// used, and texts of responses without a count are counted.
+// used, and texts of responses without a readable count are counted.
 func TestEmbeddingTokens(t *testing.T) {
 	var n int
+	const vector = `"id":1,"object":[],"model":2,"data":[{"object":3,"index":0,"embedding":[1,2,3]}],"usage":`
 	e, _ := openEmbedStub(t, func(llmtest.Call) llmtest.Reply {
 		n++
 		switch n {
@@ -246,14 +246,20 @@ func TestEmbeddingTokens(t *testing.T) {
 			return llmtest.Reply{Usage: `{"total_tokens":5}`}
 		case 3:
 			return llmtest.Reply{Body: `{"data":[],"usage":{"prompt_tokens":3,"total_tokens":3}}`}
+		case 5:
+			return llmtest.Reply{Body: `{` + vector + `{"prompt_tokens":4.0,"total_tokens":"x"}}`}
+		case 6:
+			return llmtest.Reply{Body: `{` + vector + `"none"}`}
+		case 7:
+			return llmtest.Reply{Body: `{` + vector + `{"prompt_tokens":-1}}`}
 		}
 		return llmtest.Reply{}
 	})
 	c := NewEmbedCache(e)
-	for _, texts := range [][]string{{"a", "b"}, {"c"}, {"d"}, {"e", "f", "a"}} {
+	for _, texts := range [][]string{{"a", "b"}, {"c"}, {"d"}, {"e", "f", "a"}, {"g"}, {"h"}, {"i"}} {
 		_, _ = c.Embed(t.Context(), texts)
 	}
-	if got, want := c.Stats(), (EmbedStats{Cached: 1, Embedded: 5, Tokens: 15, Uncounted: 2}); got != want {
+	if got, want := c.Stats(), (EmbedStats{Cached: 1, Embedded: 8, Tokens: 19, Uncounted: 4}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

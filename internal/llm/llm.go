@@ -44,6 +44,9 @@ type Request struct {
 	// Attempt counts, from 0, requests that are repeated to get another answer. It is not sent; a
 	// Cache keeps one answer for each.
 	Attempt int
+	// Limits are other values that MaxTokens may have had when the same request was made. A
+	// Cache takes a whole reply under one of them. They are not sent.
+	Limits []int
 	// Fake returns the answer of the provider "fake", which has no other: the author of a prompt
 	// knows a fitting answer. It must be deterministic and safe for concurrent use. It is not sent,
 	// so requests that differ only in Fake are the same request.

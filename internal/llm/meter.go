@@ -110,7 +110,9 @@ func (m *Meter) Complete(ctx context.Context, r Request) (Response, error) {
 func (m *Meter) attempt(ctx context.Context, r Request, once func() (Response, error)) (
 	Response, USD, error) {
 	worst := m.WorstCase(r)
+	resume := paused(ctx)
 	settle, err := m.account.Reserve(ctx, r.Model, worst)
+	resume()
 	if err != nil {
 		return Response{}, 0, err
 	}

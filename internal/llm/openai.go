@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -137,49 +136,26 @@ func (o *openAIProvider) once(ctx context.Context, r Request, d Dialect) (Respon
 	return resp, err
 }
 
-// The answers of the library, with a usage of any form: a malformed usage must not lose the answer.
-type (
-	completion struct {
-		openai.ChatCompletionResponse
-		Usage json.RawMessage `json:"usage"`
-	}
-	completionChunk struct {
-		openai.ChatCompletionStreamResponse
-		Choices []choicePiece   `json:"choices"`
-		Usage   json.RawMessage `json:"usage"`
-	}
-	// choicePiece has the text of a chunk as it was sent, which may be half a character.
-	choicePiece struct {
-		FinishReason openai.FinishReason `json:"finish_reason"`
-		Delta        struct {
-			Content json.RawMessage `json:"content"`
-		} `json:"delta"`
-	}
-)
-
 func (o *openAIProvider) complete(ctx context.Context, x *exchange, r Request) (Response, error) {
-	x.body = &bytes.Buffer{}
-	_, err := o.client.CreateChatCompletion(ctx, wireRequest(r))
-	if _, badType := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !badType {
+	x.keepBody = true
+	if _, err := o.client.CreateChatCompletion(ctx, wireRequest(r)); err != nil {
 		return Response{}, err
 	}
 	var got completion
-	if err := json.NewDecoder(x.body).Decode(&got); err != nil {
+	if err := json.Unmarshal(x.body, &got); err != nil {
 		return Response{}, err
 	}
 	if len(got.Choices) == 0 {
 		return Response{}, errors.New("the answer has no choices")
 	}
 	choice := got.Choices[0]
-	text := choice.Message.Content
-	for _, part := range choice.Message.MultiContent { // without the parts of thoughts
-		if part.Type == openai.ChatMessagePartTypeText {
-			text += part.Text
-		}
+	text, err := contentText(choice.Message.Content)
+	if err != nil {
+		return Response{}, err
 	}
 	resp := finish(r, text, got.Model, choice.FinishReason, got.Usage)
 	if resp.Text == "" {
-		resp.Refusal = choice.Message.Refusal
+		resp.Refusal = string(choice.Message.Refusal)
 	}
 	return resp, nil
 }
@@ -209,8 +185,7 @@ func (o *openAIProvider) stream(ctx context.Context, x *exchange, r Request) (Re
 		}
 		return nil
 	}
-	var model string
-	var reason openai.FinishReason
+	var model, reason looseText
 	var usage json.RawMessage
 	final := false // whether the usage came with the finish reason or later
 	for {
@@ -273,11 +248,8 @@ func wireRequest(r Request) openai.ChatCompletionRequest {
 }
 
 // finish returns a response. Its usage is estimated if the provider did not count.
-func finish(r Request, text, model string, reason openai.FinishReason, usage json.RawMessage) Response {
-	if model == "" {
-		model = r.Model
-	}
-	resp := Response{Text: text, Model: model, FinishReason: string(reason)}
+func finish(r Request, text string, model, reason looseText, usage json.RawMessage) Response {
+	resp := Response{Text: text, Model: cmp.Or(string(model), r.Model), FinishReason: string(reason)}
 	if resp.Usage, resp.UsageProblem = ParseUsage(usage); resp.Usage.InputTokens == 0 {
 		resp.Usage = estimate(r, text)
 	}

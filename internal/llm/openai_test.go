@@ -127,6 +127,38 @@ func TestStreamHalves(t *testing.T) {
 	}
 }
 
+// TestFieldsOfOtherTypes: a field that nothing needs may have any type, as some gateways send
+// it. The answer is paid for, and is returned with the tokens that were counted.
+func TestFieldsOfOtherTypes(t *testing.T) {
+	const usage = `,"usage":{"prompt_tokens":11,"completion_tokens":7}`
+	for _, odd := range []string{
+		`"created":1748694614.850598`, `"created":"2025-05-16"`, `"id":5,"object":[],"system_fingerprint":{}`,
+		`"prompt_filter_results":"none"`, `"model":null`, `"service_tier":1,"model":7`,
+	} {
+		plain := `{` + odd + `,"choices":[{"index":"0","logprobs":1,"content_filter_results":[],"finish_reason":"stop",` +
+			`"message":{"role":1,"content":"a b","refusal":false,"tool_calls":"","reasoning_content":{}}}]` + usage + `}`
+		chunk := `data: {` + odd + `,"choices":[{"index":"0","logprobs":1,"finish_reason":"stop",` +
+			`"delta":{"role":1,"content":"a b","tool_calls":""}}]` + usage + `}` + "\n\ndata: [DONE]\n\n"
+		o, _ := openStub(t, llmtest.Reply{Body: plain}, llmtest.Reply{Body: chunk})
+		for _, r := range []Request{ask("m", "q"), streamed(ask("m", "q"), func(string) error { return nil })} {
+			got, err := o.Complete(t.Context(), r)
+			want := Response{Text: "a b", Model: "m", FinishReason: "stop", Usage: Usage{InputTokens: 11, OutputTokens: 7}, Attempts: 1, Asked: usual}
+			if err != nil || got != want {
+				t.Error(odd, err, cmp.Diff(want, got))
+			}
+		}
+	}
+}
+
+// TestParts: the text of an answer in parts is that of its parts of text.
+func TestParts(t *testing.T) {
+	o, _ := openStub(t, llmtest.Reply{Body: `{"choices":[{"message":{"content":[` +
+		`{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"a "},{"type":"text","text":"b","index":"1"}]}}]}`})
+	if got, err := o.Complete(t.Context(), ask("m", "q")); err != nil || got.Text != "a b" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // More keep-alive comments than the client library tolerates by itself.
 func TestStreamManyComments(t *testing.T) {
 	body := strings.Repeat(": keep-alive\n\n", 400) +
@@ -146,6 +178,7 @@ func TestUnusableAnswers(t *testing.T) {
 		text   string
 	}{
 		{"no choices", false, llmtest.Reply{Body: `{"choices":[]}`}, "no choices"},
+		{"a text of another type", false, llmtest.Reply{Body: `{"choices":[{"message":{"content":5}}]}`}, "cannot unmarshal number"},
 		{"not JSON", false, llmtest.Reply{Body: `<html>`}, "not the JSON"},
 		{"too large", false, llmtest.Reply{Body: strings.Repeat(" ", maxAnswerBytes+1)}, "larger than"},
 		{"cut", true, llmtest.Reply{Text: "one two three", CutAfter: 2}, "EOF"},

@@ -89,10 +89,14 @@ func (m Ref) Config(env Env) Config {
 func (m Ref) JudgeConfig(env Env) Config {
 	c := m.Config(env)
 	c.PerSecond = judgePerSecond
-	if own := env(JudgeURLVariable); own != "" {
+	own, ownKey := env(JudgeURLVariable), env(JudgeKeyVariable)
+	if own != "" || ownKey != "" {
+		c.KeyVariable = JudgeKeyVariable
+	}
+	if own != "" {
 		c.BaseURL, c.APIKey = own, ""
 	}
-	c.APIKey = cmp.Or(env(JudgeKeyVariable), c.APIKey)
+	c.APIKey = cmp.Or(ownKey, c.APIKey)
 	return c
 }
 

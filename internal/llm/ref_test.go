@@ -3,6 +3,8 @@ package llm
 import (
 	"strings"
 	"testing"
+
+	"evalctl/internal/llm/llmtest"
 )
 
 func withEnv(env map[string]string) Env {
@@ -69,6 +71,29 @@ func TestJudgeConfig(t *testing.T) {
 	_, err := OpenJudge(env, Ref{ProviderOpenAI, "gpt-4o"}.JudgeConfig(env))
 	if err == nil || !strings.Contains(err.Error(), JudgeKeyVariable) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestJudgeKeyIsNamed: an error for a rejected key names the variable that the key was read
+// from.
+func TestJudgeKeyIsNamed(t *testing.T) {
+	srv := llmtest.NewServer(t, func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Status: 401} })
+	for _, tt := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"OPENAI_BASE_URL": srv.URL, "OPENAI_API_KEY": "k"}, "check OPENAI_API_KEY"},
+		{map[string]string{"OPENAI_BASE_URL": srv.URL, "OPENAI_API_KEY": "k", JudgeKeyVariable: "j"}, "check " + JudgeKeyVariable},
+		{map[string]string{"OPENAI_API_KEY": "k", JudgeURLVariable: srv.URL}, "check " + JudgeKeyVariable},
+	} {
+		c := Ref{ProviderOpenAI, "gpt-4o"}.JudgeConfig(withEnv(tt.env))
+		p, err := OpenJudge(withEnv(tt.env), c)
+		if err == nil {
+			_, err = p.Complete(t.Context(), ask("gpt-4o", "q"))
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v: got %v, want %s", tt.env, err, tt.want)
+		}
 	}
 }
 

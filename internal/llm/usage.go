@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -43,11 +44,7 @@ func ParseUsage(raw []byte) (u Usage, problem string) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return Usage{}, ""
 	}
-	var counts struct {
-		Prompt     json.RawMessage `json:"prompt_tokens"`
-		Completion json.RawMessage `json:"completion_tokens"`
-		Total      json.RawMessage `json:"total_tokens"`
-	}
+	var counts wireUsage
 	if json.Unmarshal(raw, &counts) != nil {
 		return Usage{}, "usage is " + quoteJSON(raw) + ", not an object"
 	}
@@ -67,6 +64,23 @@ func ParseUsage(raw []byte) (u Usage, problem string) {
 		return Usage{}, ""
 	}
 	return Usage{InputTokens: n[0], OutputTokens: max(n[1], n[2]-n[0])}, ""
+}
+
+// wireUsage is the object usage, whose counts may have any type.
+type wireUsage struct {
+	Prompt     json.RawMessage `json:"prompt_tokens"`
+	Completion json.RawMessage `json:"completion_tokens"`
+	Total      json.RawMessage `json:"total_tokens"`
+}
+
+// inputTokens returns the tokens in the usage of an answer without output, 0 if they were not
+// counted or the count cannot be read.
+func inputTokens(usage []byte) int {
+	var counts wireUsage
+	_ = json.Unmarshal(usage, &counts)
+	prompt, _ := parseTokens(counts.Prompt)
+	total, _ := parseTokens(counts.Total)
+	return cmp.Or(prompt, total)
 }
 
 // RejectedUsage reads the usage in the body of a rejected request, beside its key error or inside

@@ -43,8 +43,10 @@ type exchange struct {
 	header  http.Header
 	refusal []byte
 	readErr error // the connection broke inside the response
-	// body, if not nil, receives the body of the answer, which the library would decode otherwise.
-	body *bytes.Buffer
+	// keepBody is set if body is to receive an answer that is not a stream, in place of the
+	// library, which gets an empty object.
+	keepBody bool
+	body     []byte
 
 	// Set by the transport's goroutines.
 	dialled   atomic.Bool
@@ -125,7 +127,7 @@ func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errRefused
 	}
 	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-		return whole(res)
+		return whole(res, x)
 	}
 	res.Body = intake.NewReader(req.Context(), res.Body, intake.Largest)
 	return res, nil
@@ -134,7 +136,7 @@ func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 // whole reads the body of an answer that is not a stream, before the library decodes it, because
 // decoding many small values takes many times their length. An error that the answer states is
 // returned.
-func whole(res *http.Response) (*http.Response, error) {
+func whole(res *http.Response, x *exchange) (*http.Response, error) {
 	body, err := httpclient.ReadJSON(res, maxAnswerBytes)
 	_ = res.Body.Close()
 	if err != nil {
@@ -142,6 +144,9 @@ func whole(res *http.Response) (*http.Response, error) {
 	}
 	if stated, ok := errorIn(body); ok {
 		return nil, stated
+	}
+	if x.keepBody {
+		x.body, body = body, []byte("{}")
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	return res, nil
@@ -181,9 +186,6 @@ func (a *answer) Read(p []byte) (int, error) {
 	}
 	if a.n += n; a.n > maxAnswerBytes {
 		return 0, fmt.Errorf("the answer is larger than %d bytes", maxAnswerBytes)
-	}
-	if a.exchange.body != nil {
-		a.exchange.body.Write(p[:n])
 	}
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, httpclient.ErrRatio) {
 		a.exchange.readErr = err

@@ -65,3 +65,19 @@ func QuestionOf(ctx context.Context) string {
 	id, _ := ctx.Value(questionKey{}).(string)
 	return id
 }
+
+type pauseKey struct{}
+
+// WithPause returns a context whose calls call pause before they wait for a cap, and the
+// function that it returned afterwards: a caller's own time limit can stand still meanwhile.
+func WithPause(ctx context.Context, pause func() (resume func())) context.Context {
+	return context.WithValue(ctx, pauseKey{}, pause)
+}
+
+// paused calls the context's pause, if there is one.
+func paused(ctx context.Context) (resume func()) {
+	if pause, ok := ctx.Value(pauseKey{}).(func() func()); ok {
+		return pause()
+	}
+	return func() {}
+}

@@ -18,19 +18,16 @@ import (
 // repeated: the provider retries other failures.
 const maxReadings = 3
 
-// limit is the time limit of a question and the time that has passed.
-type limit struct{ timeout, spent time.Duration }
-
 // read asks the reader and returns ans with the answer. left is the number of notes omitted from
 // the request.
 func (a *Actor) read(
 	ctx context.Context, l limit, req llm.Request, left int, ans target.Answer,
 ) (target.Answer, error) {
-	rctx, cancel := target.QuestionLimit(ctx, l.timeout, l.spent)
-	defer cancel()
+	limited := newStopwatch(ctx, l)
+	defer limited.close()
 	before, waited := ans.Latency, ans.Waited
 	sent := newAttemptClock()
-	rctx = sent.watch(rctx)
+	rctx := sent.watch(limited)
 	ans.PromptSHA256 = promptSHA256()
 	ans.Actor = &result.ModelUse{Model: req.Model, LeftOut: left}
 	retried := func(f *target.Failure) {
@@ -38,16 +35,25 @@ func (a *Actor) read(
 		ans.Attempts++
 	}
 	req.Retried = func(e *llm.Error) { retried(readerFailure(e)) }
-	req.Emit = func(string) error {
+	var speech llm.Speech
+	begun := false // the stream, perhaps with thoughts
+	hear := func(text string) {
+		if text == "" {
+			return
+		}
 		came := before + time.Since(sent.began())
 		ans.Timeline.Add(protocol.EventDelta, came)
 		if ans.FirstDelta == 0 {
 			ans.FirstDelta = came
 		}
+	}
+	req.Emit = func(piece string) error {
+		begun = true
+		hear(speech.Next(piece))
 		return nil
 	}
 	for reading := 1; ; reading++ {
-		ans.FirstDelta, ans.Timeline = 0, nil
+		ans.FirstDelta, ans.Timeline, speech, begun = 0, nil, llm.Speech{}, false
 		if reading > 1 {
 			sent.restart()
 		}
@@ -56,13 +62,14 @@ func (a *Actor) read(
 		ans.Waited = waited + sent.waited()
 		addUse(&ans, resp)
 		if err == nil {
+			hear(speech.Rest())
 			ans.Timeline.Add(protocol.EventDone, ans.Latency)
 			err = complete(&ans, resp)
 			return ans, err
 		}
 		err = a.readFailure(ctx, rctx, err)
 		f, ok := target.AsFailure(err)
-		if !ok || rctx.Err() != nil || ans.FirstDelta == 0 || reading == maxReadings {
+		if !ok || rctx.Err() != nil || !begun || reading == maxReadings {
 			return ans, err
 		}
 		retried(f)
@@ -80,15 +87,15 @@ func addUse(ans *target.Answer, resp llm.Response) {
 	u.Cached, u.SavedUSD = resp.Cached, u.SavedUSD.Plus(resp.SavedUSD)
 }
 
-// complete fills an answer from a finished reply. A reply that was withheld or cut off before its
-// first word is a failure: it says nothing about the memory.
+// complete fills an answer from a finished reply, without its thoughts. A reply that was
+// withheld or cut off before its first word is a failure: it says nothing about the memory.
 func complete(ans *target.Answer, resp llm.Response) error {
-	ans.Answer, ans.Model = resp.Text, resp.Model
+	ans.Answer, ans.Model = llm.AfterThoughts(resp.Text), resp.Model
 	ans.Usage = &protocol.Usage{
 		InputTokens: resp.Usage.InputTokens, OutputTokens: resp.Usage.OutputTokens,
 	}
 	ans.Actor.Model, ans.Actor.FinishReason = resp.Model, resp.FinishReason
-	if strings.TrimSpace(resp.Text) != "" {
+	if strings.TrimSpace(ans.Answer) != "" {
 		return nil
 	}
 	switch {
@@ -112,8 +119,6 @@ func (a *Actor) readFailure(ctx, rctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case rctx.Err() != nil:
 		return a.timedOut(context.Cause(rctx))
-	case errors.Is(err, context.DeadlineExceeded): // the wait for the rate limit would be longer
-		return a.timedOut(err)
 	case !failed:
 		return fmt.Errorf("model %q cannot answer: %w", a.cfg.Model, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"testing"
@@ -230,6 +231,11 @@ func TestReaderFaults(t *testing.T) {
 			failure: "used up all 2048 tokens"},
 		{name: "out of tokens, in other words", replies: []llmtest.Reply{{FinishReason: "max_tokens", Input: 5, Output: 2048}},
 			failure: "used up all 2048 tokens"},
+		{name: "thoughts", replies: []llmtest.Reply{{Text: "<think>the roses are red</think>\nBy the gate."}}, text: ok.Text},
+		{name: "thoughts begun in the prompt", replies: []llmtest.Reply{{Text: "the roses are red</think>\nBy the gate."}}, text: ok.Text},
+		{name: "cut in thoughts", replies: []llmtest.Reply{{Text: "<think>By the gate.", FinishReason: "length", Input: 5, Output: 2048}},
+			failure: "used up all 2048 tokens"},
+		{name: "broken off in thoughts", replies: []llmtest.Reply{{Text: "<think>By the gate.", CutAfter: 1}, ok}, text: ok.Text, failed: 1},
 		{name: "withheld", replies: []llmtest.Reply{{FinishReason: "content_filter", Input: 5}},
 			failure: "withheld"},
 		{name: "key", replies: []llmtest.Reply{{Status: 401}}, stop: "OPENAI_API_KEY", free: true},
@@ -261,6 +267,30 @@ func TestReaderFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFirstTextAfterThoughts: the first text of an answer is what follows its thoughts.
+func TestFirstTextAfterThoughts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newActor(t, Config{Style: NoMemory, Reader: thinking{time.Second}, Model: "m"})
+		ans, err := a.Ask(t.Context(), tulips, questionTime)
+		if err != nil || ans.Answer != "By the gate." || ans.FirstDelta != time.Second || ans.Timeline[0].AtMS != 1000 {
+			t.Errorf("%+v, %v", ans, err)
+		}
+	})
+}
+
+// thinking is a model that emits its pieces at intervals.
+type thinking struct{ time.Duration }
+
+func (thinking) Name() string { return "thinking" }
+func (m thinking) Complete(_ context.Context, r llm.Request) (resp llm.Response, err error) {
+	for _, piece := range []string{"<think>", "hm</think>\nBy", " the gate."} {
+		resp.Text += piece
+		err = errors.Join(err, r.Emit(piece))
+		time.Sleep(m.Duration)
+	}
+	return resp, err
 }
 
 // TestReaderStops checks that errors which every question would have stop the run.
@@ -364,6 +394,48 @@ func TestOneTimeLimit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWaitForTheCap checks that a question whose request waits for the cap is neither late nor
+// slow.
+func TestWaitForTheCap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const answering, timeout = 6 * time.Second, 10 * time.Second
+		prices := llm.Prices{"m": {Input: llm.Dollar, Output: llm.Dollar}}
+		meter := func(b *llm.Budget) *llm.Meter {
+			m, err := llm.NewMeter(dialling{sleeping{answering}}, prices, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		a := newActor(t, Config{Style: NoMemory, Reader: meter(nil), Model: "m"})
+		one := meter(nil).WorstCase(a.request(tulips, nil))
+		a = newActor(t, Config{Style: NoMemory, Reader: meter(llm.NewBudget(one)), Model: "m"})
+		answers := make(chan target.Answer)
+		for range 2 {
+			go func() {
+				ans, err := a.Ask(t.Context(), tulips, timeout)
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- ans
+			}()
+		}
+		for _, waited := range []time.Duration{0, answering} {
+			if ans := <-answers; ans.Answer != "x" || ans.Latency != answering || ans.FirstDelta != answering || ans.Waited != waited {
+				t.Errorf("%q after %v, first text after %v, waited %v", ans.Answer, ans.Latency, ans.FirstDelta, ans.Waited)
+			}
+		}
+	})
+}
+
+// dialling is a model that opens a connection before it answers.
+type dialling struct{ sleeping }
+
+func (d dialling) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	httptrace.ContextClientTrace(ctx).GetConn("m")
+	return d.sleeping.Complete(ctx, r)
 }
 
 // TestEndOfRun checks that the end of the run's context is no failure of a question.
