@@ -71,9 +71,9 @@ func (run *Run) tagPlot(s *form.Section) {
 	})
 }
 
-// floor returns the floor for all questions, NaN without one.
+// floor returns the floor for all questions, NaN for none and for 0, which every rate reaches.
 func (run *Run) floor() float64 {
-	if g := run.Result.Gate; g != nil && g.FloorFrom != result.FloorNone {
+	if g := run.Result.Gate; g != nil && g.Floor > 0 {
 		return g.Floor
 	}
 	return math.NaN()

@@ -358,14 +358,11 @@ func (p Past) reports() []*form.Report {
 	return []*form.Report{{Sections: []form.Section{s}}}
 }
 
-// before returns the trend in the page of a result, with its floor.
-func (tr Trend) before(res *result.Result) form.Section {
-	s, floor := form.Section{ID: "trend", Title: "Trend"}, math.NaN()
-	if res.Gate != nil {
-		floor = res.Gate.Floor
-	}
+// before returns the trend in the page of a run, with its floor.
+func (tr Trend) before(run *Run) form.Section {
+	s := form.Section{ID: "trend", Title: "Trend"}
 	for _, l := range tr.Lines {
-		tr.nights(&s, l, floor)
+		tr.nights(&s, l, run.floor())
 	}
 	return s
 }
