@@ -128,7 +128,7 @@ func (c Comparison) tags(s *form.Section) {
 		}
 		t.RowIn(form.Terminal, row...)
 		for _, p := range tag.Pairs {
-			most = max(most, widest(p.Table))
+			most = max(most, widest(p.Difference, p.Interval))
 		}
 	}
 	s.Show(form.Terminal, form.Gap{})

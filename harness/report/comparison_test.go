@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/key"
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/goldentest"
 )
@@ -67,6 +68,26 @@ func TestComparison(t *testing.T) {
 	}
 	if suites := checkJUnit(t, junit).children; suites[0].attributes["failures"] != "2" {
 		t.Errorf("a run within the margin fails: %s", junit)
+	}
+}
+
+// TestForestScale: the margin, and a difference without interval, are at their places on the scale.
+func TestForestScale(t *testing.T) {
+	c := comparisonOf(func() string { return "text" })
+	p := &c.Pairs[0]
+	p.Interval.Low, p.Interval.High, p.Margin = -0.03, 0.03, &compare.MarginTest{Margin: 0.3, Verdict: result.NotWorse}
+	p.Measures[0].Difference, p.Measures[0].Interval = 0.2, nil
+	s := form.Section{}
+	c.forest(&s)
+	c.means(&s)
+	for i, want := range []string{">-30.0<", ">-0.20<"} {
+		plot := s.Blocks[i].Content
+		if fold, ok := plot.(form.Fold); ok {
+			plot = fold.Content
+		}
+		if axis := plot.(form.Plot).Axis(); !strings.Contains(string(axis), want) {
+			t.Errorf("no %s on the axis %s", want, axis)
+		}
 	}
 }
 

@@ -107,9 +107,10 @@ func (c Comparison) forest(s *form.Section) {
 	var rows []form.PlotRow
 	most, margin := 0.05, math.NaN()
 	for _, p := range c.Pairs {
-		most = max(most, widest(p.Table))
+		most = max(most, widest(p.Difference, p.Interval))
 		if p.Margin != nil {
 			margin = -p.Margin.Margin
+			most = max(most, p.Margin.Margin)
 		}
 	}
 	scale := svg.Scale{Low: -most, High: most, Floor: margin}
@@ -143,9 +144,7 @@ func (c Comparison) means(s *form.Section) {
 	for i := range c.Pairs {
 		for _, m := range c.Pairs[i].Measures {
 			byName[m.Name] = append(byName[m.Name], row{&c.Pairs[i], m})
-			if m.Interval != nil {
-				most = max(most, math.Abs(m.Interval.Low), math.Abs(m.Interval.High))
-			}
+			most = max(most, widest(&m.Difference, m.Interval))
 		}
 	}
 	scale := svg.Scale{Low: -most, High: most, Floor: math.NaN()}

@@ -57,7 +57,7 @@ func (a axis) ticks() []float64 {
 			break
 		}
 	}
-	for i := math.Ceil(a.low / step); i*step <= a.high*(1+1e-9); i++ {
+	for i := math.Ceil(a.low/step - 1e-9); i*step <= a.high*(1+1e-9); i++ {
 		out = append(out, i*step)
 	}
 	return out
