@@ -47,6 +47,15 @@ func TestClosing(t *testing.T) {
 	}
 }
 
+// TestCommandOnOneLine: a shell would run the lines of a broken command one by one.
+func TestCommandOnOneLine(t *testing.T) {
+	var b strings.Builder
+	Closing(terminal.New(&b, func(string) string { return "40" }, false), runOf(14), "")
+	if !strings.Contains(b.String(), "  next        evalctl show results/2026-09-21/go.json --html report.html\n") {
+		t.Errorf("the command is broken:\n%s", b.String())
+	}
+}
+
 // TestClosingOfArms checks that the arm that ended worst gives the verdict, and that arms which
 // cannot be compared have no ranking.
 func TestClosingOfArms(t *testing.T) {
