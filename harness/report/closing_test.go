@@ -73,7 +73,7 @@ func TestClosingOfArms(t *testing.T) {
 		"no result": {Replay{Arms: Arms{{Name: "ts", Run: stopped}, {Name: "py", Problem: "no such file"}}, Compared: &compare.Arms{}},
 			[]string{"verdict     No result: py", "reason      no such file"}},
 		"refused": {Replay{Arms: Arms{{Name: "go", Run: good}, {Name: "ts", Run: good}}, Compared: refused},
-			[]string{"verdict     Not comparable, so there is no ranking", "next        evalctl compare results/2026-09-21/go.json results/2026-09-21/go.json --accept effective_modes"}},
+			[]string{"verdict     Not comparable, so there is no ranking", "next        evalctl compare results/2026-09-21/go.json results/2026-09-21/go.json\n"}},
 	} {
 		got := closed(c.replay, "")
 		for _, want := range c.want {

@@ -140,8 +140,7 @@ func (tr Trend) changes() (all []lineChange) {
 	return all
 }
 
-// closing has how many lines changed, the newest change, and the command that compares the nights
-// before and after it.
+// closing has how many lines changed, the newest change, and the next command.
 func (tr Trend) closing(string) form.Section {
 	if len(tr.Lines) == 0 {
 		return form.Section{}
@@ -155,14 +154,26 @@ func (tr Trend) closing(string) form.Section {
 	verdict := form.F("the pass rate changed in %d of %s", changed, figure.Count(len(tr.Lines), "line"))
 	if all := tr.changes(); len(all) > 0 {
 		c := all[0]
-		next := terminal.CommandLine("evalctl", "show", c.line.Last().Path)
-		if night := slices.IndexFunc(c.line.Nights, func(n history.Night) bool { return n.Date == c.Date }); night > 0 {
-			next = terminal.CommandLine("evalctl", "compare", c.line.Nights[night-1].Entry.Path, c.line.Nights[night].Entry.Path)
-		}
-		return form.Closing(verdict, form.F("%s: %.3f → %.3f on %s, p=%.3f", tr.name(c.line), c.Before, c.After, c.Date, c.P), next)
+		return form.Closing(verdict, form.F("%s: %.3f → %.3f on %s, p=%.3f", tr.name(c.line), c.Before, c.After, c.Date, c.P), c.next())
 	}
 	return form.Closing(verdict, form.F("no line has a change that lasts and is clearer than chance"),
 		terminal.CommandLine("evalctl", "show", tr.Lines[0].Last().Path))
+}
+
+// next returns the command that compares the change's first night with the last one before it that
+// has a score.
+func (c lineChange) next() string {
+	before := ""
+	for _, n := range c.line.Nights {
+		switch {
+		case !n.Entry.Scored():
+		case n.Date == c.Date && before != "":
+			return comparing(before, n.Entry.Path)
+		default:
+			before = n.Entry.Path
+		}
+	}
+	return terminal.CommandLine("evalctl", "show", c.line.Last().Path)
 }
 
 // about says what a line measures.
