@@ -71,6 +71,24 @@ func TestComparison(t *testing.T) {
 	}
 }
 
+// TestCommandOfComparison has the flags that make it the same comparison.
+func TestCommandOfComparison(t *testing.T) {
+	c := comparisonOf(func() string { return "-text" })
+	c.Keys, c.Runs[0].Path, c.Runs[1].Path = nil, "a.json", "b.json"
+	c.Options = compare.Options{Baseline: "go", Margin: new(0.03), Tag: "-text", ClusterTag: result.NoClusters, Primary: []string{"pass_rate", "score"}}
+	want := "evalctl compare a.json b.json --baseline=a.json --margin=0.03 --tag=-text --cluster=none --primary=pass_rate,score --format json"
+	if got := c.command("--format", "json"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got, want := c.next(), "evalctl compare --question=-text a.json b.json"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	c.Baseline, c.Options = "", compare.Options{}
+	if got, want := c.command(), "evalctl compare a.json b.json"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // TestForestScale: the margin, and a difference without interval, are at their places on the scale.
 func TestForestScale(t *testing.T) {
 	c := comparisonOf(func() string { return "text" })
