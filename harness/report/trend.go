@@ -234,20 +234,22 @@ func (tr Trend) nights(s *form.Section, l *history.Line, floor float64) {
 	costs := svg.Line{Name: "cost", Joined: true}
 	for _, n := range l.Nights {
 		e := n.Entry
-		if !e.Scored() || e.Interval == nil {
+		if e == nil {
 			continue
 		}
-		drawn = append(drawn, svg.Point{Label: n.Date, Change: changedAt(l, n),
-			Rate: svg.Interval{Value: *e.PassRate, Low: e.Interval.Low, High: e.Interval.High}})
 		if usd := totalUSD(e.Result); usd != nil {
-			costs.Points = append(costs.Points, place(float64(e.StartedAt.Unix()), *usd))
+			costs.Points = append(costs.Points, onDay(n.Date, *usd))
+		}
+		if e.Scored() && e.Interval != nil {
+			drawn = append(drawn, svg.Point{Label: n.Date, Change: changedAt(l, n),
+				Rate: svg.Interval{Value: *e.PassRate, Low: e.Interval.Low, High: e.Interval.High}})
 		}
 	}
 	if len(drawn) > 0 {
 		s.Show(form.HTML, form.Chart{Caption: "Pass rates with their intervals, the oldest first.",
 			SVG: func() template.HTML { return svg.Trend("Pass rates by night; the table has the values", drawn, floor) }})
 	}
-	if slices.ContainsFunc(costs.Points, func(p svg.Place) bool { return p.Y > 0 }) {
+	if len(costs.Points) > 1 && slices.ContainsFunc(costs.Points, func(p svg.Place) bool { return p.Y > 0 }) {
 		draw(s, byNight("Cost by night; the table has the values", svg.Dimension{Name: "cost", Zero: true, Format: dollarText}, costs), "Cost of each night in dollars.")
 	}
 	s.Show(form.Everywhere, tr.table(l))

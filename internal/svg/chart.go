@@ -21,6 +21,7 @@ const (
 type axis struct {
 	low, high float64
 	log       bool
+	step      float64 // the least distance of ticks, 0 for any
 	from, to  float64 // the coordinates of low and high
 }
 
@@ -57,6 +58,7 @@ func (a axis) ticks() []float64 {
 			break
 		}
 	}
+	step = max(step, a.step)
 	for i := math.Ceil(a.low/step - 1e-9); i*step <= a.high*(1+1e-9); i++ {
 		out = append(out, i*step)
 	}
