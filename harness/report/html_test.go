@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -215,6 +216,26 @@ func TestLargeRun(t *testing.T) {
 	}
 	if n := strings.Count(text, "<li data-s="); n != 2500 {
 		t.Errorf("%d lines of questions", n)
+	}
+}
+
+// TestFilterOfOutcomes: each outcome can be filtered without the others.
+func TestFilterOfOutcomes(t *testing.T) {
+	c := contentOf(7)
+	for i, outcome := range []result.Outcome{result.NoGold, result.NotMeasurable, result.Unjudged, result.Unscored} {
+		c.Questions[i+1].Outcome, c.Questions[i+1].Passed = outcome, false
+	}
+	boxes, of := map[string]bool{}, map[string]bool{}
+	for _, n := range parse(t, write(t, c)) {
+		if attr(n, "name") == "status" {
+			boxes[attr(n, "value")] = true
+		}
+		if s := attr(n, "data-s"); s != "" {
+			of[s] = true
+		}
+	}
+	if len(boxes) != 6 || !maps.Equal(boxes, of) {
+		t.Errorf("boxes for %v, questions of %v", boxes, of)
 	}
 }
 
