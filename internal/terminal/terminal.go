@@ -154,6 +154,14 @@ func (t *Terminal) Wrap(label, text string) string {
 // colors take none, Chinese characters two.
 func columnsOf(text string) int { return twwidth.Width(text) }
 
+// Cut cuts text to so many columns.
+func Cut(text string, columns int) string {
+	if columnsOf(text) <= columns {
+		return text
+	}
+	return twwidth.Truncate(text, columns, "…")
+}
+
 // Escape sequences that select a color.
 const (
 	green = "\x1b[32m"
