@@ -46,9 +46,13 @@ func (run *Run) tagPlot(s *form.Section) {
 		return
 	}
 	var rows []form.PlotRow
+	caption := "Pass rates with their intervals."
 	add := func(name form.Text, n result.Counts, rate *float64, i *result.Interval, floor float64) {
 		if rate == nil {
 			return
+		}
+		if !math.IsNaN(floor) {
+			caption = "Pass rates with their intervals. Dashed line: the floor."
 		}
 		scale := svg.Scale{High: 1, Zero: math.NaN(), Floor: floor}
 		rows = append(rows, form.PlotRow{Name: name, Value: form.F("%s of %d", figure.Rate(rate), n.Total),
@@ -61,10 +65,6 @@ func (run *Run) tagPlot(s *form.Section) {
 			floor = row.Floor.Floor
 		}
 		add(form.F("%s", form.Name(row.Tag)), row.Counts, row.PassRate, row.Interval, floor)
-	}
-	caption := "Pass rates with their intervals."
-	if !math.IsNaN(run.floor()) {
-		caption = "Pass rates with their intervals. Dashed line: the floor."
 	}
 	plot(s, caption, "tags", rows, func() template.HTML {
 		return svg.Scale{High: 1, Zero: math.NaN(), Floor: math.NaN()}.Axis(func(v float64) string { return fmt.Sprintf("%.1f", v) })

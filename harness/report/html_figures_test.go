@@ -250,6 +250,11 @@ func TestPageWithoutFloor(t *testing.T) {
 	if how := facts(t, c, "how"); how["Floor"] != "" {
 		t.Errorf("the floor is explained: %s", how["Floor"])
 	}
+	c.Result.Tags = map[string]*result.TagFigures{"temporal": {Counts: c.Result.Counts, PassRate: c.Result.PassRate}}
+	c.Result.Gate.Tags = []result.TagGate{{Tag: "temporal", Floor: 0.5}}
+	if text := write(t, c); !strings.Contains(text, `class="floor"`) || !strings.Contains(text, "Dashed line: the floor.") {
+		t.Error("the floor of a tag is not drawn, or its line is not explained")
+	}
 }
 
 func TestWithoutQuestionsAndGate(t *testing.T) {
