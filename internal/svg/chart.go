@@ -59,8 +59,8 @@ func (a axis) ticks() []float64 {
 		}
 	}
 	step = max(step, a.step)
-	for i := math.Ceil(a.low/step - 1e-9); i*step <= a.high*(1+1e-9); i++ {
-		out = append(out, i*step)
+	for i := int(math.Ceil(a.low/step - 1e-9)); float64(i)*step <= a.high*(1+1e-9); i++ {
+		out = append(out, float64(i)*step)
 	}
 	return out
 }
