@@ -49,7 +49,7 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// TestDescriptionOfWideCharacters: a line fits by its columns, of which a Chinese character has two.
+// TestDescriptionOfWideCharacters: a Chinese character takes two columns.
 func TestDescriptionOfWideCharacters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Questions{t: terminal.New(&bytes.Buffer{}, nil, false), total: 100, open: map[string]time.Time{strings.Repeat("漢", 30): time.Now()}}

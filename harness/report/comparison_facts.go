@@ -132,8 +132,8 @@ func (c Comparison) next() string {
 	return c.command("--html", "comparison.html")
 }
 
-// command returns the command that makes the same comparison, with further flags. A value may begin
-// with a hyphen, and is one word with its flag.
+// command returns the command that makes the same comparison, with further flags. A value is one
+// word with its flag, because it may begin with a hyphen.
 func (c Comparison) command(flags ...string) string {
 	command := []string{"evalctl", "compare"}
 	for i := range c.Runs {

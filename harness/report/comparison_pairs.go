@@ -128,8 +128,8 @@ func (c Comparison) verdictCell(v compare.Verdict) form.Cell {
 	return form.Cell{Text: form.F("%s", v.Words()), Mark: v.Mark(), Tone: tone}
 }
 
-// widest returns the largest absolute end of the interval of a difference, or the difference if it
-// has none, for the scale of a drawing.
+// widest returns the largest absolute end of the interval of a difference, or the difference if
+// it has none, for the scale of a drawing.
 func widest(difference *float64, i *result.Interval) float64 {
 	if i == nil {
 		return math.Abs(value(difference))

@@ -89,7 +89,7 @@ func TestCommandOfComparison(t *testing.T) {
 	}
 }
 
-// TestForestScale: the margin, and a difference without interval, are at their places on the scale.
+// TestForestScale: the scale has room for the margin and for a difference without interval.
 func TestForestScale(t *testing.T) {
 	c := comparisonOf(func() string { return "text" })
 	p := &c.Pairs[0]

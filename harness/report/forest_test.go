@@ -103,8 +103,8 @@ func TestPareto(t *testing.T) {
 	}
 }
 
-// TestSweepPage: the page of a sweep names the highest recall, and draws recall against latency. A
-// top-k that covers the brain finds everything, and is not the best.
+// TestSweepPage: the page of a sweep names the highest recall, and draws recall against latency.
+// A top-k that covers the brain finds everything, and is not the best.
 func TestSweepPage(t *testing.T) {
 	cell := func(mode string, recall, p50 float64) result.Cell {
 		res := result.Result{Retrieval: &result.Retrieval{Macro: result.Metrics{"recall@5": recall}}}

@@ -160,8 +160,8 @@ func (tr Trend) closing(string) form.Section {
 		terminal.CommandLine("evalctl", "show", tr.Lines[0].Last().Path))
 }
 
-// next returns the command that compares the change's first night with the last one before it that
-// has a score.
+// next returns the command that compares the change's first night with the last one before it
+// that has a score.
 func (c lineChange) next() string {
 	before := ""
 	for _, n := range c.line.Nights {

@@ -103,8 +103,8 @@ func (t *Terminal) Field(name, format string, args ...any) {
 	}
 }
 
-// Command prints a field whose text is a command. It stays on one line, because a shell would run
-// the lines of a copy one by one.
+// Command prints a field whose text is a command. It stays on one line, because a shell would
+// run the lines of a copy one by one.
 func (t *Terminal) Command(name, command string) {
 	if !t.quiet {
 		fmt.Fprintf(t.w, fieldLabel+"%s\n", name, command)
