@@ -55,7 +55,7 @@ var ErrOptions = errors.New("cannot compare")
 // differences. If two questions share an id, it returns key.ErrIncomparable. Any other error wraps
 // ErrOptions.
 func Compare(runs []*Run, opts Options) (*Comparison, error) {
-	asked := opts.ClusterTag
+	asked := opts
 	in, err := checked(runs, &opts)
 	if err != nil {
 		return nil, err
@@ -67,10 +67,10 @@ func Compare(runs []*Run, opts Options) (*Comparison, error) {
 		all[i].Values = reorder(joinEach(given, all[i].Values, key.Join), order)
 	}
 	c := &Comparison{
-		SchemaVersion: SchemaVersion, Tag: opts.Tag, ClusterTag: opts.ClusterTag, ClusterDefault: asked == "" && opts.ClusterTag != "",
+		SchemaVersion: SchemaVersion, Tag: opts.Tag, ClusterTag: opts.ClusterTag, ClusterDefault: asked.ClusterTag == "" && opts.ClusterTag != "",
 		Primary: in.primary, Keys: all,
 		Repeated: repeated(runs), Adjustment: "holm", Resamples: opts.Resamples, Seed: seed,
-		Questions: a.questions(), Tags: []TagComparison{},
+		Questions: a.questions(), Tags: []TagComparison{}, Options: asked,
 	}
 	if base >= 0 {
 		c.Baseline = names[0]

@@ -60,6 +60,9 @@ type Comparison struct {
 	Seed      uint64 `json:"seed"`
 	// Notes are caveats for reading the figures, one sentence each.
 	Notes []string `json:"notes"`
+
+	// Options are the options that Compare was given.
+	Options Options `json:"-"`
 }
 
 // RunFigures are the figures of one side.

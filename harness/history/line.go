@@ -33,6 +33,9 @@ type Line struct {
 	Unread []Unreadable `json:"unread"`
 }
 
+// Key identifies the line among the lines of its folder, whatever nights it has.
+func (l *Line) Key() string { return l.Last().shared() }
+
 // Asked describes the questions and how many times each is asked.
 func (l *Line) Asked() string {
 	d := l.Last().Result.Identity.Dataset

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
 	"evalctl/harness/conformance"
 	"evalctl/harness/result"
 	"evalctl/internal/terminal"
@@ -45,6 +47,18 @@ func TestDescription(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDescriptionOfWideCharacters: a Chinese character takes two columns.
+func TestDescriptionOfWideCharacters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &Questions{t: terminal.New(&bytes.Buffer{}, nil, false), total: 100, open: map[string]time.Time{strings.Repeat("漢", 30): time.Now()}}
+		time.Sleep(stallAge)
+		got := p.description()
+		if width := twwidth.Width(got) + barOverhead + 2*len("100"); width > p.t.Columns() || !strings.HasSuffix(got, "漢…") {
+			t.Errorf("%q gives a line of %d columns", got, width)
+		}
+	})
 }
 
 // TestPlainLines: a run with slow questions prints a line every 10 seconds, and none after its end.

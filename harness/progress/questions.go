@@ -8,14 +8,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/schollz/progressbar/v3"
 
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/llm"
-	"evalctl/internal/printable"
 	"evalctl/internal/stats"
 	"evalctl/internal/terminal"
 )
@@ -220,10 +218,10 @@ func (p *Questions) description() string {
 	if room < 1 {
 		return ""
 	}
-	if full := strings.Join(p.status("first token"), "  "); utf8.RuneCountInString(full) <= room-minBar {
+	if full := strings.Join(p.status("first token"), "  "); terminal.Cut(full, room-minBar) == full {
 		return full
 	}
-	return printable.Short(strings.Join(p.status("first"), " "), room)
+	return terminal.Cut(strings.Join(p.status("first"), " "), room)
 }
 
 // status returns the parts of the status. first is the label of the time to the first token.

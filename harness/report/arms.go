@@ -43,7 +43,7 @@ func (a Arms) lostList() form.List {
 		return 1
 	}
 	slices.SortStableFunc(ids, func(x, y string) int { return agree(x) - agree(y) })
-	command := []string{"evalctl", "compare", "--question", "ID"}
+	command := []string{"evalctl", "compare", "--question=ID"}
 	for _, arm := range a {
 		command = append(command, arm.Run.Path)
 	}

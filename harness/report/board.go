@@ -89,7 +89,7 @@ func (b Board) closing() form.Section {
 		verdict = form.F("%s in %s", verdict, form.Path(g.Title()))
 	}
 	reason := form.F("%d/%d against %d/%d passed, %s (Holm)", first.Passed, first.Total, second.Passed, second.Total, figure.Count(g.Tests, "paired test"))
-	return form.Closing(verdict, reason, terminal.CommandLine("evalctl", "compare", first.Path, second.Path))
+	return form.Closing(verdict, reason, comparing(first.Path, second.Path))
 }
 
 func (b Board) group(i int) form.Section {

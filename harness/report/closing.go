@@ -1,8 +1,12 @@
 package report
 
 import (
+	"errors"
+	"slices"
 	"strings"
 
+	"evalctl/harness/compare"
+	"evalctl/harness/key"
 	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/harness/wording"
@@ -20,8 +24,10 @@ type Conclusion interface {
 // Closing prints the verdict on a document, its reason and the next command. If next is empty, that
 // is the command that shows more of the document.
 func Closing(t *terminal.Terminal, d Conclusion, next string) {
-	s := d.closing(next)
-	s.Close(t)
+	if !t.Quiet() {
+		s := d.closing(next)
+		s.Close(t)
+	}
 }
 
 // lastGap is an empty line before the closing of a report.
@@ -67,7 +73,7 @@ func (a *Arm) reason() form.Text {
 // next returns the command that shows more of a run: against its baseline, or else as a page.
 func (r *Run) next() string {
 	if g := r.Result.Gate; g != nil && g.Baseline != nil {
-		return terminal.CommandLine("evalctl", "compare", g.Baseline.Path, r.Path)
+		return comparing(g.Baseline.Path, r.Path)
 	}
 	return terminal.CommandLine("evalctl", "show", r.Path, "--html", "report.html")
 }
@@ -131,8 +137,32 @@ func (r Replay) next() string {
 		return "evalctl replay --help"
 	case len(files) == 1:
 		return terminal.CommandLine("evalctl", "show", files[0], "--html", "report.html")
-	case r.Compared != nil && r.Compared.Refused != nil:
-		return strings.TrimSpace(terminal.CommandLine(append([]string{"evalctl", "compare"}, files...)...) + " " + r.Compared.Refused.Accept())
 	}
-	return terminal.CommandLine(append([]string{"evalctl", "compare", "--intersect"}, files...)...)
+	return comparing(files...)
+}
+
+// comparing returns the command that compares results, with the flags without which they are
+// refused.
+func comparing(paths ...string) string {
+	command := append([]string{"evalctl", "compare"}, paths...)
+	runs, err := compare.OpenAll(paths)
+	if err == nil {
+		err = compare.Comparable(runs, compare.Options{})
+	}
+	if refused, ok := errors.AsType[*key.IncomparableError](err); ok && len(refused.Final()) == 0 {
+		command = append(command, acceptFlags(refused)...)
+	}
+	return terminal.CommandLine(command...)
+}
+
+// acceptFlags returns the flags with which evalctl compare accepts all differences.
+func acceptFlags(e *key.IncomparableError) (flags []string) {
+	ofQuestions := func(name string) bool { return slices.Contains(key.OfQuestions(), name) }
+	if slices.ContainsFunc(e.Differing, ofQuestions) {
+		flags = append(flags, "--intersect")
+	}
+	if others := slices.DeleteFunc(slices.Clone(e.Differing), ofQuestions); len(others) > 0 {
+		flags = append(flags, "--accept", strings.Join(others, ","))
+	}
+	return flags
 }

@@ -47,6 +47,15 @@ func TestClosing(t *testing.T) {
 	}
 }
 
+// TestCommandOnOneLine: a shell would run the lines of a broken command one by one.
+func TestCommandOnOneLine(t *testing.T) {
+	var b strings.Builder
+	Closing(terminal.New(&b, func(string) string { return "40" }, false), runOf(14), "")
+	if !strings.Contains(b.String(), "  next        evalctl show results/2026-09-21/go.json --html report.html\n") {
+		t.Errorf("the command is broken:\n%s", b.String())
+	}
+}
+
 // TestClosingOfArms checks that the arm that ended worst gives the verdict, and that arms which
 // cannot be compared have no ranking.
 func TestClosingOfArms(t *testing.T) {
@@ -64,7 +73,7 @@ func TestClosingOfArms(t *testing.T) {
 		"no result": {Replay{Arms: Arms{{Name: "ts", Run: stopped}, {Name: "py", Problem: "no such file"}}, Compared: &compare.Arms{}},
 			[]string{"verdict     No result: py", "reason      no such file"}},
 		"refused": {Replay{Arms: Arms{{Name: "go", Run: good}, {Name: "ts", Run: good}}, Compared: refused},
-			[]string{"verdict     Not comparable, so there is no ranking", "next        evalctl compare results/2026-09-21/go.json results/2026-09-21/go.json --accept effective_modes"}},
+			[]string{"verdict     Not comparable, so there is no ranking", "next        evalctl compare results/2026-09-21/go.json results/2026-09-21/go.json\n"}},
 	} {
 		got := closed(c.replay, "")
 		for _, want := range c.want {

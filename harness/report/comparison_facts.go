@@ -125,14 +125,15 @@ func (c Comparison) next() string {
 	for _, p := range c.ordered() {
 		for _, ids := range [][]string{p.OnlyReferenceIDs, p.OnlyRunIDs} {
 			if len(ids) > 0 {
-				return terminal.CommandLine(append([]string{"evalctl", "compare", "--question", ids[0]}, files...)...)
+				return terminal.CommandLine(append([]string{"evalctl", "compare", "--question=" + ids[0]}, files...)...)
 			}
 		}
 	}
 	return c.command("--html", "comparison.html")
 }
 
-// command returns the command that compares the same runs, with further flags.
+// command returns the command that makes the same comparison, with further flags. A value is one
+// word with its flag, because it may begin with a hyphen.
 func (c Comparison) command(flags ...string) string {
 	command := []string{"evalctl", "compare"}
 	for i := range c.Runs {
@@ -143,9 +144,21 @@ func (c Comparison) command(flags ...string) string {
 		}
 		command = append(command, side)
 	}
-	if accepted := c.acceptedKeys(); len(accepted) > 0 {
-		command = append(command, "--accept", strings.Join(accepted, ","))
+	with := func(flag, value string) {
+		if value != "" {
+			command = append(command, "--"+flag+"="+value)
+		}
 	}
+	if c.Baseline != "" {
+		with("baseline", c.Runs[0].Path)
+	}
+	if c.Options.Margin != nil {
+		with("margin", fmt.Sprint(*c.Options.Margin))
+	}
+	with("tag", c.Options.Tag)
+	with("cluster", c.Options.ClusterTag)
+	with("primary", strings.Join(c.Options.Primary, ","))
+	with("accept", strings.Join(c.acceptedKeys(), ","))
 	return terminal.CommandLine(append(command, flags...)...)
 }
 

@@ -128,7 +128,7 @@ func (c Comparison) tags(s *form.Section) {
 		}
 		t.RowIn(form.Terminal, row...)
 		for _, p := range tag.Pairs {
-			most = max(most, widest(p.Table))
+			most = max(most, widest(p.Difference, p.Interval))
 		}
 	}
 	s.Show(form.Terminal, form.Gap{})
@@ -228,7 +228,7 @@ func (c Comparison) differing() *form.Table {
 func (c Comparison) differingList() form.List {
 	return form.List{
 		Title: fmt.Sprintf("Questions on which the runs disagree: %d", len(c.Differing)), N: len(c.Differing), Folded: listedLost,
-		More: form.F("the result files; evalctl compare --question ID shows one"),
+		More: form.F("the result files; evalctl compare --question=ID shows one"),
 		Item: func(i int) form.Item {
 			q := &c.Differing[i]
 			item := form.Item{Head: form.F("%s %s", form.Name(q.ID), form.Data(q.Question))}

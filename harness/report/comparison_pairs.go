@@ -128,13 +128,13 @@ func (c Comparison) verdictCell(v compare.Verdict) form.Cell {
 	return form.Cell{Text: form.F("%s", v.Words()), Mark: v.Mark(), Tone: tone}
 }
 
-// widest returns the largest absolute end of the interval of a difference, for the scale of a
-// drawing.
-func widest(t compare.Table) float64 {
-	if t.Interval == nil {
-		return 0
+// widest returns the largest absolute end of the interval of a difference, or the difference if
+// it has none, for the scale of a drawing.
+func widest(difference *float64, i *result.Interval) float64 {
+	if i == nil {
+		return math.Abs(value(difference))
 	}
-	return max(math.Abs(t.Interval.Low), math.Abs(t.Interval.High))
+	return max(math.Abs(i.Low), math.Abs(i.High))
 }
 
 // scale names the ends of the scale of drawn differences.

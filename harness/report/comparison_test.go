@@ -7,6 +7,7 @@ import (
 
 	"evalctl/harness/compare"
 	"evalctl/harness/key"
+	"evalctl/harness/report/form"
 	"evalctl/harness/result"
 	"evalctl/internal/goldentest"
 )
@@ -67,6 +68,44 @@ func TestComparison(t *testing.T) {
 	}
 	if suites := checkJUnit(t, junit).children; suites[0].attributes["failures"] != "2" {
 		t.Errorf("a run within the margin fails: %s", junit)
+	}
+}
+
+// TestCommandOfComparison has the flags that make it the same comparison.
+func TestCommandOfComparison(t *testing.T) {
+	c := comparisonOf(func() string { return "-text" })
+	c.Keys, c.Runs[0].Path, c.Runs[1].Path = nil, "a.json", "b.json"
+	c.Options = compare.Options{Baseline: "go", Margin: new(0.03), Tag: "-text", ClusterTag: result.NoClusters, Primary: []string{"pass_rate", "score"}}
+	want := "evalctl compare a.json b.json --baseline=a.json --margin=0.03 --tag=-text --cluster=none --primary=pass_rate,score --format json"
+	if got := c.command("--format", "json"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got, want := c.next(), "evalctl compare --question=-text a.json b.json"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	c.Baseline, c.Options = "", compare.Options{}
+	if got, want := c.command(), "evalctl compare a.json b.json"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestForestScale: the scale has room for the margin and for a difference without interval.
+func TestForestScale(t *testing.T) {
+	c := comparisonOf(func() string { return "text" })
+	p := &c.Pairs[0]
+	p.Interval.Low, p.Interval.High, p.Margin = -0.03, 0.03, &compare.MarginTest{Margin: 0.3, Verdict: result.NotWorse}
+	p.Measures[0].Difference, p.Measures[0].Interval = 0.2, nil
+	s := form.Section{}
+	c.forest(&s)
+	c.means(&s)
+	for i, want := range []string{">-30.0<", ">-0.20<"} {
+		plot := s.Blocks[i].Content
+		if fold, ok := plot.(form.Fold); ok {
+			plot = fold.Content
+		}
+		if axis := plot.(form.Plot).Axis(); !strings.Contains(string(axis), want) {
+			t.Errorf("no %s on the axis %s", want, axis)
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ func HTML(w io.Writer, p Page) error {
 	r := pageOf(p.Document)
 	c := page.Content{Report: r}
 	if run := theRun(p.Document); run != nil {
-		r.Sections = append(r.Sections, p.Trend.before(&run.Result))
+		r.Sections = append(r.Sections, p.Trend.before(run))
 		c.Result, c.Questions = &run.Result, run.Questions
 	}
 	r.Links = p.Links

@@ -46,9 +46,13 @@ func (run *Run) tagPlot(s *form.Section) {
 		return
 	}
 	var rows []form.PlotRow
+	caption := "Pass rates with their intervals."
 	add := func(name form.Text, n result.Counts, rate *float64, i *result.Interval, floor float64) {
 		if rate == nil {
 			return
+		}
+		if !math.IsNaN(floor) {
+			caption = "Pass rates with their intervals. Dashed line: the floor."
 		}
 		scale := svg.Scale{High: 1, Zero: math.NaN(), Floor: floor}
 		rows = append(rows, form.PlotRow{Name: name, Value: form.F("%s of %d", figure.Rate(rate), n.Total),
@@ -62,18 +66,14 @@ func (run *Run) tagPlot(s *form.Section) {
 		}
 		add(form.F("%s", form.Name(row.Tag)), row.Counts, row.PassRate, row.Interval, floor)
 	}
-	caption := "Pass rates with their intervals."
-	if !math.IsNaN(run.floor()) {
-		caption = "Pass rates with their intervals. Dashed line: the floor."
-	}
 	plot(s, caption, "tags", rows, func() template.HTML {
 		return svg.Scale{High: 1, Zero: math.NaN(), Floor: math.NaN()}.Axis(func(v float64) string { return fmt.Sprintf("%.1f", v) })
 	})
 }
 
-// floor returns the floor for all questions, NaN without one.
+// floor returns the floor for all questions, NaN for none and for 0, which every rate reaches.
 func (run *Run) floor() float64 {
-	if g := run.Result.Gate; g != nil && g.FloorFrom != result.FloorNone {
+	if g := run.Result.Gate; g != nil && g.Floor > 0 {
 		return g.Floor
 	}
 	return math.NaN()
@@ -107,9 +107,10 @@ func (c Comparison) forest(s *form.Section) {
 	var rows []form.PlotRow
 	most, margin := 0.05, math.NaN()
 	for _, p := range c.Pairs {
-		most = max(most, widest(p.Table))
+		most = max(most, widest(p.Difference, p.Interval))
 		if p.Margin != nil {
 			margin = -p.Margin.Margin
+			most = max(most, p.Margin.Margin)
 		}
 	}
 	scale := svg.Scale{Low: -most, High: most, Floor: margin}
@@ -143,9 +144,7 @@ func (c Comparison) means(s *form.Section) {
 	for i := range c.Pairs {
 		for _, m := range c.Pairs[i].Measures {
 			byName[m.Name] = append(byName[m.Name], row{&c.Pairs[i], m})
-			if m.Interval != nil {
-				most = max(most, math.Abs(m.Interval.Low), math.Abs(m.Interval.High))
-			}
+			most = max(most, widest(&m.Difference, m.Interval))
 		}
 	}
 	scale := svg.Scale{Low: -most, High: most, Floor: math.NaN()}

@@ -104,6 +104,7 @@ func TestPareto(t *testing.T) {
 }
 
 // TestSweepPage: the page of a sweep names the highest recall, and draws recall against latency.
+// A top-k that covers the brain finds everything, and is not the best.
 func TestSweepPage(t *testing.T) {
 	cell := func(mode string, recall, p50 float64) result.Cell {
 		res := result.Result{Retrieval: &result.Retrieval{Macro: result.Metrics{"recall@5": recall}}}
@@ -112,11 +113,13 @@ func TestSweepPage(t *testing.T) {
 		return result.Cell{Mode: mode, TopK: 5, Result: res}
 	}
 	var page strings.Builder
-	w := Sweep{File: result.Sweep{SDK: "go", Planned: 2, Cells: []result.Cell{cell("bm25", 0.9, 2), cell("<b>", 0.8, 3)}}}
+	whole := cell("hybrid", 1, 4)
+	whole.Result.Retrieval.Warnings = []result.Warning{{Kind: result.TopKCoversBrain}}
+	w := Sweep{File: result.Sweep{SDK: "go", Planned: 3, Cells: []result.Cell{cell("bm25", 0.9, 2), cell("<b>", 0.8, 3), whole}}}
 	if err := HTML(&page, Page{Document: w}); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"highest recall, with bm25 top-k 5", `class="front"`, "&lt;b&gt;", "2 of 2 combinations measured"} {
+	for _, part := range []string{"highest recall, with bm25 top-k 5", `class="front"`, "&lt;b&gt;", "3 of 3 combinations measured"} {
 		if !strings.Contains(page.String(), part) {
 			t.Errorf("no %s in the page", part)
 		}

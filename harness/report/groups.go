@@ -46,12 +46,9 @@ func (run *Run) groups() form.Section {
 // that did not pass, unless all is set.
 func (run *Run) table(s *form.Section, of string, rows []tagRow, all bool, in form.Forms) {
 	res := &run.Result
-	interval, floor := result.Interval{Method: result.MethodWilson, Confidence: 0.95}, math.NaN()
+	interval := result.Interval{Method: result.MethodWilson, Confidence: 0.95}
 	if res.Clustered != nil {
 		interval.Method = result.MethodClustered
-	}
-	if res.Gate != nil && res.Gate.FloorFrom != result.FloorNone {
-		floor = res.Gate.Floor
 	}
 	t := form.NewTable(form.F("Pass rates by %s. Bar: the rate. Whisker: its interval. Dashed line: the floor", of),
 		of, ">n", ">pass", ">rate", "#0 to 1", ">"+wording.IntervalName(&interval), ">errors", ">unscored")
@@ -63,7 +60,7 @@ func (run *Run) table(s *form.Section, of string, rows []tagRow, all bool, in fo
 		if res.Replay != nil && len(res.Replay.Strata) > 0 {
 			all = form.HTML // strata have it
 		}
-		row(all, "all questions", res.Counts, res.PassRate, res.Believed(), floor)
+		row(all, "all questions", res.Counts, res.PassRate, res.Believed(), run.floor())
 	}
 	for _, c := range rows {
 		shown, least := form.Everywhere, math.NaN()

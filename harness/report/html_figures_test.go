@@ -236,6 +236,27 @@ func TestTrendSection(t *testing.T) {
 		"2026-09-22 | – | – | – | missing | – |", "2026-09-23 | 0.333 | 0.167–0.667 | 2/6 | pass | $0.00 | ◆ pass rate, judge.model")
 }
 
+// TestPageWithoutFloor: no chart has a line for the floor, and no method speaks of one.
+func TestPageWithoutFloor(t *testing.T) {
+	c := contentOf(6)
+	c.Trend = trendOf(&history.Line{Nights: []history.Night{nightOf("2026-09-20", 5)}}, "")
+	if text := write(t, c); !strings.Contains(text, `class="floor"`) || facts(t, c, "how")["Floor"] == "" {
+		t.Error("the floor is missing")
+	}
+	c.Result.Gate.Verdict, c.Result.Gate.Floor, c.Result.Gate.FloorFrom = result.Measured, 0, result.FloorNone
+	if text := write(t, c); strings.Contains(text, `class="floor"`) {
+		t.Error("a chart has a floor that the run does not have")
+	}
+	if how := facts(t, c, "how"); how["Floor"] != "" {
+		t.Errorf("the floor is explained: %s", how["Floor"])
+	}
+	c.Result.Tags = map[string]*result.TagFigures{"temporal": {Counts: c.Result.Counts, PassRate: c.Result.PassRate}}
+	c.Result.Gate.Tags = []result.TagGate{{Tag: "temporal", Floor: 0.5}}
+	if text := write(t, c); !strings.Contains(text, `class="floor"`) || !strings.Contains(text, "Dashed line: the floor.") {
+		t.Error("the floor of a tag is not drawn, or its line is not explained")
+	}
+}
+
 func TestWithoutQuestionsAndGate(t *testing.T) {
 	c := contentOf(0)
 	c.Result.Gate = nil

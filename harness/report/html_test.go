@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -218,10 +219,33 @@ func TestLargeRun(t *testing.T) {
 	}
 }
 
+// TestFilterOfOutcomes: each outcome can be filtered without the others.
+func TestFilterOfOutcomes(t *testing.T) {
+	c := contentOf(7)
+	for i, outcome := range []result.Outcome{result.NoGold, result.NotMeasurable, result.Unjudged, result.Unscored} {
+		c.Questions[i+1].Outcome, c.Questions[i+1].Passed = outcome, false
+	}
+	boxes, of := map[string]bool{}, map[string]bool{}
+	for _, n := range parse(t, write(t, c)) {
+		if attr(n, "name") == "status" {
+			boxes[attr(n, "value")] = true
+		}
+		if s := attr(n, "data-s"); s != "" {
+			of[s] = true
+		}
+	}
+	if len(boxes) != 6 || !maps.Equal(boxes, of) {
+		t.Errorf("boxes for %v, questions of %v", boxes, of)
+	}
+}
+
 // TestSavedFilesCanBeRead reads the files in a page: the figures, and the verdicts as evalctl
-// compare does.
+// compare does. Questions without a verdict are not in them: they have not failed.
 func TestSavedFilesCanBeRead(t *testing.T) {
 	c := contentOf(9)
+	for i, outcome := range []result.Outcome{result.NoGold, result.NotMeasurable, result.Unjudged, result.Unscored} {
+		c.Questions[i+1].Outcome, c.Questions[i+1].Passed = outcome, false
+	}
 	saved := map[string]string{}
 	for _, n := range parse(t, write(t, c)) {
 		if file := attr(n, "download"); file != "" {
@@ -245,7 +269,7 @@ func TestSavedFilesCanBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Only the first question, which failed, is in both.
-	if saved := both.Runs[1]; saved.Asked != 9 || saved.Counts.Total != 1 || saved.Counts.Passed != 0 {
+	if saved := both.Runs[1]; saved.Asked != 5 || saved.Counts.Total != 1 || saved.Counts.Passed != 0 {
 		t.Errorf("the saved verdicts are %d questions, and %+v of the compared one", saved.Asked, saved.Counts)
 	}
 	data := filetest.Read(t, saved["go.figures.json"])

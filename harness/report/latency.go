@@ -78,22 +78,25 @@ func (run *Run) latency() form.Section {
 func (run *Run) distribution() template.HTML {
 	var series []svg.Series
 	for _, l := range timings(&run.Result) {
-		var values []float64
-		for i := range run.Questions {
-			q := &run.Questions[i]
-			if v := l.Of(q); v != nil && q.Outcome.Answered() {
-				values = append(values, *v)
-			}
-		}
-		if len(values) > 0 {
-			slices.Sort(values)
-			series = append(series, svg.Series{Name: l.Name, Sorted: values})
+		if times := run.times(l); len(times) > 0 {
+			series = append(series, svg.Series{Name: l.Name, Sorted: slices.Sorted(slices.Values(times))})
 		}
 	}
 	if len(series) == 0 {
 		return ""
 	}
 	return svg.ECDF("Share of questions by latency; the table has the percentiles", series, figure.Duration)
+}
+
+// times returns a latency of each answer, in milliseconds.
+func (run *Run) times(l timing) (out []float64) {
+	for i := range run.Questions {
+		q := &run.Questions[i]
+		if v := l.Of(q); v != nil && q.Outcome.Answered() {
+			out = append(out, *v)
+		}
+	}
+	return out
 }
 
 // percentile formats a percentile with its interval, or the number of answers that it needs.

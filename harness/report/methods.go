@@ -175,6 +175,9 @@ func (m *methodFacts) addComparison(c *compare.Comparison) {
 
 // gate describes how the verdict was reached.
 func (m *methodFacts) gate(g *result.Gate) {
+	if g.Floor == 0 && len(g.Tags) == 0 {
+		return
+	}
 	what := "The pass rate"
 	switch g.Mode {
 	case result.FloorProven:
@@ -182,8 +185,8 @@ func (m *methodFacts) gate(g *result.Gate) {
 	case result.FloorNotRefuted:
 		what = "The one-sided 95% upper bound of the pass rate"
 	}
-	m.say("floor", what+fmt.Sprintf(" must reach %.3f. It is proven that the true rate reaches the floor if the "+
-		"one-sided 95%% lower bound does, and that it does not if the upper bound does not. Bounds are those of Clopper and Pearson, or those of clusters.", g.Floor))
+	m.say("floor", what+" must reach the floor. It is proven that the true rate reaches the floor if the one-sided 95% lower "+
+		"bound does, and that it does not if the upper bound does not. Bounds are those of Clopper and Pearson, or those of clusters.")
 }
 
 // hashes lists the hashes of all inputs.

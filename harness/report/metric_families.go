@@ -126,24 +126,21 @@ func retrievalSamples(run *Run) (out []sample) {
 }
 
 func latencySamples(run *Run) (out []sample) {
-	res := &run.Result
-	for _, of := range []struct {
-		name string
-		q    *result.Quantiles
-	}{{"answer", &res.Latency}, {"first_text", &res.FirstDelta}, {"felt", res.Felt}} {
-		if of.q == nil || of.q.N == 0 {
-			continue
-		}
-		labels := []string{"of", of.name}
+	for _, of := range timings(&run.Result) {
+		labels := []string{"of", of.Metric}
 		for _, p := range []struct {
 			quantile string
 			ms       *float64
-		}{{"0.5", of.q.P50}, {"0.95", of.q.P95}, {"0.99", of.q.P99}} {
+		}{{"0.5", of.P50}, {"0.95", of.P95}, {"0.99", of.P99}} {
 			if p.ms != nil {
 				out = append(out, sample{labels: slices.Concat(labels, []string{"quantile", p.quantile}), value: *p.ms / 1000})
 			}
 		}
-		out = append(out, sample{suffix: "_count", labels: labels, value: float64(of.q.N)})
+		sum := 0.0
+		for _, ms := range run.times(of) {
+			sum += ms
+		}
+		out = append(out, sample{suffix: "_count", labels: labels, value: float64(of.N)}, sample{suffix: "_sum", labels: labels, value: sum / 1000})
 	}
 	return out
 }

@@ -60,6 +60,11 @@ func openMetrics(t *testing.T, d Document) map[string]float64 {
 	if err != nil || old["evalctl_latency_seconds"] != nil && len(old["evalctl_latency_seconds"].Metric[0].Summary.Quantile) == 0 {
 		t.Errorf("in the older format: %v, %v", err, old["evalctl_latency_seconds"])
 	}
+	for _, m := range old["evalctl_latency_seconds"].GetMetric() { // a collector takes a missing sum for 0
+		if s := m.Summary; s.SampleSum == nil || s.GetSampleSum() < float64(s.GetSampleCount())*0.2 {
+			t.Errorf("the latencies add up to %v", s)
+		}
+	}
 	return samples
 }
 

@@ -72,7 +72,7 @@ func Notice(d Document, failed error) []byte {
 	case 1:
 		n.Next = terminal.CommandLine("evalctl", "show", paths[0])
 	default:
-		n.Next = terminal.CommandLine(append([]string{"evalctl", "compare"}, paths...)...)
+		n.Next = comparing(paths...)
 	}
 	if n.Next != "" {
 		lines = append(lines, "Next: "+asCode(n.Next, partLength))

@@ -299,24 +299,9 @@ func Incomparable(t *terminal.Terminal, e *key.IncomparableError) {
 		fmt.Fprintf(t, "  Results that differ in %s are not compared, whatever is accepted.\n\n", strings.Join(final, ", "))
 		return
 	}
-	var accept []string
-	intersect := false
-	for _, name := range e.Differing {
-		if slices.Contains(key.OfQuestions(), name) {
-			intersect = true
-		} else {
-			accept = append(accept, name)
-		}
-	}
-	var flags []string
-	if intersect {
-		flags = append(flags, "--intersect")
-	}
-	if len(accept) > 0 {
-		flags = append(flags, "--accept "+strings.Join(accept, ","))
-	}
+	flags := acceptFlags(e)
 	fmt.Fprintf(t, "  If that is the comparison you want, add %s", strings.Join(flags, " "))
-	if intersect {
+	if slices.Contains(flags, "--intersect") {
 		fmt.Fprintf(t, " (%s in common)", figure.Count(e.Common, "question"))
 	}
 	fmt.Fprint(t, ".\n\n")

@@ -122,7 +122,7 @@ func (w Sweep) verdict() form.Verdict {
 	}
 	best, of := math.Inf(-1), ""
 	for _, c := range f.Cells {
-		if recall := AtTopK(c, "recall"); recall != nil && *recall > best {
+		if recall := AtTopK(c, "recall"); recall != nil && *recall > best && !coversBrain(c) {
 			best, of = *recall, CellName(c)
 		}
 	}

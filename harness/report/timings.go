@@ -48,7 +48,8 @@ func quantilesText(q result.Quantiles) string {
 
 // timing is a latency as shown in all forms of a report.
 type timing struct {
-	Name string
+	Name   string
+	Metric string // the name in metrics
 	result.Quantiles
 	// Of returns the time of a question, nil if it has none.
 	Of func(*result.Record) *float64
@@ -57,16 +58,16 @@ type timing struct {
 // timings returns the latencies of the answered questions.
 func timings(r *result.Result) (out []timing) {
 	for _, t := range []struct {
-		name string
-		q    *result.Quantiles
-		of   func(*result.Record) *float64
+		name, metric string
+		q            *result.Quantiles
+		of           func(*result.Record) *float64
 	}{
-		{"first token", &r.FirstDelta, func(q *result.Record) *float64 { return q.FirstDeltaMS }},
-		{"done", &r.Latency, (*result.Record).Took},
-		{"done, with waits", r.Felt, (*result.Record).Felt},
+		{"first token", "first_text", &r.FirstDelta, func(q *result.Record) *float64 { return q.FirstDeltaMS }},
+		{"done", "answer", &r.Latency, (*result.Record).Took},
+		{"done, with waits", "felt", r.Felt, (*result.Record).Felt},
 	} {
 		if t.q != nil && t.q.N > 0 {
-			out = append(out, timing{t.name, *t.q, t.of})
+			out = append(out, timing{t.name, t.metric, *t.q, t.of})
 		}
 	}
 	return out

@@ -140,8 +140,7 @@ func (tr Trend) changes() (all []lineChange) {
 	return all
 }
 
-// closing has how many lines changed, the newest change, and the command that compares the nights
-// before and after it.
+// closing has how many lines changed, the newest change, and the next command.
 func (tr Trend) closing(string) form.Section {
 	if len(tr.Lines) == 0 {
 		return form.Section{}
@@ -155,14 +154,26 @@ func (tr Trend) closing(string) form.Section {
 	verdict := form.F("the pass rate changed in %d of %s", changed, figure.Count(len(tr.Lines), "line"))
 	if all := tr.changes(); len(all) > 0 {
 		c := all[0]
-		next := terminal.CommandLine("evalctl", "show", c.line.Last().Path)
-		if night := slices.IndexFunc(c.line.Nights, func(n history.Night) bool { return n.Date == c.Date }); night > 0 {
-			next = terminal.CommandLine("evalctl", "compare", c.line.Nights[night-1].Entry.Path, c.line.Nights[night].Entry.Path)
-		}
-		return form.Closing(verdict, form.F("%s: %.3f → %.3f on %s, p=%.3f", tr.name(c.line), c.Before, c.After, c.Date, c.P), next)
+		return form.Closing(verdict, form.F("%s: %.3f → %.3f on %s, p=%.3f", tr.name(c.line), c.Before, c.After, c.Date, c.P), c.next())
 	}
 	return form.Closing(verdict, form.F("no line has a change that lasts and is clearer than chance"),
 		terminal.CommandLine("evalctl", "show", tr.Lines[0].Last().Path))
+}
+
+// next returns the command that compares the change's first night with the last one before it
+// that has a score.
+func (c lineChange) next() string {
+	before := ""
+	for _, n := range c.line.Nights {
+		switch {
+		case !n.Entry.Scored():
+		case n.Date == c.Date && before != "":
+			return comparing(before, n.Entry.Path)
+		default:
+			before = n.Entry.Path
+		}
+	}
+	return terminal.CommandLine("evalctl", "show", c.line.Last().Path)
 }
 
 // about says what a line measures.
@@ -223,20 +234,22 @@ func (tr Trend) nights(s *form.Section, l *history.Line, floor float64) {
 	costs := svg.Line{Name: "cost", Joined: true}
 	for _, n := range l.Nights {
 		e := n.Entry
-		if !e.Scored() || e.Interval == nil {
+		if e == nil {
 			continue
 		}
-		drawn = append(drawn, svg.Point{Label: n.Date, Change: changedAt(l, n),
-			Rate: svg.Interval{Value: *e.PassRate, Low: e.Interval.Low, High: e.Interval.High}})
 		if usd := totalUSD(e.Result); usd != nil {
-			costs.Points = append(costs.Points, place(float64(e.StartedAt.Unix()), *usd))
+			costs.Points = append(costs.Points, onDay(n.Date, *usd))
+		}
+		if e.Scored() && e.Interval != nil {
+			drawn = append(drawn, svg.Point{Label: n.Date, Change: changedAt(l, n),
+				Rate: svg.Interval{Value: *e.PassRate, Low: e.Interval.Low, High: e.Interval.High}})
 		}
 	}
 	if len(drawn) > 0 {
 		s.Show(form.HTML, form.Chart{Caption: "Pass rates with their intervals, the oldest first.",
 			SVG: func() template.HTML { return svg.Trend("Pass rates by night; the table has the values", drawn, floor) }})
 	}
-	if slices.ContainsFunc(costs.Points, func(p svg.Place) bool { return p.Y > 0 }) {
+	if len(costs.Points) > 1 && slices.ContainsFunc(costs.Points, func(p svg.Place) bool { return p.Y > 0 }) {
 		draw(s, byNight("Cost by night; the table has the values", svg.Dimension{Name: "cost", Zero: true, Format: dollarText}, costs), "Cost of each night in dollars.")
 	}
 	s.Show(form.Everywhere, tr.table(l))
@@ -358,14 +371,11 @@ func (p Past) reports() []*form.Report {
 	return []*form.Report{{Sections: []form.Section{s}}}
 }
 
-// before returns the trend in the page of a result, with its floor.
-func (tr Trend) before(res *result.Result) form.Section {
-	s, floor := form.Section{ID: "trend", Title: "Trend"}, math.NaN()
-	if res.Gate != nil {
-		floor = res.Gate.Floor
-	}
+// before returns the trend in the page of a run, with its floor.
+func (tr Trend) before(run *Run) form.Section {
+	s := form.Section{ID: "trend", Title: "Trend"}
 	for _, l := range tr.Lines {
-		tr.nights(&s, l, floor)
+		tr.nights(&s, l, run.floor())
 	}
 	return s
 }

@@ -43,15 +43,22 @@ func benchLine(id string, l *history.BenchLine) form.Section {
 	return s
 }
 
-// byNight returns a chart of values at Unix times.
+// secondsOfDay are the seconds of a day in UTC.
+const secondsOfDay = 24 * 60 * 60
+
+// byNight returns a chart of values at days, in order. The first line has at least two.
 func byNight(title string, y svg.Dimension, lines ...svg.Line) svg.XY {
-	return svg.XY{Title: title, Lines: lines, Y: y, X: svg.Dimension{Name: "night", Format: func(v float64) string {
-		return time.Unix(int64(math.Round(v)), 0).UTC().Format("01-02")
+	layout, points := "01-02", lines[0].Points
+	if points[len(points)-1].X-points[0].X > 365 {
+		layout = "2006-01"
+	}
+	return svg.XY{Title: title, Lines: lines, Y: y, X: svg.Dimension{Name: "night", Step: 1, Format: func(v float64) string {
+		return time.Unix(int64(math.Round(v))*secondsOfDay, 0).UTC().Format(layout)
 	}}}
 }
 
 // onDay returns a value at a date of time.DateOnly.
 func onDay(date string, v float64) svg.Place {
 	day, _ := time.Parse(time.DateOnly, date)
-	return place(float64(day.Unix()), v)
+	return place(float64(day.Unix()/secondsOfDay), v)
 }

@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"evalctl/harness/history"
 	"evalctl/harness/report"
 	"evalctl/internal/goldentest"
+	"evalctl/internal/llm"
 	"evalctl/internal/terminal"
 )
 
@@ -65,6 +67,41 @@ func TestTrendForms(t *testing.T) {
 	}
 	if charts != 2 { // the pass rates of one line, and the bench: nothing has cost anything
 		t.Errorf("%d charts", charts)
+	}
+}
+
+// TestCostByNight: all nights have cost money, and one night is no line.
+func TestCostByNight(t *testing.T) {
+	chart := func(dates ...string) string {
+		l := &history.Line{}
+		for i, date := range dates {
+			night := nightOf(date, 5-6*(i%2)) // every other night is without a score
+			night.Entry.Result.Cost.SpentUSD = llm.Dollar
+			l.Nights = append(l.Nights, night)
+		}
+		var out bytes.Buffer
+		if err := report.HTML(&out, report.Page{Document: trendOf(l, "")}); err != nil {
+			t.Fatal(err)
+		}
+		_, chart, _ := strings.Cut(out.String(), `aria-label="Cost by night`)
+		chart, _, _ = strings.Cut(chart, "</svg>")
+		return chart
+	}
+	if got := chart("2026-09-20"); got != "" {
+		t.Errorf("a chart of one night: %s", got)
+	}
+	for _, want := range []struct {
+		dates  []string
+		labels string
+	}{
+		{[]string{"2026-09-20", "2026-09-21"}, ">09-20</text>,>09-21</text>"},
+		{[]string{"2025-01-10", "2025-09-20", "2026-09-21"}, ">2025-04</text>,>2025-11</text>,>2026-05</text>"},
+	} {
+		got := chart(want.dates...)
+		labels := regexp.MustCompile(`>[0-9]+-[0-9]+</text>`).FindAllString(got, -1)
+		if strings.Join(labels, ",") != want.labels || strings.Count(got, `class="point"`) != len(want.dates) {
+			t.Errorf("the labels are %v of %d points in %s", labels, strings.Count(got, `class="point"`), got)
+		}
 	}
 }
 

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// timeout limits the time for a page, and the wait for open pages at the end.
+// timeout limits the wait for open pages at the end.
 const timeout = 30 * time.Second
 
 // Serve serves the results in a folder on l until ctx is canceled. It closes l.
 func Serve(ctx context.Context, l net.Listener, dir string) error {
-	server := &http.Server{
+	server := &http.Server{ // no WriteTimeout: the first page reads every file of the folder
 		Handler: New(dir), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
-		WriteTimeout: timeout, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()

@@ -9,9 +9,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -172,13 +170,7 @@ func entryOf(f *history.Folder, id string) (*history.Entry, error) {
 }
 
 // lineID returns the id of a line.
-func lineID(l *history.Line) string {
-	key, err := json.Marshal(l.Measure)
-	if err != nil {
-		panic(fmt.Sprintf("encode a measure: %v", err)) // plain fields only
-	}
-	return idOf(string(key))
-}
+func lineID(l *history.Line) string { return idOf(l.Key()) }
 
 // follow returns the progress of a journal's run.
 func (s *server) follow(path string) (journal.Progress, error) {

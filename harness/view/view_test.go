@@ -21,6 +21,7 @@ import (
 	"evalctl/harness/resulttest"
 	"evalctl/internal/awaittest"
 	"evalctl/internal/filetest"
+	"evalctl/scorer"
 )
 
 // hostile is a text that must be shown and not interpreted.
@@ -207,6 +208,29 @@ func TestPages(t *testing.T) {
 	s.page("/compare", http.StatusBadRequest)
 	s.page("/compare?"+ids[0]+"&"+ids[0], http.StatusBadRequest)
 	s.page("/compare?"+ids[0]+"&r=none", http.StatusNotFound)
+}
+
+// TestLinesAlone: results that do not record a setting have a trend each, here without a score.
+func TestLinesAlone(t *testing.T) {
+	root := t.TempDir()
+	for i := range 2 {
+		save(t, root, "go", i, "++++", func(r *result.Result) {
+			r.Identity.Scorer, r.Identity.Imported, r.Stopped = scorer.Imported, &result.ImportedID{Formats: []string{"mem0"}}, result.StopInterrupted
+		})
+	}
+	s := serve(t, root)
+	_, links := s.page("/", http.StatusOK)
+	trends := linked(links, "/trend/")
+	if len(trends) != 2 {
+		t.Fatalf("the list has the trends %q", trends)
+	}
+	for i, night := range []string{"2026-09-02", "2026-09-01"} {
+		text, _ := s.page(trends[i], http.StatusOK)
+		wantText(t, "trend", text, night, "not compared with other results")
+	}
+	if _, body := s.do(http.MethodGet, "/", nil); strings.Count(body, `aria-label="pass rates: no night has a score"`) != 2 {
+		t.Error("a line without a score is said to have rates")
+	}
 }
 
 // TestIncomparable offers to compare what the results have in common.

@@ -21,6 +21,7 @@ const (
 type axis struct {
 	low, high float64
 	log       bool
+	step      float64 // the least distance of ticks, 0 for any
 	from, to  float64 // the coordinates of low and high
 }
 
@@ -57,8 +58,9 @@ func (a axis) ticks() []float64 {
 			break
 		}
 	}
-	for i := math.Ceil(a.low / step); i*step <= a.high*(1+1e-9); i++ {
-		out = append(out, i*step)
+	step = max(step, a.step)
+	for i := int(math.Ceil(a.low/step - 1e-9)); float64(i)*step <= a.high*(1+1e-9); i++ {
+		out = append(out, float64(i)*step)
 	}
 	return out
 }

@@ -29,4 +29,8 @@ func TestScale(t *testing.T) {
 	if !strings.Contains(axis, "&lt;0.05&gt;") {
 		t.Errorf("no label in %s", axis)
 	}
+	whole := string(Scale{High: 1, Floor: nan}.Axis(func(v float64) string { return fmt.Sprintf("%.1f", v) }))
+	if !strings.Contains(whole, ">0.0<") || !strings.Contains(whole, ">1.0<") {
+		t.Errorf("the ends have other labels in %s", whole)
+	}
 }

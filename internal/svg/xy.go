@@ -26,7 +26,8 @@ type XY struct {
 type Dimension struct {
 	Name   string
 	Log    bool
-	Zero   bool // the axis begins at 0
+	Zero   bool    // the axis begins at 0
+	Step   float64 // the least distance of labels, 0 for any
 	Format func(float64) string
 }
 
@@ -52,7 +53,7 @@ type Limit struct {
 
 // axis returns the axis that shows all values.
 func (d Dimension) axis(values []float64, from, to float64) axis {
-	a := axis{low: math.Inf(1), high: math.Inf(-1), log: d.Log, from: from, to: to}
+	a := axis{low: math.Inf(1), high: math.Inf(-1), log: d.Log, step: d.Step, from: from, to: to}
 	for _, v := range values {
 		if finite(v) && (!d.Log || v > 0) {
 			a.low, a.high = min(a.low, v), max(a.high, v)

@@ -99,9 +99,20 @@ const FieldIndent = 14
 // Field prints a field of the report: a name, padded to a fixed width, and the text.
 func (t *Terminal) Field(name, format string, args ...any) {
 	if !t.quiet {
-		fmt.Fprintln(t.w, t.Wrap(fmt.Sprintf("  %-10s  ", name), fmt.Sprintf(format, args...)))
+		fmt.Fprintln(t.w, t.Wrap(fmt.Sprintf(fieldLabel, name), fmt.Sprintf(format, args...)))
 	}
 }
+
+// Command prints a field whose text is a command. It stays on one line, because a shell would
+// run the lines of a copy one by one.
+func (t *Terminal) Command(name, command string) {
+	if !t.quiet {
+		fmt.Fprintf(t.w, fieldLabel+"%s\n", name, command)
+	}
+}
+
+// fieldLabel formats the name of a field.
+const fieldLabel = "  %-10s  "
 
 // Wrap returns label and text, broken into lines that fit on the terminal. Lines after the first
 // are indented by the width of label. It prefers breaks between the parts of text, which two blanks
@@ -142,6 +153,14 @@ func (t *Terminal) Wrap(label, text string) string {
 // columnsOf returns the number of columns that text takes on a terminal, as tables count them:
 // colors take none, Chinese characters two.
 func columnsOf(text string) int { return twwidth.Width(text) }
+
+// Cut cuts text to so many columns.
+func Cut(text string, columns int) string {
+	if columnsOf(text) <= columns {
+		return text
+	}
+	return twwidth.Truncate(text, columns, "…")
+}
 
 // Escape sequences that select a color.
 const (

@@ -10,7 +10,7 @@ func Closing(verdict, reason Text, next string) Section {
 	if !reason.Empty() {
 		s.FactIn(Terminal, "reason", "%s", reason)
 	}
-	s.FactIn(Terminal, "next", "%s", next)
+	s.Show(Terminal, Print(func(t *terminal.Terminal) { t.Command("next", next) }))
 	return s
 }
 

@@ -29,7 +29,8 @@ type questions struct {
 	WithoutDetails int
 }
 
-// status is an outcome of questions, with the number of questions. Class is its colour and its key.
+// status is an outcome of questions, with the number of questions. Class is its colour, and Word
+// the key of the filter.
 type status struct {
 	Class, Mark, Word string
 	N                 int

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"html/template"
+
+	"evalctl/harness/result"
 )
 
 // filesLimit limits a file embedded in a page, in bytes.
@@ -34,6 +36,9 @@ func runFiles(c Content) []file {
 	var lines []byte
 	for i := range c.Questions {
 		q := &c.Questions[i]
+		if !q.Outcome.Counts() || q.Outcome == result.Unscored {
+			continue // a line would say that it failed
+		}
 		line, err := json.Marshal(verdictLine{q.ID, q.Passed, q.Score, q.Took(), q.Tags})
 		if err != nil {
 			return out
@@ -42,7 +47,7 @@ func runFiles(c Content) []file {
 			return out
 		}
 	}
-	add(".verdicts.jsonl", "Save the verdicts (JSON Lines, one question a line)", lines)
+	add(".verdicts.jsonl", "Save the verdicts (JSON Lines, a line for each question that has one)", lines)
 	return out
 }
 

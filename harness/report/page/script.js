@@ -49,11 +49,11 @@
   };
 
   // Values for sorting. An empty value comes last in either direction.
-  const order = { fail: 0, error: 1, unscored: 2, none: 3, pass: 4 };
+  const order = [...filters.querySelectorAll('[name=status]')].map((box) => box.value);
   const numeric = (text) => (text === undefined ? null : Number(text));
   const values = {
     n: (item) => place.get(item),
-    s: (item) => order[item.dataset.s],
+    s: (item) => order.indexOf(item.dataset.s),
     i: (item) => item.querySelector('.i').textContent,
     g: (item) => item.dataset.g || null,
     c: (item) => numeric(item.dataset.c),
