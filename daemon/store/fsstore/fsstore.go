@@ -107,6 +107,9 @@ type backend struct {
 	// written to their files. The order of locks is settling, mu, laying, and the lock of files.
 	settling chan struct{}
 	laying   sync.Mutex
+	// unsynced is set if documents that were removed from pending may not be on disk, because a sync
+	// has failed. It needs the token.
+	unsynced bool
 	// writable has the folders that the daemon may write to. Only Commit uses it.
 	writable map[string]bool
 

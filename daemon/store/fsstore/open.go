@@ -199,8 +199,12 @@ func (b *backend) writeSchema() error {
 		return err
 	}
 	b.disk.release()
+	// Before the file gets its name: if this fails, the next Open must not take it for complete.
+	if err := b.disk.sync(); err != nil {
+		return err
+	}
 	if err := b.disk.rename(stagedFile, schemaFile); err != nil {
 		return err
 	}
-	return b.disk.sync()
+	return syncDir(b.home, stateDir)
 }

@@ -120,8 +120,12 @@ func (b *backend) restore(history map[string][]*logEntry, where keeper) error {
 			foreign = append(foreign, foundFile{path, file})
 		}
 		if state != currentFile {
-			b.pending.Put(path, last)
 			b.logRestored(last, state)
+		}
+		// Also a file that has the document is written again: it may be in the memory of the kernel
+		// only, which gives up what it could not write to the disk, and reports that once.
+		if state != currentFile || !last.deleted {
+			b.pending.Put(path, last)
 		}
 	}
 	if err := b.keep(foreign, where, "its content is neither in the log nor the previous version"); err != nil {
