@@ -95,8 +95,12 @@ type backend struct {
 
 	files store.Files // the documents that are in their files
 	home  *os.Root    // of the store; for files in .store
-	disk  disk
-	lock  *flock.Flock
+	// top is home as a file, open since before the first write. The kernel reports an error of
+	// writing once to each file that was open then, and only to the first one that is opened later:
+	// another store on the same file system may have been told already.
+	top  *os.File
+	disk disk
+	lock *flock.Flock
 	// folder describes the folder of the documents when it was opened.
 	folder os.FileInfo
 
@@ -229,5 +233,5 @@ func (b *backend) release() error {
 	if b.files.Root != nil {
 		errs = append(errs, b.files.Root.Close())
 	}
-	return errors.Join(append(errs, b.home.Close(), b.lock.Close())...)
+	return errors.Join(append(errs, closeFile(b.top), b.home.Close(), b.lock.Close())...)
 }

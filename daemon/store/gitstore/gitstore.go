@@ -177,8 +177,11 @@ func (b *backend) Close() error {
 
 func (b *backend) release() error {
 	var err error
+	if b.objects != nil {
+		err = b.objects.top.Close()
+	}
 	if b.git != nil {
-		err = b.git.Close()
+		err = errors.Join(err, b.git.Close())
 	}
 	return errors.Join(err, b.Root.Close(), b.lock.Close())
 }
