@@ -138,6 +138,10 @@ func (b *backend) restore(changes []change) error {
 	if err := b.stage(changes, head.Committer.When); err != nil {
 		return err
 	}
+	// Before they are in place: if this fails, the next Open must not take them for being on disk.
+	if err := b.objects.sync(); err != nil {
+		return err
+	}
 	undo, err := b.apply(changes)
 	if err != nil {
 		return fmt.Errorf("restore documents after a crash: %w", err)
