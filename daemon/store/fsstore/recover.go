@@ -215,7 +215,7 @@ func (b *backend) compare(file string, last *logEntry, versions []*logEntry) (fi
 			return datedFile, nil
 		case whole:
 			state = olderFile
-		case state == foreignFile && torn(found, data):
+		case state == foreignFile && store.Torn(found, data):
 			state = tornFile
 		}
 	}
@@ -245,18 +245,4 @@ func (b *backend) readFile(name string, limit int64) (found []byte, sum fileSum,
 		sum, err = sumOf(file, limit)
 	}
 	return nil, sum, err
-}
-
-// torn reports whether found can be the content of a file after data was written to it without a
-// sync and the machine crashed: data or its beginning, with some parts replaced by zeros.
-func torn(found, data []byte) bool {
-	if len(found) > len(data) {
-		return false
-	}
-	for i, c := range found {
-		if c != data[i] && c != 0 {
-			return false
-		}
-	}
-	return true
 }
