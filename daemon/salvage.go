@@ -74,11 +74,10 @@ func salvageBrain(ctx context.Context, dir, out string, w io.Writer) error {
 		return err
 	}
 	record, err := os.ReadFile(filepath.Join(dir, "brain.json"))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(out, "brain.json"), record, 0o600)
-	}
 	if err != nil {
 		found.Lost = append(found.Lost, fmt.Sprintf("the record of the brain: %v", err))
+	} else if err := os.WriteFile(filepath.Join(out, "brain.json"), record, 0o600); err != nil {
+		return err
 	}
 	fmt.Fprintf(w, "%s: %d documents, %d of them from the log; %d other versions in %s\n",
 		id, found.Documents, found.FromLogs, found.Older, filepath.Join(out, "older"))
