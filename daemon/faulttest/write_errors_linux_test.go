@@ -51,6 +51,7 @@ func TestWriteErrors(t *testing.T) {
 			}
 			closed := other.Close()
 			t.Logf("acknowledged: %t; close: %v", acknowledged, closed)
+			d.refuse()
 			if err := d.restart(none); err != nil {
 				t.Fatal(err)
 			}

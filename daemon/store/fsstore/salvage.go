@@ -34,8 +34,8 @@ type SalvageReport struct {
 // Salvage copies the readable documents of the store in dir to the folder out, which it creates,
 // and which Open takes for a new store with these documents. It takes the last version of each
 // document in the logs, otherwise its file. Other versions go to the folder older of out. It
-// changes nothing in dir, and does not lock it: no program may have it open. An error is one of the
-// new folder, or of the context.
+// changes nothing in dir, and does not lock it: no program may have it open. What it has copied is
+// durable when it returns. An error is one of the new folder, or of the context.
 func Salvage(ctx context.Context, dir, out string) (SalvageReport, error) {
 	s := &salvager{docs: map[string]version{}}
 	var err error
@@ -43,23 +43,32 @@ func Salvage(ctx context.Context, dir, out string) (SalvageReport, error) {
 		return s.SalvageReport, err
 	}
 	defer s.out.Close()
-	if err := s.out.Mkdir(documentsDir, dirMode); err != nil {
+	top, err := s.out.Open(".")
+	if err != nil {
 		return s.SalvageReport, err
+	}
+	defer top.Close()
+	if err := s.copyStore(ctx, dir); err != nil {
+		return s.SalvageReport, err
+	}
+	return s.SalvageReport, syncAll(s.out, top)
+}
+
+func (s *salvager) copyStore(ctx context.Context, dir string) error {
+	if err := s.out.Mkdir(documentsDir, dirMode); err != nil {
+		return err
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		s.lose("the folder cannot be read: %v", err)
-		return s.SalvageReport, nil
+		return nil
 	}
 	defer root.Close()
 	s.readLogs(root)
 	if err := s.writeVersions(); err != nil {
-		return s.SalvageReport, err
+		return err
 	}
-	if err := s.copyFiles(ctx, root); err != nil {
-		return s.SalvageReport, err
-	}
-	return s.SalvageReport, nil
+	return s.copyFiles(ctx, root)
 }
 
 type salvager struct {
