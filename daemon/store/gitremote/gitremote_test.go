@@ -154,12 +154,17 @@ func TestConflict(t *testing.T) {
 	if err := os.Remove(lock); err != nil {
 		t.Fatal(err)
 	}
-	git(t, clone, "push", "-q", "--force", "origin", branch)
+	force := func() { // the daemon may be pushing
+		awaittest.Until(t, "the push by hand", func() bool {
+			return exec.CommandContext(t.Context(), "git", "-C", clone, "push", "-q", "--force", "origin", branch).Run() == nil
+		})
+	}
+	force()
 	var err error
 	awaittest.Until(t, "the conflict", func() bool {
 		err = b.Write(t.Context(), "other.md", nil)
 		if inRemote(t, remote, "shared.md", "two\n")() { // the daemon was faster
-			git(t, clone, "push", "-q", "--force", "origin", branch)
+			force()
 		}
 		return errors.Is(err, store.ErrConflict)
 	})
