@@ -55,7 +55,7 @@ func (s *syncer) begin(ctx context.Context) error {
 		// A client that does not wait must not interrupt the pull: the next one would begin again.
 		ctx, limit = s.ctx, syncTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := limited(ctx, limit)
 	defer cancel()
 	if err := s.pull(ctx); err != nil && !errors.Is(err, store.ErrConflict) {
 		s.failed(err)
@@ -137,7 +137,7 @@ func (s *syncer) sync(pullFirst bool) {
 		return
 	}
 	defer func() { <-s.remote.slots }()
-	ctx, cancel := context.WithTimeout(s.ctx, syncTimeout)
+	ctx, cancel := limited(s.ctx, syncTimeout)
 	defer cancel()
 	var err error
 	for range races {
@@ -229,7 +229,7 @@ func (s *syncer) close() {
 	if s.remote.closing.Load() {
 		return // Remote.Close has pushed
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), evictTimeout)
+	ctx, cancel := limited(context.Background(), evictTimeout)
 	defer cancel()
 	s.pushLast(ctx)
 }

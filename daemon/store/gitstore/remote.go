@@ -132,7 +132,7 @@ func (b *backend) runRemote(ctx context.Context, command string, args ...string)
 	select {
 	case b.remoteLock <- struct{}{}:
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	defer func() { <-b.remoteLock }()
 	if b.closed {
