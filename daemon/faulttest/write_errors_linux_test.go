@@ -16,8 +16,8 @@ import (
 )
 
 // TestWriteErrors: for a moment, a disk cannot write what a store has given to the kernel, and
-// another store on the same file system is told first. If the document was acknowledged, it is there
-// after the power has failed, and in any case the store can be opened.
+// another store on the same file system is told first. If the document was acknowledged, it is
+// there after the power has failed, and in any case the store can be opened.
 func TestWriteErrors(t *testing.T) {
 	d := newDevice(t)
 	document := make([]byte, 4096) // that no compression changes

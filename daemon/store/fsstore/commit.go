@@ -124,8 +124,8 @@ func (b *backend) admit(writes bool) error {
 	return nil
 }
 
-// noteFailed keeps why the documents of the logs could not be written to their files, or nil, and
-// logs it the first time. The caller holds mu.
+// noteFailed keeps why the documents of the logs could not be written to their files, or nil,
+// and logs it the first time. The caller holds mu.
 func (b *backend) noteFailed(err error) {
 	if err != nil && b.failed == nil && !isStuck(err) {
 		b.logger.Warn("writes are kept in the log, because they cannot be written to the files of the documents: "+

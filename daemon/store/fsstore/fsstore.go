@@ -96,8 +96,8 @@ type backend struct {
 	files store.Files // the documents that are in their files
 	home  *os.Root    // of the store; for files in .store
 	// top is home as a file, open since before the first write. The kernel reports an error of
-	// writing once to each file that was open then, and only to the first one that is opened later:
-	// another store on the same file system may have been told already.
+	// writing once to each file that was open then, and only to the first one that is opened
+	// later: another store on the same file system may have been told already.
 	top  *os.File
 	disk disk
 	lock *flock.Flock
@@ -111,8 +111,8 @@ type backend struct {
 	// written to their files. The order of locks is settling, mu, laying, and the lock of files.
 	settling chan struct{}
 	laying   sync.Mutex
-	// unsynced is set if documents that were removed from pending may not be on disk, because a sync
-	// has failed. It needs the token.
+	// unsynced is set if documents that were removed from pending may not be on disk, because a
+	// sync has failed. It needs the token.
 	unsynced bool
 	// writable has the folders that the daemon may write to. Only Commit uses it.
 	writable map[string]bool

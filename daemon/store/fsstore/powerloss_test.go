@@ -103,8 +103,9 @@ func TestPowerLossWhileKeeping(t *testing.T) {
 	}
 }
 
-// TestFailedSync: after a sync that failed, the documents of the log are on disk only once they were
-// written again, whether the sync is repeated, or the store is closed or killed and opened again.
+// TestFailedSync: after a sync that failed, the documents of the log are on disk only once they
+// were written again, whether the sync is repeated, or the store is closed or killed and opened
+// again.
 func TestFailedSync(t *testing.T) {
 	dir := storetest.MemoryDir(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -170,7 +171,8 @@ func TestFailedSyncOfANewStore(t *testing.T) {
 		}
 		b.release()
 		lost := &history{dir: h.dir + "-lost", choose: h.choose}
-		// Creating a log makes its name durable; the version gets its name with the sync at the end.
+		// Creating a log makes its name durable; the version gets its name with the sync at the
+		// end.
 		if err := h.materialize(lost.dir, len(h.changes)); err != nil {
 			t.Fatal(err)
 		}
@@ -213,8 +215,8 @@ const (
 	removes   changeKind = "remove"
 	datasyncs changeKind = "datasync"
 	syncs     changeKind = "sync"
-	// failedSyncs are syncs that return an error. Names of files survive them, as in the journal of
-	// a file system, contents need not.
+	// failedSyncs are syncs that return an error. Names of files survive them, as in the journal
+	// of a file system, contents need not.
 	failedSyncs changeKind = "failed sync"
 	begins      changeKind = "commit begins"
 	ends        changeKind = "commit ends"

@@ -122,8 +122,9 @@ func (b *backend) restore(history map[string][]*logEntry, where keeper) error {
 		if state != currentFile {
 			b.logRestored(last, state)
 		}
-		// Also a file that has the document is written again: it may be in the memory of the kernel
-		// only, which gives up what it could not write to the disk, and reports that once.
+		// Also a file that has the document is written again: it may be in the memory of the
+		// kernel only, which gives up what it could not write to the disk, and reports that
+		// once.
 		if state != currentFile || !last.deleted {
 			b.pending.Put(path, last)
 		}

@@ -34,8 +34,8 @@ type SalvageReport struct {
 // Salvage copies the readable documents of the store in dir to the folder out, which it creates,
 // and which Open takes for a new store with these documents. It takes the last version of each
 // document in the logs, otherwise its file. Other versions go to the folder older of out. It
-// changes nothing in dir, and does not lock it: no program may have it open. What it has copied is
-// durable when it returns. An error is one of the new folder, or of the context.
+// changes nothing in dir, and does not lock it: no program may have it open. What it has copied
+// is durable when it returns. An error is one of the new folder, or of the context.
 func Salvage(ctx context.Context, dir, out string) (SalvageReport, error) {
 	s := &salvager{docs: map[string]version{}}
 	var err error
@@ -171,7 +171,8 @@ func isTaken(err error) bool {
 	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrExist)
 }
 
-// writeOlder writes an older version below a folder, or below a further one if it has no place there.
+// writeOlder writes an older version below a folder, or below a further one if it has no place
+// there.
 func (s *salvager) writeOlder(below, path string, data []byte, when time.Time) error {
 	s.Older++
 	err := s.write(olderDir+"/"+below+"/"+path, data, when)

@@ -100,8 +100,8 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// TestSalvageBelowAnother: if the deletion of a document above another one is lost, all versions are
-// somewhere.
+// TestSalvageBelowAnother: if the deletion of a document above another one is lost, all versions
+// are somewhere.
 func TestSalvageBelowAnother(t *testing.T) {
 	dir := t.TempDir()
 	b := openBackend(t, dir)

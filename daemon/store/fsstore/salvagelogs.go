@@ -58,8 +58,8 @@ func (s *salvager) readLogs(root *os.Root) {
 	}
 }
 
-// readDamaged reads a file. Without an error it is complete; otherwise zeros are in the place of what
-// cannot be read, or there is no data at all.
+// readDamaged reads a file. Without an error it is complete; otherwise zeros are in the place of
+// what cannot be read, or there is no data at all.
 func readDamaged(root *os.Root, name string) ([]byte, error) {
 	info, err := root.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
@@ -76,7 +76,8 @@ func readDamaged(root *os.Root, name string) ([]byte, error) {
 	return readBlocks(f, info.Size())
 }
 
-// readBlocks reads a file block by block, because a disk that cannot read one may read the others.
+// readBlocks reads a file block by block, because a disk that cannot read one may read the
+// others.
 func readBlocks(file io.ReaderAt, size int64) (data []byte, err error) {
 	data = make([]byte, size)
 	for at := int64(0); at < size; at += slotSize {

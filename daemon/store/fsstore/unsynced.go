@@ -6,8 +6,8 @@ import (
 )
 
 // syncFiles makes the documents in their files durable. If that fails, all documents of the logs
-// are written to their files again before the next attempt: what the kernel could not write to the
-// disk, it reports once and then gives up, so another sync alone would succeed.
+// are written to their files again before the next attempt: what the kernel could not write to
+// the disk, it reports once and then gives up, so another sync alone would succeed.
 func (b *backend) syncFiles() error {
 	err := b.disk.sync()
 	if err == nil {
@@ -17,8 +17,8 @@ func (b *backend) syncFiles() error {
 	return errors.Join(err, b.layOutAgain()) // now, because the files may already lack what was given up
 }
 
-// layOutAgain makes the documents of the logs pending again if the last sync has failed. The caller
-// has the token.
+// layOutAgain makes the documents of the logs pending again if the last sync has failed. The
+// caller has the token.
 func (b *backend) layOutAgain() error {
 	if !b.unsynced {
 		return nil

@@ -232,8 +232,8 @@ func TestUnreachable(t *testing.T) {
 	awaittest.Until(t, "the end of the warning", func() bool { return strings.Contains(again.log.String(), "in step again") })
 }
 
-// TestRemoteLosesCommits: a remote that has lost commits, or its branch, gets them again without a
-// write, whether the store is open meanwhile or opened afterwards.
+// TestRemoteLosesCommits: a remote that has lost commits, or its branch, gets them again without
+// a write, whether the store is open meanwhile or opened afterwards.
 func TestRemoteLosesCommits(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string][]string{

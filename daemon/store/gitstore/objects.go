@@ -29,9 +29,9 @@ const cacheSize = 4 * cache.MiByte
 type objects struct {
 	dir  string   // of .git
 	root *os.Root // the same
-	// top is the same as a file, open since before the first write. The kernel reports an error of
-	// writing once to each file that was open then, and only to the first one that is opened later:
-	// another store on the same file system may have been told already.
+	// top is the same as a file, open since before the first write. The kernel reports an error
+	// of writing once to each file that was open then, and only to the first one that is opened
+	// later: another store on the same file system may have been told already.
 	top     *os.File
 	storage *filesystem.Storage
 	deflate *zlib.Writer

@@ -12,8 +12,8 @@ import (
 	"evalctl/daemon/store"
 )
 
-// isOutdated reports whether the file at a path has one of some versions or, after a crash, whether
-// the crash can have removed or cut it. Anything else was written by hand.
+// isOutdated reports whether the file at a path has one of some versions or, after a crash,
+// whether the crash can have removed or cut it. Anything else was written by hand.
 func (b *backend) isOutdated(path string, versions []plumbing.Hash, crashed bool) (bool, error) {
 	if len(versions) == 0 {
 		return false, nil
@@ -68,8 +68,8 @@ func (b *backend) movedPaths(mark tip) (map[string][]plumbing.Hash, error) {
 }
 
 // uncertainPaths returns the versions of the files that can be out of date after a crash: files
-// that the commits since the last checkpoint, mark, have changed. A pull first makes a checkpoint,
-// because it may replace these commits.
+// that the commits since the last checkpoint, mark, have changed. A pull first makes a
+// checkpoint, because it may replace these commits.
 func (b *backend) uncertainPaths(mark tip) (map[string][]plumbing.Hash, error) {
 	versions := map[string][]plumbing.Hash{}
 	collect := func(into map[string][]plumbing.Hash) func(string, object.TreeEntry, object.TreeEntry) error {
@@ -81,8 +81,8 @@ func (b *backend) uncertainPaths(mark tip) (map[string][]plumbing.Hash, error) {
 	if err := b.objects.diff(mark.tree, b.head.tree, "", collect(versions)); err != nil {
 		return nil, err
 	}
-	// A document that was changed and changed back does not differ between the first and the last
-	// commit, so the commits between them are read too.
+	// A document that was changed and changed back does not differ between the first and the
+	// last commit, so the commits between them are read too.
 	steps, at := map[string][]plumbing.Hash{}, b.head
 	for n := 0; n <= checkpointEvery && at.commit != mark.commit && !at.commit.IsZero(); n++ {
 		c, err := b.objects.commit(at.commit)

@@ -141,7 +141,8 @@ func (b *backend) restore(changes []change) error {
 	if err := b.stage(changes, head.Committer.When); err != nil {
 		return err
 	}
-	// Before they are in place: if this fails, the next Open must not take them for being on disk.
+	// Before they are in place: if this fails, the next Open must not take them for being on
+	// disk.
 	if err := b.objects.sync(); err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // TestRestoreSyncsFirst: a file that Open restores after a crash is on disk before it gets its
-// place. After a sync that fails, the next Open would otherwise find it complete in the memory of
-// the kernel, and forget that it may not be.
+// place. After a sync that fails, the next Open would otherwise find it complete in the memory
+// of the kernel, and forget that it may not be.
 func TestRestoreSyncsFirst(t *testing.T) {
 	dir := storetest.MemoryDir(t)
 	b := openBackend(t, dir)
