@@ -14,6 +14,7 @@ import (
 
 	"evalctl/daemon/brain"
 	"evalctl/daemon/store/fsstore"
+	"evalctl/internal/atomicfile"
 )
 
 // Salvage copies the readable parts of a home with documents in files to a new home. It writes a
@@ -74,11 +75,10 @@ func salvageBrain(ctx context.Context, dir, out string, w io.Writer) error {
 		return err
 	}
 	record, err := os.ReadFile(filepath.Join(dir, "brain.json"))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(out, "brain.json"), record, 0o600)
-	}
 	if err != nil {
 		found.Lost = append(found.Lost, fmt.Sprintf("the record of the brain: %v", err))
+	} else if err := atomicfile.WriteData(filepath.Join(out, "brain.json"), 0o600, record); err != nil {
+		return err
 	}
 	fmt.Fprintf(w, "%s: %d documents, %d of them from the log; %d other versions in %s\n",
 		id, found.Documents, found.FromLogs, found.Older, filepath.Join(out, "older"))

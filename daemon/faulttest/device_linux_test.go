@@ -1,6 +1,7 @@
 package faulttest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -38,6 +39,7 @@ type device struct {
 	current *os.File // what is read: durable and everything in the cache
 	cache   []extent // in the order of the writes
 	refuses bool     // every write and flush fails
+	spoils  []byte   // if not empty, writes that contain it fail
 	lost    int      // bytes that were in the cache when the power failed and did not survive
 }
 
@@ -192,6 +194,13 @@ func (d *device) refuse() {
 	d.refuses = true
 }
 
+// spoil has the device fail writes that contain a text, or none if it is empty.
+func (d *device) spoil(text []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.spoils = text
+}
+
 // restart mounts the file system of a device that refuses writes, on which no process may be at work
 // any more. What was in the cache survives if survives says so; a sector survives as a whole.
 func (d *device) restart(survives func() bool) error {
@@ -246,7 +255,7 @@ func some(rng *rand.Rand) func() bool {
 func (d *device) write(data []byte, offset int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.refuses {
+	if d.refuses || len(d.spoils) > 0 && bytes.Contains(data, d.spoils) {
 		return syscall.EIO
 	}
 	d.cache = append(d.cache, extent{offset, append([]byte(nil), data...)})

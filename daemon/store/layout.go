@@ -46,3 +46,17 @@ func ReadSchema(root *os.Root, file string, newest int) (version int, err error)
 	}
 	return version, nil
 }
+
+// Torn reports whether found can be the content of a file after data was written to it without a
+// sync and the machine crashed: data or its beginning, with some parts replaced by zeros.
+func Torn(found, data []byte) bool {
+	if len(found) > len(data) {
+		return false
+	}
+	for i, c := range found {
+		if c != data[i] && c != 0 {
+			return false
+		}
+	}
+	return true
+}

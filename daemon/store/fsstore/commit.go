@@ -83,7 +83,7 @@ func (b *backend) log(c store.Commit) error {
 	}
 	b.files.Unlock()
 	if c.Alone && first && len(docs) <= maxAtOnce && b.laying.TryLock() {
-		b.failed = b.layOut(docs, c.Ops) // the commit was made all the same; settle tries again
+		b.noteFailed(b.layOut(docs, c.Ops)) // the commit was made all the same; settle tries again
 		b.laying.Unlock()
 	}
 	b.schedule()
@@ -122,6 +122,16 @@ func (b *backend) admit(writes bool) error {
 			stateDir, documentsDir, err)
 	}
 	return nil
+}
+
+// noteFailed keeps why the documents of the logs could not be written to their files, or nil,
+// and logs it the first time. The caller holds mu.
+func (b *backend) noteFailed(err error) {
+	if err != nil && b.failed == nil && !isStuck(err) {
+		b.logger.Warn("writes are kept in the log, because they cannot be written to the files of the documents: "+
+			"trying again", "because", err)
+	}
+	b.failed = err
 }
 
 // schedule sets the timer. While a log is being emptied it does nothing, because the timer is set

@@ -46,6 +46,7 @@ type logFile interface {
 // creating a file, and most documents that are laid out together are in few directories.
 type realDisk struct {
 	home *os.Root
+	top  *os.File // the same; see backend
 	docs *store.Files
 	dir  string
 	open *os.Root // of dir; nil if none is open
@@ -131,4 +132,4 @@ func (d *realDisk) prune(dir string) {
 	d.docs.Prune(dir)
 }
 
-func (d *realDisk) sync() error { return syncAll(d.home) }
+func (d *realDisk) sync() error { return syncAll(d.home, d.top) }

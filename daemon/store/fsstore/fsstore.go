@@ -95,8 +95,12 @@ type backend struct {
 
 	files store.Files // the documents that are in their files
 	home  *os.Root    // of the store; for files in .store
-	disk  disk
-	lock  *flock.Flock
+	// top is home as a file, open since before the first write. The kernel reports an error of
+	// writing once to each file that was open then, and only to the first one that is opened
+	// later: another store on the same file system may have been told already.
+	top  *os.File
+	disk disk
+	lock *flock.Flock
 	// folder describes the folder of the documents when it was opened.
 	folder os.FileInfo
 
@@ -107,6 +111,9 @@ type backend struct {
 	// written to their files. The order of locks is settling, mu, laying, and the lock of files.
 	settling chan struct{}
 	laying   sync.Mutex
+	// unsynced is set if documents that were removed from pending may not be on disk, because a
+	// sync has failed. It needs the token.
+	unsynced bool
 	// writable has the folders that the daemon may write to. Only Commit uses it.
 	writable map[string]bool
 
@@ -226,5 +233,5 @@ func (b *backend) release() error {
 	if b.files.Root != nil {
 		errs = append(errs, b.files.Root.Close())
 	}
-	return errors.Join(append(errs, b.home.Close(), b.lock.Close())...)
+	return errors.Join(append(errs, closeFile(b.top), b.home.Close(), b.lock.Close())...)
 }

@@ -31,15 +31,18 @@ func open(ctx context.Context, dir string, opts *store.Options, wrap func(disk) 
 		home: root, lock: flock.New(filepath.Join(root.Name(), lockFile)),
 		pending: store.NewOverlay[*logEntry](), writable: map[string]bool{}, settling: make(chan struct{}, 1),
 	}
-	b.disk = &realDisk{home: root, docs: &b.files}
-	if wrap != nil {
-		b.disk = wrap(b.disk)
-	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.release())
 		}
 	}()
+	if b.top, err = root.Open("."); err != nil {
+		return nil, err
+	}
+	b.disk = &realDisk{home: root, top: b.top, docs: &b.files}
+	if wrap != nil {
+		b.disk = wrap(b.disk)
+	}
 	if err := ensureDir(root, stateDir); err != nil {
 		return nil, err
 	}
@@ -199,8 +202,12 @@ func (b *backend) writeSchema() error {
 		return err
 	}
 	b.disk.release()
+	// Before the file gets its name: if this fails, the next Open must not take it for complete.
+	if err := b.disk.sync(); err != nil {
+		return err
+	}
 	if err := b.disk.rename(stagedFile, schemaFile); err != nil {
 		return err
 	}
-	return b.disk.sync()
+	return syncDir(b.home, stateDir)
 }

@@ -103,6 +103,86 @@ func TestPowerLossWhileKeeping(t *testing.T) {
 	}
 }
 
+// TestFailedSync: after a sync that failed, the documents of the log are on disk only once they
+// were written again, whether the sync is repeated, or the store is closed or killed and opened
+// again.
+func TestFailedSync(t *testing.T) {
+	dir := storetest.MemoryDir(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	for name, next := range map[string]func(h *history, b *backend) error{
+		"repeated": func(_ *history, b *backend) error { defer abandon(b); return b.settleAll() },
+		"closed":   func(_ *history, b *backend) error { <-b.settling; return b.Close() },
+		"killed": func(h *history, b *backend) error {
+			abandon(b)
+			b, err := h.open()
+			if err != nil {
+				return err
+			}
+			return b.release()
+		},
+	} {
+		for round := range 30 {
+			home := filepath.Join(dir, fmt.Sprint(name, round))
+			h := &history{dir: home, choose: func(n int, _ string) int { return random.IntN(n) }}
+			b, err := h.open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.base, h.changes = readState(home), nil
+			b.settling <- struct{}{}
+			want := map[string]string{"a": "1", "d/a": "acknowledged"}
+			commit(t, b, writeOp("a", "1"), writeOp("d/a", "acknowledged"), writeOp("gone", "1"))
+			commit(t, b, deleteOp("gone"))
+			h.failing = 1
+			if err := b.settleAll(); !errors.Is(err, errSync) {
+				t.Fatal(err)
+			}
+			if err := next(h, b); err != nil {
+				t.Fatal(err)
+			}
+			lost := &history{dir: home + "-lost", choose: h.choose}
+			if err := h.materialize(lost.dir, len(h.changes)); err != nil {
+				t.Fatal(err)
+			}
+			if b, err = lost.open(); err != nil {
+				t.Fatal(err)
+			}
+			found := contentsOf(t, b)
+			b.release()
+			if diff := cmp.Diff(want, found); diff != "" {
+				t.Fatalf("%s, after %v (-want +got):\n%s", name, h.changes, diff)
+			}
+		}
+	}
+}
+
+// TestFailedSyncOfANewStore: a store that could not be synced when it was made is made again.
+func TestFailedSyncOfANewStore(t *testing.T) {
+	dir := storetest.MemoryDir(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	for round := range 20 {
+		h := &history{dir: filepath.Join(dir, fmt.Sprint(round)), choose: func(n int, _ string) int { return random.IntN(n) }, failing: 1}
+		if _, err := h.open(); !errors.Is(err, errSync) {
+			t.Fatal(err)
+		}
+		b, err := h.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.release()
+		lost := &history{dir: h.dir + "-lost", choose: h.choose}
+		// Creating a log makes its name durable; the version gets its name with the sync at the
+		// end.
+		if err := h.materialize(lost.dir, len(h.changes)); err != nil {
+			t.Fatal(err)
+		}
+		if b, err = lost.open(); err != nil {
+			t.Fatalf("%v, after %v", err, h.changes)
+		}
+		b.release()
+	}
+}
+
 // losePower makes a random history in a new store in dir, and removes it.
 func losePower(dir string, choose chooser, skips func(change) bool) error {
 	defer os.RemoveAll(dir)
@@ -135,8 +215,11 @@ const (
 	removes   changeKind = "remove"
 	datasyncs changeKind = "datasync"
 	syncs     changeKind = "sync"
-	begins    changeKind = "commit begins"
-	ends      changeKind = "commit ends"
+	// failedSyncs are syncs that return an error. Names of files survive them, as in the journal
+	// of a file system, contents need not.
+	failedSyncs changeKind = "failed sync"
+	begins      changeKind = "commit begins"
+	ends        changeKind = "commit ends"
 )
 
 // change is what was done to a disk, or where a commit begins or ends.
@@ -166,6 +249,7 @@ type history struct {
 	logged   map[string]string // what the logs have: contents, or deletedDoc
 	when     time.Time         // of commits; zero for now
 	edits    int               // by hand
+	failing  int               // the number of next syncs that fail
 	settling bool
 	during   func() // called by changes while a log is emptied
 }
@@ -189,7 +273,7 @@ func (h *history) play() error {
 		case step < 2:
 			err = h.commit(b)
 		case step == 2:
-			h.settling = true
+			h.settling, h.failing = true, h.choose(2, "failing syncs")
 			if h.choose(2, "commit meanwhile") == 1 {
 				wait := h.choose(4, "changes before it")
 				h.during = func() {
@@ -200,8 +284,12 @@ func (h *history) play() error {
 					}
 				}
 			}
-			err = errors.Join(b.settleAll(), err)
-			h.settling, h.during = false, nil
+			settleErr := b.settleAll()
+			if errors.Is(settleErr, errSync) {
+				b.failed, settleErr = nil, nil // the next commit would wait for the token
+			}
+			err = errors.Join(settleErr, err)
+			h.settling, h.failing, h.during = false, 0, nil
 		default:
 			b.laying.Lock()
 			err = b.layOut(b.waiting(), nil)
@@ -296,7 +384,12 @@ func (h *history) possible(at int) []map[string]string {
 // reopen opens the store after the power has failed, and compares it with the states that it can
 // have.
 func (h *history) reopen() error {
+	h.failing = h.choose(2, "failing syncs")
 	b, err := h.open()
+	if errors.Is(err, errSync) {
+		b, err = h.open()
+	}
+	h.failing = 0
 	if err != nil {
 		return err
 	}
@@ -323,7 +416,9 @@ func (h *history) reopen() error {
 // open opens the store, and records its changes.
 func (h *history) open() (*backend, error) {
 	return open(context.Background(), h.dir, quiet, func(d disk) disk {
-		h.base = readState(h.dir)
+		if len(h.changes) == 0 {
+			h.base = readState(h.dir)
+		}
 		return &recorder{d, h}
 	})
 }

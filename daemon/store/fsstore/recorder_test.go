@@ -2,10 +2,12 @@ package fsstore
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -50,9 +52,17 @@ func (r *recorder) remove(name string) error {
 }
 
 func (r *recorder) sync() error {
+	if r.h.failing > 0 {
+		r.h.failing--
+		r.h.add(change{kind: failedSyncs})
+		return errSync
+	}
 	r.h.add(change{kind: syncs})
 	return r.disk.sync()
 }
+
+// errSync is the error of a sync that fails.
+var errSync = fmt.Errorf("sync: %w", syscall.EIO)
 
 type recordedLog struct {
 	logFile
@@ -98,7 +108,8 @@ func readState(dir string) map[string]*fileState {
 
 // materialize makes a folder with what can be left of the store if the power fails after some
 // changes. What was synced is there. Of anything else, each change is there, or a part of what it
-// writes, or nothing, independently of the others.
+// writes, or nothing, independently of the others. What was written to files before a sync that
+// failed can be lost for good: the kernel does not write it again.
 func (h *history) materialize(dir string, at int) error {
 	files := map[string]*fileState{}
 	for name, f := range h.base {
@@ -107,7 +118,7 @@ func (h *history) materialize(dir string, at int) error {
 	created := map[int]*fileState{} // by the change that created it
 	at = min(at, len(h.changes))
 	for i, c := range h.changes[:at] {
-		h.apply(files, created, i, c, h.durable(i, at))
+		h.apply(files, created, i, c, at)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, documentsDir), 0o700); err != nil {
 		return err
@@ -139,8 +150,19 @@ func (h *history) durable(i, at int) bool {
 	return c.kind == creates && c.data == nil && strings.HasPrefix(c.name, stateDir+"/journal")
 }
 
+// dropped reports whether the first sync after a change failed, of those before at.
+func (h *history) dropped(i, at int) bool {
+	for _, later := range h.changes[i+1 : at] {
+		if later.kind == syncs || later.kind == failedSyncs {
+			return later.kind == failedSyncs
+		}
+	}
+	return false
+}
+
 // apply makes a change, or what is left of it.
-func (h *history) apply(files map[string]*fileState, created map[int]*fileState, i int, c change, durable bool) {
+func (h *history) apply(files map[string]*fileState, created map[int]*fileState, i int, c change, at int) {
+	durable := h.durable(i, at)
 	kept := durable || h.choose(2, "kept") == 1
 	switch c.kind {
 	case writes:
@@ -163,7 +185,7 @@ func (h *history) apply(files map[string]*fileState, created map[int]*fileState,
 	case creates:
 		f := &fileState{append([]byte{}, c.data...), c.when}
 		created[i] = f
-		if !durable {
+		if !durable || c.data != nil && h.dropped(i, at) {
 			h.tear(f)
 		}
 		if kept {

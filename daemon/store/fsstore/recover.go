@@ -120,8 +120,13 @@ func (b *backend) restore(history map[string][]*logEntry, where keeper) error {
 			foreign = append(foreign, foundFile{path, file})
 		}
 		if state != currentFile {
-			b.pending.Put(path, last)
 			b.logRestored(last, state)
+		}
+		// Also a file that has the document is written again: it may be in the memory of the
+		// kernel only, which gives up what it could not write to the disk, and reports that
+		// once.
+		if state != currentFile || !last.deleted {
+			b.pending.Put(path, last)
 		}
 	}
 	if err := b.keep(foreign, where, "its content is neither in the log nor the previous version"); err != nil {
@@ -211,7 +216,7 @@ func (b *backend) compare(file string, last *logEntry, versions []*logEntry) (fi
 			return datedFile, nil
 		case whole:
 			state = olderFile
-		case state == foreignFile && torn(found, data):
+		case state == foreignFile && store.Torn(found, data):
 			state = tornFile
 		}
 	}
@@ -241,18 +246,4 @@ func (b *backend) readFile(name string, limit int64) (found []byte, sum fileSum,
 		sum, err = sumOf(file, limit)
 	}
 	return nil, sum, err
-}
-
-// torn reports whether found can be the content of a file after data was written to it without a
-// sync and the machine crashed: data or its beginning, with some parts replaced by zeros.
-func torn(found, data []byte) bool {
-	if len(found) > len(data) {
-		return false
-	}
-	for i, c := range found {
-		if c != data[i] && c != 0 {
-			return false
-		}
-	}
-	return true
 }

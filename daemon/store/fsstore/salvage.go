@@ -34,31 +34,41 @@ type SalvageReport struct {
 // Salvage copies the readable documents of the store in dir to the folder out, which it creates,
 // and which Open takes for a new store with these documents. It takes the last version of each
 // document in the logs, otherwise its file. Other versions go to the folder older of out. It
-// changes nothing in dir, and does not lock it: no program may have it open.
+// changes nothing in dir, and does not lock it: no program may have it open. What it has copied
+// is durable when it returns. An error is one of the new folder, or of the context.
 func Salvage(ctx context.Context, dir, out string) (SalvageReport, error) {
 	s := &salvager{docs: map[string]version{}}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return s.SalvageReport, err
-	}
-	defer root.Close()
-	if err := s.readLogs(root); err != nil {
-		return s.SalvageReport, err
-	}
+	var err error
 	if s.out, err = store.OpenDir(ctx, out); err != nil {
 		return s.SalvageReport, err
 	}
 	defer s.out.Close()
+	top, err := s.out.Open(".")
+	if err != nil {
+		return s.SalvageReport, err
+	}
+	defer top.Close()
+	if err := s.copyStore(ctx, dir); err != nil {
+		return s.SalvageReport, err
+	}
+	return s.SalvageReport, syncAll(s.out, top)
+}
+
+func (s *salvager) copyStore(ctx context.Context, dir string) error {
 	if err := s.out.Mkdir(documentsDir, dirMode); err != nil {
-		return s.SalvageReport, err
+		return err
 	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		s.lose("the folder cannot be read: %v", err)
+		return nil
+	}
+	defer root.Close()
+	s.readLogs(root)
 	if err := s.writeVersions(); err != nil {
-		return s.SalvageReport, err
+		return err
 	}
-	if err := s.copyFiles(ctx, root); err != nil {
-		return s.SalvageReport, err
-	}
-	return s.SalvageReport, nil
+	return s.copyFiles(ctx, root)
 }
 
 type salvager struct {
@@ -66,6 +76,10 @@ type salvager struct {
 	out      *os.Root
 	versions []version          // in the order of their numbers
 	docs     map[string]version // the last version that the logs have, of those that may not be in files
+}
+
+func (s *salvager) lose(format string, args ...any) {
+	s.Lost = append(s.Lost, fmt.Sprintf(format, args...))
 }
 
 // version is an operation that a log has.
@@ -76,96 +90,6 @@ type version struct {
 	current bool // it may not be in the file of the document
 	when    time.Time
 	data    []byte
-}
-
-// readLogs finds all complete records, in whatever order they are.
-func (s *salvager) readLogs(root *os.Root) error {
-	for _, name := range logFiles {
-		data, err := root.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			s.Lost = append(s.Lost, name+" is missing")
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if batch, ok, err := decodeOldBatch(data); ok && err == nil {
-			for _, doc := range batch {
-				s.versions = append(s.versions, version{doc.path, doc.deleted, 1, true, doc.when, doc.data})
-			}
-			continue
-		}
-		if bytes.HasPrefix(data, []byte(oldRecordMagic)) || len(data) == 0 {
-			_, err = readOldLog(name, data)
-		} else {
-			l := &log{name: name, file: readOnlyLog{bytes.NewReader(data)}, size: int64(len(data))}
-			_, err = readLog(l)
-		}
-		if err != nil {
-			s.Lost = append(s.Lost, err.Error())
-		}
-		s.findRecords(data)
-	}
-	slices.SortStableFunc(s.versions, func(a, b version) int {
-		switch {
-		case a.number < b.number:
-			return -1
-		case a.number > b.number:
-			return 1
-		}
-		return 0
-	})
-	s.reportMissing()
-	for _, v := range s.versions {
-		if v.current {
-			s.docs[v.path] = v
-		}
-	}
-	return nil
-}
-
-// findRecords finds the complete records of a log, including those that are left from earlier
-// times.
-func (s *salvager) findRecords(data []byte) {
-	header, _, headers := latestHeader(data)
-	first, isFirst, _ := decodeRecord(oldRecordMagic, data)
-	cleared := len(data) >= recordHeader && bytes.Count(data[:recordHeader], []byte{0}) == recordHeader
-	for at := 0; at < len(data); {
-		i := bytes.Index(data[at:], []byte(recordMagic[:3]))
-		if i < 0 {
-			return
-		}
-		at += i
-		// current is set if the record may be missing in files. Without a header it is set.
-		r, ok, err := decodeRecord(recordMagic, data[at:])
-		current := headers == 0 || r.salt == header.salt
-		if !ok {
-			r, ok, err = decodeRecord(oldRecordMagic, data[at:])
-			current = !cleared && (!isFirst || r.salt == first.salt)
-		}
-		if !ok || err != nil {
-			at++
-			continue
-		}
-		for _, op := range r.ops {
-			content := data[at:][op.offset : op.offset+op.size]
-			s.versions = append(s.versions, version{op.path, op.deleted, r.number, current, r.when, content})
-		}
-		at += int(r.size)
-	}
-}
-
-// reportMissing reports writes whose numbers are missing among the current ones.
-func (s *salvager) reportMissing() {
-	last := uint64(0)
-	for _, v := range s.versions {
-		if v.current && last > 0 && v.number > last+1 {
-			s.Lost = append(s.Lost, fmt.Sprintf("none of the writes with the numbers %d to %d can be read", last+1, v.number-1))
-		}
-		if v.current {
-			last = v.number
-		}
-	}
 }
 
 // writeVersions writes the versions in the logs.
@@ -194,7 +118,7 @@ func (s *salvager) writeVersions() error {
 func (s *salvager) copyFiles(ctx context.Context, root *os.Root) error {
 	documents, err := root.OpenRoot(documentsDir)
 	if err != nil {
-		s.Lost = append(s.Lost, fmt.Sprintf("the folder %s cannot be read: %v", documentsDir, err))
+		s.lose("the folder %s cannot be read: %v", documentsDir, err)
 		return nil
 	}
 	defer documents.Close()
@@ -214,7 +138,7 @@ func (s *salvager) copyFiles(ctx context.Context, root *os.Root) error {
 			}
 		}
 		if err != nil {
-			s.Lost = append(s.Lost, fmt.Sprintf("%s/%s was left out: %v", documentsDir, file, err))
+			s.lose("%s/%s was left out: %v", documentsDir, file, err)
 			return nil
 		}
 		last, ok := s.docs[path]
@@ -234,17 +158,28 @@ func (s *salvager) copyFiles(ctx context.Context, root *os.Root) error {
 func (s *salvager) writeDocument(path string, data []byte, when time.Time) error {
 	s.Documents++
 	err := s.write(documentsDir+"/"+store.EncodePath(path), data, when)
-	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrExist) {
+	if isTaken(err) {
 		s.Documents--
-		s.Lost = append(s.Lost, fmt.Sprintf("the place of %s, which is in %s/%s: there is another document", path, olderDir, olderFiles))
+		s.lose("the place of %s, which is in %s/%s: there is another document", path, olderDir, olderFiles)
 		return s.writeOlder(olderFiles, path, data, when)
 	}
 	return err
 }
 
+// isTaken reports whether a file cannot be written because of another one above or below it.
+func isTaken(err error) bool {
+	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrExist)
+}
+
+// writeOlder writes an older version below a folder, or below a further one if it has no place
+// there.
 func (s *salvager) writeOlder(below, path string, data []byte, when time.Time) error {
 	s.Older++
-	return s.write(olderDir+"/"+below+"/"+path, data, when)
+	err := s.write(olderDir+"/"+below+"/"+path, data, when)
+	for n := 2; isTaken(err); n++ {
+		err = s.write(fmt.Sprintf("%s/%s-%d/%s", olderDir, below, n, path), data, when)
+	}
+	return err
 }
 
 func (s *salvager) write(name string, data []byte, when time.Time) error {
@@ -253,12 +188,3 @@ func (s *salvager) write(name string, data []byte, when time.Time) error {
 	}
 	return errors.Join(s.out.WriteFile(name, data, fileMode), s.out.Chtimes(name, when, when))
 }
-
-// readOnlyLog is a logFile with a content that was read.
-type readOnlyLog struct{ *bytes.Reader }
-
-func (readOnlyLog) WriteAt([]byte, int64) (int, error) { return 0, errors.ErrUnsupported }
-func (readOnlyLog) Truncate(int64) error               { return errors.ErrUnsupported }
-func (readOnlyLog) Stat() (fs.FileInfo, error)         { return nil, errors.ErrUnsupported }
-func (readOnlyLog) Close() error                       { return nil }
-func (readOnlyLog) datasync() error                    { return errors.ErrUnsupported }

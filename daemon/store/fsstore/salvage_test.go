@@ -2,11 +2,14 @@ package fsstore
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,6 +56,9 @@ func TestSalvage(t *testing.T) {
 		"in the way": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, documentsDir, "d"), []byte("by hand"), 0o600)
 		}, func(map[string]string) {}, "place of d,", "files/d: by hand"},
+		"a log that is no file": {func(dir string) error {
+			return errors.Join(os.Remove(file(dir, 1)), os.Mkdir(file(dir, 1), 0o700))
+		}, func(docs map[string]string) { docs["d/1"] = "first log"; delete(docs, "e") }, "journal.2 cannot be read", ""},
 		"a link": {func(dir string) error {
 			return os.Symlink("/etc/passwd", filepath.Join(dir, documentsDir, "link"))
 		}, func(map[string]string) {}, "documents/link was left out", ""},
@@ -91,6 +97,67 @@ func TestSalvage(t *testing.T) {
 				t.Errorf("documents (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSalvageBelowAnother: if the deletion of a document above another one is lost, all versions
+// are somewhere.
+func TestSalvageBelowAnother(t *testing.T) {
+	dir := t.TempDir()
+	b := openBackend(t, dir)
+	b.settling <- struct{}{}
+	commit(t, b, writeOp("x", "1"))
+	deletion := b.active.end
+	commit(t, b, deleteOp("x"))
+	commit(t, b, writeOp("x/y", "2"))
+	log := filepath.Join(dir, b.active.name)
+	abandon(b)
+	data, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[deletion+recordHeader] ^= 1
+	documents := filepath.Join(dir, documentsDir)
+	if err := errors.Join(os.WriteFile(log, data, 0o600), os.RemoveAll(filepath.Join(documents, "x")),
+		os.WriteFile(filepath.Join(documents, "x"), []byte("by hand"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "home")
+	if _, err := Salvage(t.Context(), dir, out); err != nil {
+		t.Fatal(err)
+	}
+	got := tree(t, out)
+	for file, content := range map[string]string{"documents/x": "1", "older/files/x/y": "2", "older/files-2/x": "by hand"} {
+		if got[file] != content {
+			t.Errorf("%s is %q, of %q", file, got[file], got)
+		}
+	}
+}
+
+// badSector is a file with a part that cannot be read.
+type badSector struct {
+	io.ReaderAt
+	from, to int64
+}
+
+func (f badSector) ReadAt(data []byte, offset int64) (int, error) {
+	if offset < f.to && offset+int64(len(data)) > f.from {
+		return 0, syscall.EIO
+	}
+	return f.ReaderAt.ReadAt(data, offset)
+}
+
+// TestSalvageABadSector: all blocks but those that the disk cannot read are read.
+func TestSalvageABadSector(t *testing.T) {
+	content := bytes.Repeat([]byte("otter"), 3*slotSize/5)
+	want := bytes.Clone(content)
+	clear(want[slotSize : 2*slotSize])
+	got, err := readBlocks(badSector{bytes.NewReader(content), slotSize + 10, slotSize + 20}, int64(len(content)))
+	if !errors.Is(err, syscall.EIO) || !bytes.Equal(got, want) {
+		t.Errorf("%v, equal: %t", err, bytes.Equal(got, want))
+	}
+	if got, err = readBlocks(bytes.NewReader(content), int64(len(content))); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("a sound file: %v, equal: %t", err, bytes.Equal(got, content))
 	}
 }
 

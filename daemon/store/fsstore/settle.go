@@ -11,8 +11,7 @@ import (
 	"evalctl/daemon/store"
 )
 
-// work does the work that is due: it writes documents to their files, or empties a log. The next
-// write reports an error.
+// work does the work that is due: it writes documents to their files, or empties a log.
 func (b *backend) work() {
 	b.settling <- struct{}{}
 	defer func() { <-b.settling }()
@@ -32,7 +31,8 @@ func (b *backend) work() {
 	b.laying.Unlock()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch b.failed = err; {
+	b.noteFailed(err)
+	switch {
 	case err == nil:
 		b.schedule()
 	case isStuck(err):
@@ -64,7 +64,7 @@ func (b *backend) settleAll() error {
 			err = b.settleLog(full)
 		}
 		b.mu.Lock()
-		b.failed = err
+		b.noteFailed(err)
 		switch {
 		case err != nil && !isStuck(err):
 			b.workIn(retryAfter)
@@ -113,7 +113,7 @@ func (b *backend) prepareSpare() error {
 // them may make the necessary room. If the folder of the documents was replaced, the log keeps
 // them for the folder that is now in its place.
 func (b *backend) settleLog(l *log) error {
-	if err := b.checkFolder(); err != nil {
+	if err := errors.Join(b.checkFolder(), b.layOutAgain()); err != nil {
 		return err
 	}
 	b.laying.Lock()
@@ -124,7 +124,7 @@ func (b *backend) settleLog(l *log) error {
 		stuck, err = err, b.carry(l)
 	}
 	if err == nil {
-		err = b.disk.sync()
+		err = b.syncFiles()
 	}
 	if err == nil {
 		err = b.checkFolder() // it may have been replaced meanwhile

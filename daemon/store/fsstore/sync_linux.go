@@ -1,7 +1,6 @@
 package fsstore
 
 import (
-	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -9,13 +8,7 @@ import (
 
 // syncAll makes all changes of the store durable, with one call for the whole file system instead
 // of one for each file.
-func syncAll(home *os.Root) error {
-	f, err := home.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
-}
+func syncAll(_ *os.Root, top *os.File) error { return unix.Syncfs(int(top.Fd())) }
 
 // syncedFile is a logFile.
 type syncedFile struct{ *os.File }

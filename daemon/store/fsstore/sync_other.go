@@ -10,7 +10,7 @@ import (
 
 // syncAll makes all changes of the store durable. Without a system call for the whole filesystem
 // it syncs every file and directory.
-func syncAll(home *os.Root) error {
+func syncAll(home *os.Root, _ *os.File) error {
 	return fs.WalkDir(home.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() && !d.Type().IsRegular() {
 			return err

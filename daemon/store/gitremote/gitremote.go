@@ -31,6 +31,11 @@ const (
 	parallel = 4
 )
 
+// limited limits the time of git, and has its error say so.
+func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("git was not done within %v: %w", limit, context.DeadlineExceeded))
+}
+
 // Options configures a Remote. Interval and Logger are required.
 type Options struct {
 	Address Address
@@ -74,7 +79,7 @@ func (r *Remote) Check(ctx context.Context) error {
 	if !r.opts.Address.fixed() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	ctx, cancel := limited(ctx, openTimeout)
 	defer cancel()
 	if err := gitstore.Reachable(ctx, r.opts.Address.url); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -133,7 +138,7 @@ func (r *Remote) Close() {
 	}
 	r.mu.Unlock()
 	r.running.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	ctx, cancel := limited(context.Background(), closeTimeout)
 	defer cancel()
 	var pushes sync.WaitGroup
 	for _, s := range list {

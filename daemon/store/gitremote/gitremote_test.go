@@ -154,12 +154,17 @@ func TestConflict(t *testing.T) {
 	if err := os.Remove(lock); err != nil {
 		t.Fatal(err)
 	}
-	git(t, clone, "push", "-q", "--force", "origin", branch)
+	force := func() { // the daemon may be pushing
+		awaittest.Until(t, "the push by hand", func() bool {
+			return exec.CommandContext(t.Context(), "git", "-C", clone, "push", "-q", "--force", "origin", branch).Run() == nil
+		})
+	}
+	force()
 	var err error
 	awaittest.Until(t, "the conflict", func() bool {
 		err = b.Write(t.Context(), "other.md", nil)
 		if inRemote(t, remote, "shared.md", "two\n")() { // the daemon was faster
-			git(t, clone, "push", "-q", "--force", "origin", branch)
+			force()
 		}
 		return errors.Is(err, store.ErrConflict)
 	})
@@ -225,6 +230,34 @@ func TestUnreachable(t *testing.T) {
 	}
 	awaittest.Until(t, "the push", inRemote(t, remote, "b.md", "2"))
 	awaittest.Until(t, "the end of the warning", func() bool { return strings.Contains(again.log.String(), "in step again") })
+}
+
+// TestRemoteLosesCommits: a remote that has lost commits, or its branch, gets them again without
+// a write, whether the store is open meanwhile or opened afterwards.
+func TestRemoteLosesCommits(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string][]string{
+		"restored from a backup": {"update-ref", "refs/heads/" + branch, branch + "~1"},
+		"made again":             {"update-ref", "-d", "refs/heads/" + branch},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			remote := filepath.Join(t.TempDir(), "remote.git")
+			bare(t, remote)
+			s := newSide(t, remote, 100*time.Millisecond)
+			st := s.open(t)
+			write(t, st, "a.md", "1")
+			awaittest.Until(t, "the push", inRemote(t, remote, "a.md", "1"))
+			git(t, remote, lose...)
+			awaittest.Until(t, "the push to the remote that has lost it", inRemote(t, remote, "a.md", "1"))
+			if err := st.Close(); err != nil {
+				t.Fatal(err)
+			}
+			git(t, remote, lose...)
+			s.open(t)
+			awaittest.Until(t, "the push after opening", inRemote(t, remote, "a.md", "1"))
+		})
+	}
 }
 
 // TestPushedAtTheEnd: commits are pushed when the store is closed, and when the daemon ends.

@@ -55,7 +55,7 @@ func (s *syncer) begin(ctx context.Context) error {
 		// A client that does not wait must not interrupt the pull: the next one would begin again.
 		ctx, limit = s.ctx, syncTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := limited(ctx, limit)
 	defer cancel()
 	if err := s.pull(ctx); err != nil && !errors.Is(err, store.ErrConflict) {
 		s.failed(err)
@@ -137,7 +137,7 @@ func (s *syncer) sync(pullFirst bool) {
 		return
 	}
 	defer func() { <-s.remote.slots }()
-	ctx, cancel := context.WithTimeout(s.ctx, syncTimeout)
+	ctx, cancel := limited(s.ctx, syncTimeout)
 	defer cancel()
 	var err error
 	for range races {
@@ -146,7 +146,7 @@ func (s *syncer) sync(pullFirst bool) {
 				break
 			}
 		}
-		err = s.push(ctx)
+		err = s.push(ctx, pullFirst)
 		if !errors.Is(err, store.ErrConflict) {
 			break
 		}
@@ -188,10 +188,11 @@ func (s *syncer) pull(ctx context.Context) error {
 	return err
 }
 
-// push pushes, if there is anything to push.
-func (s *syncer) push(ctx context.Context) error {
+// push pushes, if there is anything to push. After a pull that can be a commit that was pushed
+// before: the remote may have been restored from a backup, or made again.
+func (s *syncer) push(ctx context.Context, pulled bool) error {
 	n := s.commits.Load()
-	if n == s.pushed.Load() {
+	if n == s.pushed.Load() && !pulled {
 		return nil
 	}
 	unpushed, err := s.repo.Unpushed(ctx)
@@ -199,6 +200,7 @@ func (s *syncer) push(ctx context.Context) error {
 		return err
 	}
 	if unpushed {
+		s.pushed.Store(n - 1) // until it has succeeded
 		err = s.repo.Push(ctx)
 		s.count("push", err)
 	}
@@ -213,7 +215,7 @@ func (s *syncer) pushLast(ctx context.Context) {
 	if !s.isPending() {
 		return
 	}
-	if err := s.push(ctx); err != nil {
+	if err := s.push(ctx, false); err != nil {
 		s.logger.Error("commits are not pushed yet; they will be when the brain is next opened", "because", err)
 	}
 }
@@ -227,7 +229,7 @@ func (s *syncer) close() {
 	if s.remote.closing.Load() {
 		return // Remote.Close has pushed
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), evictTimeout)
+	ctx, cancel := limited(context.Background(), evictTimeout)
 	defer cancel()
 	s.pushLast(ctx)
 }

@@ -79,10 +79,11 @@ type Repo struct {
 // the commits, but are not laid out. Untracked files are left alone. Skipped names both, except for
 // ignored files.
 //
-// After a crash Open repairs the worktree, so that all of a commit is stored or none of it. Any
-// other difference between the documents and HEAD was made by hand. Then Open fails; the changed
-// files must first be committed or discarded. Open also fails if the store is already open, in this
-// or in another process. A layout newer than this package supports is store.ErrSchemaVersion.
+// After a crash Open repairs the worktree, so that all of a commit is stored or none of it, and
+// logs each file. Any other difference between the documents and HEAD was made by hand. Then
+// Open fails; the changed files must first be committed or discarded. Open also fails if the
+// store is already open, in this or in another process. A layout newer than this package
+// supports is store.ErrSchemaVersion.
 //
 // Every mutation is durable when it returns. It fails with store.ErrConflict if another program has
 // moved the branch. Then, or once Replaced has noticed, the store is Broken, and reopening it sets
@@ -177,8 +178,11 @@ func (b *backend) Close() error {
 
 func (b *backend) release() error {
 	var err error
+	if b.objects != nil {
+		err = b.objects.top.Close()
+	}
 	if b.git != nil {
-		err = b.git.Close()
+		err = errors.Join(err, b.git.Close())
 	}
 	return errors.Join(err, b.Root.Close(), b.lock.Close())
 }

@@ -27,8 +27,12 @@ const cacheSize = 4 * cache.MiByte
 // objects reads the object database through go-git. It writes loose objects itself, because go-git
 // cannot make them durable. It is not safe for concurrent use.
 type objects struct {
-	dir     string   // of .git
-	root    *os.Root // the same
+	dir  string   // of .git
+	root *os.Root // the same
+	// top is the same as a file, open since before the first write. The kernel reports an error
+	// of writing once to each file that was open then, and only to the first one that is opened
+	// later: another store on the same file system may have been told already.
+	top     *os.File
 	storage *filesystem.Storage
 	deflate *zlib.Writer
 	unsaved []string // files that were written and may not be on disk yet
@@ -36,9 +40,16 @@ type objects struct {
 
 func newObjects(dir string, root *os.Root) (*objects, error) {
 	deflate, err := zlib.NewWriterLevel(nil, zlib.BestSpeed)
-	o := &objects{dir: dir, root: root, deflate: deflate}
+	if err != nil {
+		return nil, err
+	}
+	top, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	o := &objects{dir: dir, root: root, top: top, deflate: deflate}
 	o.refresh()
-	return o, err
+	return o, nil
 }
 
 // refresh reopens the object database, so that it includes packs that other programs have

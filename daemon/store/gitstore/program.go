@@ -88,7 +88,7 @@ func runProgram(
 		return out.Bytes(), nil
 	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, &programError{

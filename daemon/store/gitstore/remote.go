@@ -30,7 +30,8 @@ func (r *Repo) Push(ctx context.Context) error {
 // If a commit cannot be rebased, Pull fails with store.ErrConflict and the store is unchanged. If
 // the pull changes files that were edited by hand, the edits are merged with the changes. If that
 // is not possible, Pull returns ErrStashed: the store has the remote's changes, and the edits are
-// the newest entry in git stash list. A remote without the branch is ErrNoBranch.
+// the newest entry in git stash list. A remote without the branch is ErrNoBranch; then no commit
+// counts as pushed.
 func (r *Repo) Pull(ctx context.Context) error {
 	b := r.backend
 	upstream, err := b.fetch(ctx)
@@ -131,7 +132,7 @@ func (b *backend) runRemote(ctx context.Context, command string, args ...string)
 	select {
 	case b.remoteLock <- struct{}{}:
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	defer func() { <-b.remoteLock }()
 	if b.closed {
@@ -179,6 +180,10 @@ func (b *backend) fetch(ctx context.Context) (plumbing.Hash, error) {
 	err := b.runRemote(ctx, "fetch", "--no-recurse-submodules", "--no-tags", "--no-write-fetch-head", "--", b.opts.Remote,
 		fmt.Sprintf("+%s:%s", b.remoteBranch(), tracking))
 	if failed, ok := errors.AsType[*programError](err); ok && strings.Contains(failed.detail, "couldn't find remote ref") {
+		// Otherwise commits that the branch had would count as pushed.
+		if _, err := b.runGit(ctx, "update-ref", "-d", string(tracking)); err != nil {
+			return plumbing.ZeroHash, err
+		}
 		return plumbing.ZeroHash, ErrNoBranch
 	}
 	if err != nil {

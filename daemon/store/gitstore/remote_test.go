@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"evalctl/daemon/store"
 	"evalctl/daemon/store/gitstore"
@@ -38,6 +39,19 @@ func must(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTimeLimit: the error of git that ran out of time says what the caller's limit is.
+func TestTimeLimit(t *testing.T) {
+	one, _, _, _ := openPair(t, nil)
+	limit := errors.New("not done in time")
+	ctx, cancel := context.WithDeadlineCause(t.Context(), time.Now(), limit)
+	defer cancel()
+	for range 10 { // git may have begun or not
+		if err := one.Pull(ctx); !errors.Is(err, limit) {
+			t.Fatalf("got %v", err)
+		}
 	}
 }
 

@@ -9,11 +9,9 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"evalctl/daemon/store"
 )
@@ -62,12 +60,12 @@ func (b *backend) repair() error {
 	if err != nil {
 		return err
 	}
-	var uncertain map[string]bool
+	var versions map[string][]plumbing.Hash
 	switch state {
 	case stateOpen:
-		uncertain, err = b.uncertainPaths(mark)
+		versions, err = b.uncertainPaths(mark)
 	case stateMoved:
-		uncertain, err = b.movedPaths(mark)
+		versions, err = b.movedPaths(mark)
 	}
 	if err != nil {
 		return err
@@ -90,9 +88,14 @@ func (b *backend) repair() error {
 	var restore []change
 	var edited []string
 	for _, c := range differing {
+		outdated, err := b.isOutdated(c.path, versions[c.path], state == stateOpen)
+		if err != nil {
+			return err
+		}
 		switch {
-		case uncertain[c.path]:
+		case outdated:
 			restore = append(restore, c)
+			b.Log.Info("file of a document set to the last commit", "path", c.path, "deleted", c.isDelete())
 		case !c.isDelete(): // others are not tracked by git
 			edited = append(edited, c.path)
 		}
@@ -138,6 +141,11 @@ func (b *backend) restore(changes []change) error {
 	if err := b.stage(changes, head.Committer.When); err != nil {
 		return err
 	}
+	// Before they are in place: if this fails, the next Open must not take them for being on
+	// disk.
+	if err := b.objects.sync(); err != nil {
+		return err
+	}
 	undo, err := b.apply(changes)
 	if err != nil {
 		return fmt.Errorf("restore documents after a crash: %w", err)
@@ -170,65 +178,6 @@ func (b *backend) readState() (state string, mark tip, err error) {
 	}
 	mark, err = b.objects.tip(commit)
 	return state, mark, err
-}
-
-// movedPaths returns the paths of the files that are unchanged since the commit mark, and that
-// differ in HEAD.
-func (b *backend) movedPaths(mark tip) (map[string]bool, error) {
-	before, _, err := b.objects.changes(b.head.tree, mark.tree)
-	if err != nil {
-		return nil, err
-	}
-	paths := map[string]bool{}
-	for _, c := range before {
-		now, err := b.worktreeFile(c.path)
-		if err != nil {
-			return nil, err
-		}
-		paths[c.path] = now.hash == c.hash
-	}
-	return paths, nil
-}
-
-// uncertainPaths returns the paths of the files that can be out of date after a crash: files that
-// the commits since the last checkpoint, mark, have changed. A pull first makes a checkpoint,
-// because it may replace these commits.
-func (b *backend) uncertainPaths(mark tip) (map[string]bool, error) {
-	paths := map[string]bool{}
-	collect := func(into map[string]bool) func(string, object.TreeEntry, object.TreeEntry) error {
-		return func(path string, _, _ object.TreeEntry) error {
-			into[path] = true
-			return nil
-		}
-	}
-	if err := b.objects.diff(mark.tree, b.head.tree, "", collect(paths)); err != nil {
-		return nil, err
-	}
-	// A document that was changed and changed back does not differ between the first and the last
-	// commit, so the commits between them are read too.
-	steps, at := map[string]bool{}, b.head
-	for n := 0; n <= checkpointEvery && at.commit != mark.commit && !at.commit.IsZero(); n++ {
-		c, err := b.objects.commit(at.commit)
-		if err != nil {
-			return nil, err
-		}
-		before := tip{}
-		if len(c.ParentHashes) > 0 {
-			if before, err = b.objects.tip(c.ParentHashes[0]); err != nil {
-				return nil, err
-			}
-		}
-		if err := b.objects.diff(before.tree, at.tree, "", collect(steps)); err != nil {
-			return nil, err
-		}
-		at = before
-	}
-	if at.commit == mark.commit {
-		for path := range steps {
-			paths[path] = true
-		}
-	}
-	return paths, nil
 }
 
 // diffWorktree returns the changes that would make the documents of the worktree equal to HEAD, and
@@ -274,7 +223,7 @@ func (b *backend) diffWorktree() (differing, unfit []change, err error) {
 // read.
 func (b *backend) isSame(c change) (bool, error) {
 	hash, err := b.hashFile(c.path)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) {
+	if isUnreadable(err) {
 		b.NoteUnread(c.path, err)
 		return true, nil
 	}

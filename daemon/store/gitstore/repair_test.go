@@ -164,6 +164,50 @@ func TestEditsSurviveCrashes(t *testing.T) {
 	}
 }
 
+// TestNewEditsSurviveCrashes: Open does not overwrite or remove a file that was written by hand
+// either, if commits since the last checkpoint have changed it.
+func TestNewEditsSurviveCrashes(t *testing.T) {
+	for name, c := range map[string]struct {
+		content string
+		last    []store.Op // interrupted
+		refused bool
+		want    string // the file afterwards
+	}{
+		"edited before the commit":       {"by hand", []store.Op{writeOp("a", "version 3")}, true, "by hand"},
+		"edited after a commit":          {"by hand", []store.Op{writeOp("b", "1")}, true, "by hand"},
+		"written where there is none":    {"by hand", []store.Op{deleteOp("a")}, false, "by hand"},
+		"an earlier version":             {"version 1", []store.Op{writeOp("a", "version 3")}, false, "version 3"},
+		"deleted, and a version is left": {"version 2", []store.Op{deleteOp("a")}, false, ""},
+		"cut by the crash":               {"versi\x00", []store.Op{writeOp("a", "version 3")}, false, "version 3"},
+		"emptied by the crash":           {"", []store.Op{writeOp("b", "1")}, false, "version 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := storetest.MemoryDir(t)
+			b := openBackend(t, dir)
+			commit(t, b, writeOp("a", "version 1"))
+			commit(t, b, writeOp("a", "version 2"))
+			interrupted(t, b, c.last, 0)
+			file := filepath.Join(dir, "a")
+			if err := os.WriteFile(file, []byte(c.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b, err := open(t.Context(), dir, Options{})
+			if errors.Is(err, store.ErrDamaged) != c.refused || err != nil != c.refused {
+				t.Errorf("open: %v", err)
+			}
+			if data, _ := os.ReadFile(file); string(data) != c.want {
+				t.Errorf("the file has %q", data)
+			}
+			if err != nil {
+				return
+			}
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestLocksOfACrash: Open removes the locks of refs that git programs held when they were killed
 // along with the store.
 func TestLocksOfACrash(t *testing.T) {

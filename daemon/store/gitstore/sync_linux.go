@@ -5,12 +5,7 @@ import "golang.org/x/sys/unix"
 // sync makes all objects and all other changes of the store durable, with one call for the whole
 // file system instead of two for each object.
 func (o *objects) sync() error {
-	f, err := o.root.Open(".")
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := unix.Syncfs(int(f.Fd())); err != nil {
+	if err := unix.Syncfs(int(o.top.Fd())); err != nil {
 		return err
 	}
 	o.unsaved = nil
