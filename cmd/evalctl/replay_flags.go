@@ -255,7 +255,7 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 			Sample: sample.Config{Size: c.Limit, Seed: c.Seed, MinPerStratum: c.MinPerStratum},
 			Ingest: ingest.Mode(c.IngestMode), Shared: c.Shared, Style: actor.Style(c.ActorStyle),
 			TopK: c.TopK, Mode: c.Mode, Dialect: result.Dialect(c.Dialect), QuestionDate: c.QuestionDate == "on", ContextTokens: c.Context,
-			Scorer: c.scorer, External: c.external, ExactCase: c.exactCase(c.scorer), Cap: c.money.Cap, Prices: c.money.Prices, PricesDate: c.money.PricesDate,
+			Scorer: c.scorer, External: c.external, ExactCase: c.exactCase(c.scorer), Cap: c.money.Cap, CapOptions: c.capOptions(c.Typed("max-cost-usd")), Prices: c.money.Prices, PricesDate: c.money.PricesDate,
 			Unmetered: c.Unmetered, MaxUnusable: c.MaxUnusable, Options: c.asking, Patience: c.JudgePatience,
 			Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: c.CacheDir, MaxBytes: llm.DefaultCacheBytes},
 			Concurrency: c.Concurrency, Timeout: c.Timeout, Alone: alone, RetryErrors: c.RetryErrors,

@@ -7,15 +7,48 @@ import (
 	"fmt"
 	"slices"
 
+	"evalctl/harness/account"
 	"evalctl/harness/compare"
+	"evalctl/harness/ledger"
 	"evalctl/harness/report"
 	"evalctl/internal/llm"
 )
 
 // several is what the runs of several targets have together.
 type several struct {
+	cap   *llm.USD
 	spent llm.USD // of the cap, by all runs so far
 	path  string  // of the last run's result, empty if it has none
+
+	// heir is the ledger of the run that may spend what all have left when it is resumed: the last
+	// one that was stopped, else the last one whose questions can be tried again.
+	heir    string
+	stopped bool // the heir was
+}
+
+// keep makes a run spend nothing more when it is resumed: what it has left is for the targets after
+// it, also if this process is killed.
+func (s *several) keep(a *account.Account, stopped error) error {
+	if s == nil || s.cap == nil {
+		return nil
+	}
+	ledger, err := a.Freeze()
+	if ledger != "" && (stopped != nil || !s.stopped) {
+		s.heir, s.stopped = ledger, stopped != nil
+	}
+	return err
+}
+
+// share gives the heir what all targets have left of the cap.
+func (s *several) share() error {
+	if s.heir == "" || *s.cap <= s.spent {
+		return nil
+	}
+	l, err := ledger.Open(s.heir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(l.SetCap(l.Spent()+*s.cap-s.spent, nil), l.Close())
 }
 
 // runSeveral runs the targets one after the other, each as a run of its own, and compares their
@@ -30,7 +63,7 @@ func (c *runCmd) runSeveral(ctx context.Context, p *process) error {
 	if err := c.prepare(filesOf(&c.KeptFlags)...); err != nil {
 		return err
 	}
-	c.several = &several{}
+	c.several = &several{cap: costs}
 	files := c.reportFlags
 	defer func() { c.Target, c.reportFlags = targets, files }()
 	var arms report.Arms
@@ -39,7 +72,7 @@ func (c *runCmd) runSeveral(ctx context.Context, p *process) error {
 	for i, name := range names {
 		c.Target, c.reportFlags, c.several.path = targets[i:i+1], reportFlags{}, ""
 		c.reported = false
-		err := c.capLeft(costs)
+		err := c.capLeft()
 		if err == nil {
 			err = c.runOne(ctx, p)
 		}
@@ -58,6 +91,7 @@ func (c *runCmd) runSeveral(ctx context.Context, p *process) error {
 		}
 	}
 	c.reportFlags = files
+	ended = append(ended, c.several.share())
 	return c.reportSeveral(p, arms, compare.OfArms(compared, compare.Options{Accept: c.Accept, ClusterTag: c.Cluster}), worstOf(ctx, ended))
 }
 
@@ -88,7 +122,8 @@ func (c *runCmd) findTargets(p *process) error {
 
 // capLeft sets the cap of the next run to what the runs before it have left of the cap of all. It is
 // in the journal as if a flag had given it, so that a resumed run cannot exceed it.
-func (c *runCmd) capLeft(all *llm.USD) error {
+func (c *runCmd) capLeft() error {
+	all := c.several.cap
 	if all == nil {
 		return nil
 	}
