@@ -49,7 +49,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		c.arms = append(c.arms, a.Name)
 	}
 	if err == nil {
-		err = c.prepare(filesOf(&c.KeptFlags)...)
+		err = c.prepareReports()
 	}
 	if err != nil {
 		return err
