@@ -211,14 +211,14 @@ func (c *benchCmd) config(p *process) (config bench.Config, models map[string]ga
 			return bench.Target{}, err
 		}
 		s, err := targets.Session(d, c.Token, 0)
+		var calls plan.Calls
 		if err == nil && s.Endpoint == "" {
-			var calls plan.Calls
 			calls, err = targets.Calls(d, &s, plan.Asks{Model: model, Generates: true, Unmetered: c.Unmetered})
 			if models[d.Name] = calls.Models; err == nil && c.money.Cap != nil {
 				err = calls.Check(d.Name, c.money.Prices, c.Unmetered)
 			}
 		}
-		return bench.Target{Name: d.Name, Session: s, Mode: d.Settings.Mode, Dialect: d.Settings.Dialect}, err
+		return bench.Target{Name: d.Name, Session: s, Mode: d.Settings.Mode, Dialect: d.Settings.Dialect, Calls: len(calls.Known()) > 0}, err
 	}
 	err = config.Configure(bench.Settings{
 		Mix: c.Mix, Rate: c.Rate, Poisson: c.Poisson, Concurrency: *cmp.Or(c.Concurrency, new(8)), MaxInFlight: c.MaxInFlight,
