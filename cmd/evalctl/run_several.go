@@ -54,7 +54,7 @@ func (s *several) share() error {
 // runSeveral runs the targets one after the other, each as a run of its own, and compares their
 // results. --max-cost-usd caps all of them together. The error is the one with the worst exit code.
 func (c *runCmd) runSeveral(ctx context.Context, p *process) error {
-	if err := c.findTargets(p); err != nil {
+	if err := c.checkTargets(ctx, p); err != nil {
 		return err
 	}
 	targets, costs := c.Target, c.money.Cap
@@ -95,26 +95,28 @@ func (c *runCmd) runSeveral(ctx context.Context, p *process) error {
 	return c.reportSeveral(p, arms, compare.OfArms(compared, compare.Options{Accept: c.Accept, ClusterTag: c.Cluster}), worstOf(ctx, ended))
 }
 
-// findTargets checks all targets before the first is run.
-func (c *runCmd) findTargets(p *process) error {
+// checkTargets checks all that needs no daemon of every target, before the first is run.
+func (c *runCmd) checkTargets(ctx context.Context, p *process) (err error) {
 	if c.Resume != "" {
 		return errors.New("--resume continues the run of one target: leave out --target")
 	}
-	targets, err := p.targets()
+	end, err := c.openExtern(ctx, p, c.Scorer, c.MaxUnusable, &c.scorer)
 	if err != nil {
 		return err
 	}
-	for _, target := range c.Target {
-		found, err := targets.FindOne(target, "", "")
-		if err != nil {
-			return err
-		}
-		session, err := targets.Session(found, c.Token, c.Port)
+	targets := c.Target
+	defer func() {
+		c.Target = targets
+		err = errors.Join(err, end())
+	}()
+	for i, name := range targetNames(targets) {
+		c.Target = targets[i : i+1]
+		r, err := c.plan(p)
 		if err == nil {
-			err = session.Check()
+			err = r.Session.Check()
 		}
 		if err != nil {
-			return fmt.Errorf("--target %s: %w", found.Name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
