@@ -64,35 +64,46 @@ func (c *runCmd) runSeveral(ctx context.Context, p *process) error {
 		return err
 	}
 	c.several = &several{cap: costs}
-	files := c.reportFlags
-	defer func() { c.Target, c.reportFlags = targets, files }()
+	files := c.resultFlags // of all together, which a run of one target neither writes nor keeps
+	defer func() { c.Target, c.resultFlags = targets, files }()
 	var arms report.Arms
 	var compared []compare.Arm
 	var ended []error
 	for i, name := range names {
-		c.Target, c.reportFlags, c.several.path = targets[i:i+1], reportFlags{}, ""
-		c.reported = false
-		err := c.capLeft()
-		if err == nil {
-			err = c.runOne(ctx, p)
-		}
-		arms = append(arms, report.ReadArm(name, c.several.path, problemOf(err)))
+		c.Target, c.resultFlags = targets[i:i+1], resultFlags{}
+		err := c.runNext(ctx, p)
+		problem := problemOf(err)
+		arms = append(arms, report.ReadArm(name, c.several.path, problem))
 		if err != nil {
 			err = fmt.Errorf("%s: %w", name, err)
 		}
 		if c.several.path == "" && i == 0 && exitCode(ctx, err) == exitUsage {
-			c.reportFlags = files
+			c.resultFlags = files
 			return c.writeProblem(p, newTerminal(p, c.Quiet), name, err)
+		}
+		if c.several.path == "" {
+			if err := printArm(p, c.JSON, name, nil, problem, "", exitCode(ctx, err)); err != nil {
+				return err
+			}
 		}
 		ended = append(ended, err)
 		compared = append(compared, compare.Arm{Name: name, Path: c.several.path})
-		if ctx.Err() != nil {
-			break // what the targets before have measured is reported
-		}
 	}
-	c.reportFlags = files
+	c.resultFlags = files
 	ended = append(ended, c.several.share())
 	return c.reportSeveral(p, arms, compare.OfArms(compared, compare.Options{Accept: c.Accept, ClusterTag: c.Cluster}), worstOf(ctx, ended))
+}
+
+// runNext runs the target of c, unless ctx has ended or nothing is left of the cap.
+func (c *runCmd) runNext(ctx context.Context, p *process) error {
+	c.several.path, c.reported = "", false
+	if ctx.Err() != nil {
+		return fmt.Errorf("not measured: %w", context.Cause(ctx))
+	}
+	if err := c.capLeft(); err != nil {
+		return err
+	}
+	return c.runOne(ctx, p)
 }
 
 // checkTargets checks all that needs no daemon of every target, before the first is run.
@@ -112,7 +123,7 @@ func (c *runCmd) checkTargets(ctx context.Context, p *process) (err error) {
 	for i, name := range targetNames(targets) {
 		c.Target = targets[i : i+1]
 		r, err := c.plan(p)
-		if err == nil {
+		if err == nil && r.Session.Endpoint == "" {
 			err = r.Session.Check()
 		}
 		if err != nil {
