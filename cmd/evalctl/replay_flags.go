@@ -145,9 +145,6 @@ func (c *replayCmd) validateArms() error {
 	if err := distinct("--target and --without-memory", slices.Concat(targetNames(c.Target), c.Baseline)); err != nil {
 		return err
 	}
-	if (len(c.Accept) > 0 || len(c.Primary) > 0) && len(c.Target)+len(c.Baseline) < 2 {
-		return errors.New("--accept and --primary need a comparison: give a second --target or --without-memory")
-	}
 	if err := key.CheckNames(key.Arms, c.Accept); err != nil {
 		return fmt.Errorf("--accept: %w", err)
 	}
@@ -234,6 +231,9 @@ func (c *replayCmd) validatePanel() error {
 
 // plan checks everything that needs neither a daemon nor money. The caller closes the plan.
 func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) {
+	if (c.Typed("accept") || c.Typed("primary")) && len(c.Target)+len(c.Baseline) < 2 {
+		return nil, errors.New("--accept and --primary need a comparison: give a second --target or --without-memory")
+	}
 	targets, err := c.targets(p)
 	if err != nil {
 		return nil, err

@@ -111,9 +111,12 @@ func (c *runCmd) plan(p *process) (*plan.Run, error) {
 	if c.Typed("margin") && c.Baseline == "" {
 		return nil, errors.New("--margin has no effect without --baseline; add --baseline FILE, or leave --margin out")
 	}
-	// Only a typed one: the journal of one of several targets may have it.
-	if c.Resume != "" && c.Typed("accept") && c.Baseline == "" {
+	// The journal of one of several targets may have it too.
+	if c.Typed("accept") && c.Baseline == "" && c.several == nil {
 		return nil, errAccept
+	}
+	if err := c.validateTyped(c.Typed); err != nil {
+		return nil, err
 	}
 	settings, err := c.settings(result.Settings{}, &c.KeptFlags)
 	if err != nil {

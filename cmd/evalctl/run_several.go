@@ -54,16 +54,16 @@ func (s *several) share() error {
 // runSeveral runs the targets one after the other, each as a run of its own, and compares their
 // results. --max-cost-usd caps all of them together. The error is the one with the worst exit code.
 func (c *runCmd) runSeveral(ctx context.Context, p *process) error {
+	c.several = &several{cap: c.money.Cap}
 	if err := c.checkTargets(ctx, p); err != nil {
 		return err
 	}
-	targets, costs := c.Target, c.money.Cap
+	targets := c.Target
 	names := targetNames(targets)
 	c.arms = names
 	if err := c.prepare(filesOf(&c.KeptFlags)...); err != nil {
 		return err
 	}
-	c.several = &several{cap: costs}
 	files := c.resultFlags // of all together, which a run of one target neither writes nor keeps
 	defer func() { c.Target, c.resultFlags = targets, files }()
 	var arms report.Arms
