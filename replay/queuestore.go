@@ -41,7 +41,7 @@ func (q queueStore) resume(ctx context.Context, id string) (storedReplay, error)
 }
 
 func (q queueStore) files(ctx context.Context, id, root string, arms []Arm) (Files, error) {
-	_, begun, err := q.Find(ctx, id)
+	_, _, begun, err := q.Find(ctx, id)
 	return defaultFiles(root, arms, begun), err
 }
 

@@ -65,11 +65,12 @@ func (r *Session) check(ctx context.Context) error {
 	if _, err := r.plan.begin(r.files, r.storedReplay); err != nil {
 		return err
 	}
-	limit, err := ledger.NewCap(r.Cap(), r.plan.Cap)
+	options := r.plan.CapOptions
+	limit, err := ledger.NewCap(r.Cap(), r.plan.Cap, options != nil)
 	if limit == nil {
 		return err
 	}
-	return r.SetCap(ctx, *limit)
+	return r.SetCap(ctx, *limit, options)
 }
 
 // Run measures the arms and returns their outcomes in configuration order.

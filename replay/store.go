@@ -20,8 +20,9 @@ import (
 
 // Store keeps replays until they have finished: Ledgers or a queue.
 type Store interface {
-	// Find returns the options and the start of a replay. id is the argument of --resume.
-	Find(ctx context.Context, id string) (options json.RawMessage, begun time.Time, err error)
+	// Find returns the options, the last cap and the start of a replay. id is the argument of
+	// --resume.
+	Find(ctx context.Context, id string) (options json.RawMessage, limit *llm.USD, begun time.Time, err error)
 	Close() error
 
 	create(ctx context.Context, f Files, options json.RawMessage, limit *llm.USD) (storedReplay, error)
@@ -37,7 +38,8 @@ type storedReplay interface {
 	ledger.Books
 	// ID is the argument of --resume.
 	ID() string
-	SetCap(ctx context.Context, limit llm.USD) error
+	// SetCap replaces the cap. options are added to those of the replay, nil for none.
+	SetCap(ctx context.Context, limit llm.USD, options json.RawMessage) error
 	// Status returns the amount spent, from memory, and descriptions of the workers, if any.
 	Status() (spent llm.USD, workers []string)
 	// Resumed returns how many questions had finished before. If counted is false, the observer is
@@ -67,15 +69,15 @@ type Ledgers struct{}
 var _ Store = Ledgers{}
 
 // Find implements Store.
-func (Ledgers) Find(_ context.Context, id string) (json.RawMessage, time.Time, error) {
+func (Ledgers) Find(_ context.Context, id string) (json.RawMessage, *llm.USD, time.Time, error) {
 	l, err := ledger.Open(id)
 	if errors.Is(err, os.ErrNotExist) && !strings.HasSuffix(id, ledger.Ext) {
 		err = fmt.Errorf("%w; a run on a queue is resumed with --queue or SVC_QUEUE", err)
 	}
 	if err != nil {
-		return nil, time.Time{}, err
+		return nil, nil, time.Time{}, err
 	}
-	return l.Options(), l.StartedAt(), l.Close()
+	return l.Options(), l.Cap(), l.StartedAt(), l.Close()
 }
 
 // Close implements Store.
@@ -107,7 +109,9 @@ type ledgerReplay struct{ *ledger.Ledger }
 
 func (l ledgerReplay) ID() string { return l.Path() }
 
-func (l ledgerReplay) SetCap(_ context.Context, limit llm.USD) error { return l.Ledger.SetCap(limit) }
+func (l ledgerReplay) SetCap(_ context.Context, limit llm.USD, options json.RawMessage) error {
+	return l.Ledger.SetCap(limit, options)
+}
 
 func (l ledgerReplay) Status() (spent llm.USD, workers []string) { return l.Spent(), nil }
 

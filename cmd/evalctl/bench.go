@@ -94,8 +94,6 @@ func (c *benchCmd) Validate() error {
 		return errors.New("--grow needs two sizes or more, such as 1k,10k; --documents is for one")
 	case (len(c.DaemonEnv) > 0 || c.HomeOfUser || c.StartTimeout > 0) && slices.Equal(c.Targets, []string{null.Name}):
 		return errors.New("--daemon-env, --home-of-user and --start-timeout are for a daemon that is started; the one of --target null is inside evalctl")
-	case c.Concurrency != nil && c.Rate+c.FindLimit != "":
-		return errors.New("--concurrency is for a closed loop, and --rate and --find-limit are not one; limit these with --max-in-flight")
 	}
 	return errors.Join(c.validateDaemonEnv(c.Endpoint), c.validateMoney(noCap))
 }
@@ -119,6 +117,7 @@ func (c *benchCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer release()
+	defer func() { err = c.writeProblem(p, t, name, err) }()
 	account, err := account.Open(account.Config{
 		Dir: dir, Name: name + bench.Suffix, Started: started, Limit: c.money.Cap, Prices: c.money.Prices, Daemons: models,
 	}, false, 0)
@@ -200,6 +199,9 @@ func (c *benchCmd) print(p *process, f *record.File, path string) error {
 func (c *benchCmd) config(p *process) (config bench.Config, models map[string]gateway.Models, err error) {
 	config = bench.Config{Tool: toolID(), Brain: c.Brain, WarmUp: c.WarmUp, Step: c.Step, Prices: c.money.Prices}
 	models = map[string]gateway.Models{}
+	if c.Typed("concurrency") && c.Rate+c.FindLimit != "" {
+		return config, nil, errors.New("--concurrency is for a closed loop, and --rate and --find-limit are not one; limit these with --max-in-flight")
+	}
 	targets, err := c.targets(p)
 	if err != nil {
 		return config, nil, err
@@ -211,14 +213,14 @@ func (c *benchCmd) config(p *process) (config bench.Config, models map[string]ga
 			return bench.Target{}, err
 		}
 		s, err := targets.Session(d, c.Token, 0)
+		var calls plan.Calls
 		if err == nil && s.Endpoint == "" {
-			var calls plan.Calls
 			calls, err = targets.Calls(d, &s, plan.Asks{Model: model, Generates: true, Unmetered: c.Unmetered})
 			if models[d.Name] = calls.Models; err == nil && c.money.Cap != nil {
 				err = calls.Check(d.Name, c.money.Prices, c.Unmetered)
 			}
 		}
-		return bench.Target{Name: d.Name, Session: s, Mode: d.Settings.Mode, Dialect: d.Settings.Dialect}, err
+		return bench.Target{Name: d.Name, Session: s, Mode: d.Settings.Mode, Dialect: d.Settings.Dialect, Calls: len(calls.Known()) > 0}, err
 	}
 	err = config.Configure(bench.Settings{
 		Mix: c.Mix, Rate: c.Rate, Poisson: c.Poisson, Concurrency: *cmp.Or(c.Concurrency, new(8)), MaxInFlight: c.MaxInFlight,

@@ -152,6 +152,27 @@ func benchConfig(t *testing.T, dir, line string) (string, error) {
 	return string(text), nil
 }
 
+// TestBenchPriceOfADaemonsModel: a price is not refused that the cap demands for a model which the
+// daemon calls in every mix.
+func TestBenchPriceOfADaemonsModel(t *testing.T) {
+	for name, env := range map[string]map[string]string{
+		"embeddings": {"SVC_EMBED_PROVIDER": "openai", "SVC_EMBED_MODEL": "mine", "OPENAI_API_KEY": "k"},
+		"facts":      {"SVC_LLM_PROVIDER": "openai", "SVC_LLM_MODEL": "mine", "OPENAI_API_KEY": "k"},
+	} {
+		args := []string{"--target", "go", "--mix", "search", "--max-cost-usd", "1"}
+		for _, more := range [][]string{nil, {"--price", "mine=1/1"}} {
+			c, p, err := parseBench(t, append(args, more...))
+			p.env = func(variable string) string { return env[variable] }
+			if err == nil {
+				_, _, err = c.config(p)
+			}
+			if (err == nil) != (more != nil) {
+				t.Errorf("%s %q: %v", name, more, err)
+			}
+		}
+	}
+}
+
 func parseBench(t *testing.T, args []string) (*benchCmd, *process, error) {
 	t.Helper()
 	var c cli

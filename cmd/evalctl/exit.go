@@ -140,6 +140,25 @@ func diskFailed(err error) bool {
 // daemon that may not be executed lacks permission too.
 func storageFailed(err error) bool { return diskFailed(err) || errors.Is(err, fs.ErrPermission) }
 
+// unreported returns what an error says beside a rate below its floor, for which the report is
+// enough: what failed besides. It is nil if nothing did.
+func unreported(err error) error {
+	if v, ok := errors.AsType[*verdictError](err); !ok || v.gate.Verdict != result.Fail {
+		return err
+	}
+	var rest []error
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			rest = append(rest, unreported(part))
+		}
+	case *verdictError:
+	case interface{ Unwrap() error }:
+		rest = append(rest, unreported(e.Unwrap()))
+	}
+	return errors.Join(rest...)
+}
+
 // exitCode maps the error of a command to the exit code of the process.
 func exitCode(ctx context.Context, err error) int {
 	verdict, ok := errors.AsType[*verdictError](err)

@@ -125,14 +125,10 @@ type baselineFlags struct {
 // errAccept is the error of an --accept without a comparison.
 var errAccept = errors.New("--accept needs a comparison: give a --baseline or several targets, or leave --accept out")
 
-// validateBaseline checks the flags. compared is set if --accept is, or may have been, also for how
-// several targets compare with each other.
-func (b *baselineFlags) validateBaseline(repeats int, compared bool) (err error) {
+// validateBaseline checks the flags.
+func (b *baselineFlags) validateBaseline(repeats int) (err error) {
 	if b.margin, err = result.ParseRate(b.Margin); err != nil {
 		return fmt.Errorf("--margin %s: must be a loss of pass rate from 0 to 1, such as %s", b.Margin, defaultMargin)
-	}
-	if len(b.Accept) > 0 && b.Baseline == "" && !compared {
-		return errAccept
 	}
 	if err := key.CheckNames(key.Gate, b.Accept); err != nil {
 		return fmt.Errorf("--accept: %w", err)

@@ -14,6 +14,7 @@ import (
 
 	"evalctl/harness"
 	"evalctl/harness/aggregate"
+	"evalctl/harness/project"
 	"evalctl/harness/report"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
@@ -146,6 +147,23 @@ func TestVerdictOfAFinishedRun(t *testing.T) {
 	for _, g := range []result.Gate{{Verdict: result.Pass, Reason: result.ReasonFloor}, {Verdict: result.Fail, Reason: result.ReasonFloor}} {
 		if err := verdict(g, broken); !errors.Is(err, broken) || exitCode(t.Context(), err) != exitUsage {
 			t.Errorf("%s: got %v", g.Verdict, err)
+		}
+	}
+}
+
+// TestGateTags: a rescoring has the rules of the run about families and leaks, unless it has no
+// floor at all.
+func TestGateTags(t *testing.T) {
+	was := result.Settings{NoLeaks: true, TagFloors: map[string]float64{"update": 0.8}, Families: []string{"update"}}
+	for floor, want := range map[string]bool{"0.5": true, noFloor: false} {
+		g := gateFlags{floorFlags: floorFlags{Floor: floor}}
+		s, err := g.settings(result.Settings{}, &project.KeptFlags{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gateTags(&s, was)
+		if s.NoLeaks != want || (len(s.TagFloors) > 0) != want || (len(s.Families) > 0) != want {
+			t.Errorf("--floor %s: %+v", floor, s)
 		}
 	}
 }

@@ -24,7 +24,6 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/launch"
 	"evalctl/harness/project"
-	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/environ"
 	"evalctl/internal/postgres"
@@ -152,9 +151,12 @@ func run(ctx context.Context, p *process) int {
 	if err == nil {
 		return exitDone
 	}
-	// For a pass rate below the floor, the report is enough, unless --quiet has left it out.
-	if e, ok := errors.AsType[*verdictError](err); !ok || e.gate.Verdict != result.Fail || p.quiet {
-		text := redact.New(environ.Secrets(os.Environ())...).Text(postgres.Mask(err.Error()))
+	printed := err
+	if !p.quiet {
+		printed = unreported(err)
+	}
+	if printed != nil {
+		text := redact.New(environ.Secrets(os.Environ())...).Text(postgres.Mask(printed.Error()))
 		fmt.Fprintf(p.stderr, "evalctl: %s\n", terminal.Lines(text))
 	}
 	return exitCode(ctx, err)

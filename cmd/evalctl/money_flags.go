@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"time"
@@ -109,11 +110,28 @@ func (m *moneyFlags) keepCap(options map[string]any, given bool) {
 	}
 }
 
-// inheritCap gives options that were kept the cap of keepCap.
-func inheritCap(options map[string]any, env func(string) string) {
-	if options["max-cost-usd"] == nil && options["budget-usd"] == nil && env(budgetVariable) == "" {
+// inheritCap gives options that were kept the cap of a resumed command. last is the cap of the last
+// process, nil if it had none or has left no ledger. Only the variable takes precedence, unless a
+// flag ever gave a cap.
+func inheritCap(options map[string]any, last *llm.USD, env func(string) string) {
+	given := options["max-cost-usd"] != nil || options["budget-usd"] != nil
+	switch {
+	case !given && env(budgetVariable) != "":
+	case last != nil:
+		options["max-cost-usd"] = last.Exact()
+	case !given:
 		options["max-cost-usd"] = options[inheritedCap]
 	}
+}
+
+// capOptions returns the options that a resumed command keeps of a cap, nil unless its command line
+// gives it.
+func (m *moneyFlags) capOptions(typed bool) json.RawMessage {
+	if !typed {
+		return nil
+	}
+	data, _ := json.Marshal(map[string]string{"max-cost-usd": m.MaxCostUSD}) // a string is always valid
+	return data
 }
 
 // judgeFlags select the judge of a run. run and rescore have them.

@@ -10,6 +10,7 @@ import (
 	"evalctl/harness/journal"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
+	"evalctl/harness/result"
 	"evalctl/harness/wording"
 	"evalctl/internal/heap"
 	"evalctl/internal/terminal"
@@ -49,7 +50,7 @@ func (c *replayCmd) Run(ctx context.Context, p *process) (err error) {
 		c.arms = append(c.arms, a.Name)
 	}
 	if err == nil {
-		err = c.prepare(filesOf(&c.KeptFlags)...)
+		err = c.prepareReports()
 	}
 	if err != nil {
 		return err
@@ -135,18 +136,7 @@ func armError(o replay.Outcome) error {
 // for how several arms compare.
 func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []replay.Outcome, compared *compare.Arms) error {
 	for _, o := range outcomes {
-		code := exitCode(ctx, armError(o))
-		var err error
-		switch {
-		case c.JSON:
-			own, latest := journal.Names(o.Path)
-			err = json.NewEncoder(p.stdout).Encode(report.ArmSummary(o.Arm.Name, o.Result, o.Err, own, latest, code))
-		case o.Result == nil:
-			_, err = fmt.Fprintf(p.stdout, "%s: no result\n", o.Arm.Name)
-		default:
-			_, err = fmt.Fprintln(p.stdout, terminal.Line(wording.Summary(o.Result, o.Path)))
-		}
-		if err != nil {
+		if err := printArm(p, c.JSON, o.Arm.Name, o.Result, o.Err, o.Path, exitCode(ctx, armError(o))); err != nil {
 			return err
 		}
 	}
@@ -154,6 +144,22 @@ func (c *replayCmd) printSummaries(ctx context.Context, p *process, outcomes []r
 		return nil
 	}
 	return json.NewEncoder(p.stdout).Encode(comparisonJSON(compared))
+}
+
+// printArm writes the line of one of several arms. The result may be nil. failed is why the arm
+// stopped, nil if it did not.
+func printArm(p *process, asJSON bool, name string, res *result.Result, failed error, path string, code int) error {
+	var err error
+	switch {
+	case asJSON:
+		own, latest := journal.Names(path)
+		err = json.NewEncoder(p.stdout).Encode(report.ArmSummary(name, res, failed, own, latest, code))
+	case res == nil:
+		_, err = fmt.Fprintf(p.stdout, "%s: no result\n", name)
+	default:
+		_, err = fmt.Fprintln(p.stdout, terminal.Line(wording.Summary(res, path)))
+	}
+	return err
 }
 
 // comparisonJSON returns how several arms compare, as --json prints it.

@@ -145,9 +145,6 @@ func (c *replayCmd) validateArms() error {
 	if err := distinct("--target and --without-memory", slices.Concat(targetNames(c.Target), c.Baseline)); err != nil {
 		return err
 	}
-	if (len(c.Accept) > 0 || len(c.Primary) > 0) && len(c.Target)+len(c.Baseline) < 2 {
-		return errors.New("--accept and --primary need a comparison: give a second --target or --without-memory")
-	}
 	if err := key.CheckNames(key.Arms, c.Accept); err != nil {
 		return fmt.Errorf("--accept: %w", err)
 	}
@@ -234,6 +231,9 @@ func (c *replayCmd) validatePanel() error {
 
 // plan checks everything that needs neither a daemon nor money. The caller closes the plan.
 func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) {
+	if (c.Typed("accept") || c.Typed("primary")) && len(c.Target)+len(c.Baseline) < 2 {
+		return nil, errors.New("--accept and --primary need a comparison: give a second --target or --without-memory")
+	}
 	targets, err := c.targets(p)
 	if err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (c *replayCmd) plan(ctx context.Context, p *process) (*replay.Plan, error) 
 			Sample: sample.Config{Size: c.Limit, Seed: c.Seed, MinPerStratum: c.MinPerStratum},
 			Ingest: ingest.Mode(c.IngestMode), Shared: c.Shared, Style: actor.Style(c.ActorStyle),
 			TopK: c.TopK, Mode: c.Mode, Dialect: result.Dialect(c.Dialect), QuestionDate: c.QuestionDate == "on", ContextTokens: c.Context,
-			Scorer: c.scorer, External: c.external, ExactCase: c.exactCase(c.scorer), Cap: c.money.Cap, Prices: c.money.Prices, PricesDate: c.money.PricesDate,
+			Scorer: c.scorer, External: c.external, ExactCase: c.exactCase(c.scorer), Cap: c.money.Cap, CapOptions: c.capOptions(c.Typed("max-cost-usd")), Prices: c.money.Prices, PricesDate: c.money.PricesDate,
 			Unmetered: c.Unmetered, MaxUnusable: c.MaxUnusable, Options: c.asking, Patience: c.JudgePatience,
 			Cache:       replay.Cache{Mode: llm.CacheMode(c.Cache), Dir: c.CacheDir, MaxBytes: llm.DefaultCacheBytes},
 			Concurrency: c.Concurrency, Timeout: c.Timeout, Alone: alone, RetryErrors: c.RetryErrors,

@@ -31,6 +31,15 @@ func (c *replayCmd) validateReport() error {
 	return c.keepInputs("report", c.Report)
 }
 
+// prepareReports checks that all reports can be written at the end.
+func (c *replayCmd) prepareReports() error {
+	others := filesOf(&c.KeptFlags)
+	if err := c.prepare(others...); err != nil {
+		return err
+	}
+	return report.Given(report.File{Flag: "report", Path: c.Report}).Prepare(others...)
+}
+
 // keepInputs returns an error if the file that a flag names would replace one that is read.
 func (c *replayCmd) keepInputs(flag, path string) error {
 	written, err := os.Stat(path)

@@ -47,7 +47,7 @@ func (c *replayCmd) ledgerOptions(ctx context.Context, p *process) (kong.Resolve
 	if err != nil {
 		return nil, fmt.Errorf("--resume: %w", err)
 	}
-	kept, _, err := s.Find(ctx, c.Resume)
+	kept, last, _, err := s.Find(ctx, c.Resume)
 	if err = errors.Join(err, s.Close()); err != nil {
 		return nil, fmt.Errorf("--resume: %w", err)
 	}
@@ -58,7 +58,7 @@ func (c *replayCmd) ledgerOptions(ctx context.Context, p *process) (kong.Resolve
 	if err := c.sameArms(kept); err != nil {
 		return nil, err
 	}
-	inheritCap(options, p.env)
+	inheritCap(options, last, p.env)
 	return project.Reopened("replay", options), nil
 }
 

@@ -110,12 +110,13 @@ func (c *rescoreCmd) plan(p *process) (*rescore.Rescoring, error) {
 	return r, plan.CheckTagFloors(c.tagFloors, r.Identity.Dataset.Tags)
 }
 
-// gateTags adds the stored run's floors of families and tags, except where s has a floor already.
-// It adds none if s has no floor at all.
+// gateTags adds the stored run's rules about families and tags: that nothing may leak, and their
+// floors, except where s has a floor already. It adds none if s has no floor at all.
 func gateTags(s *result.Settings, was result.Settings) {
 	if s.FloorFrom == result.FloorNone {
 		return
 	}
+	s.NoLeaks = was.NoLeaks
 	floors := maps.Clone(s.TagFloors)
 	for tag, floor := range was.TagFloors {
 		if _, own := floors[tag]; own {
@@ -136,7 +137,7 @@ func gateTags(s *result.Settings, was result.Settings) {
 func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal, r *rescore.Rescoring, a *account.Account, j *journal.Journal) (err error) {
 	progress := progress.NewQuestions(t, r.Data.Planned(), j.Finished())
 	progress.Unpriced = r.Judging != nil && r.Judging.UnpricedModel() != ""
-	settings, err := c.settings(result.Settings{Concurrency: c.Concurrency, NoLeaks: r.Stored.Result.Settings.NoLeaks}, &c.KeptFlags)
+	settings, err := c.settings(result.Settings{Concurrency: c.Concurrency}, &c.KeptFlags)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/alecthomas/kong"
 
@@ -110,9 +111,12 @@ func (c *runCmd) plan(p *process) (*plan.Run, error) {
 	if c.Typed("margin") && c.Baseline == "" {
 		return nil, errors.New("--margin has no effect without --baseline; add --baseline FILE, or leave --margin out")
 	}
-	// Only a typed one: the journal of one of several targets may have it.
-	if c.Resume != "" && c.Typed("accept") && c.Baseline == "" {
+	// The journal of one of several targets may have it too.
+	if c.Typed("accept") && c.Baseline == "" && c.several == nil {
 		return nil, errAccept
+	}
+	if err := c.validateTyped(c.Typed); err != nil {
+		return nil, err
 	}
 	settings, err := c.settings(result.Settings{}, &c.KeptFlags)
 	if err != nil {
@@ -127,6 +131,7 @@ func (c *runCmd) plan(p *process) (*plan.Run, error) {
 		return nil, err
 	}
 	of.Questions.Isolated = c.Isolated
+	c.money.CapOptions = c.capOptions(c.Typed("max-cost-usd"))
 	r, err := plan.NewRun(of, plan.RunSpec{
 		Models: c.models(c.money), Scenario: c.scenario, Mode: c.Mode, RequireMode: c.RequireMode,
 		TopK: c.TopK, CandidateK: c.CandidateK, RerankTopN: c.RerankTopN, MaxPerDocument: c.MaxPerDocument,
@@ -210,6 +215,9 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	progress.Unpriced = r.Judging != nil && r.Judging.UnpricedModel() != ""
 	res, path, err := e.Ask(watched, progress)
 	progress.Done()
+	if kept := c.several.keep(account, err); kept != nil {
+		return errors.Join(err, kept)
+	}
 	if path == "" {
 		printResumeAfterDisk(t, err, terminal.CommandLine("evalctl", "run", "--resume", j.Path()))
 		return err
@@ -302,7 +310,14 @@ func (c *runCmd) journalOptions(p *process) (kong.Resolver, error) {
 	if err := json.Unmarshal(j.Options(), &options); err != nil {
 		return nil, fmt.Errorf("%s: options of the run: %w", c.Resume, err)
 	}
-	inheritCap(options, p.env)
+	kept, last, err := account.Config{Dir: filepath.Dir(j.Path()), Name: j.Identity().SDK, Started: j.StartedAt()}.Kept()
+	if err == nil && kept != nil {
+		err = json.Unmarshal(kept, &options)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: ledger of the run: %w", c.Resume, err)
+	}
+	inheritCap(options, last, p.env)
 	return project.Reopened("run", options), nil
 }
 

@@ -94,7 +94,7 @@ func (c *runCmd) Validate() error {
 	if c.scorer, err = extern.Find(string(c.Scorer)); err != nil {
 		return err
 	}
-	if err := errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats, len(c.Target) > 1 || c.Resume != "")); err != nil {
+	if err := errors.Join(c.validateExtern(c.Scorer), c.validateExact(c.scorer), c.validateGate(), c.validateBaseline(c.Repeats)); err != nil {
 		return err
 	}
 	return errors.Join(c.validatePanel(c.scorer), c.validateJudge(), c.validateMoney(noCap))

@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/ledger"
 	"evalctl/harness/plan"
 	"evalctl/harness/progress"
+	"evalctl/harness/project"
 	"evalctl/harness/report"
 	"evalctl/harness/report/text"
 	"evalctl/harness/result"
@@ -29,6 +30,7 @@ import (
 type sweepCmd struct {
 	targetFlags
 	allowanceFlags
+	project.KeptFlags
 	daemonMoneyFlags `set:"default_cap=off"`
 	Modes            []string `name:"mode" aliases:"modes" default:"auto" placeholder:"MODE" help:"${about_mode} (${default})."`
 	TopKs            []int    `name:"top-k" aliases:"top-ks" default:"5,10,20" placeholder:"N" help:"${about_top_k} (${default})."`
@@ -109,6 +111,9 @@ func (c *sweepCmd) Run(ctx context.Context, p *process) (err error) {
 
 // plan checks everything that needs no daemon.
 func (c *sweepCmd) plan(p *process) (*plan.Plan, error) {
+	if err := c.validateTyped(c.Typed); err != nil {
+		return nil, err
+	}
 	spec, err := c.spec(p)
 	if err != nil {
 		return nil, err

@@ -181,8 +181,6 @@ func (s *selectFlags) validate() (err error) {
 		return errors.New("--tags: a tag is empty; give tags of the dataset, separated by commas")
 	case slices.Contains(s.IDs, "") || slices.Contains(s.IDs, "@"):
 		return errors.New("--ids: an id is empty; give ids separated by commas, or @FILE")
-	case s.Seed != nil && !s.Shuffle:
-		return errors.New("--seed has no effect without --shuffle; add --shuffle, or leave --seed out")
 	case s.Limit != nil && *s.Limit < 1:
 		return fmt.Errorf("--limit %d: must be at least 1; leave it out to ask all questions", *s.Limit)
 	case s.Repeats < 1 || s.Repeats > 100:
@@ -192,6 +190,14 @@ func (s *selectFlags) validate() (err error) {
 		if s.grep, err = regexp.Compile(s.Grep); err != nil {
 			return fmt.Errorf("--grep %s: %w", s.Grep, err)
 		}
+	}
+	return nil
+}
+
+// validateTyped checks the flags of the command line: a file may have them for other commands.
+func (s *selectFlags) validateTyped(typed func(flag string) bool) error {
+	if typed("seed") && !s.Shuffle {
+		return errors.New("--seed has no effect without --shuffle; add --shuffle, or leave --seed out")
 	}
 	return nil
 }

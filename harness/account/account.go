@@ -5,6 +5,7 @@ package account
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -24,9 +25,11 @@ type Config struct {
 	// that created it.
 	Dir, Name string
 	Started   time.Time
-	// Limit caps the cost of all models together, nil for no cap.
-	Limit  *llm.USD
-	Prices llm.Prices
+	// Limit caps the cost of all models together, nil for no cap. LimitOptions are the options that
+	// a resumed command keeps of it, nil unless its command line gives it.
+	Limit        *llm.USD
+	LimitOptions json.RawMessage
+	Prices       llm.Prices
 	// Paid is set if evalctl's own requests may cost money.
 	Paid bool
 	// Daemons are the models called by started daemons, by the name of the target.
@@ -39,13 +42,14 @@ type Account struct {
 	books  *ledger.Ledger
 	gates  map[string]*gateway.Gates
 	name   string
+	capped bool // the ledger has a cap that nothing else keeps
 	closed bool
 }
 
 // Open returns the account of a new command, or of a resumed one with its ledger. before is the
 // earlier spending on a judge if a resumed command has no ledger. The caller must call Close.
 func Open(c Config, resume bool, before llm.USD) (_ *Account, err error) {
-	a := &Account{name: c.Name, gates: map[string]*gateway.Gates{}}
+	a := &Account{name: c.Name, capped: resume && c.Limit != nil, gates: map[string]*gateway.Gates{}}
 	for name, m := range c.Daemons {
 		if m.Upstream != nil || m.Embedding != nil {
 			a.gates[name] = new(gateway.Gates)
@@ -69,22 +73,39 @@ func Open(c Config, resume bool, before llm.USD) (_ *Account, err error) {
 	return a, nil
 }
 
+// Kept returns the options and the cap that a resumed command has kept, nil for none.
+func (c Config) Kept() (options json.RawMessage, limit *llm.USD, err error) {
+	l, err := ledger.Open(c.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.Options(), l.Cap(), l.Close()
+}
+
+func (c Config) path() string {
+	return filepath.Join(c.Dir, c.Name+"-"+c.Started.UTC().Format("20060102T150405.000000000Z")+ledger.Ext)
+}
+
 func (c Config) open(resume bool, before llm.USD) (*ledger.Ledger, error) {
-	path := filepath.Join(c.Dir, c.Name+"-"+c.Started.UTC().Format("20060102T150405.000000000Z")+ledger.Ext)
 	var l *ledger.Ledger
+	var options json.RawMessage
 	err := fs.ErrNotExist
 	if resume {
-		l, err = ledger.Open(path)
+		options = c.LimitOptions
+		l, err = ledger.Open(c.path())
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		l, err = ledger.Create(path, nil, c.Started, c.Limit)
+		l, err = ledger.Create(c.path(), options, c.Started, c.Limit)
 		if err == nil && before > 0 {
 			err = l.Carry(ledger.Judge, c.Name, before)
 		}
 	} else if err == nil {
 		var limit *llm.USD
-		if limit, err = ledger.NewCap(l.Cap(), c.Limit); limit != nil {
-			err = l.SetCap(*limit)
+		if limit, err = ledger.NewCap(l.Cap(), c.Limit, options != nil); limit != nil {
+			err = l.SetCap(*limit, options)
 		}
 	}
 	if err != nil && l != nil {
@@ -144,6 +165,16 @@ func (a *Account) Spent() llm.USD {
 	return a.books.Spent()
 }
 
+// Freeze makes the amount spent the cap of the command if it is resumed, and returns the path of its
+// ledger, empty if there is nothing to resume. No request may be in progress.
+func (a *Account) Freeze() (path string, err error) {
+	if a == nil || a.closed {
+		return "", nil
+	}
+	a.capped = true
+	return a.books.Path(), a.books.SetCap(a.books.Spent(), nil)
+}
+
 // Write writes an ended run with its cost, and returns the path of the result. It keeps the ledger
 // of a run that can be resumed.
 //
@@ -198,8 +229,8 @@ func (a *Account) Fill(ctx context.Context, c *result.Spending, own string) erro
 	return nil
 }
 
-// Close keeps the ledger, unless it has no request and no cached reply. It does nothing after
-// Remove.
+// Close keeps the ledger, unless it has no request and no cached reply, and no cap is to be kept. It
+// does nothing after Remove.
 func (a *Account) Close() error {
 	if a == nil || a.closed {
 		return nil
@@ -207,7 +238,8 @@ func (a *Account) Close() error {
 	a.closed = true
 	err := a.closeGates() // charges requests that are not answered yet
 	// Requests without a known price, or free ones, are in the bill of a resumed run too.
-	if used := a.books.Accounting(""); len(used.Tokens) == 0 && used.CacheHits == 0 {
+	used := a.books.Accounting("")
+	if a.books.Spent() == 0 && len(used.Tokens) == 0 && used.CacheHits == 0 && !a.capped {
 		return errors.Join(err, a.books.Remove())
 	}
 	return errors.Join(err, a.books.Close())

@@ -28,6 +28,7 @@ type Target struct {
 	Dialect result.Dialect
 	Mode    string // a retrieval mode, empty for the plan's
 	Null    bool
+	Calls   bool // the daemon calls models that are known
 }
 
 // Config says what to measure, and how.

@@ -59,6 +59,7 @@ func (c *Config) Configure(w Settings, in Inputs, find func(given string) (Targe
 		return err
 	}
 	w.Targets = len(c.Targets) - 1 // null is the last
+	w.Calls = slices.ContainsFunc(c.Targets, func(t Target) bool { return t.Calls })
 	if c.Plan, err = NewPlan(w); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ var idle = []struct {
 		"it is for search and ask, which are not in --mix",
 	},
 	{
-		[]string{"price", "prices"}, func(_ Settings, p record.Plan) bool { return !has(p.Mix, work.Ask) },
+		[]string{"price", "prices"}, func(w Settings, p record.Plan) bool { return !w.Calls && !has(p.Mix, work.Ask) },
 		"only ask has a cost, and it is not in --mix",
 	},
 	{

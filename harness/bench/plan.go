@@ -43,7 +43,8 @@ type Settings struct {
 	Chaos                       string
 	FailOver                    string
 	Restart                     bool
-	Targets                     int // without the null daemon
+	Targets                     int  // without the null daemon
+	Calls                       bool // a daemon calls models, whatever it is asked
 	ExistingBrain               string
 	CorpusSize                  int // 0 for a synthetic corpus
 	CorpusName, Queries         string

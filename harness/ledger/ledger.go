@@ -105,7 +105,7 @@ func openFile(path string, flag int) (*Ledger, error) {
 // Path returns the path of the file.
 func (l *Ledger) Path() string { return l.path }
 
-// Options returns the options given to Create.
+// Options returns the options given to Create, with those of SetCap.
 func (l *Ledger) Options() json.RawMessage { return l.start.Options }
 
 // StartedAt returns when the run or replay began.
@@ -130,27 +130,46 @@ func (l *Ledger) Unchained() bool {
 const Ext = ".ledger"
 
 // NewCap returns the new cap for a resumed run or replay, nil to keep the old one. A cap can be
-// changed but not removed.
-func NewCap(was, wanted *llm.USD) (*llm.USD, error) {
+// changed but not removed. given is set if the command line has the wanted one, which is then set
+// again even if it is the old one, because SetCap keeps who gave it.
+func NewCap(was, wanted *llm.USD, given bool) (*llm.USD, error) {
 	switch {
 	case wanted == nil && was != nil:
 		return nil, fmt.Errorf("--max-cost-usd off: there is a cap of %s, which can be changed but not removed; give an amount", *was)
-	case wanted != nil && (was == nil || *was != *wanted):
+	case wanted != nil && (given || was == nil || *was != *wanted):
 		return wanted, nil
 	}
 	return nil, nil
 }
 
-// SetCap replaces the cap of a resumed run or replay. It must be called before any request. A cap
-// below the amount spent so far admits only free requests.
-func (l *Ledger) SetCap(limit llm.USD) error {
+// SetCap replaces the cap of a run or replay. No request may be in progress. A cap below the amount
+// spent so far admits only free requests. options are added to those of Create, nil for none.
+func (l *Ledger) SetCap(limit llm.USD, options json.RawMessage) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.write(line{Kind: kindCap, USD: limit}); err != nil {
+	in := line{Kind: kindCap, USD: limit, Options: options}
+	if err := l.write(in); err != nil {
 		return err
 	}
 	l.setBudget(&limit)
-	return nil
+	return l.addOptions(in)
+}
+
+// addOptions adds the options of a new cap to those of the ledger.
+func (l *Ledger) addOptions(in line) error {
+	if in.Options == nil {
+		return nil
+	}
+	all := map[string]json.RawMessage{}
+	var errs []error
+	for _, options := range []json.RawMessage{l.start.Options, in.Options} {
+		if options != nil {
+			errs = append(errs, json.Unmarshal(options, &all))
+		}
+	}
+	data, err := json.Marshal(all)
+	l.start.Options = data
+	return errors.Join(append(errs, err)...)
 }
 
 // Carry counts spending from before the ledger existed, for a phase of an arm.

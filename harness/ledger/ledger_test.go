@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -203,7 +204,7 @@ func TestCapIsShared(t *testing.T) {
 	}
 	refused(101)
 	reserve(t, l.Account(ledger.Judge, "py"), 100)(cost(90))
-	if err := l.SetCap(2000); err != nil {
+	if err := l.SetCap(2000, nil); err != nil {
 		t.Fatal(err)
 	}
 	refused(1011)
@@ -212,6 +213,14 @@ func TestCapIsShared(t *testing.T) {
 	refused(1011)
 	reserve(t, l.Account(ledger.Judge, "py"), 1010)(cost(1010))
 	refused(1)
+	if err := l.SetCap(2000, json.RawMessage(`{"cap":"2000"}`)); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, l)
+	l = reopen(t, l.Path())
+	if got, want := string(l.Options()), `{"cap":"2000","seed":7}`; got != want {
+		t.Errorf("options %s, want %s", got, want)
+	}
 	if *l.Cap() != 2000 || l.Spent() != 2000 {
 		t.Errorf("cap %s, spent %s", l.Cap(), l.Spent())
 	}

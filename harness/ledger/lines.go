@@ -45,6 +45,8 @@ type line struct {
 	Question string    `json:"question,omitempty"`
 	Model    string    `json:"model,omitempty"`
 	USD      llm.USD   `json:"usd"`
+	// Options are what a new cap adds to the options of the start.
+	Options json.RawMessage `json:"options,omitempty"`
 	// Reply names the reply that a hit found, or that was stored after a miss.
 	Reply string `json:"reply,omitempty"`
 	// The fields below belong to an outcome.
@@ -135,6 +137,9 @@ func (l *Ledger) accept(n int, data []byte) error {
 	switch in.Kind {
 	case kindCap:
 		l.start.Cap = &in.USD
+		if err := l.addOptions(in); err != nil {
+			return damaged(err)
+		}
 	case kindReserve:
 		l.lastID = in.ID
 		l.open[in.ID] = in

@@ -153,7 +153,8 @@ func (p *Plan) planCalls(a Asks, m Money) (err error) {
 // accountConfig returns the account for the daemon's calls.
 func (p *Plan) accountConfig(m Money) account.Config {
 	return account.Config{
-		Dir: p.Dir, Started: p.Started, Name: p.Found.Name, Limit: m.Cap, Prices: m.Prices, Daemons: map[string]gateway.Models{p.Found.Name: p.Calls.Models},
+		Dir: p.Dir, Started: p.Started, Name: p.Found.Name, Limit: m.Cap, LimitOptions: m.CapOptions, Prices: m.Prices,
+		Daemons: map[string]gateway.Models{p.Found.Name: p.Calls.Models},
 	}
 }
 

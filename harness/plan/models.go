@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,6 +23,8 @@ type Money struct {
 	// Cap is the limit, nil for none. Unmetered permits a daemon to make uncounted calls.
 	Cap       *llm.USD
 	Unmetered bool
+	// CapOptions are the options that a resumed run keeps of Cap, nil unless its command line has it.
+	CapOptions json.RawMessage
 }
 
 // Models says which models answer and judge.

@@ -33,6 +33,7 @@ var Belongs = map[string][]string{
 	// How to connect to a daemon, and what to send.
 	"daemon-cmd":       {"target"},
 	"daemon-env":       {"target", "daemon-cmd"},
+	"home-of-user":     {"target", "daemon-cmd"},
 	"start-timeout":    {"target", "daemon-cmd"},
 	"dialect":          {"target", "endpoint", "daemon-cmd"},
 	"endpoint":         {"target"},

@@ -31,6 +31,16 @@ func TestBelongsEnds(t *testing.T) {
 	}
 }
 
+// TestBelongsOfADaemon: the settings of how a daemon is started are overridden together.
+func TestBelongsOfADaemon(t *testing.T) {
+	want := project.Belongs["daemon-env"]
+	for _, name := range []string{"home-of-user", "start-timeout"} {
+		if got := project.Belongs[name]; !slices.Equal(got, want) {
+			t.Errorf("%s belongs to %v, want %v", name, got, want)
+		}
+	}
+}
+
 // TestBelongs checks which settings of a file are used, by what is given besides.
 func TestBelongs(t *testing.T) {
 	const both = "run: {dataset: a.jsonl, corpus: notes, baseline: b.json, accept: [mode]}\n"

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/judging"
 	"evalctl/internal/spelling"
 )
 
@@ -143,7 +144,7 @@ func (p *File) Rebased(f *kong.Flag, value string) string {
 		return "@" + p.Rebase(value[1:])
 	case f.Name == "corpus" && value == dataset.NoCorpus:
 		return value
-	case isPath(f):
+	case isPath(f) || f.Name == "judge-panel" && judging.IsRecipeFile(value):
 		return p.Rebase(value)
 	}
 	return value

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 
 	"evalctl/harness/project"
@@ -138,4 +139,15 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestRebased: the recipe files of a panel are relative to the project file, as other paths are.
+func TestRebased(t *testing.T) {
+	f := &project.File{Path: "project/evalctl.yaml"}
+	panel := &kong.Flag{Value: &kong.Value{Name: "judge-panel"}, PlaceHolder: "RECIPE"}
+	for value, want := range map[string]string{"strict": "strict", "own.yaml": "project/own.yaml", "/r/own.yaml": "/r/own.yaml"} {
+		if got := f.Rebased(panel, value); got != want {
+			t.Errorf("%s: got %s, want %s", value, got, want)
+		}
+	}
 }

@@ -149,13 +149,13 @@ func (r *Run) change(ctx context.Context, sql string, args ...any) error {
 // Resumed returns the number of questions that had a record when the run was resumed.
 func (r *Run) Resumed() int { return r.resumed }
 
-// Find returns the options and the start time of a run.
-func (q *Queue) Find(ctx context.Context, id string) (options json.RawMessage, started time.Time, err error) {
+// Find returns the options, the cap and the start time of a run.
+func (q *Queue) Find(ctx context.Context, id string) (options json.RawMessage, limit *llm.USD, started time.Time, err error) {
 	b, options, err := q.find(ctx, id)
 	if err != nil {
-		return nil, started, err
+		return nil, nil, started, err
 	}
-	return options, b.started, nil
+	return options, b.cap, b.started, nil
 }
 
 func (q *Queue) find(ctx context.Context, id string) (*Books, json.RawMessage, error) {
@@ -175,9 +175,17 @@ func (q *Queue) find(ctx context.Context, id string) (*Books, json.RawMessage, e
 // ID returns the id for --resume.
 func (r *Run) ID() string { return r.run }
 
-// SetCap replaces the cap of a resumed run.
-func (r *Run) SetCap(ctx context.Context, limit llm.USD) error {
-	if err := r.change(ctx, `UPDATE @runs SET cap = $2 WHERE id = $1`, limit); err != nil {
+// SetCap replaces the cap of a resumed run. options are added to those of Create, nil for none.
+func (r *Run) SetCap(ctx context.Context, limit llm.USD, options json.RawMessage) error {
+	var more *string
+	if options != nil {
+		more = new(string(options))
+	}
+	err := r.change(ctx, `
+		UPDATE @runs SET cap = $2, options = CASE WHEN $3::text IS NULL THEN options
+			ELSE convert_to((convert_from(options, 'UTF8')::jsonb || $3::text::jsonb)::text, 'UTF8') END
+		WHERE id = $1`, limit, more)
+	if err != nil {
 		return fmt.Errorf("set the cap of run %s: %w", r.run, err)
 	}
 	r.mu.Lock()

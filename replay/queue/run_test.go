@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -52,11 +53,18 @@ func TestResumedIsNotAsked(t *testing.T) {
 		t.Fatalf("question %d was begun before the run was dispatched", task.Index)
 	case <-time.After(2 * time.Second): // it looks for arms every half second
 	}
-	if err := again.SetCap(t.Context(), llm.Dollar); err != nil {
+	if err := again.SetCap(t.Context(), llm.Dollar, nil); err != nil {
 		t.Fatal(err)
 	}
 	dispatch(t, again, "go", 3)
 	collect(t, again, "go", 3)
+	if err := again.SetCap(t.Context(), 2*llm.Dollar, json.RawMessage(`{"cap":"2"}`)); err != nil {
+		t.Fatal(err)
+	}
+	options, limit, _, err := killed.Find(t.Context(), again.ID())
+	if err != nil || limit == nil || *limit != 2*llm.Dollar || string(options) != `{"cap": "2"}` {
+		t.Errorf("options %s, cap %v: %v", options, limit, err)
+	}
 }
 
 // TestLostRun: a process that was resumed by another one while it slept changes nothing of the run
@@ -74,7 +82,7 @@ func TestLostRun(t *testing.T) {
 	ctx := t.Context()
 	for name, err := range map[string]error{
 		"Stop":       run.Stop(ctx, "go", queue.StopError{Kind: "failed", Text: "x"}),
-		"SetCap":     run.SetCap(ctx, 1),
+		"SetCap":     run.SetCap(ctx, 1, nil),
 		"MarkSeeded": run.MarkSeeded("go", "brain"),
 		"Retry":      run.Retry(ctx, "go", []int{0}),
 		"Dispatch":   run.Dispatch(ctx, "go", []byte(`"x"`), ids(4), nil),
@@ -85,7 +93,7 @@ func TestLostRun(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := other.Find(ctx, run.ID()); err != nil {
+	if _, _, _, err := other.Find(ctx, run.ID()); err != nil {
 		t.Fatal(err)
 	}
 	if again.Seeded("go", "brain") {
