@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/printable"
 )
@@ -99,8 +101,9 @@ func (s *protocolStore) Find(ctx context.Context, name string) (string, error) {
 	return id, s.unusable(name, ErrEmpty)
 }
 
-// lookUp finds a brain among the daemon's ids, slugs and names. If the daemon cannot list its
-// brains, the name is taken as the id.
+// lookUp finds a brain among the daemon's ids, else its slugs, else its names. Only names may be
+// shared: then the brain that is meant is unknown. If the daemon cannot list its brains, the name is
+// taken as the id.
 func (s *protocolStore) lookUp(ctx context.Context, name string) (id string, err error) {
 	o, err := s.get(ctx, "/v1/brains")
 	if notServed(err) {
@@ -113,14 +116,25 @@ func (s *protocolStore) lookUp(ctx context.Context, name string) (id string, err
 	if len(items) == 0 || items[0] != '[' {
 		return name, nil
 	}
+	var found [3][]string // the ids of brains with this id, slug and name
 	for element := range jsonobj.Elements(items) {
 		item, err := jsonobj.Parse(element)
 		if err != nil {
 			return name, nil //nolint:nilerr // the daemon cannot list its brains
 		}
 		id := item.Text("id", "brain_id", "brainId")
-		if id == name || item.Text("slug") == name || item.Text("name") == name {
-			return cmp.Or(id, name), nil
+		by := slices.Index([]string{id, item.Text("slug"), item.Text("name")}, name)
+		if id = cmp.Or(id, name); by >= 0 && !slices.Contains(found[by], id) {
+			found[by] = append(found[by], id)
+		}
+	}
+	for _, ids := range found {
+		if len(ids) > 1 {
+			return "", fmt.Errorf("%s at %s are called %q, so give an id: %s", figure.Count(len(ids), "brain"),
+				s.endpoint.URL(), name, namesOf(ids))
+		}
+		if len(ids) == 1 {
+			return ids[0], nil
 		}
 	}
 	return "", s.unusable(name, ErrMissing)
