@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
@@ -25,6 +26,7 @@ type group struct {
 	// the questions up to line wrote in this repeat.
 	ids          map[string]string
 	line, repeat int
+	timeout      time.Duration // of the question
 	contents     *dataset.Contents
 	// written has the last document written to each brain since it settled.
 	written map[string]string
@@ -44,7 +46,8 @@ func brainsOf(q dataset.Question) []string {
 // prepare brings the brains to the state in which a question is asked: the operations of the
 // earlier questions of the file are applied, then the operations of this one. lacks names an
 // operation that the service does not support.
-func (g *group) prepare(ctx context.Context, q dataset.Question) (lacks string, err error) {
+func (g *group) prepare(ctx context.Context, q dataset.Question, timeout time.Duration) (lacks string, err error) {
+	g.timeout = timeout
 	if g.ids == nil || g.line >= q.Line || g.repeat != q.Repeat {
 		g.remove(ctx)
 		if err := g.create(ctx); err != nil {
@@ -55,12 +58,12 @@ func (g *group) prepare(ctx context.Context, q dataset.Question) (lacks string, 
 	if !g.run.Dataset.Isolated() {
 		for _, s := range g.run.Dataset.Steps(q.Brain, g.line, q.Line) {
 			if err := g.apply(ctx, s.Brain, s.Before, false); err != nil {
-				return lack(fmt.Errorf("brain %s is not what the question needs: line %d: %w", q.Brain, s.Line, err))
+				return lack(ctx, fmt.Errorf("brain %s is not what the question needs: line %d: %w", q.Brain, s.Line, err))
 			}
 		}
 	}
 	if err := g.apply(ctx, q.Brain, q.Before, true); err != nil {
-		return lack(err)
+		return lack(ctx, err)
 	}
 	g.line = q.Line
 	return "", g.settle(ctx)
@@ -84,18 +87,22 @@ func (g *group) watch(q dataset.Question) watch {
 }
 
 // lack turns the error of an unsupported operation into the reason why a question cannot be asked.
-func lack(err error) (string, error) {
+func lack(ctx context.Context, err error) (string, error) {
 	if errors.Is(err, target.ErrLacks) {
 		return err.Error(), nil
 	}
-	return "", asFailure(err)
+	return "", asFailure(ctx, err)
 }
 
 // asFailure returns an error as the failure of one question, with its full text, unless it concerns
 // the whole run.
-func asFailure(err error) error {
+func asFailure(ctx context.Context, err error) error {
 	f, ok := target.AsFailure(err)
-	if !ok {
+	switch {
+	case ok:
+	case errors.Is(err, target.ErrNoAnswer) && ctx.Err() == nil:
+		f = target.NewFailure(result.KindTimeout, "")
+	default:
 		return err
 	}
 	failed := *f
@@ -110,7 +117,7 @@ func (g *group) create(ctx context.Context) error {
 	for _, name := range g.names {
 		b := seed.NewBrain(g.run.Target.Service, g.run.Target.Dialect, g.run.name(name))
 		if err := b.Create(ctx); err != nil {
-			return asFailure(err)
+			return asFailure(ctx, err)
 		}
 		g.ids[name] = b.ID()
 		docs := g.run.docs[name]
@@ -119,7 +126,7 @@ func (g *group) create(ctx context.Context) error {
 			continue
 		}
 		if err := b.Seed(ctx, docs, 1); err != nil {
-			return asFailure(err)
+			return asFailure(ctx, err)
 		}
 	}
 	return nil
@@ -166,12 +173,7 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 			}
 		case o.Op == dataset.OpRestart:
 		default:
-			end := g.run.Filling()
-			err = g.run.store().Apply(ctx, g.ids[in], o)
-			if err == nil && o.Source != "" {
-				err = g.awaitExtracted(ctx, in, o)
-			}
-			end()
+			err = g.operate(ctx, in, o)
 		}
 		if err != nil {
 			return fmt.Errorf("before[%d] (%s): %w", i, o, err)
@@ -179,6 +181,21 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 		g.note(in, o)
 	}
 	return nil
+}
+
+// operate makes an operation at the service.
+func (g *group) operate(ctx context.Context, brain string, o dataset.Operation) error {
+	defer g.run.Filling()()
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if target.AsksModel(o.Op) {
+		limited, cancel = target.QuestionLimit(ctx, g.timeout, 0)
+	}
+	defer cancel()
+	err := g.run.store().Apply(limited, g.ids[brain], o)
+	if err == nil && o.Source != "" {
+		err = g.awaitExtracted(ctx, brain, o)
+	}
+	return err
 }
 
 // awaitExtracted searches for the text of an operation until the result has a document that no

@@ -184,7 +184,7 @@ func (r *Run) Ask(ctx context.Context, q dataset.Question, timeout time.Duration
 	if r.Dataset.Isolated() {
 		defer g.remove(ctx)
 	}
-	lacks, err := g.prepare(ctx, q)
+	lacks, err := g.prepare(ctx, q, timeout)
 	if err != nil || lacks != "" {
 		g.remove(ctx)
 		return target.Answer{Lacks: lacks, Reply: result.Reply{Attempts: attempts(err)}}, err

@@ -159,3 +159,7 @@ func OperationNeeds(o dataset.Op) []Ability {
 	}
 	return nil
 }
+
+// AsksModel reports whether a service may ask a model for an operation. It then takes as long as an
+// answer.
+func AsksModel(o dataset.Op) bool { return o == dataset.OpReflect || o == dataset.OpConsolidate }

@@ -79,12 +79,17 @@ func (e *Endpoint) Wire() *Endpoint { return e }
 type speaker struct {
 	endpoint *Endpoint
 	dialect  result.Dialect
-	id       string // of the brain
+	id       string        // of the brain
+	within   time.Duration // for each request
 }
 
 // Apply implements Store.
 func (s *protocolStore) Apply(ctx context.Context, id string, o dataset.Operation) error {
-	return speaker{s.endpoint, s.dialect, id}.operate(ctx, o)
+	within := CallTimeout
+	if end, ok := ctx.Deadline(); ok && AsksModel(o.Op) {
+		within = time.Until(end)
+	}
+	return speaker{s.endpoint, s.dialect, id, within}.operate(ctx, o)
 }
 
 func (s speaker) operate(ctx context.Context, o dataset.Operation) error {
@@ -151,7 +156,7 @@ func (s speaker) json(ctx context.Context, path string, body map[string]any) err
 // send sends a request that is not repeated once the service may have acted on it.
 func (s speaker) send(ctx context.Context, method, path, contentType string, body []byte) error {
 	r := Request{Method: method, Path: BrainPath(s.id) + path, ContentType: contentType, Body: body}
-	return Retry(ctx, CallTimeout, func(ctx context.Context) error {
+	return Retry(ctx, s.within, func(ctx context.Context) error {
 		return s.endpoint.Change(ctx, r)
 	})
 }

@@ -1,0 +1,157 @@
+package lifecycle_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evalctl/harness/daemontest"
+	"evalctl/harness/dataset"
+	"evalctl/harness/lifecycle"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
+)
+
+// foreign is a daemon in memory that is not evalctl's own. It takes every operation, finds all its
+// documents, and answers "yes".
+type foreign struct {
+	// serves, if set, answers a request itself, or returns false.
+	serves func(w http.ResponseWriter, r *http.Request, body string) bool
+
+	mu    sync.Mutex
+	docs  map[string]string // by path
+	calls []string          // method and path
+}
+
+func (f *foreign) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	data, _ := io.ReadAll(r.Body)
+	path := r.URL.Query().Get("path")
+	f.mu.Lock()
+	f.calls = append(f.calls, r.Method+" "+r.URL.EscapedPath())
+	switch {
+	case r.Method == http.MethodPut:
+		f.docs[path] = string(data)
+	case strings.HasSuffix(r.URL.Path, "/append"):
+		f.docs[path] += string(data)
+	}
+	f.mu.Unlock()
+	_, rest := brainOf(r)
+	switch {
+	case f.serves != nil && f.serves(w, r, string(data)):
+	case r.Method == http.MethodPost && r.URL.Path == "/v1/brains":
+		var made struct{ Name string }
+		_ = json.Unmarshal(data, &made)
+		writeJSON(w, map[string]string{"id": made.Name})
+	case rest == "search", strings.HasSuffix(rest, "/recall"):
+		writeJSON(w, map[string]any{"chunks": f.chunks()})
+	case rest == "ask":
+		daemontest.Stream(w, daemontest.Event("done", `{"answer":"yes"}`))
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func (f *foreign) chunks() []result.Chunk {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	chunks := []result.Chunk{}
+	for path, text := range f.docs {
+		chunks = append(chunks, result.Chunk{Path: path, Text: text})
+	}
+	return chunks
+}
+
+// called returns the requests whose method and path contain a part.
+func (f *foreign) called(part string) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.calls), func(c string) bool { return !strings.Contains(c, part) })
+}
+
+func writeJSON(w io.Writer, v any) { _ = json.NewEncoder(w).Encode(v) }
+
+// runAt returns a run of questions at a foreign daemon. It must be called in a bubble.
+func runAt(t *testing.T, f *foreign, d dataset.Dataset) *lifecycle.Run {
+	t.Helper()
+	f.docs = map[string]string{}
+	daemontest.InMemory(t, f.ServeHTTP)
+	e, err := target.NewEndpoint("http://memory", "", "evalctl-test", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	brains, err := d.Brains(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lifecycle.New(lifecycle.Config{Dataset: d, Brains: brains, Settle: 2 * time.Second, Target: &target.Target{
+		Service: e, Scenario: result.AskBasic, Mode: "auto", TopK: 5, Dialect: result.Auto,
+	}})
+}
+
+// askOf asks the questions of a run in order.
+func askOf(t *testing.T, run *lifecycle.Run) (answers []target.Answer, failures []*target.Failure) {
+	t.Helper()
+	for q, err := range run.Dataset.Questions() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := run.Ask(t.Context(), q, time.Minute)
+		f, ok := target.AsFailure(err)
+		if err != nil && !ok {
+			t.Fatalf("%s ends the run: %v", q.ID, err)
+		}
+		answers, failures = append(answers, a), append(failures, f)
+	}
+	return answers, failures
+}
+
+// answersAfter answers a request of a path after a wait.
+func answersAfter(suffix string, wait time.Duration) func(http.ResponseWriter, *http.Request, string) bool {
+	return func(w http.ResponseWriter, r *http.Request, _ string) bool {
+		if !strings.HasSuffix(r.URL.Path, suffix) {
+			return false
+		}
+		select {
+		case <-time.After(wait):
+			w.WriteHeader(http.StatusNoContent)
+		case <-r.Context().Done():
+		}
+		return true
+	}
+}
+
+// TestSlowOperations checks that an operation of a model has the time of a question, and that one
+// that takes too long fails its question only.
+func TestSlowOperations(t *testing.T) {
+	const said = `{"op":"message","session":"s","text":"hello"}`
+	for _, c := range []struct {
+		name, before string
+		serves       func(http.ResponseWriter, *http.Request, string) bool
+		fails        string
+	}{
+		{"reflect in time", said + `,{"op":"reflect","session":"s"}`, answersAfter("/reflect", 50*time.Second), ""},
+		{"reflect", said + `,{"op":"reflect","session":"s"}`, answersAfter("/reflect", time.Hour), "(reflect in session s): no answer"},
+		{"consolidate", `{"op":"consolidate"}`, answersAfter("/consolidate", time.Hour), "(consolidate): no answer"},
+		{"message", said, answersAfter("/messages", time.Hour), "no answer within 30s"},
+	} {
+		d := written(t, dataset.Options{}, `{"id":"a","question":"Is it?","brain":"a","expected_substrings":["yes"],"before":[`+c.before+`]}`,
+			`{"id":"b","question":"Is it?","brain":"b","expected_substrings":["yes"],"before":[{"op":"put","path":"p.md","text":"It is."}]}`)
+		synctest.Test(t, func(t *testing.T) {
+			answers, failures := askOf(t, runAt(t, &foreign{serves: c.serves}, d))
+			f := failures[0]
+			if (f == nil) != (c.fails == "") || f != nil && (f.Kind != result.KindTimeout || !strings.Contains(f.Message, c.fails)) {
+				t.Errorf("%s: got %v", c.name, f)
+			}
+			if failures[1] != nil || answers[1].Answer != "yes" {
+				t.Errorf("%s: the next question: %v", c.name, failures[1])
+			}
+		})
+	}
+}
