@@ -155,3 +155,40 @@ func TestSlowOperations(t *testing.T) {
 		})
 	}
 }
+
+// TestLostIsNotLacking checks that a brain or a session that the daemon has lost fails the question,
+// while an endpoint that it lacks does not.
+func TestLostIsNotLacking(t *testing.T) {
+	const said = `{"op":"message","session":"s","text":"hello"}`
+	problem := func(suffixes, body string) func(http.ResponseWriter, *http.Request, string) bool {
+		return func(w http.ResponseWriter, r *http.Request, _ string) bool {
+			_, rest := brainOf(r)
+			if rest == "" || !slices.Contains(strings.Fields(suffixes), r.Method+"/"+rest) {
+				return false
+			}
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, body)
+			return true
+		}
+	}
+	for _, c := range []struct {
+		name, before string
+		serves       func(http.ResponseWriter, *http.Request, string) bool
+		lost         bool
+	}{
+		{"no sessions", said, problem("POST/sessions/s/messages", "404 page not found"), false},
+		{"no brain", said, problem("POST/sessions/s/messages POST/search", `{"code":"no_brain"}`), true},
+		{"no deletion", said + `,{"op":"forget","session":"s"}`, problem("DELETE/sessions/s", `{"detail":"Not Found"}`), false},
+		{"no session", said + `,{"op":"forget","session":"s"}`, problem("DELETE/sessions/s", `{"detail":"Session s does not exist."}`), true},
+		{"no session to end", said + `,{"op":"reflect","session":"s"}`, problem("POST/sessions/s/reflect", `no such session`), true},
+		{"no summaries", `{"op":"consolidate"}`, problem("POST/consolidate POST/compile", ""), false},
+	} {
+		d := written(t, dataset.Options{}, `{"id":"a","question":"Is it?","brain":"b","expected_substrings":["yes"],"before":[`+c.before+`]}`)
+		synctest.Test(t, func(t *testing.T) {
+			answers, failures := askOf(t, runAt(t, &foreign{serves: c.serves}, d))
+			if f := failures[0]; (f != nil) != c.lost || c.lost != (answers[0].Lacks == "") || c.lost && f.Status != http.StatusNotFound {
+				t.Errorf("%s: %v, lacks %q", c.name, f, answers[0].Lacks)
+			}
+		})
+	}
+}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -115,7 +117,7 @@ func (s speaker) operate(ctx context.Context, o dataset.Operation) error {
 		if o.Source != "" {
 			body["source"] = o.Source
 		}
-		return lacking(s.json(ctx, "/documents", body))
+		return s.lacking(ctx, o, s.json(ctx, "/documents", body))
 	case dataset.OpMessage:
 		body := map[string]any{"role": o.Role, "content": o.Text}
 		if o.Speaker != "" {
@@ -124,15 +126,15 @@ func (s speaker) operate(ctx context.Context, o dataset.Operation) error {
 		if o.Date != "" {
 			body["created_at"] = timeOf(o.Date)
 		}
-		return lacking(s.json(ctx, s.session(o)+"/messages", body))
+		return s.lacking(ctx, o, s.json(ctx, s.session(o)+"/messages", body))
 	case dataset.OpReflect:
-		return lacking(s.json(ctx, s.session(o)+"/reflect", map[string]any{}))
+		return s.lacking(ctx, o, s.json(ctx, s.session(o)+"/reflect", map[string]any{}))
 	case dataset.OpForget:
-		return lacking(s.send(ctx, http.MethodDelete, s.session(o), "", nil))
+		return s.lacking(ctx, o, s.send(ctx, http.MethodDelete, s.session(o), "", nil))
 	case dataset.OpConsolidate:
-		err := lacking(s.json(ctx, "/consolidate", map[string]any{}))
+		err := s.lacking(ctx, o, s.json(ctx, "/consolidate", map[string]any{}))
 		if errors.Is(err, ErrLacks) {
-			err = lacking(s.json(ctx, "/compile", map[string]any{}))
+			err = s.lacking(ctx, o, s.json(ctx, "/compile", map[string]any{}))
 		}
 		return err
 	}
@@ -174,13 +176,26 @@ func (s speaker) ofDocument(ctx context.Context, o dataset.Operation, err error)
 	return fmt.Errorf("%w: %w", ErrLacks, err)
 }
 
-// lacking returns the error of a request to an existing brain. Not found means that the service
-// lacks the endpoint.
-func lacking(err error) error {
-	if hasStatus(err, http.StatusNotFound) {
-		return fmt.Errorf("%w: %w", ErrLacks, err)
+// aboutSession finds texts that say that a session is missing, and not an endpoint.
+var aboutSession = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bsession\b`) })
+
+// lacking returns the error of an operation. Not found means that the service lacks the endpoint,
+// unless it has lost the brain, or says that it has lost a session that took messages.
+func (s speaker) lacking(ctx context.Context, o dataset.Operation, err error) error {
+	f, failed := errors.AsType[*Failure](err)
+	if !failed || f.Status != http.StatusNotFound {
+		return lackingMethod(err)
 	}
-	return lackingMethod(err)
+	if o.Op == dataset.OpReflect || o.Op == dataset.OpForget {
+		// The path may contain the word.
+		if aboutSession().MatchString(strings.ReplaceAll(f.Message, s.session(o), "")) {
+			return err
+		}
+	}
+	if _, gone := (&protocolStore{s.endpoint, s.dialect}).Search(ctx, s.id, OwnQuery, 1); hasStatus(gone, http.StatusNotFound) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrLacks, err)
 }
 
 func lackingMethod(err error) error {
