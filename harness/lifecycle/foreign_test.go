@@ -2,6 +2,7 @@ package lifecycle_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -188,6 +189,63 @@ func TestLostIsNotLacking(t *testing.T) {
 			answers, failures := askOf(t, runAt(t, &foreign{serves: c.serves}, d))
 			if f := failures[0]; (f != nil) != c.lost || c.lost != (answers[0].Lacks == "") || c.lost && f.Status != http.StatusNotFound {
 				t.Errorf("%s: %v, lacks %q", c.name, f, answers[0].Lacks)
+			}
+		})
+	}
+}
+
+// TestSettlesOnTheNewText has a daemon that indexes a document some time after it took it. The
+// question waits for the new text of a document that was there before, and for no other document.
+func TestSettlesOnTheNewText(t *testing.T) {
+	const put = `{"op":"put","path":"a.md","text":"The fare is four euros."}`
+	for name, c := range map[string]struct{ before, want string }{
+		"append":        {put + `,{"op":"append","path":"a.md","text":" Children pay two."}`, "Children"},
+		"overwrite":     {put + `,{"op":"put","path":"a.md","text":"The fare is six euros."}`, "six"},
+		"again":         {put + `,{"op":"delete","path":"a.md"},{"op":"put","path":"a.md","text":"The fare is six euros."}`, "six"},
+		"same ending":   {`{"op":"put","path":"data.md","text":"Nothing."},` + put, "four"},
+		"first version": {put + `,{"op":"put","path":"a.md","text":"The fare is six euros."},` + put, "four"},
+	} {
+		var lines []string
+		ops := strings.SplitAfter(c.before, "},")
+		for i, op := range ops { // a question for each operation, so that each has settled
+			lines = append(lines, fmt.Sprintf(`{"id":"q%d","question":"Is it?","brain":"b","expected_substrings":["yes"],"before":[%s]}`,
+				i, strings.TrimSuffix(op, ",")))
+		}
+		d := written(t, dataset.Options{}, lines...)
+		synctest.Test(t, func(t *testing.T) {
+			f, asked := &foreign{}, ""
+			var shown []result.Chunk // by searches
+			f.serves = func(w http.ResponseWriter, r *http.Request, _ string) bool {
+				_, rest := brainOf(r)
+				switch {
+				case strings.HasPrefix(rest, "documents") && r.Method != http.MethodGet:
+					if r.Method == http.MethodDelete {
+						f.mu.Lock()
+						delete(f.docs, r.URL.Query().Get("path"))
+						f.mu.Unlock()
+						break // it is still found
+					}
+					now := f.chunks()
+					time.AfterFunc(300*time.Millisecond, func() {
+						f.mu.Lock()
+						defer f.mu.Unlock()
+						shown = now
+					})
+				case rest == "search":
+					f.mu.Lock()
+					defer f.mu.Unlock()
+					writeJSON(w, map[string]any{"chunks": shown})
+					return true
+				case rest == "ask":
+					f.mu.Lock()
+					asked = fmt.Sprint(shown)
+					f.mu.Unlock()
+				}
+				return false
+			}
+			_, failures := askOf(t, runAt(t, f, d))
+			if failures[len(ops)-1] != nil || !strings.Contains(asked, c.want) {
+				t.Errorf("%s: asked while searches found %s, %v", name, asked, failures)
 			}
 		})
 	}

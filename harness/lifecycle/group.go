@@ -12,6 +12,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
+	"evalctl/internal/visible"
 )
 
 // maxName limits the name of a brain before the suffix of the run is added.
@@ -28,9 +29,14 @@ type group struct {
 	line, repeat int
 	timeout      time.Duration // of the question
 	contents     *dataset.Contents
-	// written has the last document written to each brain since it settled.
+	// written has the last document written to each brain since it settled, and former the earlier
+	// texts of documents, which searches may still return.
 	written map[string]string
+	former  map[document]string
 }
+
+// document identifies a document of a group.
+type document struct{ brain, path string }
 
 // brainsOf returns the brains named by a question and its operations.
 func brainsOf(q dataset.Question) []string {
@@ -112,7 +118,8 @@ func asFailure(ctx context.Context, err error) error {
 
 // create creates the brains and writes the documents of the corpus to them.
 func (g *group) create(ctx context.Context) error {
-	g.ids, g.line, g.contents, g.written = map[string]string{}, 0, dataset.NewContents(), map[string]string{}
+	g.ids, g.line, g.contents = map[string]string{}, 0, dataset.NewContents()
+	g.written, g.former = map[string]string{}, map[document]string{}
 	defer g.run.Filling()()
 	for _, name := range g.names {
 		b := seed.NewBrain(g.run.Target.Service, g.run.Target.Dialect, g.run.name(name))
@@ -162,6 +169,11 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 		}
 		if err != nil {
 			return fmt.Errorf("before[%d] (%s): %w", i, o, err)
+		}
+		for _, path := range []string{o.Path, o.To} {
+			if text, ok := g.contents.Text(in, path); ok {
+				g.former[document{in, path}] += visible.Words(text) + "\n"
+			}
 		}
 		if err := g.contents.Apply(in, o); err != nil {
 			return fmt.Errorf("before[%d]: %w", i, err) // which reading the dataset has ruled out

@@ -24,15 +24,17 @@ const probes = 10
 func (g *group) settle(ctx context.Context) error {
 	defer clear(g.written)
 	for brain, path := range g.written {
-		docs := g.contents.Docs(brain)
-		i := slices.IndexFunc(docs, func(d dataset.Doc) bool { return d.Path == path })
-		if i < 0 {
+		text, ok := g.contents.Text(brain, path)
+		if !ok {
 			continue
 		}
-		text := visible.Words(string(docs[i].Data))
-		err := g.run.poll(ctx, g.ids[brain], queryOf(docs[i].Data), func(chunks []result.Chunk) bool {
+		known := dataset.PathsOf(g.contents.Docs(brain))
+		words, former := visible.Words(text), g.former[document{brain, path}]
+		err := g.run.poll(ctx, g.ids[brain], queryOf(text), func(chunks []result.Chunk) bool {
 			return slices.ContainsFunc(chunks, func(c result.Chunk) bool {
-				return strings.HasSuffix(visible.Path(c.Path), visible.Path(path)) || c.Text != "" && strings.Contains(text, visible.Words(c.Text))
+				own := visible.Words(c.Text)
+				part := own != "" && strings.Contains(words, own)
+				return (part || known.Name(c.Path) == path) && !stale(own, words, former)
 			})
 		})
 		if err != nil {
@@ -42,10 +44,17 @@ func (g *group) settle(ctx context.Context) error {
 	return nil
 }
 
+// stale reports whether a passage may be of an earlier text of a document and not of its text now.
+// If the earlier ones contain all of the text, nothing tells them apart.
+func stale(passage, text, former string) bool {
+	return passage != "" && strings.Contains(former, passage) &&
+		!(strings.Contains(former, text) && strings.Contains(text, passage))
+}
+
 // queryOf returns the end of a document as a query. The end is more specific than the front matter.
-func queryOf(text []byte) string {
+func queryOf(text string) string {
 	const most = 24
-	words := strings.Fields(string(text))
+	words := strings.Fields(text)
 	return strings.Join(words[max(0, len(words)-most):], " ")
 }
 
