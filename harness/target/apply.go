@@ -98,7 +98,7 @@ func (s speaker) operate(ctx context.Context, o dataset.Operation) error {
 	path := "/documents?path=" + url.QueryEscape(result.SeedRoot+o.Path)
 	switch o.Op {
 	case dataset.OpPut:
-		return s.send(ctx, http.MethodPut, path, protocol.TypeBytes, o.Document())
+		return s.store().put(ctx, s.id, dataset.Doc{Path: o.Path, Data: o.Document()})
 	case dataset.OpAppend:
 		return s.send(ctx, http.MethodPost, strings.Replace(path, "?", "/append?", 1), protocol.TypeBytes, []byte(o.Text))
 	case dataset.OpDelete:
@@ -140,6 +140,8 @@ func (s speaker) operate(ctx context.Context, o dataset.Operation) error {
 	}
 	return fmt.Errorf("%w: %s", ErrLacks, o.Op)
 }
+
+func (s speaker) store() *protocolStore { return &protocolStore{s.endpoint, s.dialect} }
 
 func (s speaker) session(o dataset.Operation) string { return "/sessions/" + url.PathEscape(o.Session) }
 
@@ -192,7 +194,7 @@ func (s speaker) lacking(ctx context.Context, o dataset.Operation, err error) er
 			return err
 		}
 	}
-	if _, gone := (&protocolStore{s.endpoint, s.dialect}).Search(ctx, s.id, OwnQuery, 1); hasStatus(gone, http.StatusNotFound) {
+	if _, gone := s.store().Search(ctx, s.id, OwnQuery, 1); hasStatus(gone, http.StatusNotFound) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrLacks, err)

@@ -187,17 +187,15 @@ func (s *protocolStore) Remove(ctx context.Context, id, name string) (err error)
 			return err
 		}
 	}
-	res, err := s.endpoint.Do(ctx, Request{
-		Method: http.MethodDelete, Path: BrainPath(id),
-		Header: map[string]string{"X-Confirm-Delete": "yes"},
-	})
-	if hasStatus(err, http.StatusNotFound) {
+	r := Request{Method: http.MethodDelete, Path: BrainPath(id), Header: map[string]string{"X-Confirm-Delete": "yes"}}
+	err = Retry(ctx, removeWithin, func(ctx context.Context) error { return s.endpoint.Change(ctx, r) })
+	switch f, failed := errors.AsType[*Failure](err); {
+	case failed && f.Status == http.StatusNotFound:
 		return nil
+	case failed && f.retry:
+		return fmt.Errorf("%w within %v: %w", ErrNoAnswer, removeWithin, err) // nor will it remove others
 	}
-	if err != nil {
-		return err
-	}
-	return res.Body.Close()
+	return err
 }
 
 // hasStatus reports whether err is a failure with this HTTP status.
