@@ -250,3 +250,46 @@ func TestSettlesOnTheNewText(t *testing.T) {
 		})
 	}
 }
+
+// TestPlacesThatFail checks that a recall or a list that fails is asked again, and that the question
+// fails if it always does: nobody knows whether the text is there.
+func TestPlacesThatFail(t *testing.T) {
+	d := written(t, dataset.Options{}, `{"id":"a","question":"Is it?","brain":"b","expected_substrings":["yes"],"before":[`+
+		`{"op":"message","session":"s","text":"The code of the gate is 4711."},{"op":"forget","session":"s"}]}`)
+	const leak = "The code of the gate is 4711."
+	for _, c := range []struct {
+		request string
+		status  int
+		failing int // answers with the status before the others
+		leaks   bool
+		fails   string
+	}{
+		{"POST sessions/s/recall", 503, 1, true, ""},
+		{"POST sessions/s/recall", 500, 1000, false, "in session s: POST"},
+		{"POST sessions/s/recall", 404, 1000, false, ""},
+		{"GET documents", 503, 2, true, ""},
+		{"GET documents", 500, 1000, false, "500 Internal"},
+		{"GET documents", 413, 1000, false, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := 0
+			f := &foreign{serves: func(w http.ResponseWriter, r *http.Request, _ string) bool {
+				_, rest := brainOf(r)
+				if r.Method+" "+rest != c.request {
+					return false
+				}
+				if n++; n <= c.failing {
+					w.WriteHeader(c.status)
+					return true
+				}
+				chunks := []result.Chunk{{Text: leak}}
+				writeJSON(w, map[string]any{"chunks": chunks, "items": chunks})
+				return true
+			}}
+			answers, failures := askOf(t, runAt(t, f, d))
+			if f := failures[0]; (f == nil) != (c.fails == "") || f != nil && !strings.Contains(f.Message, c.fails) || c.leaks != (answers[0].Leaks != nil) {
+				t.Errorf("%s %d: %v, leaks %v", c.request, c.status, f, answers[0].Leaks)
+			}
+		})
+	}
+}

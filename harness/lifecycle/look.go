@@ -121,7 +121,7 @@ func (r *Run) look(ctx context.Context, w watch, ask func() (target.Answer, erro
 	if recorder, err := target.Find[target.Recorder](r.Target.Service, target.Records); err == nil {
 		all, err := recorder.Records(ctx, w.id)
 		if err != nil {
-			return a, err
+			return a, asFailure(ctx, err)
 		}
 		for _, one := range all {
 			leaks.LookJSON(one.Place, one.At, one.Value)
@@ -156,12 +156,15 @@ func (w watch) lookPath(leaks *leak.Finder, place result.Place, at string, gone 
 }
 
 // probe searches for a text that must not come back, also in each session, until it is not found
-// any more or poll ends.
+// any more or poll ends. A recall that the service leaves unanswered is an error: it might have
+// returned the text.
 func (r *Run) probe(ctx context.Context, leaks *leak.Finder, w watch, text string) error {
 	recaller, lacks := target.Find[target.Recaller](r.Target.Service, target.Sessions)
 	var last []result.Leak
+	var open error // of a recall
 	err := r.poll(ctx, w.id, text, func(chunks []result.Chunk) bool {
 		found := leaks.Again()
+		open = nil
 		look := func(how string, chunks []result.Chunk) {
 			for i, c := range chunks {
 				at := fmt.Sprintf("%s: [%d]", how, i)
@@ -177,11 +180,16 @@ func (r *Run) probe(ctx context.Context, leaks *leak.Finder, w watch, text strin
 			recalled, err := recaller.Recall(ctx, w.id, session, text, probes)
 			if err == nil { // a service without sessions has none that could return it
 				look("a recall of it in session "+session, recalled)
+			} else if target.Unanswered(err) {
+				open = fmt.Errorf("recall %q in session %s: %w", text, session, err)
 			}
 		}
 		last = found.Found
-		return len(last) == 0
+		return len(last) == 0 && open == nil
 	})
+	if err == nil && open != nil && len(last) == 0 {
+		err = asFailure(ctx, open)
+	}
 	for _, l := range last {
 		leaks.Add(l)
 	}

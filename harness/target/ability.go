@@ -96,7 +96,7 @@ type Listener interface {
 
 // Recorder is a Service that exposes what it stores about a brain besides passages.
 type Recorder interface {
-	// Records returns the brain's lists and records, without those that cannot be read.
+	// Records returns the brain's lists and records, without those that the service does not show.
 	Records(ctx context.Context, id string) ([]Listing, error)
 }
 

@@ -48,9 +48,9 @@ func (e *Endpoint) Records(ctx context.Context, id string) (all []Listing, err e
 	}{
 		{result.InList, "/documents?dir=&recursive=true"}, {result.InRecord, "/documents"},
 	} {
-		o, err := e.Object(ctx, Request{Method: http.MethodGet, Path: BrainPath(id) + list.path})
-		if err != nil && ctx.Err() != nil {
-			return all, context.Cause(ctx)
+		o, err := e.get(ctx, BrainPath(id)+list.path)
+		if Unanswered(err) {
+			return all, err
 		}
 		for _, m := range o {
 			all = append(all, Listing{list.place, "GET " + list.path + ": " + string(m.Key), m.Value})

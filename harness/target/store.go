@@ -81,7 +81,7 @@ func (s *protocolStore) Find(ctx context.Context, name string) (string, error) {
 	if len(chunks) > 0 {
 		return id, nil
 	}
-	o, err := s.get(ctx, BrainPath(id)+"/documents?dir=&recursive=true")
+	o, err := s.endpoint.get(ctx, BrainPath(id)+"/documents?dir=&recursive=true")
 	if hasStatus(err, http.StatusRequestEntityTooLarge) {
 		return id, nil // more documents than a listing may contain
 	}
@@ -105,7 +105,7 @@ func (s *protocolStore) Find(ctx context.Context, name string) (string, error) {
 // shared: then the brain that is meant is unknown. If the daemon cannot list its brains, the name is
 // taken as the id.
 func (s *protocolStore) lookUp(ctx context.Context, name string) (id string, err error) {
-	o, err := s.get(ctx, "/v1/brains")
+	o, err := s.endpoint.get(ctx, "/v1/brains")
 	if notServed(err) {
 		return name, nil
 	}
@@ -141,9 +141,9 @@ func (s *protocolStore) lookUp(ctx context.Context, name string) (id string, err
 }
 
 // get reads an object with retries.
-func (s *protocolStore) get(ctx context.Context, path string) (o jsonobj.Object, err error) {
+func (e *Endpoint) get(ctx context.Context, path string) (o jsonobj.Object, err error) {
 	err = Retry(ctx, CallTimeout, func(ctx context.Context) (err error) {
-		o, err = s.endpoint.Object(ctx, Request{Method: http.MethodGet, Path: path})
+		o, err = e.Object(ctx, Request{Method: http.MethodGet, Path: path})
 		return err
 	})
 	return o, err
