@@ -2,9 +2,11 @@ package lifecycle_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -12,8 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evalctl/harness"
 	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
 	"evalctl/harness/lifecycle"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
@@ -51,6 +55,8 @@ func (f *foreign) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, map[string]string{"id": made.Name})
 	case rest == "search", strings.HasSuffix(rest, "/recall"):
 		writeJSON(w, map[string]any{"chunks": f.chunks()})
+	case r.URL.Path == "/healthz":
+		writeJSON(w, map[string]bool{"ok": true})
 	case rest == "ask":
 		daemontest.Stream(w, daemontest.Event("done", `{"answer":"yes"}`))
 	default:
@@ -291,5 +297,47 @@ func TestPlacesThatFail(t *testing.T) {
 				t.Errorf("%s %d: %v, leaks %v", c.request, c.status, f, answers[0].Leaks)
 			}
 		})
+	}
+}
+
+// TestBrainsThatStay checks that a busy daemon is asked again to remove a brain, and that the run says
+// which brains are left.
+func TestBrainsThatStay(t *testing.T) {
+	d := written(t, dataset.Options{Isolated: true}, `{"id":"a","question":"Is it?","brain":"b","expected_substrings":["yes"],`+
+		`"before":[{"op":"put","path":"p.md","text":"It is."}]}`)
+	for status, left := range map[int]bool{http.StatusTooManyRequests: false, http.StatusInternalServerError: true} {
+		refused := map[string]bool{}
+		f := &foreign{docs: map[string]string{}}
+		f.serves = func(w http.ResponseWriter, r *http.Request, _ string) bool {
+			if r.Method != http.MethodDelete || !left && refused[r.URL.Path] {
+				return false
+			}
+			refused[r.URL.Path] = true
+			w.WriteHeader(status)
+			return true
+		}
+		web := httptest.NewServer(f)
+		session, err := harness.Open(t.Context(), harness.SessionConfig{Endpoint: web.URL, UserAgent: "test", Concurrency: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := journal.Create(t.TempDir(), result.Identity{
+			SchemaVersion: result.SchemaVersion, SDK: "go", Scorer: "exact", Scenario: result.AskBasic,
+			Dataset: result.DatasetID{Path: d.Path, SHA256: d.SHA256, Selected: d.Planned()},
+		}, time.Now().UTC(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended, err := harness.Measure(t.Context(), configOf(t, session, d, &records{}), j)
+		if err != nil || ended.Result.Passed != 1 {
+			t.Fatalf("%d: %v, %+v", status, err, ended)
+		}
+		if err := ended.Unremoved(); (err != nil) != left || left && !strings.Contains(err.Error(), `brain "b-`) {
+			t.Errorf("%d: %v", status, err)
+		}
+		if err := errors.Join(session.Close(), j.Close()); err != nil {
+			t.Error(err)
+		}
+		web.Close()
 	}
 }

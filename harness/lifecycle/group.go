@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -147,11 +148,15 @@ func (r *Run) name(brain string) string {
 	return fmt.Sprintf("%s-%s%x", brain[:min(len(brain), maxName)], r.nonce, r.named)
 }
 
-// remove removes the brains. A brain that cannot be removed is left: the questions have been
-// asked already. A mapped service reports it in its findings.
+// remove removes the brains. Run.Close tries again to remove those that are left, but not at a mapped
+// service, which reports them in its findings.
 func (g *group) remove(ctx context.Context) {
 	for name, id := range g.ids {
-		_ = g.run.store().Remove(ctx, id, name)
+		if g.run.store().Remove(ctx, id, name) != nil && g.run.Target.Service.Lacks(target.Protocol) == "" {
+			g.run.mu.Lock()
+			g.run.left = append(g.run.left, id)
+			g.run.mu.Unlock()
+		}
 	}
 	g.ids = nil
 }
@@ -244,7 +249,7 @@ func (r *Run) restart(ctx context.Context, by *group) error {
 	defer r.mu.Unlock()
 	for _, g := range r.groups {
 		if g != by && g.ids != nil {
-			r.left = append(r.left, &group{run: r, ids: g.ids})
+			r.left = slices.AppendSeq(r.left, maps.Values(g.ids))
 			g.ids = nil
 		}
 	}

@@ -270,7 +270,7 @@ func (e *Evaluation) Ask(ctx context.Context, o pipeline.Observer) (result.Resul
 	if err != nil {
 		return result.Result{}, "", errors.Join(err, e.leave(ctx))
 	}
-	left := e.leave(ctx)
+	left := errors.Join(ended.Unremoved(), e.leave(ctx))
 	_ = e.session.Close() // the caller closes it too, and gets the error
 	left = errors.Join(left, ended.Left(e.session.Escaped()))
 	path, err := e.account.Write(ctx, ended, e.run.Calls.Answering != "")
