@@ -188,6 +188,8 @@ func TestLostIsNotLacking(t *testing.T) {
 		{"no deletion", said + `,{"op":"forget","session":"s"}`, problem("DELETE/sessions/s", `{"detail":"Not Found"}`), false},
 		{"no session", said + `,{"op":"forget","session":"s"}`, problem("DELETE/sessions/s", `{"detail":"Session s does not exist."}`), true},
 		{"no session to end", said + `,{"op":"reflect","session":"s"}`, problem("POST/sessions/s/reflect", `no such session`), true},
+		{"no session by code", said + `,{"op":"forget","session":"s"}`, problem("DELETE/sessions/s", `{"code":"session_not_found"}`), true},
+		{"no deletion of paths", said + `,{"op":"forget","session":"s"}`, problem("DELETE/sessions/s", "Cannot DELETE /sessions/s"), false},
 		{"no summaries", `{"op":"consolidate"}`, problem("POST/consolidate POST/compile", ""), false},
 	} {
 		d := written(t, dataset.Options{}, `{"id":"a","question":"Is it?","brain":"b","expected_substrings":["yes"],"before":[`+c.before+`]}`)

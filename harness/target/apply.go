@@ -179,7 +179,7 @@ func (s speaker) ofDocument(ctx context.Context, o dataset.Operation, err error)
 }
 
 // aboutSession finds texts that say that a session is missing, and not an endpoint.
-var aboutSession = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bsession\b`) })
+var aboutSession = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)session([^s]|$)`) })
 
 // lacking returns the error of an operation. Not found means that the service lacks the endpoint,
 // unless it has lost the brain, or says that it has lost a session that took messages.
