@@ -218,7 +218,11 @@ func withoutDone(err error, got int, timeline result.Timeline, others otherEvent
 	if all := append(known, others.names...); len(all) > 0 {
 		f.Message += "; it had the events " + namesOf(all)
 	}
-	f.retry, f.shape = true, errors.Is(err, io.EOF)
+	inside := errors.Is(err, sse.ErrInsideEvent)
+	if inside {
+		f.Message += "; its last event was not ended by a blank line"
+	}
+	f.retry, f.shape = true, inside || errors.Is(err, io.EOF)
 	return f
 }
 

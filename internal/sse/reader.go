@@ -14,6 +14,9 @@ const MaxEvent = 16 << 20
 // ErrTooLarge means that an event exceeded the reader's limit.
 var ErrTooLarge = errors.New("event too large")
 
+// ErrInsideEvent means that the stream ended inside an event or a line.
+var ErrInsideEvent = fmt.Errorf("event stream ended inside an event: %w", io.ErrUnexpectedEOF)
+
 const (
 	byteOrderMark = "\xef\xbb\xbf"
 	longestField  = len("event")
@@ -76,8 +79,8 @@ func (r *Reader) Reset(src io.Reader) {
 // returned as they arrived: invalid UTF-8 is not replaced.
 //
 // The end of the stream is io.EOF. If the stream ends inside an event or a line, the error is
-// io.ErrUnexpectedEOF and the incomplete event is dropped. After an error, every further call
-// returns the same error.
+// ErrInsideEvent, which is an io.ErrUnexpectedEOF, and the incomplete event is dropped. After an
+// error, every further call returns the same error.
 func (r *Reader) Next() (Event, error) {
 	for r.err == nil {
 		if _, err := r.src.Peek(1); err != nil {
@@ -102,7 +105,7 @@ func (r *Reader) endOfStream(err error) error {
 		return fmt.Errorf("read event stream: %w", err)
 	}
 	if r.inEvent || r.part != inName || len(r.field) > 0 {
-		return fmt.Errorf("event stream ended inside an event: %w", io.ErrUnexpectedEOF)
+		return ErrInsideEvent
 	}
 	return io.EOF
 }
