@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/httpclient"
 )
 
 // AddMessage adds a message to a session, which it opens if there is none (spec 4.1,
@@ -95,7 +96,7 @@ func (b *Brain) Reflect(ctx context.Context, session string) (protocol.ReflectRe
 }
 
 func (b *Brain) session(method, id, endpoint string, all ...violation) request {
-	r := request{method: method, path: b.path + "/sessions/" + segment(id) + endpoint}
+	r := request{method: method, path: b.path + "/sessions/" + httpclient.Segment(id) + endpoint}
 	if id == "" { // the URL would be another endpoint
 		r.check(invalid("session id is empty"))
 	}

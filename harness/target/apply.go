@@ -65,7 +65,7 @@ func (e *Endpoint) Recall(ctx context.Context, id, session, query string, topK i
 	ctx, cancel := TimeLimit(ctx, CallTimeout)
 	defer cancel()
 	o, err := e.Object(ctx, Request{
-		Method: http.MethodPost, Path: BrainPath(id) + "/sessions/" + url.PathEscape(session) + "/recall",
+		Method: http.MethodPost, Path: BrainPath(id) + "/sessions/" + httpclient.Segment(session) + "/recall",
 		ContentType: protocol.TypeJSON, Body: Encode(result.Auto, map[string]any{"query": query, "top_k": topK}, nil),
 	})
 	if err != nil {
@@ -143,7 +143,9 @@ func (s speaker) operate(ctx context.Context, o dataset.Operation) error {
 
 func (s speaker) store() *protocolStore { return &protocolStore{s.endpoint, s.dialect} }
 
-func (s speaker) session(o dataset.Operation) string { return "/sessions/" + url.PathEscape(o.Session) }
+func (s speaker) session(o dataset.Operation) string {
+	return "/sessions/" + httpclient.Segment(o.Session)
+}
 
 // timeOf converts a date to a time. A day becomes noon.
 func timeOf(date string) string {

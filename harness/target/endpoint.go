@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -106,7 +105,7 @@ func (e *Endpoint) Close() {
 }
 
 // BrainPath returns the path of a brain's API.
-func BrainPath(id string) string { return "/v1/brains/" + url.PathEscape(id) }
+func BrainPath(id string) string { return "/v1/brains/" + httpclient.Segment(id) }
 
 // Request is a request to a daemon. The token and the user agent are added.
 type Request struct {

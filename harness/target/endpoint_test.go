@@ -285,3 +285,19 @@ func dropAfterNoContent(conn net.Conn) {
 		return
 	}
 }
+
+// TestIDsOfDots checks that an id never names another endpoint.
+func TestIDsOfDots(t *testing.T) {
+	s := writing(t, `{"chunks":[]}`)
+	e := endpointOf(t, s, "")
+	err := e.Store(result.Auto).Apply(t.Context(), "..", dataset.Operation{Op: dataset.OpForget, Session: ".."})
+	_, recallErr := e.Recall(t.Context(), "b", ".", "q", 1)
+	if err := errors.Join(err, recallErr); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"/v1/brains/%2E%2E/sessions/%2E%2E", "/v1/brains/b/sessions/%2E/recall"} {
+		if got := s.Calls()[i].Path; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
