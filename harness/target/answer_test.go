@@ -284,6 +284,15 @@ func TestAskNeedsAnEventStream(t *testing.T) {
 	wantFailure(t, targetOf(t, s), result.KindProtocol,
 		`POST ask answered "application/json" instead of text/event-stream`,
 		`{"answer":"not\nstreamed"}`)
+	for contentType, ok := range map[string]bool{"Text/Event-Stream; charset=UTF-8": true, "text/event-streams": false} {
+		s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
+			w.Header().Set("Content-Type", contentType)
+			_, _ = io.WriteString(w, event("done", `{"answer":"a"}`))
+		})
+		if _, err := targetOf(t, s).Ask(t.Context(), dataset.Question{Question: "q"}, time.Minute); (err == nil) != ok {
+			t.Errorf("%s: %v", contentType, err)
+		}
+	}
 }
 
 // TestStreamOpenAfterDone checks that a daemon that keeps its stream open after done is not waited
