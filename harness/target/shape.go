@@ -221,11 +221,12 @@ func withoutDone(err error, got int, timeline result.Timeline, others otherEvent
 	if all := append(known, others.names...); len(all) > 0 {
 		f.Message += "; it had the events " + namesOf(all)
 	}
-	inside := errors.Is(err, sse.ErrInsideEvent)
-	if inside {
+	if errors.Is(err, sse.ErrNoBlankLine) {
 		f.Message += "; its last event was not ended by a blank line"
+		f.shape = true
+		return f
 	}
-	f.retry, f.shape = true, inside || errors.Is(err, io.EOF)
+	f.retry, f.shape = true, errors.Is(err, io.EOF)
 	return f
 }
 
