@@ -221,12 +221,11 @@ func withoutDone(err error, got int, timeline result.Timeline, others otherEvent
 	if all := append(known, others.names...); len(all) > 0 {
 		f.Message += "; it had the events " + namesOf(all)
 	}
-	if errors.Is(err, sse.ErrNoBlankLine) {
+	open := errors.Is(err, sse.ErrNoBlankLine)
+	if open {
 		f.Message += "; its last event was not ended by a blank line"
-		f.shape = true
-		return f
 	}
-	f.retry, f.shape = true, errors.Is(err, io.EOF)
+	f.retry, f.shape = true, open || errors.Is(err, io.EOF)
 	return f
 }
 
