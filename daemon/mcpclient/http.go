@@ -209,8 +209,8 @@ func (t *httpTransport) post(ctx context.Context, msg jsonrpc.Message, data []by
 }
 
 // call sends a call and delivers its reply. The body of a response outside 2xx is the reply if it
-// has the id of the call. If the server has ended the session, the call, which it has not executed,
-// is sent again in another session.
+// has the id of the call. If the server has ended the session, the call, which it has not
+// executed, is sent again in another session.
 func (t *httpTransport) call(ctx context.Context, call *jsonrpc.Request, data []byte) error {
 	session := t.SessionID()
 	res, err := t.send(ctx, call, data)

@@ -9,8 +9,8 @@ import (
 	"evalctl/internal/verbatim"
 )
 
-// renew begins a new session after the server has ended one, which it may do at any time. The new
-// session is begun with the messages that began the first one.
+// renew begins a new session after the server has ended one, which it may do at any time. The
+// new session is begun with the messages that began the first one.
 func (t *httpTransport) renew(ctx context.Context, ended string) error {
 	t.renewing.Lock()
 	defer t.renewing.Unlock()

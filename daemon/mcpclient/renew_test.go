@@ -13,8 +13,8 @@ import (
 	"evalctl/daemon/mcpclient"
 )
 
-// forgetful is a server with sessions that ends each after some calls, and begins at most a number
-// of them.
+// forgetful is a server with sessions that ends each after some calls, and begins at most a
+// number of them.
 type forgetful struct {
 	speaker
 	calls, most int
@@ -50,8 +50,8 @@ func (f *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.speaker.ServeHTTP(w, r)
 }
 
-// TestSessionEndedByTheServer checks that a call goes on in another session, also if several calls
-// notice at once that theirs has ended, and fails if the server begins no other.
+// TestSessionEndedByTheServer checks that a call goes on in another session, also if several
+// calls notice at once that theirs has ended, and fails if the server begins no other.
 func TestSessionEndedByTheServer(t *testing.T) {
 	f := &forgetful{speaker: speaker{version: "2025-06-18", unknown: "error"}, calls: 3, most: 9}
 	s := httptest.NewServer(f)

@@ -23,8 +23,8 @@ import (
 	"evalctl/harness/target"
 )
 
-// foreign is a daemon in memory that is not evalctl's own. It takes every operation, finds all its
-// documents, and answers "yes".
+// foreign is a daemon in memory that is not evalctl's own. It takes every operation, finds all
+// its documents, and answers "yes".
 type foreign struct {
 	// serves, if set, answers a request itself, or returns false.
 	serves func(w http.ResponseWriter, r *http.Request, body string) bool
@@ -134,8 +134,8 @@ func answersAfter(suffix string, wait time.Duration) func(http.ResponseWriter, *
 	}
 }
 
-// TestSlowOperations checks that an operation of a model has the time of a question, and that one
-// that takes too long fails its question only.
+// TestSlowOperations checks that an operation of a model has the time of a question, and that
+// one that takes too long fails its question only.
 func TestSlowOperations(t *testing.T) {
 	const said = `{"op":"message","session":"s","text":"hello"}`
 	for _, c := range []struct {
@@ -163,8 +163,8 @@ func TestSlowOperations(t *testing.T) {
 	}
 }
 
-// TestLostIsNotLacking checks that a brain or a session that the daemon has lost fails the question,
-// while an endpoint that it lacks does not.
+// TestLostIsNotLacking checks that a brain or a session that the daemon has lost fails the
+// question, while an endpoint that it lacks does not.
 func TestLostIsNotLacking(t *testing.T) {
 	const said = `{"op":"message","session":"s","text":"hello"}`
 	problem := func(suffixes, body string) func(http.ResponseWriter, *http.Request, string) bool {
@@ -203,7 +203,8 @@ func TestLostIsNotLacking(t *testing.T) {
 }
 
 // TestSettlesOnTheNewText has a daemon that indexes a document some time after it took it. The
-// question waits for the new text of a document that was there before, and for no other document.
+// question waits for the new text of a document that was there before, and for no other
+// document.
 func TestSettlesOnTheNewText(t *testing.T) {
 	const put = `{"op":"put","path":"a.md","text":"The fare is four euros."}`
 	for name, c := range map[string]struct{ before, want string }{
@@ -259,8 +260,8 @@ func TestSettlesOnTheNewText(t *testing.T) {
 	}
 }
 
-// TestPlacesThatFail checks that a recall or a list that fails is asked again, and that the question
-// fails if it always does: nobody knows whether the text is there.
+// TestPlacesThatFail checks that a recall or a list that fails is asked again, and that the
+// question fails if it always does: nobody knows whether the text is there.
 func TestPlacesThatFail(t *testing.T) {
 	d := written(t, dataset.Options{}, `{"id":"a","question":"Is it?","brain":"b","expected_substrings":["yes"],"before":[`+
 		`{"op":"message","session":"s","text":"The code of the gate is 4711."},{"op":"forget","session":"s"}]}`)
@@ -302,8 +303,8 @@ func TestPlacesThatFail(t *testing.T) {
 	}
 }
 
-// TestBrainsThatStay checks that a busy daemon is asked again to remove a brain, and that the run says
-// which brains are left.
+// TestBrainsThatStay checks that a busy daemon is asked again to remove a brain, and that the
+// run says which brains are left.
 func TestBrainsThatStay(t *testing.T) {
 	d := written(t, dataset.Options{Isolated: true}, `{"id":"a","question":"Is it?","brain":"b","expected_substrings":["yes"],`+
 		`"before":[{"op":"put","path":"p.md","text":"It is."}]}`)

@@ -30,8 +30,8 @@ type group struct {
 	line, repeat int
 	timeout      time.Duration // of the question
 	contents     *dataset.Contents
-	// written has the last document written to each brain since it settled, and former the earlier
-	// texts of documents, which searches may still return.
+	// written has the last document written to each brain since it settled, and former the
+	// earlier texts of documents, which searches may still return.
 	written map[string]string
 	former  map[document]string
 }
@@ -148,8 +148,8 @@ func (r *Run) name(brain string) string {
 	return fmt.Sprintf("%s-%s%x", brain[:min(len(brain), maxName)], r.nonce, r.named)
 }
 
-// remove removes the brains. Run.Close tries again to remove those that are left, but not at a mapped
-// service, which reports them in its findings.
+// remove removes the brains. Run.Close tries again to remove those that are left, but not at a
+// mapped service, which reports them in its findings.
 func (g *group) remove(ctx context.Context) {
 	for name, id := range g.ids {
 		if g.run.store().Remove(ctx, id, name) != nil && g.run.Target.Service.Lacks(target.Protocol) == "" {

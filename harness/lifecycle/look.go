@@ -44,8 +44,8 @@ func (g *group) settle(ctx context.Context) error {
 	return nil
 }
 
-// stale reports whether a passage may be of an earlier text of a document and not of its text now.
-// If the earlier ones contain all of the text, nothing tells them apart.
+// stale reports whether a passage may be of an earlier text of a document and not of its text
+// now. If the earlier ones contain all of the text, nothing tells them apart.
 func stale(passage, text, former string) bool {
 	return passage != "" && strings.Contains(former, passage) &&
 		!(strings.Contains(former, text) && strings.Contains(text, passage))

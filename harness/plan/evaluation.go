@@ -228,8 +228,8 @@ func (p *Plan) Leave(ctx context.Context, s *harness.Session, ids map[string]str
 	return p.removeFilled(ctx, s, ids, "what the run has written to brain %q could not be removed: %w")
 }
 
-// removeFilled removes the brains that the run has filled by their ids, even if ctx has ended. format
-// is the error for a brain that is left.
+// removeFilled removes the brains that the run has filled by their ids, even if ctx has ended.
+// format is the error for a brain that is left.
 func (p *Plan) removeFilled(ctx context.Context, s *harness.Session, ids map[string]string, format string) error {
 	store := s.Service().Store(p.Dialect)
 	filled := slices.DeleteFunc(slices.Clone(p.Brains), func(b dataset.Brain) bool { return ids[b.Name] == "" || b.Docs == nil })

@@ -78,8 +78,8 @@ func TestLeaveTheOthers(t *testing.T) {
 	}
 }
 
-// TestRemoveWhatWasCreated has a daemon whose answers cannot be read. The brain that the run created
-// there is removed, and not an older one of the same name.
+// TestRemoveWhatWasCreated has a daemon whose answers cannot be read. The brain that the run
+// created there is removed, and not an older one of the same name.
 func TestRemoveWhatWasCreated(t *testing.T) {
 	var removed []string
 	web := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {

@@ -183,8 +183,8 @@ func (s speaker) ofDocument(ctx context.Context, o dataset.Operation, err error)
 // aboutSession finds texts that say that a session is missing, and not an endpoint.
 var aboutSession = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)session([^s]|$)`) })
 
-// lacking returns the error of an operation. Not found means that the service lacks the endpoint,
-// unless it has lost the brain, or says that it has lost a session that took messages.
+// lacking returns the error of an operation. Not found means that the service lacks the
+// endpoint, unless it has lost the brain, or says that it has lost a session that took messages.
 func (s speaker) lacking(ctx context.Context, o dataset.Operation, err error) error {
 	f, failed := errors.AsType[*Failure](err)
 	if !failed || f.Status != http.StatusNotFound {

@@ -190,7 +190,8 @@ func duplicatesOf(o jsonobj.Object) []string {
 // mostTokens is more than a call can use.
 const mostTokens = 1e9
 
-// usageOf returns the daemon's token count, nil if one of its two counts is missing or impossible.
+// usageOf returns the daemon's token count, nil if one of its two counts is missing or
+// impossible.
 func usageOf(o jsonobj.Object) *protocol.Usage {
 	in := tokens(o, "input_tokens", "inputTokens", "prompt_tokens", "promptTokens")
 	out := tokens(o, "output_tokens", "outputTokens", "completion_tokens", "completionTokens")

@@ -53,16 +53,16 @@ type Endpoint struct {
 	redactor *redact.Redactor
 	agent    string
 	http     *http.Client
-	// changes, unless nil, sends the requests that are not repeated: they fail on a connection that
-	// the daemon is closing. drops is set once the daemon has answered one without content. Some
-	// daemons close the connection then, so no other request may use it.
+	// changes, unless nil, sends the requests that are not repeated: they fail on a connection
+	// that the daemon is closing. drops is set once the daemon has answered one without content.
+	// Some daemons close the connection then, so no other request may use it.
 	changes *http.Client
 	drops   atomic.Bool
 	spelled atomic.Uint32 // the spellings that replies had
 }
 
-// idleChanges is how long a connection for changes may be unused. It is shorter than the time after
-// which common servers close one, such as 5 s in uvicorn.
+// idleChanges is how long a connection for changes may be unused. It is shorter than the time
+// after which common servers close one, such as 5 s in uvicorn.
 const idleChanges = 2 * time.Second
 
 // NewEndpoint returns the API at baseURL, which must be http or https, without credentials, query

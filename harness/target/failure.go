@@ -61,8 +61,8 @@ func AsFailure(err error) (f *Failure, ok bool) {
 	return errors.AsType[*Failure](err)
 }
 
-// Unanswered reports whether the error of a request leaves open what the service would have answered:
-// it did not answer, was busy, or failed. Any other answer is final.
+// Unanswered reports whether the error of a request leaves open what the service would have
+// answered: it did not answer, was busy, or failed. Any other answer is final.
 func Unanswered(err error) bool {
 	f, ok := errors.AsType[*Failure](err)
 	return err != nil && !ok || ok && (f.retry || f.Status >= 500 && f.Status != http.StatusNotImplemented)

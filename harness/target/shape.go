@@ -53,8 +53,8 @@ func SearchChunks(o jsonobj.Object) ([]result.Chunk, error) {
 	return chunks, incomplete(o)
 }
 
-// incomplete returns a failure if the daemon reports that its index did not have all documents yet, or
-// that it does not know how many there are. Such a retrieval is not measured.
+// incomplete returns a failure if the daemon reports that its index did not have all documents
+// yet, or that it does not know how many there are. Such a retrieval is not measured.
 func incomplete(o jsonobj.Object) error {
 	var state *protocol.Indexing
 	if json.Unmarshal(o.Get("indexing"), &state) != nil || state == nil {

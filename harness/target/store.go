@@ -102,8 +102,8 @@ func (s *protocolStore) Find(ctx context.Context, name string) (string, error) {
 }
 
 // lookUp finds a brain among the daemon's ids, else its slugs, else its names. Only names may be
-// shared: then the brain that is meant is unknown. If the daemon cannot list its brains, the name is
-// taken as the id.
+// shared: then the brain that is meant is unknown. If the daemon cannot list its brains, the
+// name is taken as the id.
 func (s *protocolStore) lookUp(ctx context.Context, name string) (id string, err error) {
 	o, err := s.endpoint.get(ctx, "/v1/brains")
 	if notServed(err) {

@@ -14,8 +14,8 @@ const MaxEvent = 16 << 20
 // ErrTooLarge means that an event exceeded the reader's limit.
 var ErrTooLarge = errors.New("event too large")
 
-// ErrNoBlankLine means that the stream ended after a line of an event. Then it was probably not cut
-// off: the server does not end its last event.
+// ErrNoBlankLine means that the stream ended after a line of an event. Then it was probably not
+// cut off: the server does not end its last event.
 var ErrNoBlankLine = fmt.Errorf("event stream ended inside an event, after a line: %w", io.ErrUnexpectedEOF)
 
 const (
