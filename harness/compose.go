@@ -96,7 +96,11 @@ func (r *runner) asker() (pipeline.Asker, func(), error) {
 	life := r.lifecycle()
 	d.answerer = life
 	r.paces = append(r.paces, life)
-	return life.Around(d), func() { life.Close(context.Background()) }, nil
+	return life.Around(d), func() {
+		if err := life.Close(context.Background()); s.Session == nil || !s.Session.Started() {
+			r.unremoved = err
+		}
+	}, nil
 }
 
 // countingAnswerer counts an Answerer's model requests as answers.

@@ -307,6 +307,10 @@ func (e *EndedRun) Left(escaped []string) error {
 	return e.journal.MarkObserved(seen)
 }
 
+// Unremoved says which brains that were created for questions could not be removed from a
+// service that keeps running, nil if there are none.
+func (e *EndedRun) Unremoved() error { return e.run.unremoved }
+
 // Requested sets the daemon's model requests: m, which it sent to this process, and those of before
 // the run was resumed. Call it after Left and before Write.
 func (e *EndedRun) Requested(m result.ModelRequests) error {

@@ -23,6 +23,9 @@ type runner struct {
 	embeds  *embeddingLog
 	before  result.Observations // by the parts of the run before it was resumed
 	secrets *redact.Redactor
+	// unremoved says which brains of changing questions are left at a service that keeps
+	// running.
+	unremoved error
 	// Created by compose.
 	asked  pipeline.Asker
 	scorer pipeline.Scorer

@@ -141,20 +141,11 @@ type Brain struct {
 // Brain returns a handle of the brain with an id. It sends nothing. The reference daemon also
 // accepts the slug of one of the token's own brains.
 func (c *Client) Brain(id string) *Brain {
-	return &Brain{c: c, path: brainsPath + "/" + segment(id)}
+	return &Brain{c: c, path: brainsPath + "/" + httpclient.Segment(id)}
 }
 
 // Path returns the path of the brain's URL below the base URL, escaped.
 func (b *Brain) Path() string { return b.path }
-
-// segment escapes an id for the path of a URL.
-func segment(id string) string {
-	// PathEscape does not escape dots, and a segment of dots would name another resource.
-	if strings.Trim(id, ".") == "" {
-		return strings.ReplaceAll(id, ".", "%2E")
-	}
-	return url.PathEscape(id)
-}
 
 // Info returns the brain's record.
 func (b *Brain) Info(ctx context.Context) (protocol.Brain, error) {

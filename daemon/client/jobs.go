@@ -5,11 +5,12 @@ import (
 	"net/http"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/httpclient"
 )
 
 // Job describes a job of the brain. The daemon forgets jobs some time after they have ended.
 func (b *Brain) Job(ctx context.Context, id string) (protocol.Job, error) {
-	r := request{method: http.MethodGet, path: b.path + "/jobs/" + segment(id)}
+	r := request{method: http.MethodGet, path: b.path + "/jobs/" + httpclient.Segment(id)}
 	if id == "" { // the URL would be another endpoint
 		r.check(invalid("job id is empty"))
 	}

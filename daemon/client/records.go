@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/httpclient"
 )
 
 // CreateDocument creates a document and returns its record. Without a path, the daemon chooses one,
@@ -83,7 +84,7 @@ func (b *Brain) DeleteDocument(ctx context.Context, id string) error {
 
 // record is a request of a document by its id.
 func (b *Brain) record(method, id string) request {
-	r := request{method: method, path: b.path + "/documents/" + segment(id)}
+	r := request{method: method, path: b.path + "/documents/" + httpclient.Segment(id)}
 	if id == "" { // the URL would be another endpoint
 		r.check(invalid("document id is empty"))
 	}

@@ -1,24 +1,41 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/httpclient"
 )
 
 // AddMessage adds a message to a session, which it opens if there is none (spec 4.1,
 // memory_extract). It is not safe to repeat: the message may be added twice. Code of the error is
 // protocol.CodeConflict if the session has ended. A record never has metadata, even if the daemon
-// sends it (spec 2).
+// sends it (spec 2). From a daemon that sends no record, it has only what the message has.
 func (b *Brain) AddMessage(
 	ctx context.Context, session string, m protocol.SessionMessage,
 ) (protocol.SessionMessageRecord, error) {
 	r := b.session(http.MethodPost, session, "/messages", messageViolations("", m)...)
 	r.json(m)
-	return call[protocol.SessionMessageRecord](ctx, b.c, r)
+	return add(ctx, b.c, r, recordOf(session, m))
+}
+
+// add is call for a request that adds messages. A daemon that answers without content has added
+// them; the result is then unsaid.
+func add[T any](ctx context.Context, c *Client, r request, unsaid T) (T, error) {
+	data, err := c.fetch(ctx, r, maxJSON)
+	if err == nil && len(bytes.TrimSpace(data)) == 0 {
+		return unsaid, nil
+	}
+	return decode[T](ctx, r, data, err)
+}
+
+// recordOf returns what the client knows about a message that was added.
+func recordOf(session string, m protocol.SessionMessage) protocol.SessionMessageRecord {
+	return protocol.SessionMessageRecord{SessionID: session, Role: m.Role, Content: m.Content, Name: m.Name, CreatedAt: m.CreatedAt}
 }
 
 // AddMessages is AddMessage for 1 to protocol.MaxSessionMessages messages, which are added all or
@@ -35,7 +52,11 @@ func (b *Brain) AddMessages(
 	}
 	r := b.session(http.MethodPost, session, "/messages/batch", all...)
 	r.json(protocol.SessionMessages{Messages: m})
-	list, err := call[protocol.SessionMessageList](ctx, b.c, r)
+	var unsaid protocol.SessionMessageList
+	for _, one := range m {
+		unsaid.Messages = append(unsaid.Messages, recordOf(session, one))
+	}
+	list, err := add(ctx, b.c, r, unsaid)
 	if err == nil && len(list.Messages) != len(m) {
 		err = fmt.Errorf("%s %s: the response has %d messages, the request had %d",
 			r.method, r.path, len(list.Messages), len(m))
@@ -75,7 +96,7 @@ func (b *Brain) Reflect(ctx context.Context, session string) (protocol.ReflectRe
 }
 
 func (b *Brain) session(method, id, endpoint string, all ...violation) request {
-	r := request{method: method, path: b.path + "/sessions/" + segment(id) + endpoint}
+	r := request{method: method, path: b.path + "/sessions/" + httpclient.Segment(id) + endpoint}
 	if id == "" { // the URL would be another endpoint
 		r.check(invalid("session id is empty"))
 	}

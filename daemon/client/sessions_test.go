@@ -122,3 +122,18 @@ func add(t *testing.T, b *client.Brain, m ...protocol.SessionMessage) error {
 	}
 	return err
 }
+
+// TestMessagesWithoutRecords: a message that a daemon takes without a word is added.
+func TestMessagesWithoutRecords(t *testing.T) {
+	c := stub(t, nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	m := protocol.SessionMessage{Role: "user", Content: "x", Name: "Ana"}
+	want := protocol.SessionMessageRecord{SessionID: "s", Role: "user", Content: "x", Name: "Ana"}
+	one, err := c.Brain("b").AddMessage(t.Context(), "s", m)
+	if diff := cmp.Diff(want, one); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	all, err := c.Brain("b").AddMessages(t.Context(), "s", []protocol.SessionMessage{m, m})
+	if diff := cmp.Diff([]protocol.SessionMessageRecord{want, want}, all); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}

@@ -41,9 +41,12 @@ type httpTransport struct {
 	stop     context.CancelFunc
 	reading  sync.WaitGroup
 
+	renewing sync.Mutex
+
 	mu      sync.Mutex
 	session string
-	version string // that initialize has agreed on
+	version string             // that initialize has agreed on
+	opening []*jsonrpc.Request // the messages that began the session
 	tools   headerTools
 }
 
@@ -154,6 +157,11 @@ func (t *httpTransport) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if ok && call.Method == methodCancelled {
 		return nil
 	}
+	if ok && (call.Method == methodInitialize || call.Method == methodInitialized) {
+		t.mu.Lock()
+		t.opening = append(t.opening, call)
+		t.mu.Unlock()
+	}
 	if !ok || !call.IsCall() {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -201,9 +209,15 @@ func (t *httpTransport) post(ctx context.Context, msg jsonrpc.Message, data []by
 }
 
 // call sends a call and delivers its reply. The body of a response outside 2xx is the reply if it
-// has the id of the call.
+// has the id of the call. If the server has ended the session, the call, which it has not
+// executed, is sent again in another session.
 func (t *httpTransport) call(ctx context.Context, call *jsonrpc.Request, data []byte) error {
+	session := t.SessionID()
 	res, err := t.send(ctx, call, data)
+	if err == nil && res.StatusCode == http.StatusNotFound && session != "" && t.renew(ctx, session) == nil {
+		res.Body.Close()
+		res, err = t.send(ctx, call, data)
+	}
 	if err != nil {
 		return err
 	}

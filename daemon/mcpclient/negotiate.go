@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	methodInitialize = "initialize"
-	methodDiscover   = "server/discover"
+	methodInitialize  = "initialize"
+	methodInitialized = "notifications/initialized"
+	methodDiscover    = "server/discover"
 
 	// stateless is the first version of the protocol without initialize: every request names its
 	// version.

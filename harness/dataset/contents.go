@@ -150,6 +150,12 @@ func (c *Contents) Overwrites(brain string, o Operation) bool {
 	return there && (o.Op == OpPut || o.Op == OpRemember)
 }
 
+// Text returns the text of a document; ok is false if there is none.
+func (c *Contents) Text(brain, path string) (text string, ok bool) {
+	text, ok = c.shelf(brain).docs[path]
+	return text, ok
+}
+
 // Docs returns a brain's documents sorted by path, without texts remembered without a path.
 func (c *Contents) Docs(brain string) []Doc {
 	docs := []Doc{}

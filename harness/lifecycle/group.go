@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
+	"evalctl/internal/visible"
 )
 
 // maxName limits the name of a brain before the suffix of the run is added.
@@ -25,10 +28,16 @@ type group struct {
 	// the questions up to line wrote in this repeat.
 	ids          map[string]string
 	line, repeat int
+	timeout      time.Duration // of the question
 	contents     *dataset.Contents
-	// written has the last document written to each brain since it settled.
+	// written has the last document written to each brain since it settled, and former the
+	// earlier texts of documents, which searches may still return.
 	written map[string]string
+	former  map[document]string
 }
+
+// document identifies a document of a group.
+type document struct{ brain, path string }
 
 // brainsOf returns the brains named by a question and its operations.
 func brainsOf(q dataset.Question) []string {
@@ -44,7 +53,8 @@ func brainsOf(q dataset.Question) []string {
 // prepare brings the brains to the state in which a question is asked: the operations of the
 // earlier questions of the file are applied, then the operations of this one. lacks names an
 // operation that the service does not support.
-func (g *group) prepare(ctx context.Context, q dataset.Question) (lacks string, err error) {
+func (g *group) prepare(ctx context.Context, q dataset.Question, timeout time.Duration) (lacks string, err error) {
+	g.timeout = timeout
 	if g.ids == nil || g.line >= q.Line || g.repeat != q.Repeat {
 		g.remove(ctx)
 		if err := g.create(ctx); err != nil {
@@ -55,12 +65,12 @@ func (g *group) prepare(ctx context.Context, q dataset.Question) (lacks string, 
 	if !g.run.Dataset.Isolated() {
 		for _, s := range g.run.Dataset.Steps(q.Brain, g.line, q.Line) {
 			if err := g.apply(ctx, s.Brain, s.Before, false); err != nil {
-				return lack(fmt.Errorf("brain %s is not what the question needs: line %d: %w", q.Brain, s.Line, err))
+				return lack(ctx, fmt.Errorf("brain %s is not what the question needs: line %d: %w", q.Brain, s.Line, err))
 			}
 		}
 	}
 	if err := g.apply(ctx, q.Brain, q.Before, true); err != nil {
-		return lack(err)
+		return lack(ctx, err)
 	}
 	g.line = q.Line
 	return "", g.settle(ctx)
@@ -84,18 +94,22 @@ func (g *group) watch(q dataset.Question) watch {
 }
 
 // lack turns the error of an unsupported operation into the reason why a question cannot be asked.
-func lack(err error) (string, error) {
+func lack(ctx context.Context, err error) (string, error) {
 	if errors.Is(err, target.ErrLacks) {
 		return err.Error(), nil
 	}
-	return "", asFailure(err)
+	return "", asFailure(ctx, err)
 }
 
 // asFailure returns an error as the failure of one question, with its full text, unless it concerns
 // the whole run.
-func asFailure(err error) error {
+func asFailure(ctx context.Context, err error) error {
 	f, ok := target.AsFailure(err)
-	if !ok {
+	switch {
+	case ok:
+	case errors.Is(err, target.ErrNoAnswer) && ctx.Err() == nil:
+		f = target.NewFailure(result.KindTimeout, "")
+	default:
 		return err
 	}
 	failed := *f
@@ -105,12 +119,13 @@ func asFailure(err error) error {
 
 // create creates the brains and writes the documents of the corpus to them.
 func (g *group) create(ctx context.Context) error {
-	g.ids, g.line, g.contents, g.written = map[string]string{}, 0, dataset.NewContents(), map[string]string{}
+	g.ids, g.line, g.contents = map[string]string{}, 0, dataset.NewContents()
+	g.written, g.former = map[string]string{}, map[document]string{}
 	defer g.run.Filling()()
 	for _, name := range g.names {
 		b := seed.NewBrain(g.run.Target.Service, g.run.Target.Dialect, g.run.name(name))
 		if err := b.Create(ctx); err != nil {
-			return asFailure(err)
+			return asFailure(ctx, err)
 		}
 		g.ids[name] = b.ID()
 		docs := g.run.docs[name]
@@ -119,7 +134,7 @@ func (g *group) create(ctx context.Context) error {
 			continue
 		}
 		if err := b.Seed(ctx, docs, 1); err != nil {
-			return asFailure(err)
+			return asFailure(ctx, err)
 		}
 	}
 	return nil
@@ -133,11 +148,15 @@ func (r *Run) name(brain string) string {
 	return fmt.Sprintf("%s-%s%x", brain[:min(len(brain), maxName)], r.nonce, r.named)
 }
 
-// remove removes the brains. A brain that cannot be removed is left: the questions have been
-// asked already. A mapped service reports it in its findings.
+// remove removes the brains. Run.Close tries again to remove those that are left, but not at a
+// mapped service, which reports them in its findings.
 func (g *group) remove(ctx context.Context) {
 	for name, id := range g.ids {
-		_ = g.run.store().Remove(ctx, id, name)
+		if g.run.store().Remove(ctx, id, name) != nil && g.run.Target.Service.Lacks(target.Protocol) == "" {
+			g.run.mu.Lock()
+			g.run.left = append(g.run.left, id)
+			g.run.mu.Unlock()
+		}
 	}
 	g.ids = nil
 }
@@ -156,6 +175,11 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 		if err != nil {
 			return fmt.Errorf("before[%d] (%s): %w", i, o, err)
 		}
+		for _, path := range []string{o.Path, o.To} {
+			if text, ok := g.contents.Text(in, path); ok {
+				g.former[document{in, path}] += visible.Words(text) + "\n"
+			}
+		}
 		if err := g.contents.Apply(in, o); err != nil {
 			return fmt.Errorf("before[%d]: %w", i, err) // which reading the dataset has ruled out
 		}
@@ -166,12 +190,7 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 			}
 		case o.Op == dataset.OpRestart:
 		default:
-			end := g.run.Filling()
-			err = g.run.store().Apply(ctx, g.ids[in], o)
-			if err == nil && o.Source != "" {
-				err = g.awaitExtracted(ctx, in, o)
-			}
-			end()
+			err = g.operate(ctx, in, o)
 		}
 		if err != nil {
 			return fmt.Errorf("before[%d] (%s): %w", i, o, err)
@@ -179,6 +198,21 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 		g.note(in, o)
 	}
 	return nil
+}
+
+// operate makes an operation at the service.
+func (g *group) operate(ctx context.Context, brain string, o dataset.Operation) error {
+	defer g.run.Filling()()
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if target.AsksModel(o.Op) {
+		limited, cancel = target.QuestionLimit(ctx, g.timeout, 0)
+	}
+	defer cancel()
+	err := g.run.store().Apply(limited, g.ids[brain], o)
+	if err == nil && o.Source != "" {
+		err = g.awaitExtracted(ctx, brain, o)
+	}
+	return err
 }
 
 // awaitExtracted searches for the text of an operation until the result has a document that no
@@ -215,7 +249,7 @@ func (r *Run) restart(ctx context.Context, by *group) error {
 	defer r.mu.Unlock()
 	for _, g := range r.groups {
 		if g != by && g.ids != nil {
-			r.left = append(r.left, &group{run: r, ids: g.ids})
+			r.left = slices.AppendSeq(r.left, maps.Values(g.ids))
 			g.ids = nil
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
+	"evalctl/harness/seed"
 	"evalctl/harness/target"
 	"evalctl/internal/visible"
 )
@@ -60,7 +62,7 @@ type Run struct {
 	asking map[place]turn
 	alone  bool // a question that restarts the service is being asked
 	groups map[string]*group
-	left   []*group // the brains before a restart of groups that were created again
+	left   []string // ids of brains that no group has any more and that may still exist
 	named  int
 }
 
@@ -184,7 +186,7 @@ func (r *Run) Ask(ctx context.Context, q dataset.Question, timeout time.Duration
 	if r.Dataset.Isolated() {
 		defer g.remove(ctx)
 	}
-	lacks, err := g.prepare(ctx, q)
+	lacks, err := g.prepare(ctx, q, timeout)
 	if err != nil || lacks != "" {
 		g.remove(ctx)
 		return target.Answer{Lacks: lacks, Reply: result.Reply{Attempts: attempts(err)}}, err
@@ -223,15 +225,24 @@ func attempts(err error) int {
 	return 1
 }
 
-// Close removes the remaining brains.
-func (r *Run) Close(ctx context.Context) {
+// Close removes the remaining brains. The error says which are left, by the rules of
+// seed.RemoveEach.
+func (r *Run) Close(ctx context.Context) error {
 	r.mu.Lock()
-	groups := slices.AppendSeq(r.left, maps.Values(r.groups))
+	ids := r.left
+	for _, g := range r.groups {
+		ids = slices.AppendSeq(ids, maps.Values(g.ids))
+	}
 	r.groups, r.left = map[string]*group{}, nil
 	r.mu.Unlock()
-	for _, g := range groups {
-		g.remove(ctx)
-	}
+	slices.Sort(ids)
+	return seed.RemoveEach(ctx, ids, func(ctx context.Context, id string) error {
+		err := r.store().Remove(ctx, id, id)
+		if err != nil {
+			err = fmt.Errorf("brain %q was created for this run and could not be removed: %w", id, err)
+		}
+		return err
+	})
 }
 
 // group returns the group of the question's brain.

@@ -24,15 +24,17 @@ const probes = 10
 func (g *group) settle(ctx context.Context) error {
 	defer clear(g.written)
 	for brain, path := range g.written {
-		docs := g.contents.Docs(brain)
-		i := slices.IndexFunc(docs, func(d dataset.Doc) bool { return d.Path == path })
-		if i < 0 {
+		text, ok := g.contents.Text(brain, path)
+		if !ok {
 			continue
 		}
-		text := visible.Words(string(docs[i].Data))
-		err := g.run.poll(ctx, g.ids[brain], queryOf(docs[i].Data), func(chunks []result.Chunk) bool {
+		known := dataset.PathsOf(g.contents.Docs(brain))
+		words, former := visible.Words(text), g.former[document{brain, path}]
+		err := g.run.poll(ctx, g.ids[brain], queryOf(text), func(chunks []result.Chunk) bool {
 			return slices.ContainsFunc(chunks, func(c result.Chunk) bool {
-				return strings.HasSuffix(visible.Path(c.Path), visible.Path(path)) || c.Text != "" && strings.Contains(text, visible.Words(c.Text))
+				own := visible.Words(c.Text)
+				part := own != "" && strings.Contains(words, own)
+				return (part || known.Name(c.Path) == path) && !stale(own, words, former)
 			})
 		})
 		if err != nil {
@@ -42,10 +44,17 @@ func (g *group) settle(ctx context.Context) error {
 	return nil
 }
 
+// stale reports whether a passage may be of an earlier text of a document and not of its text
+// now. If the earlier ones contain all of the text, nothing tells them apart.
+func stale(passage, text, former string) bool {
+	return passage != "" && strings.Contains(former, passage) &&
+		!(strings.Contains(former, text) && strings.Contains(text, passage))
+}
+
 // queryOf returns the end of a document as a query. The end is more specific than the front matter.
-func queryOf(text []byte) string {
+func queryOf(text string) string {
 	const most = 24
-	words := strings.Fields(string(text))
+	words := strings.Fields(text)
 	return strings.Join(words[max(0, len(words)-most):], " ")
 }
 
@@ -112,7 +121,7 @@ func (r *Run) look(ctx context.Context, w watch, ask func() (target.Answer, erro
 	if recorder, err := target.Find[target.Recorder](r.Target.Service, target.Records); err == nil {
 		all, err := recorder.Records(ctx, w.id)
 		if err != nil {
-			return a, err
+			return a, asFailure(ctx, err)
 		}
 		for _, one := range all {
 			leaks.LookJSON(one.Place, one.At, one.Value)
@@ -147,12 +156,15 @@ func (w watch) lookPath(leaks *leak.Finder, place result.Place, at string, gone 
 }
 
 // probe searches for a text that must not come back, also in each session, until it is not found
-// any more or poll ends.
+// any more or poll ends. A recall that the service leaves unanswered is an error: it might have
+// returned the text.
 func (r *Run) probe(ctx context.Context, leaks *leak.Finder, w watch, text string) error {
 	recaller, lacks := target.Find[target.Recaller](r.Target.Service, target.Sessions)
 	var last []result.Leak
+	var open error // of a recall
 	err := r.poll(ctx, w.id, text, func(chunks []result.Chunk) bool {
 		found := leaks.Again()
+		open = nil
 		look := func(how string, chunks []result.Chunk) {
 			for i, c := range chunks {
 				at := fmt.Sprintf("%s: [%d]", how, i)
@@ -168,11 +180,16 @@ func (r *Run) probe(ctx context.Context, leaks *leak.Finder, w watch, text strin
 			recalled, err := recaller.Recall(ctx, w.id, session, text, probes)
 			if err == nil { // a service without sessions has none that could return it
 				look("a recall of it in session "+session, recalled)
+			} else if target.Unanswered(err) {
+				open = fmt.Errorf("recall %q in session %s: %w", text, session, err)
 			}
 		}
 		last = found.Found
-		return len(last) == 0
+		return len(last) == 0 && open == nil
 	})
+	if err == nil && open != nil && len(last) == 0 {
+		err = asFailure(ctx, open)
+	}
 	for _, l := range last {
 		leaks.Add(l)
 	}

@@ -225,12 +225,18 @@ func (p *Plan) Leave(ctx context.Context, s *harness.Session, ids map[string]str
 	if s.Started() || s.Namespace() == "" {
 		return nil
 	}
+	return p.removeFilled(ctx, s, ids, "what the run has written to brain %q could not be removed: %w")
+}
+
+// removeFilled removes the brains that the run has filled by their ids, even if ctx has ended.
+// format is the error for a brain that is left.
+func (p *Plan) removeFilled(ctx context.Context, s *harness.Session, ids map[string]string, format string) error {
 	store := s.Service().Store(p.Dialect)
 	filled := slices.DeleteFunc(slices.Clone(p.Brains), func(b dataset.Brain) bool { return ids[b.Name] == "" || b.Docs == nil })
 	return seed.RemoveEach(ctx, filled, func(ctx context.Context, b dataset.Brain) error {
 		err := store.Remove(ctx, ids[b.Name], b.Name)
 		if err != nil {
-			err = fmt.Errorf("what the run has written to brain %q could not be removed: %w", b.Name, err)
+			err = fmt.Errorf(format, b.Name, err)
 		}
 		return err
 	})
@@ -252,17 +258,8 @@ func (e *Evaluation) check(ctx context.Context) error {
 	if err == nil || e.run.Resume != "" || e.session.Started() || e.session.Namespace() != "" {
 		return err
 	}
-	created := slices.DeleteFunc(slices.Clone(e.run.Brains), func(b dataset.Brain) bool {
-		return e.asked.Brains[b.Name] == "" || b.Docs == nil
-	})
-	left := seed.RemoveEach(ctx, created, func(ctx context.Context, b dataset.Brain) error {
-		err := seed.NewBrain(e.session.Service(), e.run.Dialect, b.Name).Remove(ctx)
-		if err != nil {
-			err = fmt.Errorf("brain %q was created for this run and could not be removed, "+
-				"which must be done before the next try: %w", b.Name, err)
-		}
-		return err
-	})
+	left := e.run.removeFilled(ctx, e.session, e.asked.Brains, "brain %q was created for this run and could not be removed, "+
+		"which must be done before the next try: %w")
 	return errors.Join(err, left)
 }
 
@@ -273,7 +270,7 @@ func (e *Evaluation) Ask(ctx context.Context, o pipeline.Observer) (result.Resul
 	if err != nil {
 		return result.Result{}, "", errors.Join(err, e.leave(ctx))
 	}
-	left := e.leave(ctx)
+	left := errors.Join(ended.Unremoved(), e.leave(ctx))
 	_ = e.session.Close() // the caller closes it too, and gets the error
 	left = errors.Join(left, ended.Left(e.session.Escaped()))
 	path, err := e.account.Write(ctx, ended, e.run.Calls.Answering != "")

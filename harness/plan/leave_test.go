@@ -1,16 +1,22 @@
 package plan
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"evalctl/harness"
+	"evalctl/harness/daemontest"
 	"evalctl/harness/dataset"
+	"evalctl/harness/journal"
 	"evalctl/harness/mapping"
+	"evalctl/harness/result"
+	"evalctl/harness/target"
 )
 
 const leaveMapping = `name: x
@@ -69,5 +75,42 @@ func TestLeaveTheOthers(t *testing.T) {
 	}
 	if err := leave("a"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRemoveWhatWasCreated has a daemon whose answers cannot be read. The brain that the run
+// created there is removed, and not an older one of the same name.
+func TestRemoveWhatWasCreated(t *testing.T) {
+	var removed []string
+	web := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, c daemontest.Call) {
+		switch {
+		case c.Method == http.MethodDelete:
+			removed = append(removed, c.Path)
+		case c.Path == "/v1/brains":
+			_, _ = io.WriteString(w, `{"items":[{"id":"br_1","name":"eval"},{"id":"br_2","name":"eval"}]}`)
+		default:
+			_, _ = io.WriteString(w, `{"answer":"green","ok":true}`)
+		}
+	})
+	session, err := harness.Open(t.Context(), harness.SessionConfig{Endpoint: web.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	p := &Plan{Spec: Spec{Timeout: time.Minute}}
+	p.Brains = []dataset.Brain{{Name: "eval", Docs: []dataset.Doc{}}}
+	j, err := journal.Create(t.TempDir(), result.Identity{SDK: "go", Dataset: result.DatasetID{Selected: 1}}, time.Now(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	e := &Evaluation{Journal: j, run: &Run{Plan: p}, session: session, asked: &target.Target{
+		Service: session.Service(), Brains: map[string]string{"eval": "br_2"}, Scenario: result.AskBasic,
+	}}
+	if err := e.check(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Errorf("got %v", err)
+	}
+	if !slices.Equal(removed, []string{"/v1/brains/br_2"}) {
+		t.Errorf("removed %q", removed)
 	}
 }

@@ -224,7 +224,7 @@ func TestPatienceEnds(t *testing.T) {
 				!strings.Contains(err.Error(), left) {
 				t.Errorf("%s: got %v", c.name, err)
 			}
-			if c.after == "" && (took < 25*time.Second || took > 35*time.Second) ||
+			if c.after == "" && (took < 25*time.Second || took > 36*time.Second) ||
 				c.after != "" && took != 0 {
 				t.Errorf("%s: took %v", c.name, took)
 			}

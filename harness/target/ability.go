@@ -96,7 +96,8 @@ type Listener interface {
 
 // Recorder is a Service that exposes what it stores about a brain besides passages.
 type Recorder interface {
-	// Records returns the brain's lists and records, without those that cannot be read.
+	// Records returns the brain's lists and records, without those that the service does not
+	// show.
 	Records(ctx context.Context, id string) ([]Listing, error)
 }
 
@@ -159,3 +160,7 @@ func OperationNeeds(o dataset.Op) []Ability {
 	}
 	return nil
 }
+
+// AsksModel reports whether a service may ask a model for an operation. It then takes as long as
+// an answer.
+func AsksModel(o dataset.Op) bool { return o == dataset.OpReflect || o == dataset.OpConsolidate }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"strings"
 	"sync"
 	"time"
@@ -153,7 +154,8 @@ func ask(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time
 		return err
 	}
 	defer res.Body.Close()
-	if ct := res.Header.Get("Content-Type"); !strings.HasPrefix(ct, protocol.TypeEvents) {
+	ct := res.Header.Get("Content-Type")
+	if kind, _, _ := mime.ParseMediaType(ct); kind != protocol.TypeEvents {
 		data, _ := io.ReadAll(io.LimitReader(res.Body, maxShape))
 		return notEvents(ct, data)
 	}

@@ -129,6 +129,12 @@ func TestAskStreams(t *testing.T) {
 			event("done", `{"answer":"a","usage":{"prompt_tokens":3,"completion_tokens":4}}`),
 			answer{Text: "a", Citations: none, Retrieved: no,
 				Usage: &protocol.Usage{InputTokens: 3, OutputTokens: 4}}},
+		{"usage in the spelling of JavaScript",
+			event("done", `{"answer":"a","usage":{"promptTokens":3,"completionTokens":4}}`),
+			answer{Text: "a", Citations: none, Retrieved: no,
+				Usage: &protocol.Usage{InputTokens: 3, OutputTokens: 4}}},
+		{"usage without counts", event("done", `{"answer":"a","usage":{"total_tokens":7}}`), text("a", false)},
+		{"usage with one count", event("done", `{"answer":"a","usage":{"inputTokens":null,"outputTokens":4}}`), text("a", false)},
 		{"impossible usage",
 			event("done", `{"answer":"a","usage":{"inputTokens":-3,"outputTokens":4}}`),
 			text("a", false)},
@@ -278,6 +284,15 @@ func TestAskNeedsAnEventStream(t *testing.T) {
 	wantFailure(t, targetOf(t, s), result.KindProtocol,
 		`POST ask answered "application/json" instead of text/event-stream`,
 		`{"answer":"not\nstreamed"}`)
+	for contentType, ok := range map[string]bool{"Text/Event-Stream; charset=UTF-8": true, "text/event-streams": false} {
+		s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
+			w.Header().Set("Content-Type", contentType)
+			_, _ = io.WriteString(w, event("done", `{"answer":"a"}`))
+		})
+		if _, err := targetOf(t, s).Ask(t.Context(), dataset.Question{Question: "q"}, time.Minute); (err == nil) != ok {
+			t.Errorf("%s: %v", contentType, err)
+		}
+	}
 }
 
 // TestStreamOpenAfterDone checks that a daemon that keeps its stream open after done is not waited

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"evalctl/daemon/protocol"
@@ -46,9 +48,9 @@ func (e *Endpoint) Records(ctx context.Context, id string) (all []Listing, err e
 	}{
 		{result.InList, "/documents?dir=&recursive=true"}, {result.InRecord, "/documents"},
 	} {
-		o, err := e.Object(ctx, Request{Method: http.MethodGet, Path: BrainPath(id) + list.path})
-		if err != nil && ctx.Err() != nil {
-			return all, context.Cause(ctx)
+		o, err := e.get(ctx, BrainPath(id)+list.path)
+		if Unanswered(err) {
+			return all, err
 		}
 		for _, m := range o {
 			all = append(all, Listing{list.place, "GET " + list.path + ": " + string(m.Key), m.Value})
@@ -63,7 +65,7 @@ func (e *Endpoint) Recall(ctx context.Context, id, session, query string, topK i
 	ctx, cancel := TimeLimit(ctx, CallTimeout)
 	defer cancel()
 	o, err := e.Object(ctx, Request{
-		Method: http.MethodPost, Path: BrainPath(id) + "/sessions/" + url.PathEscape(session) + "/recall",
+		Method: http.MethodPost, Path: BrainPath(id) + "/sessions/" + httpclient.Segment(session) + "/recall",
 		ContentType: protocol.TypeJSON, Body: Encode(result.Auto, map[string]any{"query": query, "top_k": topK}, nil),
 	})
 	if err != nil {
@@ -79,19 +81,24 @@ func (e *Endpoint) Wire() *Endpoint { return e }
 type speaker struct {
 	endpoint *Endpoint
 	dialect  result.Dialect
-	id       string // of the brain
+	id       string        // of the brain
+	within   time.Duration // for each request
 }
 
 // Apply implements Store.
 func (s *protocolStore) Apply(ctx context.Context, id string, o dataset.Operation) error {
-	return speaker{s.endpoint, s.dialect, id}.operate(ctx, o)
+	within := CallTimeout
+	if end, ok := ctx.Deadline(); ok && AsksModel(o.Op) {
+		within = time.Until(end)
+	}
+	return speaker{s.endpoint, s.dialect, id, within}.operate(ctx, o)
 }
 
 func (s speaker) operate(ctx context.Context, o dataset.Operation) error {
 	path := "/documents?path=" + url.QueryEscape(result.SeedRoot+o.Path)
 	switch o.Op {
 	case dataset.OpPut:
-		return s.send(ctx, http.MethodPut, path, protocol.TypeBytes, o.Document())
+		return s.store().put(ctx, s.id, dataset.Doc{Path: o.Path, Data: o.Document()})
 	case dataset.OpAppend:
 		return s.send(ctx, http.MethodPost, strings.Replace(path, "?", "/append?", 1), protocol.TypeBytes, []byte(o.Text))
 	case dataset.OpDelete:
@@ -110,7 +117,7 @@ func (s speaker) operate(ctx context.Context, o dataset.Operation) error {
 		if o.Source != "" {
 			body["source"] = o.Source
 		}
-		return lacking(s.json(ctx, "/documents", body))
+		return s.lacking(ctx, o, s.json(ctx, "/documents", body))
 	case dataset.OpMessage:
 		body := map[string]any{"role": o.Role, "content": o.Text}
 		if o.Speaker != "" {
@@ -119,22 +126,26 @@ func (s speaker) operate(ctx context.Context, o dataset.Operation) error {
 		if o.Date != "" {
 			body["created_at"] = timeOf(o.Date)
 		}
-		return lacking(s.json(ctx, s.session(o)+"/messages", body))
+		return s.lacking(ctx, o, s.json(ctx, s.session(o)+"/messages", body))
 	case dataset.OpReflect:
-		return lacking(s.json(ctx, s.session(o)+"/reflect", map[string]any{}))
+		return s.lacking(ctx, o, s.json(ctx, s.session(o)+"/reflect", map[string]any{}))
 	case dataset.OpForget:
-		return lacking(s.send(ctx, http.MethodDelete, s.session(o), "", nil))
+		return s.lacking(ctx, o, s.send(ctx, http.MethodDelete, s.session(o), "", nil))
 	case dataset.OpConsolidate:
-		err := lacking(s.json(ctx, "/consolidate", map[string]any{}))
+		err := s.lacking(ctx, o, s.json(ctx, "/consolidate", map[string]any{}))
 		if errors.Is(err, ErrLacks) {
-			err = lacking(s.json(ctx, "/compile", map[string]any{}))
+			err = s.lacking(ctx, o, s.json(ctx, "/compile", map[string]any{}))
 		}
 		return err
 	}
 	return fmt.Errorf("%w: %s", ErrLacks, o.Op)
 }
 
-func (s speaker) session(o dataset.Operation) string { return "/sessions/" + url.PathEscape(o.Session) }
+func (s speaker) store() *protocolStore { return &protocolStore{s.endpoint, s.dialect} }
+
+func (s speaker) session(o dataset.Operation) string {
+	return "/sessions/" + httpclient.Segment(o.Session)
+}
 
 // timeOf converts a date to a time. A day becomes noon.
 func timeOf(date string) string {
@@ -151,7 +162,7 @@ func (s speaker) json(ctx context.Context, path string, body map[string]any) err
 // send sends a request that is not repeated once the service may have acted on it.
 func (s speaker) send(ctx context.Context, method, path, contentType string, body []byte) error {
 	r := Request{Method: method, Path: BrainPath(s.id) + path, ContentType: contentType, Body: body}
-	return Retry(ctx, CallTimeout, func(ctx context.Context) error {
+	return Retry(ctx, s.within, func(ctx context.Context) error {
 		return s.endpoint.Change(ctx, r)
 	})
 }
@@ -169,13 +180,26 @@ func (s speaker) ofDocument(ctx context.Context, o dataset.Operation, err error)
 	return fmt.Errorf("%w: %w", ErrLacks, err)
 }
 
-// lacking returns the error of a request to an existing brain. Not found means that the service
-// lacks the endpoint.
-func lacking(err error) error {
-	if hasStatus(err, http.StatusNotFound) {
-		return fmt.Errorf("%w: %w", ErrLacks, err)
+// aboutSession finds texts that say that a session is missing, and not an endpoint.
+var aboutSession = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)session([^s]|$)`) })
+
+// lacking returns the error of an operation. Not found means that the service lacks the
+// endpoint, unless it has lost the brain, or says that it has lost a session that took messages.
+func (s speaker) lacking(ctx context.Context, o dataset.Operation, err error) error {
+	f, failed := errors.AsType[*Failure](err)
+	if !failed || f.Status != http.StatusNotFound {
+		return lackingMethod(err)
 	}
-	return lackingMethod(err)
+	if o.Op == dataset.OpReflect || o.Op == dataset.OpForget {
+		// The path may contain the word.
+		if aboutSession().MatchString(strings.ReplaceAll(f.Message, s.session(o), "")) {
+			return err
+		}
+	}
+	if _, gone := s.store().Search(ctx, s.id, OwnQuery, 1); hasStatus(gone, http.StatusNotFound) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrLacks, err)
 }
 
 func lackingMethod(err error) error {

@@ -190,14 +190,25 @@ func duplicatesOf(o jsonobj.Object) []string {
 // mostTokens is more than a call can use.
 const mostTokens = 1e9
 
-// usageOf returns the daemon's token count, nil if it is missing or impossible.
+// usageOf returns the daemon's token count, nil if one of its two counts is missing or
+// impossible.
 func usageOf(o jsonobj.Object) *protocol.Usage {
-	in, errIn := o.Number("input_tokens", "inputTokens", "prompt_tokens")
-	out, errOut := o.Number("output_tokens", "outputTokens", "completion_tokens")
-	if o == nil || errIn != nil || errOut != nil || min(in, out) < 0 || max(in, out) > mostTokens {
+	in := tokens(o, "input_tokens", "inputTokens", "prompt_tokens", "promptTokens")
+	out := tokens(o, "output_tokens", "outputTokens", "completion_tokens", "completionTokens")
+	if min(in, out) < 0 || max(in, out) > mostTokens {
 		return nil
 	}
 	return &protocol.Usage{InputTokens: int(in), OutputTokens: int(out)}
+}
+
+// tokens returns the number under the first of keys that has one, -1 if none has.
+func tokens(o jsonobj.Object, keys ...string) float64 {
+	for _, k := range keys {
+		if n, err := decimal.Parse(string(o.Get(k))); err == nil { // strings and null are not numbers
+			return n
+		}
+	}
+	return -1
 }
 
 // errorText returns a daemon's error object as one line.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -54,8 +53,17 @@ type Endpoint struct {
 	redactor *redact.Redactor
 	agent    string
 	http     *http.Client
-	spelled  atomic.Uint32 // the spellings that replies had
+	// changes, unless nil, sends the requests that are not repeated: they fail on a connection
+	// that the daemon is closing. drops is set once the daemon has answered one without content.
+	// Some daemons close the connection then, so no other request may use it.
+	changes *http.Client
+	drops   atomic.Bool
+	spelled atomic.Uint32 // the spellings that replies had
 }
+
+// idleChanges is how long a connection for changes may be unused. It is shorter than the time
+// after which common servers close one, such as 5 s in uvicorn.
+const idleChanges = 2 * time.Second
 
 // NewEndpoint returns the API at baseURL, which must be http or https, without credentials, query
 // and fragment. token may be empty. conns is the expected number of concurrent requests. secrets
@@ -68,26 +76,36 @@ func NewEndpoint(baseURL, token, userAgent string, conns int, secrets ...redact.
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.MaxIdleConns, tr.MaxIdleConnsPerHost = 0, max(conns, MinConns)
 	tr.DisableCompression = true
-	return (&Endpoint{base: base, token: token, redactor: NewRedactor(secrets, token), agent: userAgent}).Through(tr), nil
+	e := (&Endpoint{base: base, token: token, redactor: NewRedactor(secrets, token), agent: userAgent}).Through(tr)
+	brief := tr.Clone()
+	brief.IdleConnTimeout = idleChanges
+	e.changes = e.through(brief)
+	return e, nil
 }
 
 // Through returns a copy of e that sends its requests through another transport, which must not
 // decompress replies. Closing it closes only this transport's idle connections.
 func (e *Endpoint) Through(t http.RoundTripper) *Endpoint {
-	return &Endpoint{
-		base: e.base, token: e.token, redactor: e.redactor, agent: e.agent,
-		http: &http.Client{Transport: e.redactor.Transport(httpclient.Decompressing(t, false)), CheckRedirect: httpclient.NoRedirect},
-	}
+	return &Endpoint{base: e.base, token: e.token, redactor: e.redactor, agent: e.agent, http: e.through(t)}
+}
+
+func (e *Endpoint) through(t http.RoundTripper) *http.Client {
+	return &http.Client{Transport: e.redactor.Transport(httpclient.Decompressing(t, false)), CheckRedirect: httpclient.NoRedirect}
 }
 
 // URL returns the base URL without a trailing slash.
 func (e *Endpoint) URL() string { return e.base }
 
 // Close closes the idle connections.
-func (e *Endpoint) Close() { e.http.CloseIdleConnections() }
+func (e *Endpoint) Close() {
+	e.http.CloseIdleConnections()
+	if e.changes != nil {
+		e.changes.CloseIdleConnections()
+	}
+}
 
 // BrainPath returns the path of a brain's API.
-func BrainPath(id string) string { return "/v1/brains/" + url.PathEscape(id) }
+func BrainPath(id string) string { return "/v1/brains/" + httpclient.Segment(id) }
 
 // Request is a request to a daemon. The token and the user agent are added.
 type Request struct {
@@ -97,6 +115,8 @@ type Request struct {
 	Accept      string
 	Header      map[string]string // further fields
 	Body        []byte
+
+	change bool // it is not repeated
 }
 
 // Do sends a request. The caller must close the response body. A status outside 2xx or a transport
@@ -116,7 +136,7 @@ func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, error) {
 	if r.ContentType != "" {
 		req.Header.Set("Content-Type", r.ContentType)
 	}
-	res, err := e.http.Do(req)
+	res, err := e.send(req, r.change)
 	if err != nil {
 		return nil, transportFailure(ctx, err)
 	}
@@ -125,6 +145,18 @@ func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, error) {
 		return nil, statusFailure(r, res)
 	}
 	return res, nil
+}
+
+func (e *Endpoint) send(req *http.Request, change bool) (*http.Response, error) {
+	if !change || e.changes == nil {
+		return e.http.Do(req)
+	}
+	req.Close = e.drops.Load()
+	res, err := e.changes.Do(req)
+	if err == nil && res.StatusCode == http.StatusNoContent && !e.drops.Swap(true) {
+		e.changes.CloseIdleConnections()
+	}
+	return res, err
 }
 
 // Object sends a request and returns the JSON object in the answer, of at most 64 MiB. Errors are
@@ -157,7 +189,7 @@ func (e *Endpoint) Change(ctx context.Context, r Request) error {
 }
 
 func (e *Endpoint) change(ctx context.Context, r Request) ([]byte, error) {
-	r.Accept = protocol.TypeJSON
+	r.Accept, r.change = protocol.TypeJSON, r.Method != http.MethodPut // a PUT may be repeated
 	data, err := e.read(ctx, r)
 	if f, ok := errors.AsType[*Failure](err); ok {
 		f.retry = f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable

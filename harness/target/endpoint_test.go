@@ -1,10 +1,12 @@
 package target
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -224,5 +226,78 @@ func TestSilentDaemon(t *testing.T) {
 				t.Errorf("%s ended after %v with %v", name, time.Since(start), err)
 			}
 		})
+	}
+}
+
+// TestConnectionsThatTheDaemonCloses has a daemon that closes the connection a moment after each
+// answer without content, without saying so. No request fails on such a connection.
+func TestConnectionsThatTheDaemonCloses(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go dropAfterNoContent(conn)
+		}
+	}()
+	e, err := NewEndpoint("http://"+ln.Addr().String(), "", "evalctl-test", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	store := e.Store(result.Auto)
+	ops := []dataset.Operation{
+		{Op: dataset.OpMessage, Session: "s", Text: "hello"}, {Op: dataset.OpMessage, Session: "s", Text: "bye"},
+		{Op: dataset.OpPut, Path: "a.md", Text: "a"}, {Op: dataset.OpPut, Path: "b.md", Text: "b"},
+	}
+	for range 10 {
+		_, err := store.Create(t.Context(), "b")
+		for _, o := range ops {
+			err = errors.Join(err, store.Apply(t.Context(), "b", o))
+		}
+		if err = errors.Join(err, store.Remove(t.Context(), "b", "b")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// dropAfterNoContent serves one connection: 201 for a new brain, 204 for everything else.
+func dropAfterNoContent(conn net.Conn) {
+	defer conn.Close()
+	for r := bufio.NewReader(conn); ; {
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		_, _ = io.Copy(io.Discard, req.Body)
+		if req.URL.Path == "/v1/brains" {
+			_, _ = io.WriteString(conn, "HTTP/1.1 201 Created\r\nContent-Length: 10\r\n\r\n{\"id\":\"b\"}")
+			continue
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n")
+		time.Sleep(time.Millisecond)
+		return
+	}
+}
+
+// TestIDsOfDots checks that an id never names another endpoint.
+func TestIDsOfDots(t *testing.T) {
+	s := writing(t, `{"chunks":[]}`)
+	e := endpointOf(t, s, "")
+	err := e.Store(result.Auto).Apply(t.Context(), "..", dataset.Operation{Op: dataset.OpForget, Session: ".."})
+	_, recallErr := e.Recall(t.Context(), "b", ".", "q", 1)
+	if err := errors.Join(err, recallErr); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"/v1/brains/%2E%2E/sessions/%2E%2E", "/v1/brains/b/sessions/%2E/recall"} {
+		if got := s.Calls()[i].Path; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package target
 
 import (
 	"errors"
+	"net/http"
 	"time"
 
 	"evalctl/harness/result"
@@ -58,4 +59,11 @@ func AsFailure(err error) (f *Failure, ok bool) {
 		return NewFailure(result.KindTimeout, err.Error()), true
 	}
 	return errors.AsType[*Failure](err)
+}
+
+// Unanswered reports whether the error of a request leaves open what the service would have
+// answered: it did not answer, was busy, or failed. Any other answer is final.
+func Unanswered(err error) bool {
+	f, ok := errors.AsType[*Failure](err)
+	return err != nil && !ok || ok && (f.retry || f.Status >= 500 && f.Status != http.StatusNotImplemented)
 }

@@ -314,4 +314,8 @@ func TestSearchOfAPartialIndex(t *testing.T) {
 	if f, ok := AsFailure(err); !ok || !f.Retryable() || f.Pending() != 7 {
 		t.Errorf("got %v", err)
 	}
+	s = writing(t, `{"chunks":[],"indexing":{"documents_done":10,"documents_total":10}}`)
+	if _, err := endpointOf(t, s, "").Store(result.Snake).Search(t.Context(), "eval", "walrus", 5); err != nil {
+		t.Errorf("a complete index: %v", err)
+	}
 }

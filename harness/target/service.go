@@ -50,7 +50,7 @@ type Store interface {
 	Search(ctx context.Context, id, query string, topK int) ([]result.Chunk, error)
 	// Apply makes one operation in a brain, by the rules of Write. It returns ErrLacks if the
 	// service cannot. If that is known in advance, Service.Lacks says so, see OperationNeeds. Apply
-	// does not handle restarts.
+	// does not handle restarts. The caller limits the time of an operation that AsksModel.
 	Apply(ctx context.Context, id string, o dataset.Operation) error
 }
 

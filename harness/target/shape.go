@@ -53,14 +53,17 @@ func SearchChunks(o jsonobj.Object) ([]result.Chunk, error) {
 	return chunks, incomplete(o)
 }
 
-// incomplete returns a failure if the daemon reports that its index did not have all documents yet.
-// Such a retrieval is not measured.
+// incomplete returns a failure if the daemon reports that its index did not have all documents
+// yet, or that it does not know how many there are. Such a retrieval is not measured.
 func incomplete(o jsonobj.Object) error {
 	var state *protocol.Indexing
 	if json.Unmarshal(o.Get("indexing"), &state) != nil || state == nil {
 		return nil
 	}
 	missing := state.DocumentsTotal - state.DocumentsDone
+	if missing <= 0 && state.DocumentsTotal > 0 {
+		return nil
+	}
 	f := TransientFailure(result.KindDaemon, fmt.Sprintf("the daemon answered from an index without %d of the "+
 		"documents that were written before", missing), 0)
 	f.pending = missing
@@ -218,7 +221,11 @@ func withoutDone(err error, got int, timeline result.Timeline, others otherEvent
 	if all := append(known, others.names...); len(all) > 0 {
 		f.Message += "; it had the events " + namesOf(all)
 	}
-	f.retry, f.shape = true, errors.Is(err, io.EOF)
+	open := errors.Is(err, sse.ErrNoBlankLine)
+	if open {
+		f.Message += "; its last event was not ended by a blank line"
+	}
+	f.retry, f.shape = true, open || errors.Is(err, io.EOF)
 	return f
 }
 

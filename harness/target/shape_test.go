@@ -35,6 +35,8 @@ var nearMisses = []struct {
 		[]string{`"start", "chunk", "end"`, `keys "run"`, "retrieve, answer_delta, citation and done"}},
 	{"no done", "text/event-stream", event("retrieve", `{"chunks":[]}`) + event("answer_delta", `{"delta":"abc"}`), false,
 		[]string{"ended without done, after 3 bytes", `the events "retrieve", "answer_delta"`}},
+	{"no blank line", "text/event-stream", event("answer_delta", `{"delta":"abc"}`) + "event: done\ndata: {}\n", false,
+		[]string{"ended without done, after 3 bytes", "its last event was not ended by a blank line"}},
 	{"JSON", "application/json", `{"answer":"a","sources":[]}`, false,
 		[]string{`"application/json"`, `a JSON object with the keys "answer", "sources"`}},
 	{"JSON that is cut", "application/json", `{"answer":"` + strings.Repeat("a", 2*maxShape), false,
@@ -62,7 +64,7 @@ func TestNearMisses(t *testing.T) {
 				target.Scenario = result.SearchOnly
 			}
 			kind := result.KindProtocol
-			if c.name == "no done" {
+			if c.name == "no done" || c.name == "no blank line" {
 				kind = result.KindIncomplete
 			}
 			wantFailure(t, target, kind, c.want...)

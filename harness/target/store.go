@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/printable"
 )
@@ -79,7 +81,7 @@ func (s *protocolStore) Find(ctx context.Context, name string) (string, error) {
 	if len(chunks) > 0 {
 		return id, nil
 	}
-	o, err := s.get(ctx, BrainPath(id)+"/documents?dir=&recursive=true")
+	o, err := s.endpoint.get(ctx, BrainPath(id)+"/documents?dir=&recursive=true")
 	if hasStatus(err, http.StatusRequestEntityTooLarge) {
 		return id, nil // more documents than a listing may contain
 	}
@@ -99,10 +101,11 @@ func (s *protocolStore) Find(ctx context.Context, name string) (string, error) {
 	return id, s.unusable(name, ErrEmpty)
 }
 
-// lookUp finds a brain among the daemon's ids, slugs and names. If the daemon cannot list its
-// brains, the name is taken as the id.
+// lookUp finds a brain among the daemon's ids, else its slugs, else its names. Only names may be
+// shared: then the brain that is meant is unknown. If the daemon cannot list its brains, the
+// name is taken as the id.
 func (s *protocolStore) lookUp(ctx context.Context, name string) (id string, err error) {
-	o, err := s.get(ctx, "/v1/brains")
+	o, err := s.endpoint.get(ctx, "/v1/brains")
 	if notServed(err) {
 		return name, nil
 	}
@@ -113,23 +116,34 @@ func (s *protocolStore) lookUp(ctx context.Context, name string) (id string, err
 	if len(items) == 0 || items[0] != '[' {
 		return name, nil
 	}
+	var found [3][]string // the ids of brains with this id, slug and name
 	for element := range jsonobj.Elements(items) {
 		item, err := jsonobj.Parse(element)
 		if err != nil {
 			return name, nil //nolint:nilerr // the daemon cannot list its brains
 		}
 		id := item.Text("id", "brain_id", "brainId")
-		if id == name || item.Text("slug") == name || item.Text("name") == name {
-			return cmp.Or(id, name), nil
+		by := slices.Index([]string{id, item.Text("slug"), item.Text("name")}, name)
+		if id = cmp.Or(id, name); by >= 0 && !slices.Contains(found[by], id) {
+			found[by] = append(found[by], id)
+		}
+	}
+	for _, ids := range found {
+		if len(ids) > 1 {
+			return "", fmt.Errorf("%s at %s are called %q, so give an id: %s", figure.Count(len(ids), "brain"),
+				s.endpoint.URL(), name, namesOf(ids))
+		}
+		if len(ids) == 1 {
+			return ids[0], nil
 		}
 	}
 	return "", s.unusable(name, ErrMissing)
 }
 
 // get reads an object with retries.
-func (s *protocolStore) get(ctx context.Context, path string) (o jsonobj.Object, err error) {
+func (e *Endpoint) get(ctx context.Context, path string) (o jsonobj.Object, err error) {
 	err = Retry(ctx, CallTimeout, func(ctx context.Context) (err error) {
-		o, err = s.endpoint.Object(ctx, Request{Method: http.MethodGet, Path: path})
+		o, err = e.Object(ctx, Request{Method: http.MethodGet, Path: path})
 		return err
 	})
 	return o, err
@@ -173,17 +187,15 @@ func (s *protocolStore) Remove(ctx context.Context, id, name string) (err error)
 			return err
 		}
 	}
-	res, err := s.endpoint.Do(ctx, Request{
-		Method: http.MethodDelete, Path: BrainPath(id),
-		Header: map[string]string{"X-Confirm-Delete": "yes"},
-	})
-	if hasStatus(err, http.StatusNotFound) {
+	r := Request{Method: http.MethodDelete, Path: BrainPath(id), Header: map[string]string{"X-Confirm-Delete": "yes"}}
+	err = Retry(ctx, removeWithin, func(ctx context.Context) error { return s.endpoint.Change(ctx, r) })
+	switch f, failed := errors.AsType[*Failure](err); {
+	case failed && f.Status == http.StatusNotFound:
 		return nil
+	case failed && f.retry:
+		return fmt.Errorf("%w within %v: %w", ErrNoAnswer, removeWithin, err) // nor will it remove others
 	}
-	if err != nil {
-		return err
-	}
-	return res.Body.Close()
+	return err
 }
 
 // hasStatus reports whether err is a failure with this HTTP status.

@@ -42,6 +42,15 @@ func ParseBaseURL(baseURL string) (string, error) {
 	return u.String(), nil
 }
 
+// Segment escapes an id for the path of a URL.
+func Segment(id string) string {
+	// PathEscape does not escape dots, and a segment of dots would name another resource.
+	if strings.Trim(id, ".") == "" {
+		return strings.ReplaceAll(id, ".", "%2E")
+	}
+	return url.PathEscape(id)
+}
+
 // Identify sets the headers User-Agent and, unless token is empty, Authorization.
 func Identify(req *http.Request, userAgent, token string) {
 	req.Header.Set("User-Agent", userAgent)

@@ -14,6 +14,10 @@ const MaxEvent = 16 << 20
 // ErrTooLarge means that an event exceeded the reader's limit.
 var ErrTooLarge = errors.New("event too large")
 
+// ErrNoBlankLine means that the stream ended after a line of an event. Then it was probably not
+// cut off: the server does not end its last event.
+var ErrNoBlankLine = fmt.Errorf("event stream ended inside an event, after a line: %w", io.ErrUnexpectedEOF)
+
 const (
 	byteOrderMark = "\xef\xbb\xbf"
 	longestField  = len("event")
@@ -76,8 +80,8 @@ func (r *Reader) Reset(src io.Reader) {
 // returned as they arrived: invalid UTF-8 is not replaced.
 //
 // The end of the stream is io.EOF. If the stream ends inside an event or a line, the error is
-// io.ErrUnexpectedEOF and the incomplete event is dropped. After an error, every further call
-// returns the same error.
+// io.ErrUnexpectedEOF, also ErrNoBlankLine, and the incomplete event is dropped. After an error,
+// every further call returns the same error.
 func (r *Reader) Next() (Event, error) {
 	for r.err == nil {
 		if _, err := r.src.Peek(1); err != nil {
@@ -101,8 +105,11 @@ func (r *Reader) endOfStream(err error) error {
 	if !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read event stream: %w", err)
 	}
-	if r.inEvent || r.part != inName || len(r.field) > 0 {
+	switch inLine := r.part != inName || len(r.field) > 0; {
+	case inLine:
 		return fmt.Errorf("event stream ended inside an event: %w", io.ErrUnexpectedEOF)
+	case r.inEvent:
+		return ErrNoBlankLine
 	}
 	return io.EOF
 }

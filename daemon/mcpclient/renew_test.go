@@ -1,0 +1,83 @@
+package mcpclient_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"evalctl/daemon/mcpclient"
+)
+
+// forgetful is a server with sessions that ends each after some calls, and begins at most a
+// number of them.
+type forgetful struct {
+	speaker
+	calls, most int
+
+	mu          sync.Mutex
+	begun, left int // sessions, and calls in the last one
+	ready       int // sessions with notifications/initialized
+}
+
+func (f *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	has := func(method string) bool { return bytes.Contains(body, []byte(`"`+method+`"`)) }
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case has("server/discover"):
+	case has("initialize") && f.begun == f.most:
+		http.Error(w, "no more sessions", http.StatusServiceUnavailable)
+		return
+	case has("initialize"):
+		f.begun++
+		f.left = f.calls
+		w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", f.begun))
+	case r.Header.Get("Mcp-Session-Id") != fmt.Sprint("s", f.begun) || has("tools/call") && f.left == 0:
+		http.Error(w, "session not found", http.StatusNotFound)
+		return
+	case has("notifications/initialized"):
+		f.ready++
+	case has("tools/call"):
+		f.left--
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	f.speaker.ServeHTTP(w, r)
+}
+
+// TestSessionEndedByTheServer checks that a call goes on in another session, also if several
+// calls notice at once that theirs has ended, and fails if the server begins no other.
+func TestSessionEndedByTheServer(t *testing.T) {
+	f := &forgetful{speaker: speaker{version: "2025-06-18", unknown: "error"}, calls: 3, most: 9}
+	s := httptest.NewServer(f)
+	defer s.Close()
+	c := connect(t, s.URL, mcpclient.Options{})
+	call := func() {
+		if r, err := c.Call(t.Context(), "find", map[string]any{}, nil); err != nil || r.Text != "found" {
+			t.Errorf("got %+v, %v", r, err)
+		}
+	}
+	for range 9 {
+		call()
+	}
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(call)
+	}
+	both.Wait()
+	if err := c.Ping(t.Context()); err != nil || f.ready != f.begun {
+		t.Errorf("ping: %v; %d of %d sessions were initialized", err, f.ready, f.begun)
+	}
+	f.mu.Lock()
+	f.most, f.left = f.begun, 0
+	f.mu.Unlock()
+	_, err := c.Call(t.Context(), "find", map[string]any{}, nil)
+	if e, ok := errors.AsType[*mcpclient.Error](err); !ok || e.Status != http.StatusNotFound {
+		t.Errorf("got %v", err)
+	}
+}
