@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"evalctl/harness/dataset"
@@ -46,7 +47,7 @@ func brainsOf(q dataset.Question) []string {
 // operation that the service does not support.
 func (g *group) prepare(ctx context.Context, q dataset.Question) (lacks string, err error) {
 	if g.ids == nil || g.line >= q.Line || g.repeat != q.Repeat {
-		g.remove(ctx)
+		_ = g.remove(ctx)
 		if err := g.create(ctx); err != nil {
 			return "", err
 		}
@@ -133,13 +134,15 @@ func (r *Run) name(brain string) string {
 	return fmt.Sprintf("%s-%s%x", brain[:min(len(brain), maxName)], r.nonce, r.named)
 }
 
-// remove removes the brains. A brain that cannot be removed is left: the questions have been
-// asked already. A mapped service reports it in its findings.
-func (g *group) remove(ctx context.Context) {
-	for name, id := range g.ids {
-		_ = g.run.store().Remove(ctx, id, name)
-	}
+// remove removes the brains by the rules of seed.RemoveEach. A brain that cannot be removed is
+// left, and fails no question: they have been asked already. A mapped service reports it in its
+// findings.
+func (g *group) remove(ctx context.Context) error {
+	ids := g.ids
 	g.ids = nil
+	return seed.RemoveEach(ctx, slices.Collect(maps.Keys(ids)), func(ctx context.Context, name string) error {
+		return g.run.store().Remove(ctx, ids[name], name)
+	})
 }
 
 func (r *Run) store() target.Store { return r.Target.Service.Store(r.Target.Dialect) }

@@ -19,6 +19,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/pipeline"
 	"evalctl/harness/result"
+	"evalctl/harness/seed"
 	"evalctl/harness/target"
 	"evalctl/internal/visible"
 )
@@ -182,11 +183,11 @@ func (r *Run) Ask(ctx context.Context, q dataset.Question, timeout time.Duration
 	}
 	g := r.group(q)
 	if r.Dataset.Isolated() {
-		defer g.remove(ctx)
+		defer func() { _ = g.remove(ctx) }()
 	}
 	lacks, err := g.prepare(ctx, q)
 	if err != nil || lacks != "" {
-		g.remove(ctx)
+		_ = g.remove(ctx)
 		return target.Answer{Lacks: lacks, Reply: result.Reply{Attempts: attempts(err)}}, err
 	}
 	asked := *r.Target
@@ -223,15 +224,13 @@ func attempts(err error) int {
 	return 1
 }
 
-// Close removes the remaining brains.
+// Close removes the remaining brains by the rules of seed.RemoveEach.
 func (r *Run) Close(ctx context.Context) {
 	r.mu.Lock()
 	groups := slices.AppendSeq(r.left, maps.Values(r.groups))
 	r.groups, r.left = map[string]*group{}, nil
 	r.mu.Unlock()
-	for _, g := range groups {
-		g.remove(ctx)
-	}
+	_ = seed.RemoveEach(ctx, groups, func(ctx context.Context, g *group) error { return g.remove(ctx) })
 }
 
 // group returns the group of the question's brain.
