@@ -66,3 +66,23 @@ func TestIgnoredSignals(t *testing.T) {
 		}
 	}
 }
+
+// TestSecondSignal: a further signal ends a process that the first one makes wait.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	for _, sent := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(sent.String(), func(t *testing.T) {
+			t.Parallel()
+			_, cmd := serveProcess(t, nil, "--store=memory", "--drain-delay=1h")
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			awaittest.Until(t, "the end after "+sent.String(), func() bool {
+				return cmd.Process.Signal(sent) != nil // it has ended
+			})
+			<-ended
+			if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != sent {
+				t.Errorf("ended with %v", cmd.ProcessState)
+			}
+		})
+	}
+}

@@ -105,7 +105,7 @@ func newTerminal(p *process, quiet bool) *terminal.Terminal {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), heeded(os.Interrupt, syscall.SIGTERM)...)
-	defer stop()
+	context.AfterFunc(ctx, func() { time.AfterFunc(sameSignal, stop) })
 	// What HTTP clients log with package log gets the level Info here, for example that a server sent
 	// bytes unasked. What matters of that is an error of a request.
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
@@ -114,6 +114,10 @@ func main() {
 		args: os.Args[1:], env: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, hangups: hangups,
 	}))
 }
+
+// sameSignal is how long after the first signal further ones are ignored, because programs such as
+// timeout(1) send theirs twice at once. After that, a signal ends the process immediately.
+const sameSignal = time.Second
 
 // heeded returns the signals that were not ignored when the process was started, as nohup and a shell's
 // background jobs have it: these stay ignored.
@@ -132,6 +136,7 @@ func catchHangup(ctx context.Context) (context.Context, func() <-chan struct{}) 
 		for range signals {
 			if !wanted.Load() {
 				cancel()
+				time.AfterFunc(sameSignal, func() { signal.Stop(signals) })
 				return
 			}
 			select {
@@ -213,7 +218,7 @@ func answerInterrupt(p *process) {
 	if terminal.Is(p.stderr) {
 		begin = "\n" // the line of the progress
 	}
-	fmt.Fprintf(p.stderr, "%sevalctl: interrupted: waiting for requests under way to end and for started daemons to stop; results so far are kept\n", begin)
+	fmt.Fprintf(p.stderr, "%sevalctl: interrupted: waiting for requests under way to end and for started daemons to stop; results so far are kept; press Ctrl-C again to stop at once, without a report\n", begin)
 }
 
 // parse parses the command line of p into c.

@@ -208,7 +208,10 @@ func (x *indexer) drain(ctx context.Context) error {
 				x.settle(x.mirror.unsettled)
 			}
 			if x.mirror.saveDue() {
-				x.mirror.save(context.WithoutCancel(ctx), x.woken) // when ctx ends, it is still worth completing
+				// When ctx ends, it is still worth completing, unless the brain was deleted.
+				x.mirror.save(context.WithoutCancel(ctx), func() bool {
+					return x.woken() || errors.Is(context.Cause(ctx), ErrNotFound)
+				})
 			}
 		case <-ctx.Done():
 			return ctx.Err()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -263,6 +264,51 @@ func TestSnapshotOnceQuiet(t *testing.T) {
 		}
 		if saved() {
 			t.Error("the snapshot outlived its brain")
+		}
+	})
+}
+
+// slowSnapshots write slowly.
+type slowSnapshots struct {
+	Snapshots
+	begun   chan struct{} // closed by the first write
+	written chan error
+}
+
+func (s slowSnapshots) Put(_ context.Context, _ string, _, _ uint64, write func(io.Writer) error) error {
+	err := write(slowWriter{sync.OnceFunc(func() { close(s.begun) })})
+	s.written <- err
+	return err
+}
+
+type slowWriter struct{ begin func() }
+
+func (w slowWriter) Write(data []byte) (int, error) {
+	w.begin()
+	time.Sleep(time.Minute)
+	return len(data), nil
+}
+
+// A deletion does not wait until a snapshot of the brain is complete.
+func TestSnapshotGivesWayToDeletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := slowSnapshots{begun: make(chan struct{}), written: make(chan error, 1)}
+		h := &home{dir: t.TempDir(), backend: newKept()}
+		h.backend.set("large.md", manyChunks, epoch.Add(-time.Hour))
+		s := open(t, func(c *Config) {
+			inFolder(t, h.dir)(c)
+			slow.Snapshots = c.Snapshots
+			c.Snapshots = slow
+			c.OpenStore = func(context.Context, Record) (*store.Store, error) { return store.New(h.backend, nil), nil }
+		})
+		create(t, s, "eval")
+		find(t, s, "eval", "walrus")
+		<-slow.begun
+		if err := s.Delete(t.Context(), use(t, s, "eval")); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-slow.written; !errors.Is(err, errWoken) {
+			t.Errorf("the snapshot of a deleted brain ended with %v", err)
 		}
 	})
 }

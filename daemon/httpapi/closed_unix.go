@@ -5,13 +5,14 @@ package httpapi
 import (
 	"errors"
 	"net"
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 // hasClosed reports whether the other side is known to have closed the connection without sending
-// anything before. It reads nothing.
+// anything before. It reads nothing. After the deadline for reading, nothing is known.
 func hasClosed(c net.Conn) bool {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
@@ -28,5 +29,5 @@ func hasClosed(c net.Conn) bool {
 		closed = err == nil && n == 0 || errors.Is(err, unix.ECONNRESET)
 		return true
 	})
-	return closed || err != nil
+	return closed || err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }

@@ -174,8 +174,13 @@ func (l *lobby) left(s *stay) bool {
 
 // respond sends the response.
 func (l *lobby) respond(s *stay) bool {
-	now := time.Now()
-	_ = s.conn.SetDeadline(now.Add(frameTimeout)) // if the connection is closed, what follows fails
+	now, limit := time.Now(), frameTimeout
+	l.mu.Lock()
+	if l.closed {
+		limit = lastFrameTimeout
+	}
+	_ = s.conn.SetDeadline(now.Add(limit)) // if the connection is closed, what follows fails
+	l.mu.Unlock()
 	defer func() { _ = s.conn.SetDeadline(time.Time{}) }()
 	if s.rest > 0 {
 		if _, err := io.CopyN(io.Discard, s.conn.Conn, s.rest); err != nil {

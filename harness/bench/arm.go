@@ -130,14 +130,15 @@ func (b *Bench) close() error {
 	return errors.Join(errs...)
 }
 
+// removeBrains removes the created brains by the rules of seed.RemoveEach.
 func (a *arm) removeBrains() error {
-	var errs []error
-	for _, brain := range a.created {
-		if err := brain.Remove(context.Background()); err != nil {
-			errs = append(errs, fmt.Errorf("target %s: brain %q could not be removed: %w", a.target.Name, brain.ID(), err))
+	return seed.RemoveEach(context.Background(), a.created, func(ctx context.Context, brain *seed.Brain) error {
+		err := brain.Remove(ctx)
+		if err != nil {
+			err = fmt.Errorf("target %s: brain %q could not be removed: %w", a.target.Name, brain.ID(), err)
 		}
-	}
-	return errors.Join(errs...)
+		return err
+	})
 }
 
 // brainName returns the name of a brain. Several targets may be the same daemon.

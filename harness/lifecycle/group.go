@@ -148,17 +148,23 @@ func (r *Run) name(brain string) string {
 	return fmt.Sprintf("%s-%s%x", brain[:min(len(brain), maxName)], r.nonce, r.named)
 }
 
-// remove removes the brains. Run.Close tries again to remove those that are left, but not at a
-// mapped service, which reports them in its findings.
+// remove removes the brains by the rules of seed.RemoveEach. Run.Close tries again to remove those
+// that are left, but not at a mapped service, which reports them in its findings.
 func (g *group) remove(ctx context.Context) {
-	for name, id := range g.ids {
-		if g.run.store().Remove(ctx, id, name) != nil && g.run.Target.Service.Lacks(target.Protocol) == "" {
-			g.run.mu.Lock()
-			g.run.left = append(g.run.left, id)
-			g.run.mu.Unlock()
-		}
-	}
+	ids := g.ids
 	g.ids = nil
+	_ = seed.RemoveEach(ctx, slices.Collect(maps.Keys(ids)), func(ctx context.Context, name string) error {
+		err := g.run.store().Remove(ctx, ids[name], name)
+		if err == nil {
+			delete(ids, name)
+		}
+		return err
+	})
+	if g.run.Target.Service.Lacks(target.Protocol) == "" {
+		g.run.mu.Lock()
+		g.run.left = slices.AppendSeq(g.run.left, maps.Values(ids))
+		g.run.mu.Unlock()
+	}
 }
 
 func (r *Run) store() target.Store { return r.Target.Service.Store(r.Target.Dialect) }

@@ -34,6 +34,9 @@ type Options struct {
 	// MaxConns is the largest number of connections; 0 means the larger of 16 and four times the
 	// number of CPUs, unless the connection string has pool_max_conns.
 	MaxConns int
+	// MinConns is the smallest number of connections with which the program works. Otherwise it
+	// would wait for itself.
+	MinConns int
 	// Name is the application_name that the server shows, unless the connection string has one.
 	Name string
 	// Connected is called for each new connection, before it is used, including connections made
@@ -86,6 +89,9 @@ func Open(ctx context.Context, conn string, opts Options) (*pgxpool.Pool, error)
 		return nil, invalid(err)
 	}
 	configure(cfg, conn, opts)
+	if n := int(cfg.MaxConns); n < opts.MinConns {
+		return nil, fmt.Errorf("%s: pool_max_conns=%d is too small: set it to %d or more", Address(conn), n, opts.MinConns)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", Address(conn), advise(err))

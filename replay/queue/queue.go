@@ -75,11 +75,15 @@ type Options struct {
 	MaxConns int
 }
 
+// minConns is the smallest number of connections with which one remains for statements while another
+// has a lock or listens for jobs.
+const minConns = 2
+
 // Open joins the queue of the database given by a connection string, and creates missing tables and
 // columns.
 // Errors do not contain the password. The caller must call Close.
 func Open(ctx context.Context, conn string, o Options) (*Queue, error) {
-	pool, err := postgres.Open(ctx, conn, postgres.Options{MaxConns: o.MaxConns, Name: "evalctl queue"})
+	pool, err := postgres.Open(ctx, conn, postgres.Options{MaxConns: o.MaxConns, MinConns: minConns, Name: "evalctl queue"})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,20 @@ import (
 	"evalctl/internal/postgres/postgrestest"
 	"evalctl/replay/queue"
 )
+
+// TestSmallPool: a process with one connection, which would wait for itself, says what to set.
+func TestSmallPool(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	q, err := queue.Open(ctx, postgrestest.Database(t)+"&pool_max_conns=1", queue.Options{})
+	if err == nil {
+		q.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "set it to 2 or more") {
+		t.Errorf("got %v, want what to set", err)
+	}
+}
 
 // TestForgottenWorker: a worker whose row was deleted while its machine slept becomes a member
 // again, and asks each question once.

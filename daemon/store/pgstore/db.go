@@ -48,14 +48,9 @@ const minConns = 4
 // background work.
 func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 	db := &DB{logger: logger}
-	pool, err := postgres.Open(ctx, conn, postgres.Options{Name: "evalctl serve", Connected: db.server.reached})
+	pool, err := postgres.Open(ctx, conn, postgres.Options{Name: "evalctl serve", MinConns: minConns, Connected: db.server.reached})
 	if err != nil {
 		return nil, err
-	}
-	conns := int(pool.Config().MaxConns)
-	if conns < minConns {
-		pool.Close()
-		return nil, fmt.Errorf("pool_max_conns=%d is too small for a daemon: set it to %d or more", conns, minConns)
 	}
 	if err := Schema.Ensure(ctx, pool); err != nil {
 		pool.Close()
@@ -63,7 +58,7 @@ func Open(ctx context.Context, conn string, logger *slog.Logger) (*DB, error) {
 	}
 	db.pool, db.bus = pool, newBus(pool)
 	db.bus.answered.Store(time.Now().UnixNano()) // Schema.Ensure's statements
-	db.held = make(chan struct{}, max(1, conns*3/8))
+	db.held = make(chan struct{}, max(1, pool.Config().MaxConns*3/8))
 	background, stop := context.WithCancel(context.Background())
 	db.stop = stop
 	db.running.Go(func() { db.bus.listen(background) })
