@@ -46,10 +46,11 @@ func (d picky) actual(name string) (string, error) {
 		if d.stored != nil {
 			found = d.stored(segment)
 		}
-		if d.same != nil {
+		if _, err := os.Lstat(filepath.Join(d.dir, at, found)); err != nil && d.same != nil {
 			entries, _ := os.ReadDir(filepath.Join(d.dir, at))
+			same := d.same(segment)
 			for _, e := range entries {
-				if d.same(e.Name()) == d.same(segment) {
+				if d.same(e.Name()) == same {
 					found = e.Name()
 				}
 			}
@@ -126,6 +127,9 @@ func (d picky) open(t *testing.T, dir string) *store.Store {
 func TestNames(t *testing.T) {
 	for name, d := range fileSystems {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "HFS+" {
+				t.Skip("one file system is enough to find races")
+			}
 			open := func(t *testing.T) *store.Store { return d.open(t, storetest.MemoryDir(t)) }
 			t.Run("contract", func(t *testing.T) { storetest.Run(t, open) })
 			if name == "NTFS" || name == "HFS+" {
