@@ -94,7 +94,7 @@ func (k *Corpus) Documents(q dataset.Question, c result.Chunk, gold scorer.Ranki
 }
 
 // Date implements Documents. If a passage is assigned by text, it is the latest of its documents'
-// dates.
+// dates that a check can read.
 func (k *Corpus) Date(q dataset.Question, c result.Chunk) string {
 	known := k.paths[q.Brain]
 	for _, name := range []string{c.Path, c.DocumentID} {
@@ -102,9 +102,12 @@ func (k *Corpus) Date(q dataset.Question, c result.Chunk) string {
 			return k.dateAt(q, path)
 		}
 	}
-	last := ""
+	last, lastDay := "", ""
 	for _, path := range k.textOf(q, c) {
-		last = max(last, k.dateAt(q, path))
+		date := k.dateAt(q, path)
+		if day, _ := scorer.Day(date); day > lastDay || last == "" {
+			last, lastDay = date, day
+		}
 	}
 	return last
 }

@@ -70,8 +70,8 @@ type Config struct {
 	Options  llm.Options
 	Patience time.Duration
 
-	// Cap limits the total spending of all arms, nil for no limit. CapOptions are the options that a
-	// resumed replay keeps of it, nil unless its command line has it.
+	// Cap limits the total spending of all arms, nil for no limit. CapOptions are the options that
+	// a resumed replay keeps of it, nil unless its command line has it.
 	Cap        *llm.USD
 	CapOptions json.RawMessage
 	// Prices are as of PricesDate, YYYY-MM-DD, except for individual overrides.

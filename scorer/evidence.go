@@ -237,7 +237,7 @@ var syllabic = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Kata
 var unspaced = slices.Concat(syllabic, []*unicode.RangeTable{unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar})
 
 // surrogates matches the escape of a character that JSON writes as two, such as an emoji.
-var surrogates = regexp.MustCompile(`(?i)\\ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}`)
+var surrogates = regexp.MustCompile(`\\u(?i:d[89ab][\da-f]{2})\\u(?i:d[c-f][\da-f]{2})`)
 
 // unescaped returns a text that contains quoted JSON without its escapes.
 func unescaped(text string) string {

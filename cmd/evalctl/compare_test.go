@@ -159,10 +159,10 @@ func TestCompareShowsCommand(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	_, command, found := strings.Cut(stdout, "evalctl compare --question ")
+	_, command, found := strings.Cut(stdout, "evalctl compare ")
 	command, _, _ = strings.Cut(command, "\n")
 	words, err := shellquote.Split(command)
-	if want := []string{"q; $(touch x)", filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")}; !found || err != nil || !cmp.Equal(words, want) {
+	if want := []string{"--question=q; $(touch x)", filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")}; !found || err != nil || !cmp.Equal(words, want) {
 		t.Errorf("got %q (%v), want %q", words, err, want)
 	}
 }

@@ -154,7 +154,11 @@ func unreported(err error) error {
 		}
 	case *verdictError:
 	case interface{ Unwrap() error }:
-		rest = append(rest, unreported(e.Unwrap()))
+		inner := unreported(e.Unwrap())
+		if prefix, ok := strings.CutSuffix(err.Error(), e.Unwrap().Error()); ok && inner != nil {
+			inner = fmt.Errorf("%s%w", prefix, inner)
+		}
+		rest = append(rest, inner)
 	}
 	return errors.Join(rest...)
 }

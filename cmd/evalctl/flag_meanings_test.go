@@ -330,7 +330,7 @@ func TestDefaultsNamed(t *testing.T) {
 // TestVariablesWithoutFlag checks that docs/environment.md lists no variable of a flag as one
 // that has none.
 func TestVariablesWithoutFlag(t *testing.T) {
-	_, table, found := strings.Cut(string(filetest.Read(t, "../../docs/environment.md")), "is seldom used:\n")
+	_, table, found := strings.Cut(string(filetest.Read(t, "../../docs/environment.md")), "that is seldom used:\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	if !found || !strings.Contains(table, "`SVC_SIGN_KEY_PASSPHRASE`") {
 		t.Fatal("the table of variables was not found")

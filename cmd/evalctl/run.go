@@ -216,7 +216,7 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	res, path, err := e.Ask(watched, progress)
 	progress.Done()
 	if kept := c.several.keep(account, err); kept != nil {
-		return errors.Join(err, kept)
+		err = errors.Join(err, kept)
 	}
 	if path == "" {
 		printResumeAfterDisk(t, err, terminal.CommandLine("evalctl", "run", "--resume", j.Path()))
@@ -329,11 +329,18 @@ func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res re
 		judge = "scorer"
 	}
 	unjudged := j.Unjudged()
+	command, limit := terminal.CommandLine("evalctl", "run", "--resume", j.Path()), c.money.Cap
+	if c.several != nil && limit != nil { // what is left of it is for the targets after this one
+		limit = nil
+		if res.Stopped != result.StopBudget {
+			command += " --max-cost-usd <cap of its own>"
+		}
+	}
 	return text.Resume(t, text.Resumption{
-		Command: terminal.CommandLine("evalctl", "run", "--resume", j.Path()), Judge: judge,
+		Command: command, Judge: judge,
 		Stopped: res.Stopped, Storage: storageFailed(stopped),
 		Unasked: res.Planned - j.Finished() - unjudged, Unjudged: unjudged, Failed: j.Outages(),
-		Cost: res.Cost, Limit: c.money.Cap, Free: c.scorer.Offline != nil,
+		Cost: res.Cost, Limit: limit, Free: c.scorer.Offline != nil,
 	})
 }
 

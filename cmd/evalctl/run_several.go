@@ -79,7 +79,7 @@ func (c *runCmd) runSeveral(ctx context.Context, p *process) error {
 		}
 		if c.several.path == "" && i == 0 && exitCode(ctx, err) == exitUsage {
 			c.resultFlags = files
-			return c.writeProblem(p, newTerminal(p, c.Quiet), name, err)
+			return c.writeProblem(p, newTerminal(p, c.Quiet), name, errors.Join(err, c.several.share()))
 		}
 		if c.several.path == "" {
 			if err := printArm(p, c.JSON, name, nil, problem, "", exitCode(ctx, err)); err != nil {

@@ -69,6 +69,10 @@ func (l local) stream(req *http.Request) (*http.Response, error) {
 	}}
 	select {
 	case <-w.begun:
+		if ctx.Err() != nil { // the response says only that the client has gone
+			body.end()
+			return nil, context.Cause(ctx)
+		}
 		return w.response(req, body), nil
 	case <-ctx.Done():
 		body.end()

@@ -210,7 +210,7 @@ var failures = map[string]response{
 		"origin.", nil),
 	"RateLimited": problem("The key has used up its requests, or the model provider its own.",
 		map[string]header{"Retry-After": {
-			Description: "Seconds, rounded up. 1 if the limit is the model provider's, which did not say.",
+			Description: "Seconds, rounded up. 1 if the model provider set the limit and named no time.",
 			Schema:      inline(ofType("integer"), least(1)),
 		}}),
 	"Unavailable": problem("The request was not served, and may be repeated later if there is a Retry-After: more "+

@@ -29,8 +29,8 @@ const (
 )
 
 // httpTransport is streamable HTTP: each message is a POST, whose response is one message or a
-// stream of them. Unlike the SDK's, it never sends a call again, and a call whose stream ends early
-// fails at once.
+// stream of them. Unlike the SDK's, it sends a call again only if the server has ended the session,
+// and a call whose stream ends early fails at once.
 type httpTransport struct {
 	url, token string
 	client     *http.Client
@@ -42,6 +42,7 @@ type httpTransport struct {
 	reading  sync.WaitGroup
 
 	renewing sync.Mutex
+	renewed  func() // nil for none
 
 	mu      sync.Mutex
 	session string
@@ -56,7 +57,7 @@ func newHTTPTransport(target string, opts Options) (*httpTransport, error) {
 		return nil, fmt.Errorf("%w, or stdio:COMMAND", err)
 	}
 	t := &httpTransport{
-		url: base, token: opts.Token, client: &http.Client{},
+		url: base, token: opts.Token, client: &http.Client{}, renewed: opts.Renewed,
 		incoming: make(chan jsonrpc.Message),
 	}
 	t.open, t.stop = context.WithCancel(context.Background())
@@ -214,25 +215,27 @@ func (t *httpTransport) post(ctx context.Context, msg jsonrpc.Message, data []by
 func (t *httpTransport) call(ctx context.Context, call *jsonrpc.Request, data []byte) error {
 	session := t.SessionID()
 	res, err := t.send(ctx, call, data)
-	if err == nil && res.StatusCode == http.StatusNotFound && session != "" && t.renew(ctx, session) == nil {
-		res.Body.Close()
+	for again := session != ""; ; again = false {
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		if res.StatusCode/100 == 2 {
+			return t.receive(call, res)
+		}
+		body := beginningOf(res)
+		if msg, err := jsonrpc.DecodeMessage(body); err == nil {
+			if reply, ok := msg.(*jsonrpc.Response); ok && reply.ID == call.ID && reply.Error != nil {
+				t.deliver(reply)
+				return nil
+			}
+		}
+		failed := statusError(res.StatusCode, body)
+		if !again || res.StatusCode != http.StatusNotFound || t.renew(ctx, session) != nil {
+			return failed
+		}
 		res, err = t.send(ctx, call, data)
 	}
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	if res.StatusCode/100 == 2 {
-		return t.receive(call, res)
-	}
-	body := beginningOf(res)
-	if msg, err := jsonrpc.DecodeMessage(body); err == nil {
-		if reply, ok := msg.(*jsonrpc.Response); ok && reply.ID == call.ID && reply.Error != nil {
-			t.deliver(reply)
-			return nil
-		}
-	}
-	return statusError(res.StatusCode, body)
 }
 
 // beginningOf returns the beginning of a body, as far as it has arrived.

@@ -35,6 +35,9 @@ type Options struct {
 	// HTTPClient sends the requests to a URL; its Timeout and CheckRedirect are not used. Default: a
 	// client with connections of its own.
 	HTTPClient *http.Client
+	// Renewed, if not nil, is called when a session at a URL was replaced by a new one because the
+	// server had ended it.
+	Renewed func()
 }
 
 // Client is a connection to a server. It is safe for concurrent use.

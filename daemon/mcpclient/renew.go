@@ -45,6 +45,9 @@ func (t *httpTransport) renew(ctx context.Context, ended string) error {
 		return errors.New("the server has ended the session, and does not begin another")
 	}
 	t.session = fresh.session
+	if t.renewed != nil {
+		t.renewed()
+	}
 	return nil
 }
 

@@ -3,6 +3,8 @@ package memory
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -82,7 +84,12 @@ const maxFollowPause = time.Minute
 // back, so it succeeds whatever comes of that: after a failure, follow is called again in the
 // background, until it succeeds or the brain or the service ends.
 func (s *Service) afterCommit(ctx context.Context, h brain.Handle, follow func(context.Context, *store.Store) error) {
-	attempt := func(ctx context.Context) error {
+	attempt := func(ctx context.Context) (err error) {
+		defer func() {
+			if p := recover(); p != nil { // in the background it would end the daemon
+				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			}
+		}()
 		defer h.Acquire()()
 		st, err := h.Store(ctx)
 		if err != nil {
@@ -94,7 +101,7 @@ func (s *Service) afterCommit(ctx context.Context, h brain.Handle, follow func(c
 	if err == nil || errors.Is(h.Err(), brain.ErrNotFound) {
 		return
 	}
-	s.cfg.Logger.Error("what follows from a change failed; tried again until the daemon ends",
+	s.cfg.Logger.Error("what follows from a change failed; tried again until the brain is closed",
 		"brain", h.Brain().ID, "error", err)
 	s.jobs.mu.Lock()
 	defer s.jobs.mu.Unlock()
@@ -106,6 +113,9 @@ func (s *Service) afterCommit(ctx context.Context, h brain.Handle, follow func(c
 		defer cancel(nil)
 		for pause := s.jobs.retryAfter; err != nil && retry.Sleep(ctx, pause) == nil; pause = min(2*pause, maxFollowPause) {
 			err = attempt(ctx)
+		}
+		if err != nil && !errors.Is(h.Err(), brain.ErrNotFound) {
+			s.cfg.Logger.Error("what follows from a change was not done before the brain was closed", "brain", h.Brain().ID, "error", err)
 		}
 	})
 }

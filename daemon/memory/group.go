@@ -73,8 +73,8 @@ func (g *group) commit(
 	for !own.done {
 		writes := g.next()
 		err := runGroup(st, writes)
-		// One of them failed, or the commit as a whole. The others must not fail with it, unless the
-		// store is unavailable: then the commit may have been made.
+		// One of them failed, or the commit as a whole. The others must not fail with it, unless
+		// the store is unavailable: then the commit may have been made.
 		if err != nil && len(writes) > 1 && !errors.Is(err, store.ErrUnavailable) {
 			for _, w := range writes {
 				w.err = runGroup(st, []*groupWrite{w})

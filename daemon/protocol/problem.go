@@ -1,5 +1,7 @@
 package protocol
 
+import "mime"
+
 // Problem is the body of every response outside 2xx (spec 7.1).
 type Problem struct {
 	Status int    `json:"status,omitempty"`
@@ -98,3 +100,9 @@ const (
 	TypeProblem = "application/problem+json"
 	TypeEvents  = "text/event-stream"
 )
+
+// IsEvents reports whether a Content-Type is that of an event stream.
+func IsEvents(contentType string) bool {
+	kind, _, _ := mime.ParseMediaType(contentType)
+	return kind == TypeEvents
+}

@@ -165,8 +165,8 @@ func (a *Account) Spent() llm.USD {
 	return a.books.Spent()
 }
 
-// Freeze makes the amount spent the cap of the command if it is resumed, and returns the path of its
-// ledger, empty if there is nothing to resume. No request may be in progress.
+// Freeze makes the amount spent the cap of the command if it is resumed, and returns the path of
+// its ledger, empty if there is nothing to resume. No request may be in progress.
 func (a *Account) Freeze() (path string, err error) {
 	if a == nil || a.closed {
 		return "", nil
@@ -229,8 +229,8 @@ func (a *Account) Fill(ctx context.Context, c *result.Spending, own string) erro
 	return nil
 }
 
-// Close keeps the ledger, unless it has no request and no cached reply, and no cap is to be kept. It
-// does nothing after Remove.
+// Close keeps the ledger, unless it has no request and no cached reply, and no cap is to be kept.
+// It does nothing after Remove.
 func (a *Account) Close() error {
 	if a == nil || a.closed {
 		return nil

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,20 +81,23 @@ func objectsOf(name string, value json.RawMessage, line func(json.RawMessage) in
 			others = append(others, string(m.Key))
 		}
 	}
-	if len(lists) == 1 && !isRecord(others) {
+	if len(lists) == 1 && !isRecord(string(lists[0].Key), others) {
 		return objectsOf(name, lists[0].Value, line)
 	}
 	r, err := recordOf(value, line(value))
 	return []record{r}, err
 }
 
-// isRecord reports whether an object with these keys is a question or a document, so that a list
-// in it, such as its checks, belongs to it.
-func isRecord(keys []string) bool {
+// isRecord reports whether an object with a list of objects and other keys is itself a question or
+// a document, so that the list belongs to it.
+func isRecord(list string, others []string) bool {
 	has := func(name string) bool {
-		return slices.ContainsFunc(keys, func(key string) bool { return letters(key) == name })
+		return slices.ContainsFunc(others, func(key string) bool { return letters(key) == name })
 	}
-	return has("question") || has("path") && has("text")
+	asks := func(key string) bool { return questionSynonyms[letters(key)] == "question" }
+	of := cmp.Or(questionSynonyms[letters(list)], letters(list))
+	return has("question") || has("path") && has("text") ||
+		(of == "checks" || of == "before") && slices.ContainsFunc(others, asks)
 }
 
 // isObjects reports whether value is a non-empty list of objects.

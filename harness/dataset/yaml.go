@@ -47,15 +47,16 @@ func mappings(n *yaml.Node) []*yaml.Node {
 		return n.Content
 	}
 	var lists []*yaml.Node
+	var list string // the key of the last one
 	var others []string
 	for i := 1; i < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
 		if v := n.Content[i]; v.Kind == yaml.SequenceNode && len(v.Content) > 0 && v.Content[0].Kind == yaml.MappingNode {
-			lists = append(lists, v)
+			lists, list = append(lists, v), n.Content[i-1].Value
 		} else {
 			others = append(others, n.Content[i-1].Value)
 		}
 	}
-	if len(lists) == 1 && !isRecord(others) {
+	if len(lists) == 1 && !isRecord(list, others) {
 		return lists[0].Content
 	}
 	return []*yaml.Node{n}

@@ -36,6 +36,7 @@ type Gates struct {
 	changed     *sync.Cond
 	active      int
 	waiting     map[ledger.Phase]int
+	spent       llm.USD // of the cap, when it was last read
 }
 
 // Open starts the gateways of a daemon that calls m: one, or two if embeddings have a different
@@ -105,6 +106,7 @@ func (g *Gates) Enter(phase ledger.Phase) (leave func()) {
 		g.phase.Store(phase)
 		return func() {}
 	}
+	g.readSpent()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting[phase]++
@@ -115,6 +117,7 @@ func (g *Gates) Enter(phase ledger.Phase) (leave func()) {
 	g.active++
 	g.phase.Store(phase)
 	return func() {
+		g.readSpent()
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.active--
@@ -136,8 +139,23 @@ func (g *Gates) others(phase ledger.Phase) bool {
 // as the dearest of the phase so far.
 func (g *Gates) affords(phase ledger.Phase, callers int) bool {
 	gate := g.list[0] // of completions
-	limit := gate.config.Ledger.Cap()
-	return limit == nil || gate.dearestOf(phase)*llm.USD(callers) <= *limit-gate.config.Ledger.Spent()
+	limit, dearest := gate.config.Ledger.Cap(), gate.dearestOf(phase)
+	return limit == nil || dearest == 0 || dearest*llm.USD(callers) <= *limit-g.spent
+}
+
+// readSpent reads for affords what is spent, without the lock: on a queue it is in a database.
+func (g *Gates) readSpent() {
+	if !g.list[0].paid() {
+		return
+	}
+	books := g.list[0].config.Ledger
+	if books.Cap() == nil || books.Err() != nil {
+		return
+	}
+	spent := books.Spent()
+	g.mu.Lock()
+	g.spent = spent
+	g.mu.Unlock()
 }
 
 // Err returns the first gateway's Gateway.Err that is not nil. The run cannot continue after an

@@ -137,6 +137,13 @@ func (g *Gateway) note(phase ledger.Phase, worst llm.USD) {
 	g.dearest[phase] = max(g.dearest[phase], worst)
 }
 
+// paid reports whether there was a paid completion.
+func (g *Gateway) paid() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.dearest) > 0
+}
+
 func (g *Gateway) dearestOf(phase ledger.Phase) llm.USD {
 	g.mu.Lock()
 	defer g.mu.Unlock()

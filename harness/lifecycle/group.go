@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"evalctl/harness/dataset"
@@ -33,7 +34,7 @@ type group struct {
 	// written has the last document written to each brain since it settled, and former the
 	// earlier texts of documents, which searches may still return.
 	written map[string]string
-	former  map[document]string
+	former  map[document][]string
 }
 
 // document identifies a document of a group.
@@ -120,7 +121,7 @@ func asFailure(ctx context.Context, err error) error {
 // create creates the brains and writes the documents of the corpus to them.
 func (g *group) create(ctx context.Context) error {
 	g.ids, g.line, g.contents = map[string]string{}, 0, dataset.NewContents()
-	g.written, g.former = map[string]string{}, map[document]string{}
+	g.written, g.former = map[string]string{}, map[document][]string{}
 	defer g.run.Filling()()
 	for _, name := range g.names {
 		b := seed.NewBrain(g.run.Target.Service, g.run.Target.Dialect, g.run.name(name))
@@ -183,7 +184,7 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 		}
 		for _, path := range []string{o.Path, o.To} {
 			if text, ok := g.contents.Text(in, path); ok {
-				g.former[document{in, path}] += visible.Words(text) + "\n"
+				g.keepFormer(document{in, path}, visible.Words(text))
 			}
 		}
 		if err := g.contents.Apply(in, o); err != nil {
@@ -204,6 +205,17 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 		g.note(in, o)
 	}
 	return nil
+}
+
+// keepFormer keeps the text of a document that is about to change. If it begins with the one before,
+// that one is part of it.
+func (g *group) keepFormer(d document, text string) {
+	texts := g.former[d]
+	if last := len(texts) - 1; last >= 0 && strings.HasPrefix(text, texts[last]) {
+		texts[last] = text
+		return
+	}
+	g.former[d] = append(texts, text)
 }
 
 // operate makes an operation at the service.

@@ -46,9 +46,11 @@ func (g *group) settle(ctx context.Context) error {
 
 // stale reports whether a passage may be of an earlier text of a document and not of its text
 // now. If the earlier ones contain all of the text, nothing tells them apart.
-func stale(passage, text, former string) bool {
-	return passage != "" && strings.Contains(former, passage) &&
-		!(strings.Contains(former, text) && strings.Contains(text, passage))
+func stale(passage, text string, former []string) bool {
+	hold := func(part string) bool {
+		return slices.ContainsFunc(former, func(f string) bool { return strings.Contains(f, part) })
+	}
+	return passage != "" && hold(passage) && !(hold(text) && strings.Contains(text, passage))
 }
 
 // queryOf returns the end of a document as a query. The end is more specific than the front matter.

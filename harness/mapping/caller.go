@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+
+	"evalctl/internal/figure"
 )
 
 // caller makes the calls of one store. It is safe for concurrent use.
@@ -29,6 +31,14 @@ type sightings struct {
 	searched, missing int      // documents that were searched for, and those that were never found
 	late              []string // waits that ended before the service was ready
 	kept              []string // brains that could not be removed
+	sessions          int      // sessions that the server has ended
+}
+
+// sessionEnded records that the server has ended a session and begun another one.
+func (s *sightings) sessionEnded() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions++
 }
 
 // notReady records that a written text was not ready in time.
@@ -45,12 +55,17 @@ func (s *sightings) notRemoved(text string) {
 	s.kept = append(s.kept, text)
 }
 
-// findings describes problems with writing to the service, and with removing what was written.
+// findings describes problems with writing to the service, with keeping what was written, and with
+// removing it.
 func (s *sightings) findings() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.missing > 0 {
 		all = append(all, fmt.Sprintf("%d of %d documents that were written were never found by their own words", s.missing, s.searched))
+	}
+	if s.sessions > 0 {
+		all = append(all, fmt.Sprintf("the server has ended %s, and new ones were begun: a memory that belongs to a session is lost",
+			figure.Count(s.sessions, "MCP session")))
 	}
 	for _, texts := range [][]string{s.late, s.kept} {
 		switch n := len(texts); {

@@ -154,7 +154,7 @@ func (w *web) call(ctx context.Context, o *operation, values map[string]any) (ca
 func (w *web) request(ctx context.Context, o *operation, values map[string]any) (*http.Request, error) {
 	escaped := map[string]any{}
 	for name, v := range values {
-		escaped[name] = url.PathEscape(fmt.Sprint(v))
+		escaped[name] = httpclient.Segment(fmt.Sprint(v))
 	}
 	to := w.base + o.path.text(escaped)
 	if query, ok := o.query.render(values).(map[string]any); ok && len(query) > 0 {

@@ -39,6 +39,7 @@ type server struct {
 func dial(ctx context.Context, url string, o mcpclient.Options, within time.Duration, seen *sightings, hidden *redact.Redactor) (*server, error) {
 	ctx, cancel := target.TimeLimit(ctx, cmp.Or(within, startWithin))
 	defer cancel()
+	o.Renewed = seen.sessionEnded
 	c, err := mcpclient.Connect(ctx, url, o)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: --start-timeout allows more than %v", err, cmp.Or(within, startWithin))

@@ -23,7 +23,8 @@ type Money struct {
 	// Cap is the limit, nil for none. Unmetered permits a daemon to make uncounted calls.
 	Cap       *llm.USD
 	Unmetered bool
-	// CapOptions are the options that a resumed run keeps of Cap, nil unless its command line has it.
+	// CapOptions are the options that a resumed run keeps of Cap, nil unless its command line has
+	// it.
 	CapOptions json.RawMessage
 }
 

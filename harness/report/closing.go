@@ -150,6 +150,9 @@ func comparing(paths ...string) string {
 		err = compare.Comparable(runs, compare.Options{})
 	}
 	if refused, ok := errors.AsType[*key.IncomparableError](err); ok && len(refused.Final()) == 0 {
+		if refused.Common == 0 {
+			return terminal.CommandLine("evalctl", "show", paths[len(paths)-1], "--html", "report.html")
+		}
 		command = append(command, acceptFlags(refused)...)
 	}
 	return terminal.CommandLine(command...)

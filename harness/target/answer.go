@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"strings"
 	"sync"
 	"time"
@@ -155,7 +154,7 @@ func ask(ctx context.Context, e *Endpoint, r Request, a *Answer, start time.Time
 	}
 	defer res.Body.Close()
 	ct := res.Header.Get("Content-Type")
-	if kind, _, _ := mime.ParseMediaType(ct); kind != protocol.TypeEvents {
+	if !protocol.IsEvents(ct) {
 		data, _ := io.ReadAll(io.LimitReader(res.Body, maxShape))
 		return notEvents(ct, data)
 	}

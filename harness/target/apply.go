@@ -191,8 +191,9 @@ func (s speaker) lacking(ctx context.Context, o dataset.Operation, err error) er
 		return lackingMethod(err)
 	}
 	if o.Op == dataset.OpReflect || o.Op == dataset.OpForget {
-		// The path may contain the word.
-		if aboutSession().MatchString(strings.ReplaceAll(f.Message, s.session(o), "")) {
+		// The path may contain the word, as may the names in it.
+		said := strings.NewReplacer(BrainPath(s.id), "", "/v1/brains/"+s.id, "", s.session(o), "", "/sessions/"+o.Session, "").Replace(f.Message)
+		if aboutSession().MatchString(said) {
 			return err
 		}
 	}

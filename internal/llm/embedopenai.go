@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -136,8 +137,21 @@ type embeddings struct {
 }
 
 type embedding struct {
-	Index     int       `json:"index"`
+	Index     position  `json:"index"`
 	Embedding []float32 `json:"embedding"`
+}
+
+// position is an index, which some servers write as a text; -1 for what is no index.
+type position int
+
+// UnmarshalJSON returns no error.
+func (p *position) UnmarshalJSON(data []byte) error {
+	n, ok := parseTokens(bytes.Trim(data, `"`))
+	if !ok {
+		n = -1
+	}
+	*p = position(n)
+	return nil
 }
 
 // count counts the cost of a response, whether or not it can be used.
@@ -174,19 +188,20 @@ func placeVectors(answer []embedding, vectors [][]float32) error {
 	}
 	clear(vectors)
 	for _, a := range answer {
+		at := int(a.Index)
 		switch {
-		case a.Index < 0 || a.Index >= len(vectors):
-			return fmt.Errorf("the answer has a vector of index %d for %d texts", a.Index, len(vectors))
-		case vectors[a.Index] != nil:
-			return fmt.Errorf("the answer has two vectors of index %d", a.Index)
+		case at < 0 || at >= len(vectors):
+			return fmt.Errorf("the answer has a vector of index %d for %d texts", at, len(vectors))
+		case vectors[at] != nil:
+			return fmt.Errorf("the answer has two vectors of index %d", at)
 		case len(a.Embedding) != len(answer[0].Embedding):
 			return fmt.Errorf("the answer has vectors of %d and of %d dimensions",
 				len(answer[0].Embedding), len(a.Embedding))
 		}
 		if err := checkVector(a.Embedding); err != nil {
-			return fmt.Errorf("the vector of index %d %w", a.Index, err)
+			return fmt.Errorf("the vector of index %d %w", at, err)
 		}
-		vectors[a.Index] = a.Embedding
+		vectors[at] = a.Embedding
 	}
 	return nil
 }

@@ -224,7 +224,7 @@ func FuzzEmbedAnswer(f *testing.F) {
 				t.Fatalf("vector %d has %d dimensions, vector 0 has %d", i, len(v), len(vectors[0]))
 			}
 			for _, a := range answer.Data {
-				if a.Index == i && !cmp.Equal(a.Embedding, v) {
+				if int(a.Index) == i && !cmp.Equal(a.Embedding, v) {
 					t.Fatalf("vector %d is not the one of its index", i)
 				}
 			}

@@ -126,7 +126,7 @@ func (w wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		res.Body.Close()
 		return nil, errRefused
 	}
-	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+	if x.keepBody || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
 		return whole(res, x)
 	}
 	res.Body = intake.NewReader(req.Context(), res.Body, intake.Largest)

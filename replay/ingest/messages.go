@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/httpclient"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/printable"
 	"evalctl/replay/source"
@@ -69,7 +69,7 @@ type session struct {
 }
 
 func (s *session) path() string {
-	return target.BrainPath(s.brain) + "/sessions/" + url.PathEscape(s.id)
+	return target.BrainPath(s.brain) + "/sessions/" + httpclient.Segment(s.id)
 }
 
 // send sends messages in order, in batches, or one by one if the daemon does not support batches.

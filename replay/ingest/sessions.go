@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
+	"evalctl/internal/httpclient"
 	"evalctl/internal/jsonobj"
 	"evalctl/internal/retry"
 	"evalctl/replay/source"
@@ -118,7 +118,7 @@ func (f *filler) awaitJob(ctx context.Context, s *session, id string) error {
 // jobEnded reports whether a job of a session has ended, or cannot be watched because the daemon
 // does not report jobs. It returns an error for a failed job.
 func (f *filler) jobEnded(ctx context.Context, s *session, id string) (bool, error) {
-	o, err := s.get(ctx, target.BrainPath(s.brain)+"/jobs/"+url.PathEscape(id))
+	o, err := s.get(ctx, target.BrainPath(s.brain)+"/jobs/"+httpclient.Segment(id))
 	if notServed(err) {
 		return true, nil
 	}

@@ -75,8 +75,8 @@ type Options struct {
 	MaxConns int
 }
 
-// minConns is the smallest number of connections with which one remains for statements while another
-// has a lock or listens for jobs.
+// minConns is the smallest number of connections with which one remains for statements while
+// another has a lock or listens for jobs.
 const minConns = 2
 
 // Open joins the queue of the database given by a connection string, and creates missing tables and

@@ -92,11 +92,14 @@ func (b *backend) leftovers() (files []string, err error) {
 		err = b.disk.create(stagedFile, text, b.now())
 	}
 	b.disk.release()
+	if err == nil { // before the list gets its name: see writeSchema
+		err = b.disk.sync()
+	}
 	if err == nil {
 		err = b.disk.rename(stagedFile, encodingFile)
 	}
 	if err == nil {
-		err = b.disk.sync()
+		err = syncDir(b.home, stateDir)
 	}
 	return files, err
 }

@@ -141,6 +141,11 @@ func (b *backend) restore(changes []change) error {
 	if err := b.stage(changes, head.Committer.When); err != nil {
 		return err
 	}
+	for i, c := range changes {
+		if !c.isDelete() {
+			b.objects.unsaved = append(b.objects.unsaved, numberedFile(stagedDir, i))
+		}
+	}
 	// Before they are in place: if this fails, the next Open must not take them for being on
 	// disk.
 	if err := b.objects.sync(); err != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -110,7 +109,7 @@ func ask(ctx context.Context, e *target.Endpoint, brain string, q query, prices 
 		return load.Outcome{Err: err}
 	}
 	defer res.Body.Close()
-	if ct := res.Header.Get("Content-Type"); !strings.HasPrefix(ct, protocol.TypeEvents) {
+	if !protocol.IsEvents(res.Header.Get("Content-Type")) {
 		return load.Outcome{Err: target.NewFailure(result.KindProtocol, "the reply to an ask is not an event stream")}
 	}
 	stream := streams.Get().(*sse.Reader)

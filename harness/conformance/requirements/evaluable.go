@@ -196,7 +196,7 @@ func expectTolerantAsk(judge func([]frame) error) step {
 // untilDone reads an ask stream as an evaluation does: to its done event, whatever follows it.
 func (s *stream) untilDone(ctx context.Context) (frames []frame, err error) {
 	isEvents := func(r *response) error {
-		if got := r.header.Get("Content-Type"); !strings.HasPrefix(got, protocol.TypeEvents) {
+		if got := r.header.Get("Content-Type"); !protocol.IsEvents(got) {
 			return because("returns no event stream", "want Content-Type %s, got %q", protocol.TypeEvents, got)
 		}
 		return nil
