@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"evalctl/daemon/mcpclient"
@@ -56,7 +57,8 @@ func TestSessionEndedByTheServer(t *testing.T) {
 	f := &forgetful{speaker: speaker{version: "2025-06-18", unknown: "error"}, calls: 3, most: 9}
 	s := httptest.NewServer(f)
 	defer s.Close()
-	c := connect(t, s.URL, mcpclient.Options{})
+	var renewed atomic.Int64
+	c := connect(t, s.URL, mcpclient.Options{Renewed: func() { renewed.Add(1) }})
 	call := func() {
 		if r, err := c.Call(t.Context(), "find", map[string]any{}, nil); err != nil || r.Text != "found" {
 			t.Errorf("got %+v, %v", r, err)
@@ -70,8 +72,8 @@ func TestSessionEndedByTheServer(t *testing.T) {
 		both.Go(call)
 	}
 	both.Wait()
-	if err := c.Ping(t.Context()); err != nil || f.ready != f.begun {
-		t.Errorf("ping: %v; %d of %d sessions were initialized", err, f.ready, f.begun)
+	if err := c.Ping(t.Context()); err != nil || f.ready != f.begun || int(renewed.Load()) != f.begun-1 {
+		t.Errorf("ping: %v; %d of %d sessions were initialized, %d renewed", err, f.ready, f.begun, renewed.Load())
 	}
 	f.mu.Lock()
 	f.most, f.left = f.begun, 0

@@ -62,6 +62,9 @@ func TestConvert(t *testing.T) {
 			"{\"id\":\"b\",\"Question\":\"q\",\"documents\":[{\"path\":\"a\"}]}", JSONArray,
 			`{"id": "a", "question": "q", "checks": [{"contains":"x"}]}` + "\n" +
 				`{"id": "b", "question": "q", "documents": [{"path":"a"}]}`},
+		{"an alias with checks", "{\"id\":\"a\",\n\"query\":\"q\",\"assertions\":[{\"contains\":\"x\"}]}", JSONArray,
+			`{"id": "a", "question": "q", "checks": [{"contains":"x"}]}`},
+		{"a prompt for several", "{\"prompt\":\"about\",\n\"tests\":[{\"id\":\"a\",\"question\":\"q\"}]}", JSONArray, `{"id": "a", "question": "q"}`},
 		{"YAML documents with checks", "id: a\nquestion: q\nchecks:\n- contains: x\n---\nid: b\nquestion: q\n", YAML,
 			`{"id": "a", "question": "q", "checks": [{"contains":"x"}]}` + "\n" + `{"id": "b", "question": "q"}`},
 		{"a list called like a field", `{"text": "about", "question": [{"id":"a","question":"q"}]}`, JSONArray,

@@ -190,9 +190,10 @@ func TestLostIsNotLacking(t *testing.T) {
 		{"no session to end", said + `,{"op":"reflect","session":"s"}`, problem("POST/sessions/s/reflect", `no such session`), true},
 		{"no session by code", said + `,{"op":"forget","session":"s"}`, problem("DELETE/sessions/s", `{"code":"session_not_found"}`), true},
 		{"no deletion of paths", said + `,{"op":"forget","session":"s"}`, problem("DELETE/sessions/s", "Cannot DELETE /sessions/s"), false},
+		{"no reflection", said + `,{"op":"reflect","session":"s"}`, problem("POST/sessions/s/reflect", ""), false},
 		{"no summaries", `{"op":"consolidate"}`, problem("POST/consolidate POST/compile", ""), false},
 	} {
-		d := written(t, dataset.Options{}, `{"id":"a","question":"Is it?","brain":"b","expected_substrings":["yes"],"before":[`+c.before+`]}`)
+		d := written(t, dataset.Options{}, `{"id":"a","question":"Is it?","brain":"session","expected_substrings":["yes"],"before":[`+c.before+`]}`)
 		synctest.Test(t, func(t *testing.T) {
 			answers, failures := askOf(t, runAt(t, &foreign{serves: c.serves}, d))
 			if f := failures[0]; (f != nil) != c.lost || c.lost != (answers[0].Lacks == "") || c.lost && f.Status != http.StatusNotFound {

@@ -236,7 +236,7 @@ func FuzzEmbedAnswer(f *testing.F) {
 // used, and texts of responses without a readable count are counted.
 func TestEmbeddingTokens(t *testing.T) {
 	var n int
-	const vector = `"id":1,"object":[],"model":2,"data":[{"object":3,"index":0,"embedding":[1,2,3]}],"usage":`
+	const vector = `"id":1,"object":[],"model":2,"data":[{"object":3,"index":"0","embedding":[1,2,3]}],"usage":`
 	e, _ := openEmbedStub(t, func(llmtest.Call) llmtest.Reply {
 		n++
 		switch n {

@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -258,5 +261,21 @@ func TestBodyIsOneJSONObject(t *testing.T) {
 	}
 	if got := call.Header.Get("Content-Type"); got != "application/json" {
 		t.Error(got)
+	}
+}
+
+// TestPlainAnswerCalledAStream: a plain answer with the media type of a stream is read.
+func TestPlainAnswerCalledAStream(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"a b"},"finish_reason":"stop"}]}`)
+	}))
+	defer s.Close()
+	o, err := newOpenAI(endpointConfig{BaseURL: s.URL, APIKey: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := o.Complete(t.Context(), ask("m", "q")); err != nil || got.Text != "a b" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
