@@ -42,7 +42,7 @@ var meanings = kong.Vars{
 	"model":           "Model that answers, also in a started daemon. Provider: openai, ollama or fake; default: SVC_LLM_PROVIDER, else openai.",
 	"notify":          "At the end, send a JSON summary to a webhook, such as Slack's. Other users can read a command line, but not $SVC_NOTIFY_URL.",
 	"output":          "File or folder to write to",
-	"port":            "Port of the started daemon; further ones get the following ports. 0: free ports.",
+	"port":            "Port of the started daemon; the further ones of a replay get the following ports. 0: free ports.",
 	"queue":           "PostgreSQL queue of questions for workers. A password belongs in $SVC_QUEUE, PGPASSWORD or ~/.pgpass.",
 	"primary":         "Measures that are tested by themselves: pass_rate, score, evidence_recall, recall, ndcg, reciprocal_rank, average_precision, total, first_token or felt (latencies). Default: pass_rate; for the scorer retrieval recall, by evidence if that scores.",
 	"quiet":           "Print only errors on stderr.",
