@@ -220,6 +220,9 @@ func (c *runCmd) evaluate(ctx context.Context, p *process, t *terminal.Terminal,
 	}
 	if path == "" {
 		printResumeAfterDisk(t, err, terminal.CommandLine("evalctl", "run", "--resume", j.Path()))
+		if storageFailed(err) {
+			c.noteSharedCap(t)
+		}
 		return err
 	}
 	c.reported = true
@@ -329,19 +332,27 @@ func printResumeHint(t *terminal.Terminal, c *runCmd, j *journal.Journal, res re
 		judge = "scorer"
 	}
 	unjudged := j.Unjudged()
-	command, limit := terminal.CommandLine("evalctl", "run", "--resume", j.Path()), c.money.Cap
-	if c.several != nil && limit != nil { // what is left of it is for the targets after this one
-		limit = nil
-		if res.Stopped != result.StopBudget {
-			command += " --max-cost-usd <cap of its own>"
-		}
+	limit := c.money.Cap
+	if c.several != nil {
+		limit = nil // see noteSharedCap
 	}
-	return text.Resume(t, text.Resumption{
-		Command: command, Judge: judge,
+	next := text.Resume(t, text.Resumption{
+		Command: terminal.CommandLine("evalctl", "run", "--resume", j.Path()), Judge: judge,
 		Stopped: res.Stopped, Storage: storageFailed(stopped),
 		Unasked: res.Planned - j.Finished() - unjudged, Unjudged: unjudged, Failed: j.Outages(),
 		Cost: res.Cost, Limit: limit, Free: c.scorer.Offline != nil,
 	})
+	if next != "" {
+		c.noteSharedCap(t)
+	}
+	return next
+}
+
+// noteSharedCap says which of several targets can be resumed without a cap of its own.
+func (c *runCmd) noteSharedCap(t *terminal.Terminal) {
+	if c.several != nil && c.several.cap != nil {
+		t.Field("", "what all targets leave of the cap is for the last one that stopped; add --max-cost-usd to resume another one")
+	}
 }
 
 // continuing returns how a stopped command is continued, see text.Continuing.

@@ -83,7 +83,7 @@ func (c *runCmd) runSeveral(ctx context.Context, p *process) error {
 		}
 		if c.several.path == "" {
 			if err := printArm(p, c.JSON, name, nil, problem, "", exitCode(ctx, err)); err != nil {
-				return err
+				return errors.Join(err, c.several.share())
 			}
 		}
 		ended = append(ended, err)

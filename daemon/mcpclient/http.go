@@ -224,18 +224,35 @@ func (t *httpTransport) call(ctx context.Context, call *jsonrpc.Request, data []
 			return t.receive(call, res)
 		}
 		body := beginningOf(res)
-		if msg, err := jsonrpc.DecodeMessage(body); err == nil {
-			if reply, ok := msg.(*jsonrpc.Response); ok && reply.ID == call.ID && reply.Error != nil {
-				t.deliver(reply)
-				return nil
-			}
+		reply := errorReply(body, call)
+		if again && res.StatusCode == http.StatusNotFound && !isAboutCall(reply) && t.renew(ctx, session) == nil {
+			res, err = t.send(ctx, call, data)
+			continue
 		}
-		failed := statusError(res.StatusCode, body)
-		if !again || res.StatusCode != http.StatusNotFound || t.renew(ctx, session) != nil {
-			return failed
+		if reply == nil {
+			return statusError(res.StatusCode, body)
 		}
-		res, err = t.send(ctx, call, data)
+		t.deliver(reply)
+		return nil
 	}
+}
+
+// errorReply returns the error with which a body answers a call, nil if it is something else.
+func errorReply(body []byte, call *jsonrpc.Request) *jsonrpc.Response {
+	msg, err := jsonrpc.DecodeMessage(body)
+	if reply, ok := msg.(*jsonrpc.Response); err == nil && ok && reply.ID == call.ID && reply.Error != nil {
+		return reply
+	}
+	return nil
+}
+
+// isAboutCall reports whether a reply rejects the call for its own sake, and not its session.
+func isAboutCall(reply *jsonrpc.Response) bool {
+	if reply == nil {
+		return false
+	}
+	rpc, ok := errors.AsType[*jsonrpc.Error](reply.Error)
+	return ok && (rpc.Code == jsonrpc.CodeMethodNotFound || rpc.Code == jsonrpc.CodeInvalidParams)
 }
 
 // beginningOf returns the beginning of a body, as far as it has arrived.

@@ -40,11 +40,14 @@ func (t *httpTransport) renew(ctx context.Context, ended string) error {
 		}
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if fresh.session == "" || fresh.version != t.version {
+	same := fresh.session != "" && fresh.version == t.version
+	if same {
+		t.session = fresh.session
+	}
+	t.mu.Unlock()
+	if !same {
 		return errors.New("the server has ended the session, and does not begin another")
 	}
-	t.session = fresh.session
 	if t.renewed != nil {
 		t.renewed()
 	}

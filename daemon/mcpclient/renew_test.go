@@ -2,6 +2,8 @@ package mcpclient_test
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +42,14 @@ func (f *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.left = f.calls
 		w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", f.begun))
 	case r.Header.Get("Mcp-Session-Id") != fmt.Sprint("s", f.begun) || has("tools/call") && f.left == 0:
-		http.Error(w, "session not found", http.StatusNotFound)
+		if f.begun%2 == 0 {
+			http.Error(w, "session not found", http.StatusNotFound)
+			return
+		}
+		var call struct{ ID json.RawMessage }
+		_ = json.Unmarshal(body, &call)
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":"Session not found"}}`, cmp.Or(string(call.ID), "null"))
 		return
 	case has("notifications/initialized"):
 		f.ready++
@@ -79,7 +88,7 @@ func TestSessionEndedByTheServer(t *testing.T) {
 	f.most, f.left = f.begun, 0
 	f.mu.Unlock()
 	_, err := c.Call(t.Context(), "find", map[string]any{}, nil)
-	if e, ok := errors.AsType[*mcpclient.Error](err); !ok || e.Status != http.StatusNotFound {
+	if e, ok := errors.AsType[*mcpclient.Error](err); !ok || e.Status != http.StatusNotFound && e.Code != "-32001" {
 		t.Errorf("got %v", err)
 	}
 }

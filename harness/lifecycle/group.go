@@ -207,8 +207,8 @@ func (g *group) apply(ctx context.Context, brain string, ops []dataset.Operation
 	return nil
 }
 
-// keepFormer keeps the text of a document that is about to change. If it begins with the one before,
-// that one is part of it.
+// keepFormer keeps the text of a document that is about to change. If it begins with the one
+// before, that one is part of it.
 func (g *group) keepFormer(d document, text string) {
 	texts := g.former[d]
 	if last := len(texts) - 1; last >= 0 && strings.HasPrefix(text, texts[last]) {

@@ -82,8 +82,8 @@ func BreakAtThoughts(text string) string {
 
 // AfterThoughts returns an answer in prose without the thoughts before it, and is empty if they
 // do not end. They begin with the answer, or in the prompt: then only their end mark is there.
-// Thoughts may quote an end mark, so that all is cut to the last one before a begin mark. Other marks
-// behind the thoughts are text, unlike with WithoutThoughts.
+// Thoughts may quote an end mark, so that all is cut to the last one before a begin mark. Other
+// marks behind the thoughts are text, unlike with WithoutThoughts.
 func AfterThoughts(text string) string {
 	for {
 		begin, end := thoughts()[0].FindStringIndex(text), thoughts()[1].FindStringIndex(text)
