@@ -147,7 +147,7 @@ func unreported(err error) error {
 		return err
 	}
 	var rest []error
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // each layer is looked at by itself
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
 			rest = append(rest, unreported(part))

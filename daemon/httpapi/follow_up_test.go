@@ -29,7 +29,7 @@ func (q *quotaStore) Commit(ctx context.Context, c store.Commit) error {
 	if q.full.Load() && strings.HasPrefix(c.Reason, "delete what was made") {
 		return syscall.ENOSPC
 	}
-	return q.Store.Apply(ctx, c)
+	return q.Apply(ctx, c)
 }
 
 // TestCommittedChangeSucceeds: a client hears that its change was made, even if what follows from

@@ -29,16 +29,14 @@ type foreign struct {
 	// serves, if set, answers a request itself, or returns false.
 	serves func(w http.ResponseWriter, r *http.Request, body string) bool
 
-	mu    sync.Mutex
-	docs  map[string]string // by path
-	calls []string          // method and path
+	mu   sync.Mutex
+	docs map[string]string // by path
 }
 
 func (f *foreign) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	data, _ := io.ReadAll(r.Body)
 	path := r.URL.Query().Get("path")
 	f.mu.Lock()
-	f.calls = append(f.calls, r.Method+" "+r.URL.EscapedPath())
 	switch {
 	case r.Method == http.MethodPut:
 		f.docs[path] = string(data)
@@ -72,13 +70,6 @@ func (f *foreign) chunks() []result.Chunk {
 		chunks = append(chunks, result.Chunk{Path: path, Text: text})
 	}
 	return chunks
-}
-
-// called returns the requests whose method and path contain a part.
-func (f *foreign) called(part string) []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(f.calls), func(c string) bool { return !strings.Contains(c, part) })
 }
 
 func writeJSON(w io.Writer, v any) { _ = json.NewEncoder(w).Encode(v) }

@@ -50,7 +50,7 @@ func stale(passage, text string, former []string) bool {
 	hold := func(part string) bool {
 		return slices.ContainsFunc(former, func(f string) bool { return strings.Contains(f, part) })
 	}
-	return passage != "" && hold(passage) && !(hold(text) && strings.Contains(text, passage))
+	return passage != "" && hold(passage) && (!hold(text) || !strings.Contains(text, passage))
 }
 
 // queryOf returns the end of a document as a query. The end is more specific than the front matter.
