@@ -18,7 +18,7 @@ const program = fileURLToPath(import.meta.resolve('@modelcontextprotocol/inspect
 function inspect(...flags) {
   const header = kind === 'http' && process.env.TOKEN ? ['--header', `Authorization: Bearer ${process.env.TOKEN}`] : []
   const args = [program, '--cli', ...target, '--transport', kind, ...header, ...flags]
-  const { stdout, stderr, status, error } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 30_000, killSignal: 'SIGKILL' })
+  const { stdout, stderr, status, error } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 120_000, killSignal: 'SIGKILL' })
   if (error) throw error
   try {
     return JSON.parse(stdout)
