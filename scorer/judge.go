@@ -163,7 +163,8 @@ func (j *Judge) Request(item Item) llm.Request {
 	if j.options.MaxTokens > 0 {
 		r.MaxTokens = j.options.MaxTokens
 	} else {
-		r.Limits = []int{replyTokens, reasoningTokens, longestTokens} // which one depends on earlier items
+		// Earlier items decide which of these a judge uses.
+		r.Limits = []int{replyTokens, reasoningTokens, longestTokens}
 	}
 	return r
 }

@@ -9,7 +9,7 @@ import (
 	"evalctl/daemon"
 )
 
-// TestSalvagedIsDurable: what was salvaged is there after the power has failed.
+// TestSalvagedIsDurable: a power failure after a salvage loses none of its files.
 func TestSalvagedIsDurable(t *testing.T) {
 	d := newDevice(t)
 	damaged, salvaged := filepath.Join(t.TempDir(), "damaged"), filepath.Join(d.folder, "salvaged")

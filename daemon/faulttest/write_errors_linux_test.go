@@ -27,7 +27,8 @@ func TestWriteErrors(t *testing.T) {
 	for _, kind := range []string{"fs", "git"} {
 		t.Run(kind, func(t *testing.T) {
 			told := openStore(t, kind, filepath.Join(d.folder, kind+"-told"), nil)
-			if err := told.Write(t.Context(), "x", nil); err != nil { // so that it syncs when it is closed
+			// It has something to sync when it is closed.
+			if err := told.Write(t.Context(), "x", nil); err != nil {
 				t.Fatal(err)
 			}
 			strike := func() {

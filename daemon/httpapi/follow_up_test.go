@@ -15,7 +15,7 @@ import (
 	"evalctl/internal/awaittest"
 )
 
-// quotaStore has no space left for what follows from the changes of clients.
+// quotaStore takes the changes of clients, and has no space left for the deletions that follow.
 type quotaStore struct {
 	*store.Store
 	full atomic.Bool

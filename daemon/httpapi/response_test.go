@@ -196,8 +196,8 @@ func TestCanceledWork(t *testing.T) {
 	}
 }
 
-// TestClientStopsSending: a request that ends because its client sends nothing more is no success
-// to a client that still reads.
+// TestClientStopsSending: a client that sends nothing more, but still reads, gets an error for a
+// request that ended for that reason.
 func TestClientStopsSending(t *testing.T) {
 	s, _ := startBlocked(t, false)
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))

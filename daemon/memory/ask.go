@@ -93,7 +93,8 @@ func (s *Service) read(
 	if err := show(shown.Write(speech.Rest()) + shown.Close()); err != nil {
 		return protocol.DoneEvent{}, nil, err
 	}
-	answer := reader.NewAnswer(hits) // shown, unless thoughts that were begun in the prompt were shown too
+	// The answer is what was shown, without thoughts that were begun in the prompt.
+	answer := reader.NewAnswer(hits)
 	answer.Write(llm.AfterThoughts(response.Text))
 	answer.Close()
 	if strings.TrimSpace(answer.Text()) == "" {

@@ -367,7 +367,7 @@ func MayBeTranscript(data []byte) bool { return bytes.Contains(data, []byte(prot
 
 // Changed is called after documents at some paths were replaced, renamed or deleted. It deletes
 // everything made from earlier transcripts at these paths, and has facts extracted from the present
-// ones, now or later: see afterCommit. transcripts are those of the paths that may have one now.
+// ones, now or later: see afterCommit. transcripts are the paths that may have one now.
 func (s *Service) Changed(ctx context.Context, h brain.Handle, paths, transcripts []string) {
 	s.afterCommit(ctx, h, func(ctx context.Context, st *store.Store) error {
 		return s.changed(ctx, h, st, paths, transcripts)

@@ -101,7 +101,7 @@ const (
 	TypeEvents  = "text/event-stream"
 )
 
-// IsEvents reports whether a Content-Type is that of an event stream.
+// IsEvents reports whether a Content-Type names an event stream.
 func IsEvents(contentType string) bool {
 	kind, _, _ := mime.ParseMediaType(contentType)
 	return kind == TypeEvents

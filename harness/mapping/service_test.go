@@ -600,13 +600,3 @@ remember: {tool: a, arguments: {t: "{text}"}}
 		t.Errorf("got %v", err)
 	}
 }
-
-// TestSessionsEnded: what the server forgot with its sessions is not taken for bad retrieval.
-func TestSessionsEnded(t *testing.T) {
-	s := &sightings{}
-	s.sessionEnded()
-	s.sessionEnded()
-	if got := s.findings(); len(got) != 1 || !strings.Contains(got[0], "2 MCP sessions") {
-		t.Errorf("got %q", got)
-	}
-}

@@ -193,7 +193,8 @@ func (s *protocolStore) Remove(ctx context.Context, id, name string) (err error)
 	case failed && f.Status == http.StatusNotFound:
 		return nil
 	case failed && f.retry:
-		return fmt.Errorf("%w within %v: %w", ErrNoAnswer, removeWithin, err) // nor will it remove others
+		// It will remove no other brain either.
+		return fmt.Errorf("%w within %v: %w", ErrNoAnswer, removeWithin, err)
 	}
 	return err
 }

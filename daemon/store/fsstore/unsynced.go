@@ -14,7 +14,8 @@ func (b *backend) syncFiles() error {
 		return nil
 	}
 	b.unsynced = true
-	return errors.Join(err, b.layOutAgain()) // now, because the files may already lack what was given up
+	// Now, because the files may already lack what the kernel gave up.
+	return errors.Join(err, b.layOutAgain())
 }
 
 // layOutAgain makes the documents of the logs pending again if the last sync has failed. The
