@@ -86,7 +86,8 @@ func isHidden(n *html.Node) bool {
 }
 
 // inHeading reports whether an element is in a heading, a term, the head of a column, or the
-// summary of details. A button there has the text of the heading, and opens a part or sorts a table.
+// summary of details. A button there has the text of the heading, and opens a part or sorts a
+// table.
 func inHeading(n *html.Node) bool {
 	for up := n.Parent; up != nil; up = up.Parent {
 		switch up.DataAtom {
