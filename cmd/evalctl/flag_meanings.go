@@ -1,7 +1,6 @@
 package main
 
 import (
-	"maps"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -9,7 +8,7 @@ import (
 
 // meanings has what flags mean that several commands have, by name with _ for -. The tags of the
 // flags refer to them as ${about_NAME}, so that a flag means the same in all commands.
-var meanings = kong.Vars{
+var meanings = map[string]string{
 	"accept":          "Compare although KEY differs or is not recorded, such as judge_prompt.",
 	"addr":            "Address to listen on; port 0 picks a free one",
 	"baseline":        "Earlier result to compare with; in compare, one of its files or sides.",
@@ -61,16 +60,25 @@ var meanings = kong.Vars{
 	"wrong":           "Result of answers that are wrong on purpose, with verdicts of the same judge. In judge check imported, in place of --labels; in verify audit also stored answers.",
 }
 
-// aboutFlags returns meanings, with the variables in them, as variables of tags.
-func aboutFlags(vars kong.Vars) kong.Vars {
-	var values []string
-	for name, value := range vars {
-		values = append(values, "${"+name+"}", value)
+// expandTags replaces the variables of tags by their values, and ${about_NAME} by a text of meanings.
+// Kong's own variables, such as ${default}, stay: Kong replaces them, but it would go through all of
+// vars again for each flag, which takes longer than most commands.
+func expandTags(vars map[string]string) kong.Option {
+	pairs := func(prefix string, values map[string]string) (list []string) {
+		for name, value := range values {
+			list = append(list, "${"+prefix+name+"}", value)
+		}
+		return list
 	}
-	in := strings.NewReplacer(values...)
-	about := maps.Clone(vars)
-	for name, text := range meanings {
-		about["about_"+name] = in.Replace(text)
-	}
-	return about
+	names := strings.NewReplacer(pairs("", vars)...)
+	texts := strings.NewReplacer(pairs("about_", meanings)...)
+	return kong.PostBuild(func(k *kong.Kong) error {
+		return kong.Visit(k.Model.Node, func(node kong.Visitable, next kong.Next) error {
+			if v, ok := node.(*kong.Value); ok {
+				v.Help = names.Replace(texts.Replace(v.Help))
+				v.Enum, v.Default = names.Replace(v.Enum), names.Replace(v.Default)
+			}
+			return next(nil)
+		})
+	})
 }

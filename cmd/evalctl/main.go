@@ -293,9 +293,9 @@ func (*cli) names() []string {
 // field returns the index of the field of a command, -1 if there is no such command.
 func (c *cli) field(command string) int { return slices.Index(c.names(), cmp.Or(command, "?")) }
 
-// tagVars returns the variables in the tags of flags: the names of all scenarios, modes, scorers
-// and formats, and phrases that describe them.
-func tagVars() kong.Vars {
+// tagVars sets the variables in the tags of flags: the names of all scenarios, modes, scorers and
+// formats, and phrases that describe them.
+func tagVars() kong.Option {
 	var scenarios, help, formats []string
 	for _, s := range target.Scenarios() {
 		scenarios = append(scenarios, string(s.Name))
@@ -307,7 +307,7 @@ func tagVars() kong.Vars {
 		formats = append(formats, string(b.Format))
 	}
 	list := func(names []string) string { return strings.Join(names, ",") }
-	return aboutFlags(kong.Vars{
+	return expandTags(map[string]string{
 		"scenarios": list(scenarios), "default_scenario": scenarios[0], "modes": list(protocol.Modes),
 		"scorers": list(scorer.Names()), "scorer_help": strings.Join(help, ", "), "import_formats": list(imports.Formats()), "claims": list(audit.Claims()),
 		"benchmarks": list(formats),
