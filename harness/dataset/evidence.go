@@ -54,12 +54,18 @@ func CheckEvidence(d Dataset, brains []Brain) error {
 // quotations looks for evidence in everything that brains ever contain.
 type quotations struct {
 	dataset Dataset
-	docs    map[string][]Doc // of the corpus, by brain
-	texts   map[string][]Doc // once they were needed
+	docs    map[string][]Doc      // of the corpus, by brain
+	texts   map[string][]quotable // once they were needed
+}
+
+// quotable is a text that may have evidence.
+type quotable struct {
+	path  string // empty for messages
+	words scorer.Words
 }
 
 func newQuotations(d Dataset, brains []Brain) *quotations {
-	k := &quotations{dataset: d, docs: map[string][]Doc{}, texts: map[string][]Doc{}}
+	k := &quotations{dataset: d, docs: map[string][]Doc{}, texts: map[string][]quotable{}}
 	for _, b := range brains {
 		k.docs[b.Name] = b.Docs
 	}
@@ -79,30 +85,32 @@ func (k *quotations) check(q Question, known *Paths) error {
 		for _, path := range q.ExpectedPaths {
 			gold = append(gold, known.Gold(path))
 		}
-		texts = slices.DeleteFunc(slices.Clone(texts), func(d Doc) bool { return !slices.Contains(gold, d.Path) })
+		texts = slices.DeleteFunc(slices.Clone(texts), func(t quotable) bool { return !slices.Contains(gold, t.path) })
 		where = "expected_paths"
 	}
 	for i, text := range q.ExpectedEvidence {
-		if !slices.ContainsFunc(texts, func(d Doc) bool { return scorer.Quotes(string(d.Data), text) }) {
+		words := scorer.WordsOf(text)
+		if !slices.ContainsFunc(texts, func(t quotable) bool { return t.words.Quote(words) }) {
 			return fmt.Errorf("question %q: expected_evidence[%d]: no document of %s has the words %.80q: copy them from the document", q.ID, i, where, text)
 		}
 	}
 	return nil
 }
 
-// in returns all documents that a brain ever contains, and its messages as documents without a
-// path.
-func (k *quotations) in(brain string) []Doc {
+// in returns all documents that a brain ever contains, and its messages.
+func (k *quotations) in(brain string) []quotable {
 	texts, ok := k.texts[brain]
 	if ok {
 		return texts
 	}
-	texts = slices.Clone(k.dataset.Versions(brain, k.docs[brain]))
+	for _, d := range k.dataset.Versions(brain, k.docs[brain]) {
+		texts = append(texts, quotable{d.Path, scorer.WordsOf(string(d.Data))})
+	}
 	if k.dataset.lifecycle != nil {
 		for _, s := range k.dataset.lifecycle.steps {
 			for _, o := range s.Before {
 				if o.In(s.Brain) == brain && o.Path == "" {
-					texts = append(texts, Doc{Data: []byte(o.Text)})
+					texts = append(texts, quotable{words: scorer.WordsOf(o.Text)})
 				}
 			}
 		}

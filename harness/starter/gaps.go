@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -31,6 +32,8 @@ type gap struct {
 	path, sentence string
 	kind, answer   string
 	before, after  string // of the gap in the sentence
+
+	in func() scorer.Words // the words of the document
 }
 
 // question returns the sentence with the gap.
@@ -64,7 +67,9 @@ func ask(docs []dataset.Doc, o Options) []dataset.Question {
 	var questions []dataset.Question
 	for len(queues) > 0 && len(questions) < o.Size {
 		for i := range queues {
-			clear := func(g gap) bool { return alike[g.shape()] == 1 && all.once(g.answer) && all.only(g) }
+			clear := func(g gap) bool {
+				return alike[g.shape()] == 1 && all.once(g.answer) && all.only(g) && g.in().Quote(scorer.WordsOf(g.sentence))
+			}
 			at := slices.IndexFunc(queues[i], clear)
 			if at < 0 {
 				queues[i] = nil
@@ -150,13 +155,14 @@ func (c *corpus) only(g gap) bool {
 // gaps returns the sentences of a document that get a gap, in order.
 func (c *corpus) gaps(d dataset.Doc) []gap {
 	var out []gap
+	words := sync.OnceValue(func() scorer.Words { return scorer.WordsOf(string(d.Data)) })
 	for s := range prose.Sentences(prose.WithoutCode(string(d.Data))) {
 		n := len(strings.Fields(s))
 		if n < minWords || n > maxWords || strings.ContainsAny(s, "|`<>{}\\") || strings.Contains(s, "](") || strings.Contains(s, "://") {
 			continue
 		}
-		if g, ok := c.gap(s); ok && scorer.Quotes(string(d.Data), s) {
-			g.path = d.Path
+		if g, ok := c.gap(s); ok {
+			g.path, g.in = d.Path, words
 			out = append(out, g)
 		}
 	}

@@ -166,6 +166,20 @@ func TestAmbiguousGaps(t *testing.T) {
 	}
 }
 
+// TestLongDocument: the time for a document grows with its length, so that a book does not take hours.
+func TestLongDocument(t *testing.T) {
+	from, dir := t.TempDir(), filepath.Join(t.TempDir(), "project")
+	var book strings.Builder
+	for i := range 20_000 {
+		name := strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(i))
+		fmt.Fprintf(&book, "The cart of N%s brought bricks to the north yard at last.\n", name)
+	}
+	filetest.Write(t, filepath.Join(from, "book.md"), book.String())
+	if _, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Size: 50}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestWholeGaps: a gap never leaves a part of a number, a code or an emphasis beside it.
 func TestWholeGaps(t *testing.T) {
 	from, dir := t.TempDir(), filepath.Join(t.TempDir(), "project")

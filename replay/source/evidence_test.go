@@ -56,7 +56,7 @@ func TestEvidenceOfBenchmarks(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			b := open(t, sharedtest.Path(t, path), Options{})
-			documents := map[string]map[string]string{}
+			documents := map[string]map[string]scorer.Words{}
 			missing := 0
 			for _, q := range b.Questions {
 				d := q.Dataset()
@@ -64,9 +64,9 @@ func TestEvidenceOfBenchmarks(t *testing.T) {
 					continue
 				}
 				if documents[q.Haystack] == nil {
-					documents[q.Haystack] = map[string]string{}
+					documents[q.Haystack] = map[string]scorer.Words{}
 					for _, doc := range haystack(t, b, q.Haystack).Documents() {
-						documents[q.Haystack][doc.Path] = string(doc.Data)
+						documents[q.Haystack][doc.Path] = scorer.WordsOf(string(doc.Data))
 					}
 				}
 				if len(d.ExpectedEvidence) == 0 {
@@ -74,7 +74,7 @@ func TestEvidenceOfBenchmarks(t *testing.T) {
 					t.Logf("%s has no evidence", q.ID)
 				}
 				for _, text := range d.ExpectedEvidence {
-					if !slices.ContainsFunc(d.ExpectedPaths, func(p string) bool { return scorer.Quotes(documents[q.Haystack][p], text) }) {
+					if !slices.ContainsFunc(d.ExpectedPaths, func(p string) bool { return documents[q.Haystack][p].Quote(scorer.WordsOf(text)) }) {
 						t.Errorf("%s: no gold document has %q", q.ID, text)
 					}
 				}
