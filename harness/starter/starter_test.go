@@ -172,7 +172,7 @@ func TestLongDocument(t *testing.T) {
 	var book strings.Builder
 	for i := range 20_000 {
 		name := strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(i))
-		fmt.Fprintf(&book, "The cart of N%s brought bricks to the north yard at last.\n", name)
+		fmt.Fprintf(&book, "The cart of N%s brought bricks to the yard of Y%s at last.\n", name, name)
 	}
 	filetest.Write(t, filepath.Join(from, "book.md"), book.String())
 	if _, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Size: 50}); err != nil {
