@@ -75,8 +75,8 @@ func TestManyFields(t *testing.T) {
 			f.objects[3] = "<</Type /Page /Parent 2 0 R /Annots [" +
 				strings.Repeat("<</Subtype /Widget /Rect [0 0 9 9] "+field+">> ", 1<<14) + "]>>"
 			f.objects = append(f.objects, "null", "null", "null")
-			f.add("(%s)", strings.Repeat("word ", 1<<16))
-			f.add("[%s]", strings.Repeat("[(a) (b)] ", 1<<16))
+			f.add("(%s)", strings.Repeat("word ", 1<<14))
+			f.add("[%s]", strings.Repeat("[(a) (b)] ", 1<<14))
 			doc, err := read(t.Context(), f.bytes(""))
 			if err == nil || !strings.Contains(err.Error(), "more") {
 				t.Errorf("%d blocks, error %v", len(doc.Blocks), err)
