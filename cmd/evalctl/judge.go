@@ -91,7 +91,7 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	if of != nil {
-		checked.Result, checked.Correction = c.Result, new(checked.Correct(of.Counts))
+		checked.Result, checked.Correction = c.Result, new(checked.Correct(of))
 	}
 	if c.JSON {
 		err = json.NewEncoder(p.stdout).Encode(checked)

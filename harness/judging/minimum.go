@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 )
@@ -72,6 +73,9 @@ func (r *Rate) share() *float64 {
 func (r *Rate) String() string {
 	if r == nil {
 		return "n/a"
+	}
+	if r.Interval == (result.Interval{}) {
+		return fmt.Sprintf("%.3f (no interval)", r.Rate)
 	}
 	return fmt.Sprintf("%.3f [%.3f %.3f] (%s)", r.Rate, r.Interval.Low, r.Interval.High, wording.IntervalName(&r.Interval))
 }
