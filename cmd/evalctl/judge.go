@@ -82,7 +82,7 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	minimum := judging.Minimum{Kappa: c.MinKappa, Specificity: c.MinSpecificity}
-	if err := minimum.CanShow(labels); err != nil {
+	if err := minimum.CanShow(labels, of != nil); err != nil {
 		return err
 	}
 	text.Labels(newTerminal(p, c.JSON && plan.Free()), c.Labels, plan, labels, c.money.Cap)
@@ -91,7 +91,7 @@ func (c *judgeCheckCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	if of != nil {
-		checked.Result, checked.Correction = c.Result, new(checked.Correct(of.Counts))
+		checked.Result, checked.Correction = c.Result, new(checked.Correct(of))
 	}
 	if c.JSON {
 		err = json.NewEncoder(p.stdout).Encode(checked)

@@ -9,13 +9,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
-	"evalctl/harness/resultfile"
-	"evalctl/internal/figure"
-	"evalctl/internal/stats"
 )
-
-// confidence is the confidence of all intervals.
-const confidence = 0.95
 
 // Answer is the answer of the files to a claim.
 type Answer string
@@ -59,6 +53,8 @@ type Subject struct {
 	Path    string
 	Result  result.Result
 	Records []result.Record
+
+	clusters []int // of each record, nil if records are independent
 }
 
 // Spec selects the files and claims of an audit.
@@ -161,79 +157,4 @@ func Claims() (names []string) {
 		names = append(names, c.name)
 	}
 	return names
-}
-
-// Open reads a result file.
-func Open(path string) (*Subject, error) {
-	res, records, err := resultfile.ReadAll(path)
-	if err != nil {
-		return nil, err
-	}
-	return &Subject{Path: path, Name: res.SDK, Result: res, Records: records}, nil
-}
-
-// split returns the shares of passed records, among the records that count: one for the group given
-// by in, and one for the others.
-func (s *Subject) split(counts, in func(result.Record) bool) (group, others share) {
-	for _, r := range s.Records {
-		switch {
-		case !counts(r):
-		case in(r):
-			group.add(r.Passed)
-		default:
-			others.add(r.Passed)
-		}
-	}
-	return group, others
-}
-
-// share is a number of hits among n.
-type share struct{ hits, n int }
-
-func (s *share) add(hit bool) {
-	s.n++
-	if hit {
-		s.hits++
-	}
-}
-
-// plus returns the pooled share.
-func (s share) plus(o share) share { return share{s.hits + o.hits, s.n + o.n} }
-
-func (s share) rate() float64 { return float64(s.hits) / float64(s.n) }
-
-// String formats a share like "23/28 0.821 [0.644 0.921]".
-func (s share) String() string {
-	if s.n == 0 {
-		return "none"
-	}
-	lo, hi := stats.Wilson(s.hits, s.n, confidence)
-	return fmt.Sprintf("%d/%d %.3f [%.3f %.3f]", s.hits, s.n, s.rate(), lo, hi)
-}
-
-// less returns the difference of two independent shares with its interval. It is unknown if either
-// share has no items.
-func (s share) less(o share) (d difference, ok bool) {
-	if s.n == 0 || o.n == 0 {
-		return d, false
-	}
-	lo, hi := stats.NewcombeUnpaired(s.hits, s.n, o.hits, o.n, confidence)
-	return difference{s.rate() - o.rate(), lo, hi}, true
-}
-
-// difference is the difference of two shares with its 95% interval.
-type difference struct{ value, low, high float64 }
-
-// within returns the difference of two verdicts on the same questions.
-func within(p stats.Pairs) difference {
-	lo, hi := p.Newcombe(confidence)
-	return difference{p.Difference(), lo, hi}
-}
-
-// shown reports whether the interval excludes 0.
-func (d difference) shown() bool { return d.low > 0 || d.high < 0 }
-
-// String formats a difference in percentage points.
-func (d difference) String() string {
-	return fmt.Sprintf("%s pp [%s %s]", figure.Points(d.value), figure.Points(d.low), figure.Points(d.high))
 }

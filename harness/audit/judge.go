@@ -26,7 +26,7 @@ func (a *Audit) lenient() Finding {
 		f.Cannot = "Without --wrong, a result of answers that are wrong on purpose with the verdicts of the same judge, the errors of the judge are not known."
 		return f
 	}
-	passed := share{a.wrong.Result.Passed, a.wrong.Result.Counts.Scored}
+	passed := a.wrong.passed(scored)
 	says := NotShown
 	if passed.hits > 0 {
 		says = Shown
@@ -64,23 +64,23 @@ func (a *Audit) prompts() Finding {
 	}
 	for _, s := range a.Subjects {
 		var stored, contains, f1 share
-		var both stats.Pairs // the stored verdict, and whether the answer contains the gold
+		var both verdicts // the stored verdict, and whether the answer contains the gold
 		sum := 0.0
-		for _, r := range s.Records {
+		for i, r := range s.Records {
 			if !r.Outcome.Answered() || r.Reference == "" || r.Repeat > 1 {
 				continue
 			}
 			has := strings.Contains(visible.Words(r.Answer), visible.Words(r.Reference))
 			if r.Outcome == result.Scored {
-				stored.add(r.Passed)
-				pair(&both, r.Passed, has)
+				stored.add(r.Passed, s.cluster(i))
+				both.add(r.Passed, has, s.cluster(i))
 			}
-			contains.add(has)
+			contains.add(has, s.cluster(i))
 			v, err := scorer.TokenF1().Score(context.Background(), r.Item())
 			if err != nil {
 				continue
 			}
-			f1.add(v.Passed())
+			f1.add(v.Passed(), s.cluster(i))
 			sum += v.Score
 		}
 		if contains.n == 0 {
@@ -98,7 +98,7 @@ func (a *Audit) prompts() Finding {
 		if v := s.Result.Votes; v != nil {
 			f.found(Shown, "%s: %s.", s.Name, wording.Votes(v))
 		}
-		if d := within(both); both.N() > 0 && d.shown() {
+		if d := both.difference(); both.N() > 0 && d.shown() {
 			f.found(Shown, "%s: the stored verdicts differ from the rule \"contains the gold\" by %s.", s.Name, d)
 		} else if both.N() > 0 {
 			f.found(NotShown, "%s: the stored verdicts and the rule \"contains the gold\" differ by %s.", s.Name, d)
@@ -107,8 +107,35 @@ func (a *Audit) prompts() Finding {
 	return f
 }
 
-// stratum has answers with a similar overlap with the gold.
-type stratum struct{ long, short share }
+// verdicts are two verdicts on each of some answers.
+type verdicts struct {
+	stats.Pairs
+	differences []float64
+	clusters    []int
+}
+
+func (v *verdicts) add(first, second bool, cluster int) {
+	d := 0.0
+	switch {
+	case first && second:
+		v.Both++
+	case first:
+		v.First++
+		d = 1
+	case second:
+		v.Second++
+		d = -1
+	default:
+		v.Neither++
+	}
+	v.differences, v.clusters = append(v.differences, d), append(v.clusters, cluster)
+}
+
+// difference returns the difference of the first and the second verdicts.
+func (v *verdicts) difference() difference {
+	lo, hi := v.Newcombe(confidence)
+	return difference{v.Pairs.Difference(), lo, hi}.over(v.differences, v.clusters)
+}
 
 // length answers whether the judge prefers long answers.
 func (a *Audit) length() Finding {
@@ -130,10 +157,10 @@ func (a *Audit) length() Finding {
 		}
 		slices.Sort(lengths)
 		median := stats.Median(lengths)
-		strata := map[int]*stratum{}
+		var strata [3]stratum // by how much of the gold the answer has
 		var long, short share
-		for _, r := range s.Records {
-			if r.Outcome != result.Scored {
+		for i, r := range s.Records {
+			if !scored(r) {
 				continue
 			}
 			of := 0
@@ -143,18 +170,15 @@ func (a *Audit) length() Finding {
 					of = 2
 				}
 			}
-			if strata[of] == nil {
-				strata[of] = &stratum{}
-			}
 			if float64(len(strings.Fields(r.Answer))) > median {
-				strata[of].long.add(r.Passed)
-				long.add(r.Passed)
+				strata[of].long.add(r.Passed, s.cluster(i))
+				long.add(r.Passed, s.cluster(i))
 			} else {
-				strata[of].short.add(r.Passed)
-				short.add(r.Passed)
+				strata[of].short.add(r.Passed, s.cluster(i))
+				short.add(r.Passed, s.cluster(i))
 			}
 		}
-		d, ok := adjusted(strata)
+		d, ok := adjusted(strata[:])
 		if !ok {
 			f.found(Unknown, "%s: no answers of the same truth differ in length.", s.Name)
 			continue
@@ -172,18 +196,16 @@ func (a *Audit) length() Finding {
 // adjusted returns the difference between long and short answers over strata, with Mantel-Haenszel
 // weights. Its interval has one more pass and one more failure on each side (Agresti and Caffo
 // 2000): the variance of rates of 0 and 1 would be 0, however few the answers are.
-func adjusted(strata map[int]*stratum) (d difference, ok bool) {
+func adjusted(strata []stratum) (d difference, ok bool) {
 	weight, middle, variance := 0.0, 0.0, 0.0
-	for of := range 3 {
-		s := strata[of]
-		if s == nil || s.long.n == 0 || s.short.n == 0 {
+	for _, s := range strata {
+		w := s.weight()
+		if w == 0 {
 			continue
 		}
-		n1, n0 := float64(s.long.n), float64(s.short.n)
-		w := n1 * n0 / (n1 + n0)
 		weight += w
 		d.value += w * (s.long.rate() - s.short.rate())
-		long, short := s.long.plus(share{1, 2}), s.short.plus(share{1, 2})
+		long, short := share{hits: s.long.hits + 1, n: s.long.n + 2}, share{hits: s.short.hits + 1, n: s.short.n + 2}
 		p1, p0 := long.rate(), short.rate()
 		middle += w * (p1 - p0)
 		variance += w * w * (p1*(1-p1)/float64(long.n) + p0*(1-p0)/float64(short.n))
@@ -196,7 +218,7 @@ func adjusted(strata map[int]*stratum) (d difference, ok bool) {
 	middle, half := middle/weight, z*math.Sqrt(variance)/weight
 	// Extreme rates in several strata may lie beyond the ends.
 	d.low, d.high = max(-1, min(middle-half, d.value)), min(1, max(middle+half, d.value))
-	return d, true
+	return d.widened(strata...), true
 }
 
 func (a *Audit) subjectsAndWrong() []Subject {

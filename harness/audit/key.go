@@ -35,7 +35,7 @@ func (a *Audit) key() Finding {
 		case im.Errata != nil:
 			e := im.Errata
 			f.found(Shown, "%s: errata concern %s; with them the rate is %s, without them %s.", s.Name,
-				figure.Count(len(e.OldKey)+len(e.Unknown)+len(e.Excluded), "question"), share{e.All.Passed, e.All.Total}, share{e.Without.Passed, e.Without.Total})
+				figure.Count(len(e.OldKey)+len(e.Unknown)+len(e.Excluded), "question"), share{hits: e.All.Passed, n: e.All.Total}, share{hits: e.Without.Passed, n: e.Without.Total})
 		case len(im.GoldDiffers) > 0:
 			f.found(Shown, "%s: the file has another gold than the dataset for %s.", s.Name, figure.Count(len(im.GoldDiffers), "question"))
 		default:

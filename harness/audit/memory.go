@@ -5,10 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"evalctl/harness/compare"
+	"evalctl/harness/key"
 	"evalctl/harness/result"
 	"evalctl/harness/wording"
 	"evalctl/internal/figure"
-	"evalctl/internal/stats"
 	"evalctl/internal/visible"
 )
 
@@ -30,24 +31,48 @@ func (a *Audit) context() Finding {
 			if s.Result.Identity.Scenario.Baseline() {
 				continue
 			}
-			p := paired(s, base)
-			if p.N() == 0 {
-				f.found(Unknown, "%s and %s have no question in common.", s.Name, base.Name)
-				continue
-			}
-			d := within(p)
-			says, text := Unknown, "too few questions to say"
-			switch {
-			case d.low > 0:
-				says, text = NotShown, "the memory is better"
-			case d.high <= margin:
-				says, text = Shown, "the memory gains less than 3 points"
-			}
-			f.found(says, "%s less %s: %s over %s, p %.3g (McNemar, exact): %s.", s.Name, name, d, figure.Count(p.N(), "question"),
-				stats.McNemarExact(p.First, p.Second), text)
+			says, text := againstContext(s, base)
+			f.found(says, "%s less %s: %s.", s.Name, name, text)
 		}
 	}
 	return f
+}
+
+// againstContext says how a memory does against the full context, as evalctl compare tests it. In
+// whatever they differ, such as in the reader of imported answers, they are compared.
+func againstContext(s, base Subject) (Answer, string) {
+	runs, err := compare.OpenAll([]string{base.Path, s.Path})
+	if err != nil {
+		return Unknown, err.Error()
+	}
+	c, err := compare.Compare(runs, compare.Options{Baseline: base.Path, Intersect: true, Accept: key.Names(key.Compare)})
+	if err != nil {
+		return Unknown, err.Error()
+	}
+	t := c.Pairs[0].Table
+	if t.Difference == nil {
+		return Unknown, "no question has a verdict in both"
+	}
+	over := figure.Count(t.N, "question")
+	if t.Clusters > 0 {
+		over += " in " + figure.Count(t.Clusters, "cluster")
+	}
+	if t.Interval == nil || t.P == nil {
+		return Unknown, fmt.Sprintf("%s pp over %s, which determine no interval", figure.Points(*t.Difference), over)
+	}
+	d := difference{*t.Difference, t.Interval.Low, t.Interval.High}
+	says, text := Unknown, "too few questions to say"
+	switch {
+	case d.low > 0:
+		says, text = NotShown, "the memory is better"
+	case d.high <= margin:
+		says, text = Shown, "the memory gains less than 3 points"
+	}
+	method, known := wording.Method(strings.TrimSuffix(t.Test, "_exact"))
+	if !known {
+		method = "McNemar, exact"
+	}
+	return says, fmt.Sprintf("%s over %s, p %.3g (%s): %s", d, over, *t.P, method, text)
 }
 
 // of returns the subjects of a scenario.
@@ -60,40 +85,6 @@ func (a *Audit) of(scenario result.Scenario) (out []Subject) {
 	return out
 }
 
-// paired counts the questions that both results judged. An error is not passed, so that failing
-// is not better than a wrong answer. The first is s.
-func paired(s, base Subject) (p stats.Pairs) {
-	passed := map[string]bool{}
-	known := func(r result.Record) bool {
-		return (r.Outcome == result.Scored || r.Outcome == result.Errored) && r.Repeat <= 1
-	}
-	for _, r := range base.Records {
-		if known(r) {
-			passed[r.ID+"\x00"+visible.Words(r.Question)] = r.Passed
-		}
-	}
-	for _, r := range s.Records {
-		if other, ok := passed[r.ID+"\x00"+visible.Words(r.Question)]; ok && known(r) {
-			pair(&p, r.Passed, other)
-		}
-	}
-	return p
-}
-
-// pair counts two verdicts on one question.
-func pair(p *stats.Pairs, first, second bool) {
-	switch {
-	case first && second:
-		p.Both++
-	case first:
-		p.First++
-	case second:
-		p.Second++
-	default:
-		p.Neither++
-	}
-}
-
 // recall answers whether a retrieval rate is presented as an answer rate.
 func (a *Audit) recall() Finding {
 	f := Finding{
@@ -104,13 +95,13 @@ func (a *Audit) recall() Finding {
 	for _, s := range a.Subjects {
 		var found, passed share
 		lost, guessed := 0, 0
-		for _, r := range s.Records {
+		for i, r := range s.Records {
 			if r.Retrieval == nil || r.Outcome != result.Scored {
 				continue
 			}
 			hit := r.GoldRank() > 0
-			found.add(hit)
-			passed.add(r.Passed)
+			found.add(hit, s.cluster(i))
+			passed.add(r.Passed, s.cluster(i))
 			switch {
 			case hit && !r.Passed:
 				lost++
@@ -145,7 +136,7 @@ func (a *Audit) trivial() Finding {
 		Cannot:  "What a model knows of a published benchmark: only the baseline no-memory measures it.",
 	}
 	for _, base := range a.of(result.NoMemory) {
-		rate := share{base.Result.Passed, base.Result.Total}
+		rate := base.passed(func(r result.Record) bool { return r.Outcome.Counts() })
 		says := NotShown
 		if rate.hits > 0 {
 			says = Shown
@@ -159,13 +150,13 @@ func (a *Audit) trivial() Finding {
 			}
 		}
 		var within, binary share
-		for _, r := range s.Records {
+		for i, r := range s.Records {
 			if r.Reference == "" {
 				continue
 			}
 			gold := visible.Words(r.Reference)
-			within.add(gold != "" && strings.Contains(" "+visible.Words(r.Question)+" ", " "+gold+" "))
-			binary.add(slices.Contains([]string{"yes", "no", "yes.", "no.", "true", "false"}, gold))
+			within.add(gold != "" && strings.Contains(" "+visible.Words(r.Question)+" ", " "+gold+" "), s.cluster(i))
+			binary.add(slices.Contains([]string{"yes", "no", "yes.", "no.", "true", "false"}, gold), s.cluster(i))
 		}
 		if within.n == 0 {
 			f.found(Unknown, "%s has no golds.", s.Name)
@@ -190,17 +181,17 @@ func (a *Audit) tuned() Finding {
 	}
 	for _, s := range a.Subjects {
 		var same, long, stored share
-		for _, r := range s.Records {
+		for i, r := range s.Records {
 			if r.Outcome.Answered() && r.Reference != "" {
 				equal := visible.Words(r.Answer) == visible.Words(r.Reference)
-				same.add(equal)
-				long.add(equal && len(strings.Fields(r.Reference)) > 4)
+				same.add(equal, s.cluster(i))
+				long.add(equal && len(strings.Fields(r.Reference)) > 4, s.cluster(i))
 			}
 			if len(r.Retrieved) > 0 && r.Reference != "" {
 				stored.add(slices.ContainsFunc(r.Retrieved, func(c result.Chunk) bool {
 					text := visible.Words(c.Text)
 					return strings.Contains(text, visible.Words(r.Question)) && strings.Contains(text, visible.Words(r.Reference))
-				}))
+				}), s.cluster(i))
 			}
 		}
 		if same.n == 0 {
@@ -217,7 +208,7 @@ func (a *Audit) tuned() Finding {
 		if stored.hits > 0 {
 			f.found(Shown, "%s: for %d of %d questions a retrieved passage has the question and its gold word for word.", s.Name, stored.hits, stored.n)
 		}
-		public, held := s.split(func(r result.Record) bool { return a.public != nil && r.Outcome == result.Scored },
+		public, held := s.split(func(r result.Record) bool { return a.public != nil && scored(r) },
 			func(r result.Record) bool { return a.public[r.ID] })
 		if d, ok := public.less(held); ok {
 			says := NotShown

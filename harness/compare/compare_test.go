@@ -508,22 +508,39 @@ func mirror(t *rapid.T, x, y Pair) {
 }
 
 // TestIntervalsAreTheResults compares results of five conversations with ten questions each: a
-// rate has the interval that its result has, also if all questions passed.
+// rate has the interval that its result has, also if all questions passed, and so has the rate of a
+// tag.
 func TestIntervalsAreTheResults(t *testing.T) {
 	all := strings.Repeat("p", 50)
 	for name, verdicts := range map[string]string{
 		"all passed": all, "none passed": strings.Repeat("f", 50), "mixed": "fffeeffupp" + all[10:], "alike": strings.Repeat("pppppppfff", 5),
 	} {
-		for _, tag := range []string{result.NoClusters, "conv"} {
+		for _, tag := range []string{result.NoClusters, "conv", "repeats"} {
 			f := newFile("go", verdicts)
 			for i := range f.Questions {
-				f.Questions[i].Tags = []string{fmt.Sprintf("conv:%d", i/10)}
+				f.Questions[i].Tags = []string{fmt.Sprintf("conv:%d", i/10), fmt.Sprintf("half:%d", i/2%2)}
+			}
+			if tag == "repeats" {
+				tag, f.Identity.Dataset.Repeats = result.NoClusters, 2
+				for i := range f.Questions {
+					q := &f.Questions[i]
+					q.ID, q.Question, q.Repeat = f.Questions[i/2*2].ID, f.Questions[i/2*2].Question, i%2+1
+				}
 			}
 			f.Settings.ClusterTag = tag
 			f.Fill()
 			other := *f
 			other.SDK = "py"
-			got := mustCompare(t, Options{ClusterTag: tag, Accept: []string{"effective_modes", "reader"}}, f.open(t), other.open(t)).Runs[0]
+			c := mustCompare(t, Options{ClusterTag: tag, Accept: []string{"effective_modes", "reader"}}, f.open(t), other.open(t))
+			got := c.Runs[0]
+			for _, of := range c.Tags {
+				if diff := cmp.Diff(f.Tags[of.Tag].Interval, of.Intervals[0], cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+					t.Errorf("%s by %q, %s (-result +comparison):\n%s", name, tag, of.Tag, diff)
+				}
+			}
+			if len(c.Tags) != 7 {
+				t.Errorf("%d tags", len(c.Tags))
+			}
 			if diff := cmp.Diff(f.Believed(), got.Believed(), cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 				t.Errorf("%s by %q (-result +comparison):\n%s", name, tag, diff)
 			}

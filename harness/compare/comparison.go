@@ -323,7 +323,7 @@ type TagComparison struct {
 	// there is one, else the first by name.
 	Same []string `json:"same,omitempty"`
 	// Questions is the number of compared questions with the tag. Counts, which include repeats,
-	// and Intervals (wilson) have one entry per run.
+	// and Intervals have one entry per run. Intervals are as RunFigures.Believed.
 	Questions int                `json:"questions"`
 	Counts    []result.Counts    `json:"counts"`
 	Intervals []*result.Interval `json:"pass_rate_intervals"`

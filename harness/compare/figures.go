@@ -99,6 +99,15 @@ func (a *alignment) clustered(run int, tag string) *result.ClusteredRate {
 	return c
 }
 
+// believed returns the interval of a pass rate that allows for clusters, repeats and several runs.
+func (a *alignment) believed(run int, n result.Counts, clusterTag string, repeated bool) *result.Interval {
+	f := RunFigures{Interval: aggregate.PassInterval(n)}
+	if clusterTag != "" || repeated {
+		f.Clustered = a.clustered(run, clusterTag)
+	}
+	return f.Believed()
+}
+
 // interval returns an interval clipped to least and most, nil if an end is NaN.
 func interval(method string, conf, lo, hi, least, most float64) *result.Interval {
 	if math.IsNaN(lo) || math.IsNaN(hi) {

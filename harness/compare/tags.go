@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"evalctl/harness/aggregate"
 )
 
 // Testable is the smallest number of questions or clusters for which a test can show a difference:
@@ -36,8 +34,7 @@ func (c *Comparison) compareTags(a *alignment, f *families) {
 		for _, i := range rows[tags[0]] {
 			of.rows = append(of.rows, a.rows[i])
 		}
-		t := c.compareTag(tags[0], of, f)
-		t.Same = tags[1:]
+		t := c.compareTag(tags, of, f)
 		c.Tags = append(c.Tags, t)
 	}
 	slices.SortFunc(c.Tags, func(x, y TagComparison) int { return strings.Compare(x.Tag, y.Tag) })
@@ -59,12 +56,18 @@ func (t *TagComparison) Title() string {
 	return strings.Join(append([]string{t.Tag}, t.Same...), " = ")
 }
 
-func (c *Comparison) compareTag(tag string, a *alignment, f *families) TagComparison {
-	t := TagComparison{Tag: tag, Questions: len(a.rows)}
+// compareTag compares the questions that have these tags. If a tag names one cluster, they are
+// independent within it, as in a result.
+func (c *Comparison) compareTag(tags []string, a *alignment, f *families) TagComparison {
+	t := TagComparison{Tag: tags[0], Same: tags[1:], Questions: len(a.rows)}
+	clusters := c.ClusterTag
+	if slices.ContainsFunc(tags, func(tag string) bool { return strings.HasPrefix(tag, clusters+":") }) {
+		clusters = ""
+	}
 	for run := range c.Runs {
 		n := a.counts(run)
 		t.Counts = append(t.Counts, n)
-		t.Intervals = append(t.Intervals, aggregate.PassInterval(n))
+		t.Intervals = append(t.Intervals, a.believed(run, n, clusters, c.Repeated))
 	}
 	t.Pairs = make([]TagPair, len(c.Pairs)) // a slice that stays, because families set its tables
 	d := design{a.clusterOf(c.ClusterTag), c.Repeated, c.Resamples, true}

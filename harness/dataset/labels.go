@@ -18,6 +18,8 @@ type Label struct {
 	Item scorer.Item
 	// Right is the person's verdict.
 	Right bool
+	// Disagreement is set if the answer was drawn with --sample disagreement.
+	Disagreement bool
 }
 
 // labelSynonyms map other names for a label's keys, normalized by letters, to the known keys.
@@ -88,7 +90,7 @@ func readLabels(r io.Reader, path string, check func(scorer.Item) error) ([]Labe
 
 func parseLabel(line []byte) (l Label, skipped bool, err error) {
 	var answer *string
-	var label json.RawMessage
+	var label, sample json.RawMessage
 	_, err = decodeObject(line, newKeyNames(labelSynonyms),
 		field{key: "id", into: &l.Item.ID},
 		field{key: "question", into: &l.Item.Question},
@@ -98,6 +100,7 @@ func parseLabel(line []byte) (l Label, skipped bool, err error) {
 		field{key: "type", into: &l.Item.Type},
 		field{key: "question_date", into: &l.Item.QuestionDate},
 		field{key: "skipped", into: &skipped},
+		field{key: "sample", into: &sample},
 	)
 	if err != nil || skipped {
 		return l, skipped, err
@@ -111,6 +114,8 @@ func parseLabel(line []byte) (l Label, skipped bool, err error) {
 		return l, false, fmt.Errorf(`label %q: "answer" is missing; it may be empty`, l.Item.ID)
 	}
 	l.Item.Answer = *answer
+	drawn, _ := jsonobj.String(sample) // files of other tools may have anything there
+	l.Disagreement = drawn == "disagreement"
 	if l.Item.QuestionDate != "" {
 		if _, err := parseDate(l.Item.QuestionDate); err != nil {
 			return l, false, fmt.Errorf(`label %q: "question_date": %w`, l.Item.ID, err)

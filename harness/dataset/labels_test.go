@@ -23,12 +23,12 @@ func acceptItem(scorer.Item) error { return nil }
 func TestReadLabels(t *testing.T) {
 	got, err := ReadLabels(labelsFile(t, "\xef\xbb\xbf# two raters\r\n"+
 		`{"id":"a","question":"Q","reference_answer":"R","answer":"A","label":true,"source":"x"}`+"\n\n"+
-		`{"id":"b","question":"Q","reference_answer":"R","answer":"","label":"incorrect","type":"temporal","question_date":"2025-03-14"}`+"\n"+
-		`{"id":"c","question":"Q","answer":"A","label":"correct"}`+"\n"), acceptItem)
+		`{"id":"b","question":"Q","reference_answer":"R","answer":"","label":"incorrect","type":"temporal","question_date":"2025-03-14","sample":7}`+"\n"+
+		`{"id":"c","question":"Q","answer":"A","label":"correct","sample":"disagreement"}`+"\n"), acceptItem)
 	want := []Label{
-		{scorer.Item{ID: "a", Question: "Q", Reference: "R", Answer: "A"}, true},
-		{scorer.Item{ID: "b", Question: "Q", Reference: "R", Type: "temporal", QuestionDate: "2025-03-14"}, false},
-		{scorer.Item{ID: "c", Question: "Q", Answer: "A"}, true},
+		{Item: scorer.Item{ID: "a", Question: "Q", Reference: "R", Answer: "A"}, Right: true},
+		{Item: scorer.Item{ID: "b", Question: "Q", Reference: "R", Type: "temporal", QuestionDate: "2025-03-14"}},
+		{Item: scorer.Item{ID: "c", Question: "Q", Answer: "A"}, Right: true, Disagreement: true},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)

@@ -48,8 +48,9 @@ type Accuracy struct {
 
 // Rate is a share with its interval.
 type Rate struct {
-	Rate     float64         `json:"rate"`
-	Interval result.Interval `json:"interval"`
+	Rate float64 `json:"rate"`
+	// Interval is zero if clusters determine none.
+	Interval result.Interval `json:"interval,omitzero"`
 }
 
 // Misjudgement is an answer whose verdict differs from its label or is missing.
@@ -163,36 +164,69 @@ type Correction struct {
 }
 
 // Correct corrects the pass rate of a result for the accuracy of its judge (statistics.md B.7). It
-// covers answers with a verdict, not errors and unscored questions.
-func (a *Accuracy) Correct(counts result.Counts) Correction {
-	c := Correction{Judged: counts.Scored, Passed: counts.Passed}
-	raw := rateOf(counts.Passed, counts.Scored-counts.Passed)
+// covers answers with a verdict, not errors and unscored questions, and allows for the clusters of
+// of.Clustered, which must be of these answers.
+func (a *Accuracy) Correct(of *result.Result) Correction {
+	c := newCorrection(of)
 	switch {
-	case raw == nil:
-		c.Impossible = "the result has no answer with a verdict"
-		return c
+	case c.Impossible != "":
 	case a.Sensitivity == nil:
 		c.Impossible = "no right answer with a verdict has a label, so the sensitivity is unknown"
 	case a.Specificity == nil:
 		c.Impossible = "no wrong answer with a verdict has a label, so the specificity is unknown"
+	default:
+		c.correct(of.Clustered, stats.JudgeAccuracy{
+			Sensitivity: a.Sensitivity.Rate, Right: a.RightPassed + a.RightFailed,
+			Specificity: a.Specificity.Rate, Wrong: a.WrongPassed + a.WrongFailed,
+		}, "the judge passes wrong answers about as often as right ones "+
+			"(sensitivity + specificity is not above 1, or not clearly with so few labels)")
+	}
+	return c
+}
+
+// newCorrection returns the pass rate of the answers with a verdict, to be corrected.
+func newCorrection(of *result.Result) Correction {
+	c := Correction{Judged: of.Counts.Scored, Passed: of.Counts.Passed}
+	raw := rateOf(c.Passed, c.Judged-c.Passed)
+	if raw == nil {
+		c.Impossible = "the result has no answer with a verdict"
+		return c
 	}
 	c.Raw = *raw
-	if c.Impossible != "" {
+	if of.Clustered == nil {
 		return c
 	}
-	accuracy := stats.JudgeAccuracy{
-		Sensitivity: a.Sensitivity.Rate, Right: a.RightPassed + a.RightFailed,
-		Specificity: a.Specificity.Rate, Wrong: a.WrongPassed + a.WrongFailed,
+	if c.Raw.Interval = (result.Interval{}); of.Clustered.Interval == nil {
+		c.Impossible = "the clusters of the questions do not show how uncertain its pass rate is"
+		return c
 	}
-	corrected, ok := stats.JudgeCorrected(raw.Rate, counts.Scored, accuracy, confidence)
+	c.Raw.Interval = *of.Clustered.Interval
+	return c
+}
+
+// correct sets the corrected rate, or that it is impossible, and why.
+func (c *Correction) correct(clustered *result.ClusteredRate, judge stats.JudgeAccuracy, why string) {
+	corrected, ok := stats.JudgeCorrected(c.Raw.Rate, independent(c.Judged, clustered), judge, confidence)
 	if !ok {
-		c.Impossible = "the judge passes wrong answers about as often as right ones " +
-			"(sensitivity + specificity is not above 1, or not clearly with so few labels)"
-		return c
+		c.Impossible = why
+		return
 	}
 	c.Corrected = &Rate{corrected.Rate, interval(judgeMethod, corrected.Lo, corrected.Hi)}
 	c.Clamped = corrected.Clamped
-	return c
+}
+
+// independent returns how many independent answers say as much as n answers in clusters, which are
+// nil if all n are independent. Few clusters also make the standard error uncertain.
+func independent(n int, clusters *result.ClusteredRate) int {
+	switch {
+	case clusters == nil:
+		return n
+	case *clusters.SE == 0:
+		return clusters.Clusters // all passed or none, as in Wilson's interval over clusters
+	}
+	few := stats.StudentQuantile((1+confidence)/2, float64(clusters.Clusters-1)) / stats.NormalQuantile((1+confidence)/2)
+	wider := max(1, few**clusters.SE/clusters.NaiveSE)
+	return int(math.Round(1 + float64(n-1)/(wider*wider)))
 }
 
 // rateOf returns the share of hits, nil without any.

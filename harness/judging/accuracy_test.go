@@ -91,7 +91,7 @@ func TestCorrect(t *testing.T) {
 	} {
 		a := judging.Measure(labelled(tt.sensitive, tt.labels-tt.sensitive, tt.labels-tt.specific, tt.specific, 5))
 		// Errors and unscored questions have no part in it.
-		c := a.Correct(result.Counts{Total: tt.n + 7, Scored: tt.n, Passed: tt.passed, Errors: 3, Unscored: 4})
+		c := a.Correct(&result.Result{Counts: result.Counts{Total: tt.n + 7, Scored: tt.n, Passed: tt.passed, Errors: 3, Unscored: 4}})
 		if c.Corrected == nil || math.Abs(c.Corrected.Rate-tt.rate) > 5e-7 ||
 			math.Abs(c.Corrected.Interval.Low-tt.low) > 5e-5 || math.Abs(c.Corrected.Interval.High-tt.high) > 5e-5 {
 			t.Errorf("%+v: got %+v", tt, c.Corrected)
@@ -117,7 +117,7 @@ func TestCorrectImpossible(t *testing.T) {
 		{nil, counts, "no right answer"},
 	} {
 		a := judging.Measure(tt.labels)
-		if c := a.Correct(tt.counts); c.Corrected != nil || !strings.Contains(c.Impossible, tt.want) {
+		if c := a.Correct(&result.Result{Counts: tt.counts}); c.Corrected != nil || !strings.Contains(c.Impossible, tt.want) {
 			t.Errorf("got %+v, want %s", c, tt.want)
 		}
 	}
@@ -139,7 +139,7 @@ func TestPessimistic(t *testing.T) {
 func TestCorrectClamped(t *testing.T) {
 	a := judging.Measure(labelled(9, 1, 2, 8, 0))
 	for passed, want := range map[int]bool{5: true, 10: false, 30: false, 45: false, 48: true} {
-		if c := a.Correct(result.Counts{Total: 50, Scored: 50, Passed: passed}); c.Clamped != want {
+		if c := a.Correct(&result.Result{Counts: result.Counts{Total: 50, Scored: 50, Passed: passed}}); c.Clamped != want {
 			t.Errorf("%d of 50: %+v", passed, c)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"evalctl/harness/aggregate"
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/resultfile"
@@ -134,15 +135,35 @@ func OpenCheck(s CheckSpec) (plan *Plan, of *result.Result, err error) {
 
 // openJudged reads the result for --result. It rejects a result without a judge.
 func openJudged(path string) (*result.Result, error) {
-	r, err := resultfile.Open(path)
+	res, err := openResult(path)
 	if err != nil {
 		return nil, fmt.Errorf("--result: %w", err)
 	}
-	defer r.Close()
-	res := r.Result()
 	if res.Identity.Judge == nil {
 		return nil, fmt.Errorf("--result %s: its scorer is %s, not a judge, so there is nothing to correct", path, res.Identity.Scorer)
 	}
+	return res, nil
+}
+
+// openResult reads a result. Its Clustered is of the answers with a verdict.
+func openResult(path string) (*result.Result, error) {
+	r, err := resultfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	res, judged := r.Result(), r.Result()
+	sum := aggregate.New(max(1, res.Identity.TopK))
+	for rec, err := range r.Questions() {
+		if err != nil {
+			return nil, err
+		}
+		if rec.Outcome == result.Scored {
+			sum.Add(rec)
+		}
+	}
+	sum.Fill(&judged)
+	res.Clustered = judged.Clustered
 	return &res, nil
 }
 

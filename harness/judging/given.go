@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"evalctl/harness/result"
-	"evalctl/harness/resultfile"
 	"evalctl/internal/stats"
 )
 
@@ -44,44 +43,37 @@ func CheckGiven(wrongPath, resultPath string) (c *Check, note string, err error)
 		notes = append(notes, fmt.Sprintf("answers in --wrong without a verdict, which are in no rate: %d of %d", unscored, c.Labels))
 	}
 	c.rate()
-	c.Correction = new(c.least(of.Counts))
+	c.Correction = new(c.least(of))
 	return c, strings.Join(notes, "; "), nil
 }
 
 // least corrects a pass rate like Correct, with a sensitivity of 1.
-func (a *Accuracy) least(counts result.Counts) Correction {
-	c := Correction{Judged: counts.Scored, Passed: counts.Passed, Least: true}
-	raw := rateOf(counts.Passed, counts.Scored-counts.Passed)
-	if raw == nil || a.Specificity == nil {
-		c.Impossible = "no answer has a verdict"
-		return c
+func (a *Accuracy) least(of *result.Result) Correction {
+	c := newCorrection(of)
+	c.Least = true
+	switch {
+	case c.Impossible != "":
+	case a.Specificity == nil:
+		c.Impossible = "no answer that is wrong on purpose has a verdict"
+	default:
+		c.correct(of.Clustered, stats.JudgeAccuracy{
+			Sensitivity: 1, Right: perfect, Specificity: a.Specificity.Rate, Wrong: a.WrongPassed + a.WrongFailed,
+		}, "the judge passes every answer that is wrong on purpose")
 	}
-	c.Raw = *raw
-	corrected, ok := stats.JudgeCorrected(raw.Rate, counts.Scored, stats.JudgeAccuracy{
-		Sensitivity: 1, Right: perfect, Specificity: a.Specificity.Rate, Wrong: a.WrongPassed + a.WrongFailed,
-	}, confidence)
-	if !ok {
-		c.Impossible = "the judge passes every answer that is wrong on purpose"
-		return c
-	}
-	c.Corrected = &Rate{corrected.Rate, interval(judgeMethod, corrected.Lo, corrected.Hi)}
-	c.Clamped = corrected.Clamped
 	return c
 }
 
 // openGiven reads the result for a flag, whose verdicts must come from another harness.
 func openGiven(flag, path string) (*result.Result, error) {
-	r, err := resultfile.Open(path)
+	res, err := openResult(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	defer r.Close()
-	res := r.Result()
 	if !res.GivenVerdicts() {
 		return nil, fmt.Errorf("%s %s: its verdicts are by the scorer %s, and not imported; leave out --wrong, and give --labels and --judge",
 			flag, path, res.Identity.Scorer)
 	}
-	return &res, nil
+	return res, nil
 }
 
 // givenJudge names the judge of imported verdicts, empty if unknown.

@@ -3,8 +3,10 @@ package judging
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 	"evalctl/harness/wording"
 	"evalctl/internal/figure"
 )
@@ -22,15 +24,25 @@ type BelowError struct {
 func (e *BelowError) Error() string { return e.message }
 
 // CanShow returns an error if the labels cannot show the required accuracy, whatever the verdicts.
-func (m Minimum) CanShow(labels []dataset.Label) error {
+// correct is set if they are also to correct the pass rate of a result.
+func (m Minimum) CanShow(labels []dataset.Label, correct bool) error {
 	right := rightOf(labels)
 	switch {
+	case (correct || m != Minimum{}) && Harder(labels):
+		return errors.New("--result, --min-kappa and --min-specificity need labels of answers drawn at random, and these were drawn with " +
+			"--sample disagreement, where judges err more often: evalctl judge estimate allows for that")
 	case m.Specificity != nil && right == len(labels):
 		return errors.New("--min-specificity needs labels of wrong answers, and there are none")
 	case m.Kappa != nil && (right == 0 || right == len(labels)):
 		return errors.New("--min-kappa needs labels of right and of wrong answers, and all are of one kind")
 	}
 	return nil
+}
+
+// Harder reports whether the labels have more answers on which the recipes of a panel disagree than
+// the result that they were drawn from.
+func Harder(labels []dataset.Label) bool {
+	return slices.ContainsFunc(labels, func(l dataset.Label) bool { return l.Disagreement })
 }
 
 // Reached returns a *BelowError if a judge is, or may be, below the minimum. One that is below is
@@ -72,6 +84,9 @@ func (r *Rate) share() *float64 {
 func (r *Rate) String() string {
 	if r == nil {
 		return "n/a"
+	}
+	if r.Interval == (result.Interval{}) {
+		return fmt.Sprintf("%.3f (no interval)", r.Rate)
 	}
 	return fmt.Sprintf("%.3f [%.3f %.3f] (%s)", r.Rate, r.Interval.Low, r.Interval.High, wording.IntervalName(&r.Interval))
 }

@@ -31,6 +31,7 @@ var given = []struct{ path, what string }{
 	{".cost.prices_date", "the day of the judge's price"},
 	{".cost.cap_usd", "the cap, and whether the judge has a price"},
 	{".cost.unpriced_model", "the cap, and whether the judge has a price"},
+	{".cost.model_requests", "the daemon's requests to its models"},
 	{".cost.unassigned", "the judge's requests that belong to no question"},
 	{".cost_accounting", "what a replay cost besides judging, and what of it may not have been charged"},
 	{".cost_accounting.tokens_by_model", "the requests and tokens of each model"},
@@ -90,6 +91,8 @@ func has(res *result.Result, path string) bool {
 		return res.Imported != nil
 	case ".mapped":
 		return res.Mapped != nil
+	case ".cost.model_requests":
+		return res.Cost.ModelRequests != nil
 	case ".escaped_processes":
 		return len(res.Escaped) > 0
 	case ".reader_cost.prices_date":
@@ -284,11 +287,12 @@ func (f *figures) costs(want, res *result.Result, rep *Report) {
 		add.differ(".cost.spent_usd", file, sum) // in its last digits
 	}
 	f.spending(want, res, rep)
+	requests(res.Cost.ModelRequests, ".cost.model_requests", res, rep)
 	c := want.CostAccounting
 	if c == nil {
 		return
 	}
-	f.requests(res, rep)
+	requests(res.Replay.ModelRequests, ".replay.model_requests", res, rep)
 	const account = ".cost_accounting"
 	// If the process was killed between writing the ledger and the journal, an outcome is missing
 	// in one of them.

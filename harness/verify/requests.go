@@ -2,14 +2,12 @@ package verify
 
 import "evalctl/harness/result"
 
-// requests checks the consistency of a daemon's recorded model requests. The counts do not follow
-// from the questions.
-func (f *figures) requests(res *result.Result, rep *Report) {
-	m := res.Replay.ModelRequests
+// requests checks the consistency of a daemon's model requests, which are recorded at path. The
+// counts do not follow from the questions.
+func requests(m *result.ModelRequests, path string, res *result.Result, rep *Report) {
 	if m == nil {
 		return
 	}
-	const path = ".replay.model_requests"
 	add := reporter(rep.add)
 	kinds := map[result.GeneratedKind]result.RequestCount{
 		result.Facts: m.Ingest, result.Answers: m.Answers, result.Vectors: m.Embeddings,

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +41,16 @@ func TestModelRequests(t *testing.T) {
 			rep := verified(t, write(t, res, questions))
 			if rep.OK != (tt.problem == "") || tt.problem != "" && !strings.Contains(rep.Differences[0].Problem, tt.problem) {
 				t.Errorf("%+v", rep.Differences)
+			}
+			if tt.unmetered || name == "silent, counted" {
+				return // a run does not say whether its daemon was metered
+			}
+			res, questions = records(t, runFile(t, 15, 0, judge{}))
+			res.Cost.ModelRequests = &m
+			rep = verified(t, write(t, res, questions))
+			if rep.OK != (tt.problem == "") || tt.problem != "" && !strings.Contains(rep.Differences[0].Problem, tt.problem) ||
+				!slices.Contains(rep.NotChecked, "the daemon's requests to its models") {
+				t.Errorf("in a run: %+v, not checked %q", rep.Differences, rep.NotChecked)
 			}
 		})
 	}

@@ -115,9 +115,9 @@ func resultFile(path string, r *resultfile.Reader) (*Report, error) {
 		return nil, err
 	}
 	absent := sources(&res, rep)
-	rep.NotChecked = f.notChecked(&res)
+	rep.leaveOut(f.notChecked(&res)...)
 	for _, path := range absent {
-		rep.NotChecked = append(rep.NotChecked, "the digest of "+text(path)+", which cannot be read here")
+		rep.leaveOut("the digest of " + text(path) + ", which cannot be read here")
 	}
 	rep.order()
 	return rep.finish(), nil

@@ -190,5 +190,8 @@ func DaemonPays(t *terminal.Terminal, models []string, capped bool, notCounted s
 func Labels(t *terminal.Terminal, path string, p *judging.Plan, labels []dataset.Label, limit *llm.USD) {
 	forecast, right := p.ForecastLabels(labels)
 	t.Field("labels", "%s  %d right, %d wrong", terminal.Line(path), right, len(labels)-right)
+	if judging.Harder(labels) {
+		t.Field("note", "drawn with --sample disagreement: the judge errs more often on these answers than on those of the result")
+	}
 	Judging(t, forecast, p, limit, 0, "judge fewer labels")
 }
