@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func (r *queueRig) worker(n int) (*exec.Cmd, *bytes.Buffer) {
 // stop ends a worker as a service manager does, and returns what it printed.
 func (r *queueRig) stop(cmd *exec.Cmd, stderr *bytes.Buffer) {
 	r.t.Helper()
-	_ = cmd.Process.Signal(os.Interrupt)
+	_ = cmd.Process.Signal(syscall.SIGTERM) // in a shell's background job, an interrupt is ignored
 	if err := cmd.Wait(); err != nil {
 		r.t.Errorf("worker: %v\n%s", err, stderr)
 	}
