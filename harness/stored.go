@@ -81,8 +81,9 @@ func (s *StoredAnswers) Questions() []dataset.Question {
 	return out
 }
 
-// OmitUnknownEvidence removes the expected evidence of questions with an imported answer if it is
-// unknown which evidence came back. Files of earlier versions, and datasets, expect it all the same.
+// OmitUnknownEvidence removes the expected evidence of questions with an imported answer if it
+// is unknown which evidence came back. Files of earlier versions, and datasets, expect it all
+// the same.
 func (s *StoredAnswers) OmitUnknownEvidence(questions []dataset.Question) {
 	if s.Result.Imported == nil {
 		return

@@ -161,8 +161,8 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 // continueRescore says how a rescoring is continued, whose command is not recorded.
 const continueRescore = "the same command and --continue"
 
-// printResume prints how to continue a rescoring that stopped, and returns the command, empty for one
-// that did not.
+// printResume prints how to continue a rescoring that stopped, and returns the command, empty
+// for one that did not.
 func (c *rescoreCmd) printResume(t *terminal.Terminal, stopped result.Stop) (next string) {
 	if stopped == "" {
 		return ""

@@ -112,7 +112,8 @@ func TestUntimed(t *testing.T) {
 	}
 }
 
-// TestFromCache adds an answer from evalctl's cache, whose times are not the ones of the service.
+// TestFromCache adds an answer from evalctl's cache, whose times are not the ones of the
+// service.
 func TestFromCache(t *testing.T) {
 	records := []result.Record{
 		{ID: "a", Outcome: result.Scored, Score: new(1.0), Reply: result.Reply{LatencyMS: 900, FirstDeltaMS: new(500.0)}},

@@ -128,8 +128,9 @@ func waited(rows [][]*question, run int) bool {
 // and the mean logarithm of each run over the questions.
 type latencies struct{ questions, runs []float64 }
 
-// latenciesOf returns the latencies of two sides over the questions that all their runs answered,
-// and the number of questions left out because evalctl's cache answered one of the sides.
+// latenciesOf returns the latencies of two sides over the questions that all their runs
+// answered, and the number of questions left out because evalctl's cache answered one of the
+// sides.
 func latenciesOf(rows [][]*question, measure, reference, run int) (x, y latencies, cached int) {
 	fromCache := func(a attempt) bool { return a.cached }
 	for _, row := range rows {

@@ -118,8 +118,8 @@ func TestLatencyOfEqualRuns(t *testing.T) {
 	}
 }
 
-// TestLatencyWithoutCache compares sides of which one took most answers from evalctl's cache, which
-// is fast. The questions that are left are compared, and not judged if they are few.
+// TestLatencyWithoutCache compares sides of which one took most answers from evalctl's cache,
+// which is fast. The questions that are left are compared, and not judged if they are few.
 func TestLatencyWithoutCache(t *testing.T) {
 	const questions = 20
 	for _, c := range []struct {

@@ -202,8 +202,8 @@ func TestEvidenceComesFirst(t *testing.T) {
 	}
 }
 
-// TestUnknownEvidence compares imported answers whose file, of an earlier version, has evidence that
-// was looked for in no passage. Nothing is known of it.
+// TestUnknownEvidence compares imported answers whose file, of an earlier version, has evidence
+// that was looked for in no passage. Nothing is known of it.
 func TestUnknownEvidence(t *testing.T) {
 	run := func(name string, source *result.ImportSource) *Run {
 		f := newFile(name, "ppffppff")

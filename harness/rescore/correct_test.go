@@ -54,8 +54,8 @@ func TestCorrected(t *testing.T) {
 	}
 }
 
-// TestUnknownEvidence rescores imported answers whose files have no passages. The evidence that the
-// dataset, or a file of an earlier version, expects is then unknown, and not lost.
+// TestUnknownEvidence rescores imported answers whose files have no passages. The evidence that
+// the dataset, or a file of an earlier version, expects is then unknown, and not lost.
 func TestUnknownEvidence(t *testing.T) {
 	dir := t.TempDir()
 	f := resulttest.New("zep", began, "-")

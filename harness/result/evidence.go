@@ -29,8 +29,8 @@ func (r *Record) CutPassages(topK int) bool {
 	return slices.ContainsFunc(r.Retrieved[:min(topK, len(r.Retrieved))], func(c Chunk) bool { return c.Cut })
 }
 
-// HasTexts reports whether r has the text of a passage. Without one, it is unknown which evidence an
-// imported answer is based on.
+// HasTexts reports whether r has the text of a passage. Without one, it is unknown which
+// evidence an imported answer is based on.
 func (r *Record) HasTexts() bool {
 	return slices.ContainsFunc(r.Retrieved, func(c Chunk) bool { return c.Text != "" })
 }

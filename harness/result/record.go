@@ -229,8 +229,8 @@ func (r Record) Graded(v scorer.Verdict) Record {
 	return r
 }
 
-// FromCache reports whether evalctl's own cache gave the answer. No model wrote it then, so that its
-// times are not the ones of the service.
+// FromCache reports whether evalctl's own cache gave the answer. No model wrote it then, so that
+// its times are not the ones of the service.
 func (r *Record) FromCache() bool { return r.Actor != nil && r.Actor.Cached }
 
 // Timed reports whether the time to the answer was recorded, and is the one of the service.

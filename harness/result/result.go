@@ -77,8 +77,8 @@ type Result struct {
 	Latency    Quantiles  `json:"latency"`
 	Felt       *Quantiles `json:"felt,omitempty"`
 	FirstDelta Quantiles  `json:"first_delta"`
-	// Cached is the number of answers from evalctl's cache, which are in none of these times. Older
-	// files lack it, and count the times of all answers.
+	// Cached is the number of answers from evalctl's cache, which are in none of these times.
+	// Older files lack it, and count the times of all answers.
 	Cached     int `json:"answers_cached,omitempty"`
 	Retried    int `json:"retried"`
 	GoldMissed int `json:"gold_missed"`

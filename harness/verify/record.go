@@ -30,8 +30,8 @@ type checker struct {
 	unretrieved bool
 	// imported is set for stored answers, which may lack retrieval.
 	imported bool
-	// cachedTimed is set for a file of an earlier version, which counts the times of answers from
-	// the cache.
+	// cachedTimed is set for a file of an earlier version, which counts the times of answers
+	// from the cache.
 	cachedTimed bool
 	// byText is set if documents were identified by the text of passages.
 	byText bool

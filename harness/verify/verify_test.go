@@ -482,8 +482,8 @@ func TestKeysOfTheHead(t *testing.T) {
 	}
 }
 
-// TestCachedAnswers verifies a replay with answers from evalctl's cache, and the same file as earlier
-// versions wrote it, which count the times of all answers.
+// TestCachedAnswers verifies a replay with answers from evalctl's cache, and the same file as
+// earlier versions wrote it, which count the times of all answers.
 func TestCachedAnswers(t *testing.T) {
 	res, questions := records(t, replayFile(t, 20))
 	path := func() string {

@@ -34,9 +34,9 @@ func entry(id, question, said, ok string) string {
 	return fmt.Sprintf(`{"id": %q, "q": %q, "gold": "g", "said": %q, "ok": %s, "talk": "", "by": "m"}`, id, question, said, ok)
 }
 
-// TestCounts counts every answer of files once. The same number of answers to each question are its
-// repeats; of other numbers, only the first counts, as with a dataset. Ids of other questions are
-// numbered. Answers without a verdict do not count.
+// TestCounts counts every answer of files once. The same number of answers to each question are
+// its repeats; of other numbers, only the first counts, as with a dataset. Ids of other
+// questions are numbered. Answers without a verdict do not count.
 func TestCounts(t *testing.T) {
 	list := func(rows ...string) string { return "[" + strings.Join(rows, ",") + "]" }
 	for name, c := range map[string]struct {

@@ -79,8 +79,9 @@ func (a *answer) key() string {
 }
 
 // ownQuestions returns the questions of files imported without a dataset, and sets each answer's
-// question id. Answers belong together if id, conversation and text are equal. Without an id, those
-// of one file do not, unless they are repeats. Duplicate ids of other questions are numbered.
+// question id. Answers belong together if id, conversation and text are equal. Without an id,
+// those of one file do not, unless they are repeats. Duplicate ids of other questions are
+// numbered.
 func ownQuestions(files []fileAnswers, repeats int) (*matcher, error) {
 	var questions []source.Question
 	next, ids := map[string]int{}, map[string]string{} // ids maps keys to ids

@@ -64,8 +64,9 @@ func (r *ranking) paths(id string) []string {
 	return r.haystack.EvidencePaths(turnNumber().ReplaceAllString(id, ""))
 }
 
-// compare sets the retrieval of a record whose question has gold: by evidence if the files have the
-// texts of passages, and by documents if they name these. What they do not have stays unknown.
+// compare sets the retrieval of a record whose question has gold: by evidence if the files have
+// the texts of passages, and by documents if they name these. What they do not have stays
+// unknown.
 func compare(r *result.Record, q source.Question, topK int) {
 	asked := q.Dataset()
 	if r.HasTexts() {

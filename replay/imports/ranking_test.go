@@ -54,8 +54,8 @@ func TestRetrievedInAnotherFile(t *testing.T) {
 	}
 }
 
-// TestEvidence imports answers to a question with evidence. It is looked for only in passages whose
-// texts are in the files: of other answers it is not known what came back.
+// TestEvidence imports answers to a question with evidence. It is looked for only in passages
+// whose texts are in the files: of other answers it is not known what came back.
 func TestEvidence(t *testing.T) {
 	dataset := file(t, "lme.json", `[{"question_id": "q1", "question_type": "multi-session", "question": "How many?", "answer": "18",
 		"question_date": "2023/05/30 (Tue) 23:40", "answer_session_ids": ["s0"], "haystack_session_ids": ["s0"],
