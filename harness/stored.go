@@ -81,6 +81,21 @@ func (s *StoredAnswers) Questions() []dataset.Question {
 	return out
 }
 
+// OmitUnknownEvidence removes the expected evidence of questions with an imported answer if it
+// is unknown which evidence came back. Files of earlier versions, and datasets, expect it all
+// the same.
+func (s *StoredAnswers) OmitUnknownEvidence(questions []dataset.Question) {
+	if s.Result.Imported == nil {
+		return
+	}
+	first := min(1, s.Result.Identity.Dataset.Repeats)
+	for i := range questions {
+		if at, ok := s.byID[result.AskedID{ID: questions[i].ID, Repeat: first}]; !ok || !s.records[at].HasTexts() {
+			questions[i].ExpectedEvidence = nil
+		}
+	}
+}
+
 // Ask implements pipeline.Asker.
 func (s *StoredAnswers) Ask(_ context.Context, j pipeline.Job) (result.Record, error) {
 	was, err := s.Record(j.Question)

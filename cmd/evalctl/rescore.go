@@ -145,7 +145,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 	res, path, err := r.Run(ctx, settings, a, progress, j)
 	progress.Done()
 	if path == "" {
-		printResumeAfterDisk(t, err, "the same command and --continue")
+		printResumeAfterDisk(t, err, continueRescore)
 		return err
 	}
 	run := &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Warnings())}
@@ -154,9 +154,27 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {
 		return err
 	}
-	if res.Gate.Verdict == result.Inconclusive {
-		t.Field("resume", "no verdicts are lost; continue with the same command and --continue")
-	}
-	report.Closing(t, run, "")
+	report.Closing(t, run, c.printResume(t, res.Stopped))
 	return verdict
+}
+
+// continueRescore says how a rescoring is continued, whose command is not recorded.
+const continueRescore = "the same command and --continue"
+
+// printResume prints how to continue a rescoring that stopped, and returns the command, empty
+// for one that did not.
+func (c *rescoreCmd) printResume(t *terminal.Terminal, stopped result.Stop) (next string) {
+	if stopped == "" {
+		return ""
+	}
+	judge := "judge"
+	if c.external != nil {
+		judge = "scorer"
+	}
+	how, more := text.Continuing(stopped, false, judge)
+	if stopped != result.StopBudget {
+		more = "" // a flag that only run has
+	}
+	t.Field("resume", "no verdicts are lost; %s %s", how, continueRescore+more)
+	return continueRescore + more
 }

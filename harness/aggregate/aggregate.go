@@ -60,6 +60,7 @@ type Sum struct {
 	total     []float64 // the times to done of the answers, in milliseconds
 	felt      []float64 // the same as the callers felt them, nil as long as none differs
 	text      []float64 // the times to the first text of the streamed ones
+	cached    int       // answers from evalctl's cache, which have none of these times
 }
 
 // New returns an empty Sum for records of answers with this top-k, at least 1.
@@ -199,8 +200,11 @@ func (s *Sum) addAnswer(r result.Record) {
 	if took := r.Took(); took != nil {
 		s.addTime(&r, *took)
 	}
-	if r.FirstDeltaMS != nil {
-		s.text = append(s.text, *r.FirstDeltaMS)
+	if first := r.FirstToken(); first != nil {
+		s.text = append(s.text, *first)
+	}
+	if r.FromCache() {
+		s.cached++
 	}
 	if r.EffectiveMode != "" {
 		s.modes[r.EffectiveMode]++
@@ -268,6 +272,7 @@ func (s *Sum) Fill(res *result.Result) {
 	}
 	res.ReaderModels, res.ReaderPrompts = s.models, s.prompts
 	res.Latency, res.FirstDelta = Quantiles(s.total), Quantiles(s.text)
+	res.Cached = s.cached
 	if res.Felt = nil; s.felt != nil {
 		felt := Quantiles(s.felt)
 		res.Felt = &felt

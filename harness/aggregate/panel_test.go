@@ -112,6 +112,31 @@ func TestUntimed(t *testing.T) {
 	}
 }
 
+// TestFromCache adds an answer from evalctl's cache, whose times are not the ones of the
+// service.
+func TestFromCache(t *testing.T) {
+	records := []result.Record{
+		{ID: "a", Outcome: result.Scored, Score: new(1.0), Reply: result.Reply{LatencyMS: 900, FirstDeltaMS: new(500.0)}},
+		{ID: "b", Outcome: result.Scored, Score: new(1.0), Reply: result.Reply{
+			LatencyMS: 10, FeltMS: new(20.0), FirstDeltaMS: new(5.0), SearchMS: new(4.0), Actor: &result.ModelUse{Cached: true},
+		}},
+	}
+	s, extra := New(1), NewReplay()
+	for _, r := range records {
+		s.Add(r)
+		extra.Add(r)
+	}
+	res := result.Result{Replay: &result.Replay{Alone: &result.Alone{Asked: []result.AloneAsked{{ID: "b"}}}}}
+	s.Fill(&res)
+	extra.Fill(&res)
+	if res.Latency.N != 1 || res.FirstDelta.N != 1 || res.Felt != nil || res.Cached != 1 || res.Replay.Strata[0].Latency.N != 1 {
+		t.Errorf("%+v, %+v, %+v, %d from the cache, %+v", res.Latency, res.FirstDelta, res.Felt, res.Cached, res.Replay.Strata)
+	}
+	if ms := res.Replay.Alone.Asked[0].SharedMS; ms == nil || *ms != 4 {
+		t.Errorf("the daemon's part took %v", ms)
+	}
+}
+
 // TestPanelOverClusters: the interval of a recipe allows for clusters and for repeats of a question.
 // The first recipe is the headline, so that its interval is the one of the result, errors included.
 func TestPanelOverClusters(t *testing.T) {

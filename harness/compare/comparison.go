@@ -265,6 +265,9 @@ type Pair struct {
 	// record.
 	Measures  []MeasureDifference `json:"measures"`
 	Latencies []LatencyRatio      `json:"latencies"`
+	// Cached is the number of questions that Latencies leave out because evalctl's cache
+	// answered one of the runs. With fewer than Testable others, latencies are not judged.
+	Cached int `json:"cached,omitempty"`
 }
 
 // Power says what a comparison of this size can detect with the exact McNemar test at level Alpha,

@@ -142,6 +142,9 @@ func (c *Comparison) checkPrimary(named []string) error {
 		why := "no pair of runs has it"
 		if slices.Contains(measureNames[measureTotal:], name) {
 			why = fmt.Sprintf("latencies are judged from %d runs a side on", judgedRuns)
+			if slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.Cached > 0 }) {
+				why += fmt.Sprintf(", and from %d questions on that evalctl's cache did not answer", Testable)
+			}
 		}
 		return fmt.Errorf("%w by the primary measure %s: %s", ErrOptions, name, why)
 	}

@@ -97,12 +97,18 @@ func (p *Pair) compareLatencies(rows [][]*question, f *families) {
 		if measure == measureFelt && !waited(rows, p.Reference) && !waited(rows, p.Run) {
 			continue // it would repeat the latencies of the answering attempts
 		}
-		run, reference := latenciesOf(rows, measure, p.Reference, p.Run)
+		run, reference, cached := latenciesOf(rows, measure, p.Reference, p.Run)
+		if measure == measureTotal {
+			p.Cached = cached
+		}
 		if len(run.questions) == 0 {
 			continue
 		}
 		p.Latencies = append(p.Latencies, ratio(measureNames[measure], run, reference))
 		l := &p.Latencies[len(p.Latencies)-1]
+		if p.Cached > 0 && l.N < Testable {
+			l.Interval, l.Test, l.P = nil, "", nil
+		}
 		f.add(p, l.Name, l.P, func(j judgement) {
 			l.Adjusted, l.Interval, l.Verdict = &j.adjusted, l.interval(run, reference, 1-j.level), j.verdict(1-l.Ratio)
 		})
@@ -122,14 +128,19 @@ func waited(rows [][]*question, run int) bool {
 // and the mean logarithm of each run over the questions.
 type latencies struct{ questions, runs []float64 }
 
-// latenciesOf returns the latencies of two sides over the questions that all their runs answered.
-func latenciesOf(rows [][]*question, measure, reference, run int) (x, y latencies) {
+// latenciesOf returns the latencies of two sides over the questions that all their runs
+// answered, and the number of questions left out because evalctl's cache answered one of the
+// sides.
+func latenciesOf(rows [][]*question, measure, reference, run int) (x, y latencies, cached int) {
+	fromCache := func(a attempt) bool { return a.cached }
 	for _, row := range rows {
 		of := func(q *question) float64 { return q.mean(measure) }
 		a, b := row[run].each(of), row[reference].each(of)
 		if !slices.ContainsFunc(slices.Concat(a, b), math.IsNaN) {
 			x.add(a)
 			y.add(b)
+		} else if slices.ContainsFunc(slices.Concat(row[run].attempts, row[reference].attempts), fromCache) {
+			cached++
 		}
 	}
 	for _, l := range []*latencies{&x, &y} {
@@ -137,7 +148,7 @@ func latenciesOf(rows [][]*question, measure, reference, run int) (x, y latencie
 			l.runs[i] /= float64(len(l.questions))
 		}
 	}
-	return x, y
+	return x, y, cached
 }
 
 // add adds a question with its latency in each run. runs holds sums until all questions are added.
@@ -213,6 +224,9 @@ func (n *noteList) latencies(c *Comparison, runs []*Run) {
 			strings.Join(have, ", "), judgedRuns, strings.Join(give, " "))
 	}
 	for _, p := range c.Pairs {
+		if p.Cached > 0 {
+			n.cached(c, &p)
+		}
 		if !slices.ContainsFunc(p.Latencies, func(l LatencyRatio) bool { return l.P != nil }) {
 			continue
 		}
@@ -225,6 +239,20 @@ func (n *noteList) latencies(c *Comparison, runs []*Run) {
 				"of their latencies; take turns", c.Runs[first].Name, c.Runs[then].Name)
 		}
 	}
+}
+
+// cached notes how many questions the latencies of a pair leave out because of evalctl's cache.
+func (n *noteList) cached(c *Comparison, p *Pair) {
+	timed := 0
+	if len(p.Latencies) > 0 {
+		timed = p.Latencies[0].N
+	}
+	why := ""
+	if timed < Testable {
+		why = fmt.Sprintf(", and are not judged: %d are left, and %d or more are needed; replay with --cache off", timed, Testable)
+	}
+	n.add("latencies of %s and %s leave out %s that evalctl's cache answered in one of them%s",
+		c.Runs[p.Run].Name, c.Runs[p.Reference].Name, figure.Count(p.Cached, "question"), why)
 }
 
 // before reports whether all runs of side a are known to have started before all runs of side b.

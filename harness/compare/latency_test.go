@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"evalctl/harness/result"
 )
@@ -113,6 +114,47 @@ func TestLatencyOfEqualRuns(t *testing.T) {
 		}
 		if found < 80 {
 			t.Errorf("spikes %v: ×1.5 was found in %d of 100 comparisons of 5 runs a side", spikes, found)
+		}
+	}
+}
+
+// TestLatencyWithoutCache compares sides of which one took most answers from evalctl's cache,
+// which is fast. The questions that are left are compared, and not judged if they are few.
+func TestLatencyWithoutCache(t *testing.T) {
+	const questions = 20
+	for _, c := range []struct {
+		cached  int
+		verdict Verdict
+		note    string
+	}{
+		{0, NotSeen, ""},
+		{questions - 8, NotSeen, "leave out 12 questions"},
+		{questions - 2, NotJudged, "leave out 18 questions that evalctl's cache answered in one of them, and are not judged: 2 are left"},
+		{questions, "", "and are not judged: 0 are left"},
+	} {
+		var off, on []*Run
+		for i := range 3 {
+			a, b := newFile("go", strings.Repeat("p", questions)), newFile("go", strings.Repeat("p", questions))
+			a.StartedAt = a.StartedAt.Add(time.Duration(i) * time.Hour)
+			b.StartedAt = a.StartedAt.Add(time.Minute)
+			for q := range questions {
+				a.Questions[q].LatencyMS, b.Questions[q].LatencyMS = float64(1000+q+i), float64(1001+q-i)
+				if first := 200.0; q < c.cached {
+					b.Questions[q].LatencyMS, b.Questions[q].Actor = float64(10+i), &result.ModelUse{Cached: true}
+					b.Questions[q].FirstDeltaMS, a.Questions[q].FirstDeltaMS = new(1.0), &first
+				}
+			}
+			off, on = append(off, a.open(t)), append(on, b.open(t))
+		}
+		comparison := mustCompare(t, Options{Baseline: "off"}, Side("off", off), Side("on", on))
+		p, verdict := comparison.Pairs[0], Verdict("")
+		for _, l := range p.Latencies {
+			if verdict = l.Verdict; l.Name != "total" || l.N != questions-c.cached {
+				t.Errorf("%d cached: %+v", c.cached, l)
+			}
+		}
+		if notes := strings.Join(comparison.Notes, "\n"); verdict != c.verdict || p.Cached != c.cached || !strings.Contains(notes, c.note) {
+			t.Errorf("%d cached: verdict %q, %d left out, notes:\n%s", c.cached, verdict, p.Cached, notes)
 		}
 	}
 }

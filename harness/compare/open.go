@@ -78,6 +78,9 @@ func Open(path string) (*Run, error) {
 		if src.res != nil && src.res.Mapped.Unretrieved() {
 			a.without(measureEvidence, measureRecall, measureNDCG, measureRR, measureAP)
 		}
+		if src.res != nil && src.res.Imported != nil && !rec.HasTexts() {
+			a.without(measureEvidence) // which files of earlier versions have as 0
+		}
 		q.attempts = append(q.attempts, a)
 	}
 	if len(run.questions) == 0 {

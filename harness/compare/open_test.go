@@ -201,3 +201,22 @@ func TestEvidenceComesFirst(t *testing.T) {
 		t.Errorf("by id and by text: measures %v", got)
 	}
 }
+
+// TestUnknownEvidence compares imported answers whose file, of an earlier version, has evidence
+// that was looked for in no passage. Nothing is known of it.
+func TestUnknownEvidence(t *testing.T) {
+	run := func(name string, source *result.ImportSource) *Run {
+		f := newFile(name, "ppffppff")
+		f.Imported = source
+		for i := range f.Questions {
+			q := &f.Questions[i]
+			q.ExpectedEvidence, q.Evidence = []string{"words"}, &result.QuestionEvidence{Ranks: []int{0}}
+		}
+		return f.open(t)
+	}
+	for _, m := range mustCompare(t, Options{}, run("go", nil), run("zep", &result.ImportSource{})).Pairs[0].Measures {
+		if m.Name == "evidence_recall" {
+			t.Errorf("the evidence is compared: %+v", m)
+		}
+	}
+}

@@ -27,6 +27,7 @@ type question struct {
 type attempt struct {
 	outcome result.Outcome
 	passed  bool
+	cached  bool                  // the answer is from evalctl's cache, and has no time
 	values  [measureCount]float64 // NaN for what it does not have
 	// recipes says whether the answer passed by each judging recipe, keyed by digest; nil without a
 	// panel.
@@ -109,9 +110,10 @@ func attemptOf(r *result.Record) attempt {
 		if took := r.Took(); took != nil && *took > 0 {
 			a.values[measureTotal], a.values[measureFelt] = *took, *r.Felt()
 		}
-		if r.FirstDeltaMS != nil && *r.FirstDeltaMS > 0 {
-			a.values[measureFirst] = *r.FirstDeltaMS
+		if first := r.FirstToken(); first != nil && *first > 0 {
+			a.values[measureFirst] = *first
 		}
+		a.cached = r.FromCache()
 	}
 	return a
 }

@@ -155,8 +155,8 @@ func (p *Questions) Recorded(r result.Record) {
 		if took := r.Took(); took != nil {
 			p.took = ring(p.took, p.counts.Total, *took)
 		}
-		if r.FirstDeltaMS != nil {
-			p.first = ring(p.first, p.counts.Total, *r.FirstDeltaMS)
+		if first := r.FirstToken(); first != nil {
+			p.first = ring(p.first, p.counts.Total, *first)
 		}
 	}
 	if r.Error != nil && (p.Failed == nil || r.Line < p.Failed.Line) {

@@ -33,21 +33,26 @@ func (run *Run) latency() form.Section {
 			how = "brackets: " + wording.IntervalName(l.P50Interval)
 		}
 	}
-	if n == 0 {
+	if n == 0 && res.Cached == 0 {
 		return s
 	}
 	parts := []string{fmt.Sprintf("n=%d", n)}
+	if res.Cached > 0 {
+		parts = append(parts, "leaving out "+figure.Count(res.Cached, "answer")+" from evalctl's cache")
+	}
 	if how != "" {
 		parts = append(parts, how)
 	}
 	if res.Felt != nil {
 		parts = append(parts, "with waits: failed attempts and pauses included")
 	}
-	s.FactIn(form.Terminal, "", "%s", form.Parts(parts...))
+	s.FactIn(form.Terminal, name, "%s", form.Parts(parts...))
 	if res.Retried > 0 {
 		s.FactIn(form.Terminal, "", "%s needed more than one attempt", figure.Count(res.Retried, "question"))
 	}
-	s.Show(form.Pages, t)
+	if n > 0 {
+		s.Show(form.Pages, t)
+	}
 	if len(run.Questions) > 0 {
 		s.Show(form.HTML, form.Chart{SVG: run.distribution, Caption: "Share of the questions that took at most this time."})
 	}

@@ -98,7 +98,7 @@ func (a *Arm) suite() suite {
 
 // question returns the case of a question.
 func (a *Arm) question(r *result.Record) testCase {
-	c := testCase{class: a.Name + "." + group(r), name: caseName(r), ms: r.LatencyMS, untimed: r.Untimed}
+	c := testCase{class: a.Name + "." + group(r), name: caseName(r), ms: r.LatencyMS, untimed: !r.Timed()}
 	switch {
 	case r.Passed:
 		return c

@@ -62,7 +62,7 @@ func timings(r *result.Result) (out []timing) {
 		q            *result.Quantiles
 		of           func(*result.Record) *float64
 	}{
-		{"first token", "first_text", &r.FirstDelta, func(q *result.Record) *float64 { return q.FirstDeltaMS }},
+		{"first token", "first_text", &r.FirstDelta, (*result.Record).FirstToken},
 		{"done", "answer", &r.Latency, (*result.Record).Took},
 		{"done, with waits", "felt", r.Felt, (*result.Record).Felt},
 	} {
@@ -83,6 +83,9 @@ func timingNotes(r *result.Result) (notes []string) {
 	}
 	if r.Replay != nil && r.Replay.Alone != nil {
 		notes = append(notes, "Alone: "+aloneText(r.Replay.Alone)+".")
+	}
+	if r.Cached > 0 {
+		notes = append(notes, "The times leave out "+figure.Count(r.Cached, "answer")+" from evalctl's cache.")
 	}
 	if r.Retried > 0 {
 		notes = append(notes, figure.Count(r.Retried, "question")+" needed more than one attempt.")

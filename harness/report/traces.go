@@ -38,7 +38,7 @@ func Traces(w io.Writer, d Document) error {
 			switch {
 			case !r.Outcome.Asked():
 				continue
-			case r.AskedAt.IsZero() || r.Felt() == nil:
+			case r.AskedAt.IsZero() || r.Untimed:
 				untimed++
 				continue
 			}
@@ -75,7 +75,11 @@ func (a *Arm) export(r *result.Record) otlpExport {
 func (a *Arm) spans(r *result.Record) []otlpSpan {
 	res := &a.Run.Result
 	trace := otlpID(16, a.Name, string(res.Identity.Scenario), res.StartedAt.UnixNano(), r.ID, r.Repeat)
-	answered := r.AskedAt.Add(milliseconds(*r.Felt()))
+	took := r.LatencyMS
+	if r.FeltMS != nil {
+		took = *r.FeltMS
+	}
+	answered := r.AskedAt.Add(milliseconds(took)) // also from the cache: the spans say when it was there
 	root := otlpSpan{Name: "question", Kind: kindInternal, Start: unixNano(r.AskedAt), Attributes: a.questionAttributes(r), Status: questionStatus(r)}
 	end := answered
 	var children []otlpSpan

@@ -54,6 +54,37 @@ func TestCorrected(t *testing.T) {
 	}
 }
 
+// TestUnknownEvidence rescores imported answers whose files have no passages. The evidence that
+// the dataset, or a file of an earlier version, expects is then unknown, and not lost.
+func TestUnknownEvidence(t *testing.T) {
+	dir := t.TempDir()
+	f := resulttest.New("zep", began, "-")
+	f.Imported, f.Identity.Imported, f.Identity.Scenario = &result.ImportSource{}, &result.ImportedID{}, result.ImportedAnswers
+	q := &f.Questions[0]
+	q.Answer, q.Expected, q.ExpectedEvidence = "no", []string{"so"}, []string{"It is so."}
+	f.Fill()
+	s := rescore.Spec{
+		File: f.Save(t, dir, "zep.json"), Scorer: kindOf(t, "exact"),
+		Dataset: filetest.Write(t, filepath.Join(dir, "q.jsonl"), `{"id":"q-00","question":"Which?","expected_substrings":["so"],"expected_evidence":["It is so."]}`+"\n"),
+	}
+	r, err := rescore.Plan(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := r.Journal(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, _, err := r.Run(t.Context(), result.Settings{Concurrency: 1}, nil, nil, j)
+	if err != nil || res.Evidence != nil || res.Gate.Loss.Unknown != 1 {
+		t.Errorf("evidence %+v, lost at %+v, %v", res.Evidence, res.Gate.Loss, err)
+	}
+	s.Scorer = kindOf(t, "retrieval")
+	if _, err := rescore.Plan(s); err == nil || !strings.Contains(err.Error(), "no question in") {
+		t.Errorf("its retrieval is scored: %v", err)
+	}
+}
+
 func kindOf(t *testing.T, name string) scorer.Kind {
 	t.Helper()
 	kind, err := scorer.Find(name)

@@ -94,6 +94,7 @@ func Plan(s Spec) (*Rescoring, error) {
 			return nil, err
 		}
 	}
+	stored.OmitUnknownEvidence(questions)
 	r.options.Evidence = was.Scenario.ScoresEvidence(stored.Result.Mapped != nil) && slices.ContainsFunc(questions, func(q dataset.Question) bool { return len(q.ExpectedEvidence) > 0 })
 	if slices.ContainsFunc(questions, func(q dataset.Question) bool { return s.Scorer.Asks(q.Item()) > 0 }) {
 		if r.Judging, err = s.Models.OpenJudge(s.Env, s.Scorer); err != nil {

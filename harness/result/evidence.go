@@ -29,6 +29,12 @@ func (r *Record) CutPassages(topK int) bool {
 	return slices.ContainsFunc(r.Retrieved[:min(topK, len(r.Retrieved))], func(c Chunk) bool { return c.Cut })
 }
 
+// HasTexts reports whether r has the text of a passage. Without one, it is unknown which
+// evidence an imported answer is based on.
+func (r *Record) HasTexts() bool {
+	return slices.ContainsFunc(r.Retrieved, func(c Chunk) bool { return c.Text != "" })
+}
+
 // CompareEvidence sets Evidence from the chunks of r. It is nil for a question without evidence,
 // and for CutPassages.
 func (r *Record) CompareEvidence(topK int) {

@@ -229,12 +229,27 @@ func (r Record) Graded(v scorer.Verdict) Record {
 	return r
 }
 
-// Took returns LatencyMS, nil if it was not recorded or the question was not asked.
+// FromCache reports whether evalctl's own cache gave the answer. No model wrote it then, so that
+// its times are not the ones of the service.
+func (r *Record) FromCache() bool { return r.Actor != nil && r.Actor.Cached }
+
+// Timed reports whether the time to the answer was recorded, and is the one of the service.
+func (r *Record) Timed() bool { return !r.Untimed && !r.FromCache() }
+
+// Took returns LatencyMS, nil unless it is Timed and the question was asked.
 func (r *Record) Took() *float64 {
-	if r.Untimed || !r.Outcome.Asked() {
+	if !r.Timed() || !r.Outcome.Asked() {
 		return nil
 	}
 	return &r.LatencyMS
+}
+
+// FirstToken returns FirstDeltaMS, nil if it was not recorded or the answer is FromCache.
+func (r *Record) FirstToken() *float64 {
+	if r.FromCache() {
+		return nil
+	}
+	return r.FirstDeltaMS
 }
 
 // Felt returns the time to the answer including waits, in milliseconds: the answering attempt,

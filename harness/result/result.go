@@ -77,8 +77,11 @@ type Result struct {
 	Latency    Quantiles  `json:"latency"`
 	Felt       *Quantiles `json:"felt,omitempty"`
 	FirstDelta Quantiles  `json:"first_delta"`
-	Retried    int        `json:"retried"`
-	GoldMissed int        `json:"gold_missed"`
+	// Cached is the number of answers from evalctl's cache, which are in none of these times.
+	// Older files lack it, and count the times of all answers.
+	Cached     int `json:"answers_cached,omitempty"`
+	Retried    int `json:"retried"`
+	GoldMissed int `json:"gold_missed"`
 	// Grounded is the number of passed questions with a quote that is in the cited chunk.
 	// GroundedIDsOnly is the number of other passed questions that cite a retrieved chunk with a
 	// quote that cannot be checked.

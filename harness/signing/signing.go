@@ -33,15 +33,16 @@ const NotVouched = "that the target was the one in the result; that the run was 
 	"that the target had not seen the questions; when the result was signed"
 
 // Sign signs the result file at path and returns the path of the signature, which is next to the
-// result file with the permanent name. It rejects a file whose figures do not match its questions.
+// result file with the permanent name. The error is a *FailedError for a file that does not
+// match its questions.
 func Sign(signer *sshsig.Signer, path string) (string, error) {
 	rep, err := verify.File(path)
 	if err != nil {
 		return "", err
 	}
 	if !rep.OK {
-		return "", fmt.Errorf("%s is not signed: %d of its values are not what its questions say; evalctl verify lists them",
-			path, rep.Found)
+		return "", &FailedError{fmt.Sprintf("%s is not signed: %d of its values are not what its questions say; evalctl verify lists them",
+			path, rep.Found)}
 	}
 	own, _ := journal.Names(path)
 	f, err := inputfile.Open(own, inputfile.Streamed)

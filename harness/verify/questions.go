@@ -145,6 +145,9 @@ func (c *checker) batch(b batch) batchContent {
 			*rec = result.Record{}
 		}
 		c.schema(text, rec, add)
+		if c.cachedTimed && rec.FromCache() {
+			rec.Actor.Cached = false
+		}
 		if rec.ID != "" {
 			c.record(rec, add)
 		}

@@ -30,6 +30,9 @@ type checker struct {
 	unretrieved bool
 	// imported is set for stored answers, which may lack retrieval.
 	imported bool
+	// cachedTimed is set for a file of an earlier version, which counts the times of answers
+	// from the cache.
+	cachedTimed bool
 	// byText is set if documents were identified by the text of passages.
 	byText bool
 	// corpus is set if the daemon's paths were resolved to a corpus, which is not available here.
@@ -46,6 +49,7 @@ func newChecker(res *result.Result) *checker {
 		topK: max(1, id.TopK), repeats: id.Dataset.Repeats, replay: res.Replay != nil, recipes: id.Panel,
 		unretrieved: res.Mapped.Unretrieved(), byText: res.Mapped != nil && res.Mapped.ByText > 0,
 		corpus: id.Corpus != nil, brains: []string{""}, imported: id.Imported != nil,
+		cachedTimed: res.Cached == 0,
 	}
 	if len(res.Brains) > 1 {
 		c.brains = nil

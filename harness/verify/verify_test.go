@@ -481,3 +481,33 @@ func TestKeysOfTheHead(t *testing.T) {
 		}
 	}
 }
+
+// TestCachedAnswers verifies a replay with answers from evalctl's cache, and the same file as
+// earlier versions wrote it, which count the times of all answers.
+func TestCachedAnswers(t *testing.T) {
+	res, questions := records(t, replayFile(t, 20))
+	path := func() string {
+		sum, extra := aggregate.New(2), aggregate.NewReplay()
+		for _, q := range questions {
+			sum.Add(q)
+			extra.Add(q)
+		}
+		sum.Fill(&res)
+		extra.Fill(&res)
+		sum.Judge(&res)
+		for i := range questions {
+			questions[i].Actor.Cached = i%2 == 0
+		}
+		return write(t, res, questions)
+	}
+	earlier, now := path(), path()
+	if res.Cached == 0 || res.Latency.N+res.Cached != res.Counts.Scored+res.Counts.Unscored {
+		t.Errorf("%d answers from the cache, %d of %+v timed", res.Cached, res.Latency.N, res.Counts)
+	}
+	for _, p := range []string{earlier, now} {
+		rep, err := File(p)
+		if err != nil || !rep.OK {
+			t.Errorf("%v: %+v", err, rep.Differences)
+		}
+	}
+}

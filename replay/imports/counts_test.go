@@ -34,8 +34,9 @@ func entry(id, question, said, ok string) string {
 	return fmt.Sprintf(`{"id": %q, "q": %q, "gold": "g", "said": %q, "ok": %s, "talk": "", "by": "m"}`, id, question, said, ok)
 }
 
-// TestCounts counts every answer of files once: repeated ids are numbered, and answers to each
-// question the same number of times are its repeats. Answers without a verdict do not count.
+// TestCounts counts every answer of files once. The same number of answers to each question are
+// its repeats; of other numbers, only the first counts, as with a dataset. Ids of other
+// questions are numbered. Answers without a verdict do not count.
 func TestCounts(t *testing.T) {
 	list := func(rows ...string) string { return "[" + strings.Join(rows, ",") + "]" }
 	for name, c := range map[string]struct {
@@ -43,17 +44,20 @@ func TestCounts(t *testing.T) {
 		passed, total, unjudged int
 		repeats                 int
 		ids                     []string
+		unmatched               int
 	}{
 		"two files": {[]string{list(entry("", "A?", "a", "1"), entry("", "B?", "b", "1")), list(entry("", "C?", "c", "0"), entry("", "D?", "d", "0"))},
-			2, 4, 0, 0, []string{"q000", "q001", "q002", "q003"}},
-		"ids that begin again": {[]string{list(entry("1", "A?", "a", "1")), list(entry("1", "C?", "c", "0"))}, 1, 2, 0, 0, []string{"1", "1-2"}},
-		"without a verdict":    {[]string{list(entry("1", "A?", "a", "1"), entry("2", "B?", "b", "null"))}, 1, 1, 1, 0, []string{"1", "2"}},
-		"no verdicts":          {[]string{list(entry("1", "A?", "a", "null"), entry("2", "B?", "b", `""`))}, 0, 0, 2, 0, []string{"1", "2"}},
+			2, 4, 0, 0, []string{"q000", "q001", "q002", "q003"}, 0},
+		"ids that begin again": {[]string{list(entry("1", "A?", "a", "1")), list(entry("1", "C?", "c", "0"))}, 1, 2, 0, 0, []string{"1", "1-2"}, 0},
+		"without a verdict":    {[]string{list(entry("1", "A?", "a", "1"), entry("2", "B?", "b", "null"))}, 1, 1, 1, 0, []string{"1", "2"}, 0},
+		"no verdicts":          {[]string{list(entry("1", "A?", "a", "null"), entry("2", "B?", "b", `""`))}, 0, 0, 2, 0, []string{"1", "2"}, 0},
 		"epochs": {[]string{list(entry("1", "A?", "a", "1"), entry("1", "A?", "b", "0"), entry("2", "B?", "c", "1"), entry("2", "B?", "d", "1"))},
-			3, 4, 0, 2, []string{"1", "1", "2", "2"}},
+			3, 4, 0, 2, []string{"1", "1", "2", "2"}, 0},
 		"repeated": {[]string{list(entry("1", "A?", "a", "1"), entry("1", "A?", "b", "0"), entry("2", "B?", "c", "1"))},
-			2, 3, 0, 0, []string{"1", "1-2", "2"}},
-		"other texts": {[]string{list(entry("1", "A?", "a", "1"), entry("1", "B?", "b", "0"))}, 1, 2, 0, 0, []string{"1", "1-2"}},
+			2, 2, 0, 0, []string{"1", "2"}, 1},
+		"repeated without an id": {[]string{list(entry("", "A?", "a", "1"), entry("", "A?", "b", "0"), entry("", "B?", "c", "1"))},
+			2, 3, 0, 0, []string{"q000", "q001", "q002"}, 0},
+		"other texts": {[]string{list(entry("1", "A?", "a", "1"), entry("1", "B?", "b", "0"))}, 1, 2, 0, 0, []string{"1", "1-2"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			im, err := plain(t, c.files...)
@@ -71,7 +75,7 @@ func TestCounts(t *testing.T) {
 			if diff := cmp.Diff(c.ids, ids); diff != "" || res.Identity.Dataset.Repeats != c.repeats {
 				t.Errorf("%s repeats %d", diff, res.Identity.Dataset.Repeats)
 			}
-			if len(im.Report.Unmatched) > 0 {
+			if len(im.Report.Unmatched) != c.unmatched {
 				t.Errorf("unmatched %+v", im.Report.Unmatched)
 			}
 			if c.total == 0 && (res.PassRate != nil || res.Gate.Verdict != result.Invalid) {

@@ -354,8 +354,8 @@ func (im *Import) finish(b *source.Benchmark) (err error) {
 // Brain names the memory behind the answers, which is otherwise unknown.
 const Brain = "imported"
 
-// question returns a question as a run asks it, without documents, because the retrieval is
-// unknown.
+// question returns a question as a run asks it, without documents and evidence. If the files say
+// what was retrieved, compare adds them to the record.
 func (im *Import) question(q source.Question, known bool) dataset.Question {
 	d := q.Dataset()
 	if !known {
@@ -367,7 +367,7 @@ func (im *Import) question(q source.Question, known bool) dataset.Question {
 	if conversation := q.Haystack; conversation != "" && conversation != q.ID {
 		d.Tags = append(d.Tags, "conv:"+conversation)
 	}
-	d.ExpectedPaths, d.ExpectedGrades, d.Brain = nil, nil, Brain
+	d.ExpectedPaths, d.ExpectedGrades, d.ExpectedEvidence, d.Brain = nil, nil, nil, Brain
 	return d
 }
 

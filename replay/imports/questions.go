@@ -79,8 +79,9 @@ func (a *answer) key() string {
 }
 
 // ownQuestions returns the questions of files imported without a dataset, and sets each answer's
-// question id. Answers in several files belong together if id, conversation and text are equal.
-// Duplicate ids are numbered.
+// question id. Answers belong together if id, conversation and text are equal. Without an id,
+// those of one file do not, unless they are repeats. Duplicate ids of other questions are
+// numbered.
 func ownQuestions(files []fileAnswers, repeats int) (*matcher, error) {
 	var questions []source.Question
 	next, ids := map[string]int{}, map[string]string{} // ids maps keys to ids
@@ -92,7 +93,7 @@ func ownQuestions(files []fileAnswers, repeats int) (*matcher, error) {
 				return nil, fmt.Errorf("%s: the answer at %s has no question; name the dataset that has it with --dataset", f.path, a.place)
 			}
 			key := a.key()
-			if repeats == 1 {
+			if repeats == 1 && a.id == "" {
 				key = fmt.Sprintf("%s\x00%d", key, a.occurrence)
 			}
 			if id, ok := ids[key]; ok {

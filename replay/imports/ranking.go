@@ -1,12 +1,13 @@
 package imports
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
+	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/replay/source"
 )
@@ -63,17 +64,22 @@ func (r *ranking) paths(id string) []string {
 	return r.haystack.EvidencePaths(turnNumber().ReplaceAllString(id, ""))
 }
 
-// compare sets the retrieval of a record whose question has gold.
+// compare sets the retrieval of a record whose question has gold: by evidence if the files have
+// the texts of passages, and by documents if they name these. What they do not have stays
+// unknown.
 func compare(r *result.Record, q source.Question, topK int) {
 	asked := q.Dataset()
-	if len(asked.ExpectedPaths) == 0 || len(r.Retrieved) == 0 {
+	if r.HasTexts() {
+		r.ExpectedEvidence = asked.ExpectedEvidence
+		r.CompareEvidence(topK)
+	}
+	named := slices.ContainsFunc(r.Retrieved, func(c result.Chunk) bool { return c.DocumentID != "" })
+	if len(asked.ExpectedPaths) == 0 || !named {
 		return
 	}
 	r.ExpectedPaths, r.ExpectedGrades = asked.ExpectedPaths, asked.ExpectedGrades
-	r.Retrieval = result.CompareWithGold(result.Gold(r.ExpectedPaths, r.ExpectedGrades), r.Retrieved, topK, func(c result.Chunk) []string {
-		if name := cmp.Or(c.Path, c.DocumentID); name != "" {
-			return []string{name}
-		}
-		return nil
+	gold := result.Gold(r.ExpectedPaths, r.ExpectedGrades)
+	r.Retrieval = result.CompareWithGold(gold, r.Retrieved, topK, func(c result.Chunk) []string {
+		return (*dataset.Paths)(nil).Documents(c, gold)
 	})
 }

@@ -54,6 +54,28 @@ func TestRetrievedInAnotherFile(t *testing.T) {
 	}
 }
 
+// TestEvidence imports answers to a question with evidence. It is looked for only in passages
+// whose texts are in the files: of other answers it is not known what came back.
+func TestEvidence(t *testing.T) {
+	dataset := file(t, "lme.json", `[{"question_id": "q1", "question_type": "multi-session", "question": "How many?", "answer": "18",
+		"question_date": "2023/05/30 (Tue) 23:40", "answer_session_ids": ["s0"], "haystack_session_ids": ["s0"],
+		"haystack_dates": ["2023/05/20 (Sat) 02:21"], "haystack_sessions": [[{"role": "user", "content": "I saw 18 geese.", "has_answer": true}]]}]`)
+	mapping := file(t, "m.yaml", "id: $.id\nanswer: $.said\nverdict: $.ok\nretrieved: $.found\n")
+	for _, c := range []struct {
+		found  string
+		recall float64 // -1 for none
+	}{
+		{`[]`, -1}, {`["s0"]`, -1}, {`["Ducks came too.", "I saw 18 geese."]`, 1}, {`["Ducks came too."]`, 0},
+	} {
+		rows := file(t, "a.json", `[{"id": "q1", "said": "18", "ok": true, "found": `+c.found+`}]`)
+		im := read(t, Spec{Files: []string{rows}, Mapping: mapping, Dataset: benchmark(t, dataset)})
+		res, r := writes(t, im), im.Records[0]
+		if known := c.recall >= 0; known != (r.Evidence != nil) || known != (res.Evidence != nil) || known && r.Evidence.Recall != c.recall {
+			t.Errorf("%s: evidence of the answer %+v, of the result %+v", c.found, r.Evidence, res.Evidence)
+		}
+	}
+}
+
 // TestCorrectedGrades imports an answer to a question with graded gold, of which errata have
 // removed a document. Its grade is not in the record.
 func TestCorrectedGrades(t *testing.T) {

@@ -232,14 +232,17 @@ func (d *detail) fact(name, format string, args ...any) {
 func (d *detail) addFacts(q *result.Record) {
 	if q.Attempts > 0 {
 		times := "not recorded"
-		if !q.Untimed {
-			times = milliseconds(q.LatencyMS)
+		if q.FromCache() {
+			times = "none, the answer is from the cache"
 		}
-		if q.FeltMS != nil {
+		if took := q.Took(); took != nil {
+			times = milliseconds(*took)
+		}
+		if q.FeltMS != nil && !q.FromCache() {
 			times += ", with waits " + milliseconds(*q.FeltMS)
 		}
-		if q.FirstDeltaMS != nil {
-			times += ", first token after " + milliseconds(*q.FirstDeltaMS)
+		if first := q.FirstToken(); first != nil {
+			times += ", first token after " + milliseconds(*first)
 		}
 		d.fact("Time", "%s, %s", times, figure.Count(q.Attempts, "attempt"))
 	}

@@ -153,7 +153,7 @@ func lineOf(res *result.Result, q *result.Record, n int, tags map[string]int) qu
 		item.Score = fmt.Sprintf("%.3g", *q.Score)
 		item.SortScore = strconv.FormatFloat(*q.Score, 'g', 6, 64)
 	}
-	if q.Attempts > 0 && !q.Untimed {
+	if q.Attempts > 0 && q.Timed() {
 		item.Latency = milliseconds(q.LatencyMS)
 		item.SortLatency = strconv.FormatFloat(q.LatencyMS, 'f', 1, 64)
 	}

@@ -36,9 +36,9 @@ type Row struct {
 	Checks     int64    `json:"checks" doc:"Number of checks of the question."`
 	ChecksHeld *int64   `json:"checks_held" doc:"Number of checks that hold; none if they were not applied."`
 	CheckList  string   `json:"check_results" doc:"The checks with their outcomes, as a JSON list of objects."`
-	LatencyMS  *float64 `json:"latency_ms" doc:"Time of the answering attempt to the complete answer, in milliseconds; none if it was not recorded or the question was not asked."`
+	LatencyMS  *float64 `json:"latency_ms" doc:"Time of the answering attempt to the complete answer, in milliseconds; none if it was not recorded, the question was not asked, or the answer is from the cache of a replay."`
 	FeltMS     *float64 `json:"felt_ms" doc:"Time as the caller felt it, with failed attempts and waits, in milliseconds; none where latency_ms is."`
-	FirstMS    *float64 `json:"first_delta_ms" doc:"Time to the first text, in milliseconds; none if none was streamed."`
+	FirstMS    *float64 `json:"first_delta_ms" doc:"Time to the first text, in milliseconds; none if none was streamed, or the answer is from the cache."`
 	SearchMS   *float64 `json:"search_ms" doc:"The part of latency_ms that the search took, if evalctl's reader answered."`
 	Attempts   int64    `json:"attempts" doc:"How often the question was sent."`
 	Mode       *string  `json:"effective_mode" doc:"The retrieval mode that ran, as the daemon reported it."`
@@ -65,7 +65,7 @@ func rowOf(res *result.Result, r *result.Record) Row {
 		Outcome: string(r.Outcome), Passed: r.Passed, Score: r.Score, Reason: text(r.Reason), Loss: text(string(r.Cause)),
 		Answer: r.Answer, Reference: text(r.Reference), Expected: list(r.Expected), Gold: list(r.ExpectedPaths),
 		Checks: int64(len(r.Checks)), CheckList: list(r.Checks),
-		LatencyMS: r.Took(), FeltMS: r.Felt(), FirstMS: r.FirstDeltaMS, SearchMS: r.SearchMS, Attempts: int64(r.Attempts),
+		LatencyMS: r.Took(), FeltMS: r.Felt(), FirstMS: r.FirstToken(), SearchMS: r.SearchMS, Attempts: int64(r.Attempts),
 		Mode: text(r.EffectiveMode), Model: text(r.Model),
 		Citations: int64(len(r.Citations)), Retrieved: int64(len(r.Retrieved)),
 		JudgeCalls: int64(r.JudgeAttempts), JudgeUSD: float64(r.JudgeUSD) / float64(llm.Dollar),

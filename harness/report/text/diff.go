@@ -101,9 +101,13 @@ func printSideFigures(t *terminal.Terminal, sides []side) {
 	rows := [][]string{{"", "verdict", "score", "first token", "done", "with waits", "attempts", "mode", "fusion", "model", "tokens", "cost", "gold at"}}
 	for _, s := range sides {
 		r := s.rec
+		felt := r.FeltMS
+		if !r.Timed() {
+			felt = nil
+		}
 		rows = append(rows, []string{
 			terminal.Short(s.name, 32), outcomeOf(t, r), optional(r.Score, func(v float64) string { return fmt.Sprintf("%.2f", v) }),
-			optional(r.FirstDeltaMS, figure.Duration), optional(r.Took(), figure.Duration), optional(r.FeltMS, figure.Duration), orDash(r.Attempts, fmt.Sprint(r.Attempts)),
+			optional(r.FirstToken(), figure.Duration), optional(r.Took(), figure.Duration), optional(felt, figure.Duration), orDash(r.Attempts, fmt.Sprint(r.Attempts)),
 			orDash(len(r.EffectiveMode), terminal.Short(r.EffectiveMode, 24)), orDash(len(r.Fusion), terminal.Short(r.Fusion, 24)), orDash(len(r.Model), terminal.Short(r.Model, 32)),
 			tokens(r), cost(r), goldAt(r),
 		})
