@@ -167,7 +167,7 @@ func prefixedIDs(prefix string) wrapper {
 	created := after(func(r *http.Request) bool { return r.URL.Path == "/v1/brains" }, func(_ *http.Request, a *captured) {
 		a.ReplaceText(`"id":"`, `"id":"`+prefix)
 	})
-	addressed := before(func(*http.Request) bool { return true }, func(r *http.Request) {
+	addressed := before(anyRequest, func(r *http.Request) {
 		r.URL.Path = strings.Replace(r.URL.Path, "/v1/brains/"+prefix, "/v1/brains/", 1)
 	})
 	return func(next http.Handler) http.Handler { return addressed(created(next)) }
