@@ -39,7 +39,7 @@ func TestReferenceDaemon(t *testing.T) {
 				o := authOptions(serveConfig(t, daemon.Config{Home: t.TempDir(), Store: kind, Options: httpapi.Options{Keys: keys(t)}}, unbroken))
 				if !*full { // disks are slow
 					o.Only = []string{
-						"auth", "batch", "events-renamed*", "documents-rename-*",
+						"auth", "batch", "events-renamed*", "documents-rename-*", "paths-distinct-*", "listing-sorted*",
 					}
 					if kind == daemon.StoreFS && !testing.Short() { // these were concurrent in memory
 						o.Only = append(o.Only, "brains", "documents", "events", "search", "sessions", "ingest", "mcp")

@@ -46,7 +46,7 @@ type Death struct {
 }
 
 func (d Death) String() string {
-	text := "no check was running"
+	text := "while no check was running"
 	switch {
 	case d.Probing:
 		line, _, _ := strings.Cut(d.Request, "\n")
@@ -66,6 +66,11 @@ func (d Death) String() string {
 		}
 	}
 	return text + ": " + d.Cause
+}
+
+// Restarted reports whether the daemon died and was restarted.
+func (r Report) Restarted() bool {
+	return slices.ContainsFunc(r.Deaths, func(d Death) bool { return d.Restarted })
 }
 
 // place returns the method and the last segment of the path of the request, such as "POST search".

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"evalctl/daemon/protocol"
 	ct "evalctl/harness/conformance/conformancetest"
@@ -97,6 +100,11 @@ func documentMutants() []mutant {
 		{"put-drops-mark", "PUT removes a byte order mark", before(route("PUT /documents"), func(r *http.Request) {
 			setBody(r, strings.TrimPrefix(readBody(r), "\ufeff"))
 		}), []string{"documents-put-byte-order-mark"}, nil},
+		{"put-composes", "PUT composes letters and their accents", before(route("PUT /documents"), func(r *http.Request) {
+			if text := readBody(r); utf8.ValidString(text) {
+				setBody(r, norm.NFC.String(text))
+			}
+		}), []string{"documents-put-normal-form"}, nil},
 		{"put-keeps-longer", "PUT of a shorter text keeps the end of the longer one",
 			replace(route("PUT /documents"), func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				text := readBody(r)

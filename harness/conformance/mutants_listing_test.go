@@ -39,6 +39,13 @@ func listingMutants() []mutant {
 			return items
 		})
 	}
+	sortedBy := func(key func(path string, isDir bool) string) wrapper {
+		return edited(func(_ *http.Request, items []any) []any {
+			of := func(item any) string { o := item.(map[string]any); return key(o["path"].(string), o["is_dir"] == true) }
+			slices.SortFunc(items, func(a, b any) int { return strings.Compare(of(a), of(b)) })
+			return items
+		})
+	}
 	return []mutant{
 		{"listing-cut", "a listing is truncated to 1,000 items",
 			edited(func(_ *http.Request, items []any) []any { return items[:min(1000, len(items))] }),
@@ -47,6 +54,17 @@ func listingMutants() []mutant {
 			edited(func(_ *http.Request, items []any) []any { slices.Reverse(items); return items }),
 			[]string{"listing-sorted", "listing-sorted-recursive"},
 			[]string{"listing-many-sorted"}},
+		{"listing-by-folder", "a listing is in the order of a walk through the folders",
+			sortedBy(func(p string, _ bool) string { return strings.ReplaceAll(p, "/", "\x00") }),
+			[]string{"listing-sorted-recursive"}, nil},
+		{"listing-by-prefix", "a listing sorts a folder by its name and a slash", sortedBy(func(p string, isDir bool) string {
+			if isDir {
+				p += "/"
+			}
+			return p
+		}), []string{"listing-sorted"}, nil},
+		{"listing-ignoring-case", "a listing is sorted without regard to case",
+			sortedBy(func(p string, _ bool) string { return strings.ToLower(p) }), []string{"listing-sorted-code-points"}, nil},
 		{"listing-null", "the items of an empty listing are null",
 			after(listing, func(_ *http.Request, a *captured) { a.ReplaceText(`"items":[]`, `"items":null`) }),
 			[]string{"listing-empty"},

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
+
+	"golang.org/x/text/unicode/norm"
 
 	"evalctl/daemon/protocol"
 )
@@ -46,6 +49,12 @@ func pathMutants() []mutant {
 		{"paths-lower-case", "paths are converted to lower case", before(notEventStream, func(r *http.Request) {
 			setQuery(r, "path", strings.ToLower(r.URL.Query().Get("path")))
 		}), []string{"paths-case-kept"}, []string{"paths-*", "listing-*", "errors-*"}},
+		{"paths-case-merged", "paths that differ in case are one document", merging(strings.ToLower),
+			[]string{"paths-distinct-case"}, nil},
+		{"paths-normal-form-merged", "paths that differ in normal form are one document", merging(norm.NFC.String),
+			[]string{"paths-distinct-normal-form"}, nil},
+		{"paths-space-merged", "paths that differ in spaces around them are one document", merging(strings.TrimSpace),
+			[]string{"paths-distinct-space"}, nil},
 		{"put-long-path-dropped", "a PUT to a long path is acknowledged but not applied",
 			replace(and(route("PUT /documents"), func(r *http.Request) bool {
 				n := len(r.URL.Query().Get("path"))
@@ -78,4 +87,16 @@ func pathMutants() []mutant {
 				})
 			}), []string{"paths-rename-to-dot-dot-first-400"}, []string{"errors-*-rename-*"}},
 	}
+}
+
+// merging takes paths that fold to the same for one document, which keeps the first spelling.
+func merging(fold func(string) string) wrapper {
+	var first sync.Map
+	return before(notEventStream, func(r *http.Request) {
+		if p := r.URL.Query().Get("path"); p != "" {
+			brain := strings.Split(r.URL.Path, "/")[3]
+			spelling, _ := first.LoadOrStore(brain+"/"+fold(p), p)
+			setQuery(r, "path", spelling.(string))
+		}
+	})
 }

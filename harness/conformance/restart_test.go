@@ -195,6 +195,29 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// A daemon that evalctl did not start, and that dies after the last check, was not restarted.
+func TestDeathAtTheEnd(t *testing.T) {
+	t.Parallel()
+	var isChecked, isIll atomic.Bool
+	o := Options{Only: []string{"documents-put-204"}, Endpoint: serve(t, nil, before(anyRequest, func(r *http.Request) {
+		switch {
+		case r.URL.Query().Get("path") == "a.md":
+			isChecked.Store(true)
+		case r.URL.Path == "/healthz" && isIll.Load():
+			panic(http.ErrAbortHandler)
+		case route("DELETE ")(r) && isChecked.Load():
+			isIll.Store(true)
+		}
+	})), Timeout: timeout}
+	r, err := Run(t.Context(), o)
+	if !errors.Is(err, ErrDied) || len(r.Deaths) != 1 || r.Partial || len(r.Results) != 1 || r.Results[0].Verdict != Kept {
+		t.Fatalf("deaths %+v, results %+v: %v", r.Deaths, r.Results, err)
+	}
+	if text := err.Error(); strings.Contains(text, "restarted") || !strings.Contains(text, "verdicts hold") {
+		t.Error(text)
+	}
+}
+
 // A daemon that dies before the checks is restarted too, and its death is reported with its log.
 func TestDeathInProbe(t *testing.T) {
 	t.Parallel()

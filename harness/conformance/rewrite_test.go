@@ -30,6 +30,8 @@ var (
 	capture  = ct.Serve
 )
 
+func anyRequest(*http.Request) bool { return true }
+
 func notEventStream(r *http.Request) bool { return !route("* /events")(r) }
 
 func withHeader(name string) func(*http.Request) bool {

@@ -80,8 +80,12 @@ func diedError(r Report) error {
 		texts = append(texts, d.String())
 	}
 	err := fmt.Errorf("%w %s", ErrDied, strings.Join(texts, "\nthe daemon died again "))
-	if !r.Partial {
+	switch {
+	case r.Partial:
+	case r.Restarted():
 		err = fmt.Errorf("%w\nit was restarted and the other checks were done: their verdicts hold", err)
+	default:
+		err = fmt.Errorf("%w\nall checks were done by then: their verdicts hold", err)
 	}
 	return err
 }

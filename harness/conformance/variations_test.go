@@ -38,6 +38,7 @@ func TestPermittedVariations(t *testing.T) {
 		{"no content encodings", replace(withHeader("Content-Encoding"), reject(415)), []string{"limits-gzip*"}, nil},
 		{"a limit of 64 MiB", largeLimit(), []string{"limits-gzip*"}, nil},
 		{"delayed index", delayedIndex(), []string{"search", "ask"}, nil},
+		{"ids that are not slugs", prefixedIDs("brn_"), []string{"evaluable"}, nil},
 		{"other Problem bodies", after(notEventStream, func(_ *http.Request, a *captured) {
 			if a.Failed() {
 				a.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -159,6 +160,17 @@ func rpcErrors(of func(code string) object) wrapper {
 		}
 		return []map[string]any{msg}
 	})
+}
+
+// prefixedIDs has a prefix before the id of each brain.
+func prefixedIDs(prefix string) wrapper {
+	created := after(func(r *http.Request) bool { return r.URL.Path == "/v1/brains" }, func(_ *http.Request, a *captured) {
+		a.ReplaceText(`"id":"`, `"id":"`+prefix)
+	})
+	addressed := before(anyRequest, func(r *http.Request) {
+		r.URL.Path = strings.Replace(r.URL.Path, "/v1/brains/"+prefix, "/v1/brains/", 1)
+	})
+	return func(next http.Handler) http.Handler { return addressed(created(next)) }
 }
 
 // delayedIndex returns no results for the first two searches of a brain after a write.

@@ -19,10 +19,13 @@ func (c Conformance) report() conformance.Report { return conformance.Report(c) 
 // isWhole reports whether all checks were done by a single process of the daemon.
 func (c Conformance) isWhole() bool { return !c.Partial && len(c.Deaths) == 0 }
 
-// progress describes an incomplete report.
+// progress describes a report that is not whole.
 func (c Conformance) progress() string {
-	text := fmt.Sprintf("%d of %d checks were done when the run was stopped", len(c.Results), c.Planned)
-	if !c.Partial {
+	text := "all checks were done when the daemon stopped answering"
+	switch {
+	case c.Partial:
+		text = fmt.Sprintf("%d of %d checks were done when the run was stopped", len(c.Results), c.Planned)
+	case c.report().Restarted():
 		text = "all checks were done, but the daemon had to be restarted"
 	}
 	for _, d := range c.Deaths {

@@ -40,6 +40,11 @@ func TestConformance(t *testing.T) {
 	c.Partial, c.Planned = false, len(c.Results)
 	c.Deaths = []conformance.Death{{After: "events-a", Killer: "events-b", Cause: "exit status 1", Restarted: true}}
 	goldens(t, "restarted", c)
+	c.Deaths = []conformance.Death{{Cause: "connection refused"}}
+	const want = "all checks were done when the daemon stopped answering: the daemon died while no check was running: connection refused"
+	if got := c.progress(); got != want {
+		t.Error(got)
+	}
 }
 
 // A report of an older version may have checks that no longer exist, marked as the reference

@@ -34,6 +34,8 @@ func putChecks() []check {
 			expectPut("a.md", "one\r\ntwo\rthree\n"), expectContent("a.md", "one\r\ntwo\rthree\n")),
 		must("documents-put-byte-order-mark", "4.2", "PUT preserves a byte order mark.",
 			expectPut("a.md", "\ufeffone"), expectContent("a.md", "\ufeffone")),
+		must("documents-put-normal-form", "4.2", "PUT preserves the Unicode normal form of a text.",
+			expectPut("a.md", "\u00e9 e\u0301"), expectContent("a.md", "\u00e9 e\u0301")),
 		must("documents-put-empty", "4.2", "PUT with an empty body creates an empty document.",
 			expectPut("a.md", ""), expectContent("a.md", "")),
 		must("documents-put-replaces", "4.3", "PUT replaces the whole content.",

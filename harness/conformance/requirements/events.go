@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -289,13 +289,20 @@ func readableWhenReported() step {
 
 const wrongIDs = "has frames without an id of their own that is above the ones before"
 
-// idsIncrease requires the ids of frames to be increasing numbers.
+// idsIncrease requires the ids of frames to increase. Ids are opaque: only those that are numbers
+// have an order that every client knows.
 func idsIncrease(frames []frame) error {
-	last := -1
-	for _, f := range frames {
-		n, err := strconv.Atoi(f.id)
-		if err != nil || n <= last {
-			return because(wrongIDs, "want increasing ids, got %q after %d", f.id, last)
+	if err := idsAreUnique(frames); err != nil {
+		return err
+	}
+	last := new(big.Int)
+	for i, f := range frames {
+		n, ok := new(big.Int).SetString(f.id, 10)
+		switch {
+		case !ok:
+			return unjudgedError{ReasonObserve, fmt.Errorf("ids such as %q are not numbers, so their order is not defined", f.id)}
+		case i > 0 && n.Cmp(last) <= 0:
+			return because(wrongIDs, "want an id above %q, got %q", frames[i-1].id, f.id)
 		}
 		last = n
 	}

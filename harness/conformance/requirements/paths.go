@@ -50,6 +50,13 @@ var unusualPaths = []struct{ id, what, path string }{
 	{"long", "a segment of 200 characters", strings.Repeat("a", 200) + "/b.md"},
 }
 
+// similarPaths are valid, and one and the same to some file systems and databases.
+var similarPaths = []struct{ id, what, path, other string }{
+	{"case", "case", "notes/A.md", "notes/a.md"},
+	{"normal-form", "the Unicode normal form of a letter", "\u00e9.md", "e\u0301.md"},
+	{"space", "spaces at the ends", "a.md", " a.md "},
+}
+
 func pathChecks() []check {
 	var checks []check
 	for _, p := range invalidPaths {
@@ -66,6 +73,12 @@ func pathChecks() []check {
 		checks = append(checks, must("paths-allowed-"+p.id, "2", "A path may have "+p.what+".",
 			expect2xx(putOf(p.path, p.id)), expectContent(p.path, p.id),
 			observe(statOf(p.path), 200, jsonField("path", equals(p.path)))))
+	}
+	for _, p := range similarPaths {
+		checks = append(checks, should("paths-distinct-"+p.id, "2",
+			"Paths that differ only in "+p.what+" belong to different documents.",
+			put(p.path, "one"), put(p.other, "two"), expectContent(p.path, "one"), expectContent(p.other, "two"),
+			expectDocuments(p.path, p.other)))
 	}
 	return checks
 }
