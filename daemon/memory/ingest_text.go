@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"mime"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,9 +55,7 @@ func (src source) document(doc convert.Document, now time.Time) (string, error) 
 		if !before.Created.IsZero() {
 			fields.Created = time.Time{}
 		}
-		if len(src.Tags) > 0 {
-			fields.Tags = mergeTags(before.Tags, src.Tags)
-		}
+		fields.Tags = before.WithTags(src.Tags)
 	} else {
 		own, body = "", doc.Markdown
 		fields.Title = cmp.Or(src.Title, doc.Title, titleOf(src.Name, body))
@@ -74,15 +71,4 @@ func (src source) document(doc convert.Document, now time.Time) (string, error) 
 func titleOf(name, markdown string) string {
 	stem := strings.TrimSuffix(name, path.Ext(name))
 	return document.Title(cmp.Or(stem, name)+markdownExt, frontmatter.Document{Body: markdown})
-}
-
-// mergeTags returns the tags of both lists, each once.
-func mergeTags(a, b []string) []string {
-	var all []string
-	for _, tag := range slices.Concat(a, b) {
-		if tag = strings.TrimSpace(tag); !slices.Contains(all, tag) {
-			all = append(all, tag)
-		}
-	}
-	return all
 }
