@@ -56,6 +56,9 @@ func (src source) document(doc convert.Document, now time.Time) (string, error) 
 			fields.Created = time.Time{}
 		}
 		fields.Tags = before.WithTags(src.Tags)
+		if src.Title == "" && before.Title == "" {
+			fields.Title = titleOf(src.Name, before.Body)
+		}
 	} else {
 		own, body = "", doc.Markdown
 		fields.Title = cmp.Or(src.Title, doc.Title, titleOf(src.Name, body))
