@@ -55,8 +55,8 @@ func (d Document) When() time.Time {
 	return d.Date
 }
 
-// WithTags returns the tags of the document and then the given ones, each once. It returns nil if
-// none are given, so that Set leaves those of the document as they are written.
+// WithTags returns the tags of the document and then the given ones, each once. It returns nil
+// if none are given, so that Set leaves those of the document as they are written.
 func (d Document) WithTags(given []string) (all []string) {
 	if len(given) == 0 {
 		return nil

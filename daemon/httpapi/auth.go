@@ -289,10 +289,10 @@ func (c *caller) lists(id string) bool {
 	return slices.Contains(c.Brains, AllBrains) || slices.Contains(c.Brains, id)
 }
 
-// checkNewBrain rejects an id or a slug that the key may not give to a brain. A missing id is the
-// slug, and a missing slug is the id. Only a key for all brains may leave out both, because the new
-// brain's id is not known yet. A slug that is not on the key's list would tell whether another
-// brain has it, and keep others from having it.
+// checkNewBrain rejects an id or a slug that the key may not give to a brain. A missing id is
+// the slug, and a missing slug is the id. Only a key for all brains may leave out both, because
+// the new brain's id is not known yet. A slug that is not on the key's list would tell whether
+// another brain has it, and keep others from having it.
 func (c *caller) checkNewBrain(r protocol.CreateBrain) error {
 	switch id := cmp.Or(r.ID, r.Slug); {
 	case c.lists(id):

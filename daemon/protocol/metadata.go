@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Metadata is the metadata of a request: strings, numbers, booleans and nil. A decoded number is a
-// float64, or a json.Number if a float64 cannot hold it with the digits that the client sent. The
-// id of a record in another system may be such a number.
+// Metadata is the metadata of a request: strings, numbers, booleans and nil. A decoded number is
+// a float64, or a json.Number if a float64 cannot hold it with the digits that the client sent.
+// The id of a record in another system may be such a number.
 type Metadata map[string]any
 
 // UnmarshalJSON implements json.Unmarshaler.

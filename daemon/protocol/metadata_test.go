@@ -9,8 +9,8 @@ import (
 	"evalctl/daemon/protocol"
 )
 
-// TestMetadataKeepsDigits: a number is decoded to the float64 that has its digits, else kept as it
-// is written.
+// TestMetadataKeepsDigits: a number is decoded to the float64 that has its digits, else kept as
+// it is written.
 func TestMetadataKeepsDigits(t *testing.T) {
 	for text, want := range map[string]any{
 		"3": 3.0, "-0.5": -0.5, "1e300": 1e300, "9007199254740992": 9007199254740992.0,

@@ -109,8 +109,8 @@ func (t token) alternative() Alternative {
 	return Alternative{Written: language.NewPhrase(t.words, t.prefix)}
 }
 
-// onlyWord returns the word of a token, without the signs around it. It is empty if the token has
-// more than one word, or none that has a stem.
+// onlyWord returns the word of a token, without the signs around it. It is empty if the token
+// has more than one word, or none that has a stem.
 func onlyWord(text string) (word string) {
 	for start, end := range language.Words(text) {
 		if word != "" || language.Share(text[start:end]) < 1 {
