@@ -6,6 +6,7 @@ package frontmatter
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -52,6 +53,20 @@ func (d Document) When() time.Time {
 		return d.Created
 	}
 	return d.Date
+}
+
+// WithTags returns the tags of the document and then the given ones, each once. It returns nil
+// if none are given, so that Set leaves those of the document as they are written.
+func (d Document) WithTags(given []string) (all []string) {
+	if len(given) == 0 {
+		return nil
+	}
+	for _, tag := range slices.Concat(d.Tags, given) {
+		if tag = strings.TrimSpace(tag); !slices.Contains(all, tag) {
+			all = append(all, tag)
+		}
+	}
+	return all
 }
 
 // IsMarkdown reports whether the file of that path can have front matter: its extension is .md, in

@@ -1,12 +1,14 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -287,12 +289,17 @@ func (c *caller) lists(id string) bool {
 	return slices.Contains(c.Brains, AllBrains) || slices.Contains(c.Brains, id)
 }
 
-// checkNewBrain rejects an id or a slug that the key may not give to a brain. Only a key for all
-// brains may leave the id empty, because the new brain's id is not known yet. A slug that is not
-// on the key's list would tell whether another brain has it, and keep others from having it.
-// Without one the slug is the id.
+// checkNewBrain rejects an id or a slug that the key may not give to a brain. A missing id is
+// the slug, and a missing slug is the id. Only a key for all brains may leave out both, because
+// the new brain's id is not known yet. A slug that is not on the key's list would tell whether
+// another brain has it, and keep others from having it.
 func (c *caller) checkNewBrain(r protocol.CreateBrain) error {
-	if !c.lists(r.ID) {
+	switch id := cmp.Or(r.ID, r.Slug); {
+	case c.lists(id):
+	case id == "":
+		return requestErrorf(errForbidden, "key %s may create only brains on its list: give one of %.200s as the id or the slug",
+			c.Name, strings.Join(c.Brains, ", "))
+	case r.ID != "":
 		return requestErrorf(errForbidden, "key %s may not create a brain with the id %q", c.Name, r.ID)
 	}
 	if r.Slug != "" && !c.lists(r.Slug) {

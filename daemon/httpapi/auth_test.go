@@ -190,7 +190,10 @@ func TestCreatedBrainsBelongToTheTenant(t *testing.T) {
 	// Whether a brain that is not on the list has the slug makes no difference.
 	create("listed", `{"id":"mine","slug":"second"}`, 403)
 	create("listed", `{"id":"mine","slug":"nobody"}`, 403)
-	create("listed", `{"id":"mine","slug":"mine"}`, 201)
+	if b := create("listed", `{"slug":"mine"}`, 201); b.ID != "mine" || b.Slug != "mine" {
+		t.Errorf("got %+v", b)
+	}
+	create("listed", `{"id":"mine","slug":"mine"}`, 409)
 	create("reader", `{"name":"x"}`, 403)
 }
 
@@ -248,6 +251,7 @@ func TestAccessProblems(t *testing.T) {
 		{"reader", "GET", "/v1/brains/theirs", ""},
 		{"reader", "GET", "/v1/brains/missing", ""},
 		{"listed", "POST", "/v1/brains", `{"id":"second"}`},
+		{"listed", "POST", "/v1/brains", `{"name":"Whatever"}`},
 		{"writer", "GET", "/v1/brains/old", ""},
 		{"slow", "GET", "/v1/brains/none", ""},
 		{"slow", "GET", "/v1/brains/none", ""},

@@ -161,6 +161,7 @@ func TestRejections(t *testing.T) {
 		{"second value", "POST", search, `{"query":"x"} {}`, nil, 400, "validation_error", "more than one"},
 		{"trailing garbage", "POST", search, `{"query":"x"}]`, nil, 400, "validation_error", "more than one"},
 		{"not JSON", "POST", search, `{"query":x}`, nil, 400, "validation_error", "not valid JSON"},
+		{"query not UTF-8", "GET", search + "?q=%ff", "", nil, 400, "validation_error", "UTF-8"},
 		{"not UTF-8", "POST", search, "{\"query\":\"\xff\"}", nil, 400, "validation_error", "UTF-8"},
 		{"wrong type", "POST", search, `{"query":"x","topK":"5"}`, nil, 400, "validation_error", "top_k must be a whole number, not a string"},
 		{"fraction", "POST", search, `{"query":"x","top_k":1.5}`, nil, 400, "validation_error", "top_k must be a whole number"},

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"evalctl/daemon/memory"
 	"evalctl/daemon/protocol"
@@ -28,6 +29,9 @@ func parseQuery(r *http.Request, also aliases) (query, error) {
 		}
 		if earlier, ok := q[key]; len(list) > 1 || ok && earlier != list[0] {
 			return nil, requestErrorf(errInvalid, "query parameter %s is given more than once", key)
+		}
+		if !utf8.ValidString(list[0]) { // no document would match it
+			return nil, requestErrorf(errInvalid, "query parameter %s is not valid UTF-8", key)
 		}
 		q[key] = list[0]
 	}

@@ -101,6 +101,8 @@ func TestRecordLimitsOverHTTP(t *testing.T) {
 		"content a number": {400, `{"content":1}`, asJSON},
 		"wrong type":       {415, `{"content":"x"}`, []string{"Content-Type", octets}},
 		"list in metadata": {400, `{"content":"x","metadata":{"a":[1]}}`, asJSON},
+		"rounded number":   {400, `{"content":"x","metadata":{"id":9007199254740993}}`, asJSON},
+		"endless number":   {400, `{"content":"x","metadata":{"id":1e999}}`, asJSON},
 		"path of another":  {409, `{"content":"x","path":"a.md"}`, asJSON},
 		"bad path":         {400, `{"content":"x","path":"../a.md"}`, asJSON},
 		"not JSON":         {400, `{`, asJSON},

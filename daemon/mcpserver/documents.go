@@ -97,7 +97,7 @@ func writable(d protocol.CreateDocument) (writtenDocument, string, error) {
 			return writtenDocument{}, "", argumentErrorf("tags: %.64q is blank or contains a comma", tag)
 		}
 	}
-	fields := frontmatter.Fields{Title: d.Title, Tags: d.Tags, Metadata: d.Metadata}
+	fields := frontmatter.Fields{Title: d.Title, Tags: frontmatter.Parse(d.Content).WithTags(d.Tags), Metadata: d.Metadata}
 	if d.Source != protocol.SourceIngest {
 		fields.Source = d.Source
 	}

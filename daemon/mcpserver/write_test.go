@@ -64,6 +64,7 @@ func TestRememberWrites(t *testing.T) {
 			{object{"content": "Plain.", "title": "Ünï cödé", "tags": []string{"a", "b c"}}, "raw/documents/n-c-d-*.md", "Ünï cödé", "---\ntitle: Ünï cödé\ntags: a,b c\n---\nPlain."},
 			{object{"content": "Plain.", "title": "茶"}, "raw/documents/note-*.md", "茶", "title: 茶\n---\nPlain."},
 			{object{"content": "Plain.", "path": "memory/global/x y#z.md"}, "memory/global/x y#z.md", "x y#z.md", "Plain."},
+			{object{"content": "---\ntags: z\n---\nPlain.", "path": "tags.md", "tags": []string{"w"}}, "tags.md", "tags.md", "tags: z,w\n---\nPlain."},
 			{object{"content": "{}", "path": "data.json"}, "data.json", "data.json", "{}"},
 		} {
 			r := call(t, c, "memory_remember", tt.args)

@@ -106,6 +106,21 @@ func TestIngestText(t *testing.T) {
 	}
 }
 
+// TestIngestedTitle: the title of Markdown is in its front matter, also if its name was taken.
+func TestIngestedTitle(t *testing.T) {
+	f := open(t)
+	for _, tt := range []struct{ text, title string }{
+		{"one", "plan"}, {"two", "plan"}, {"# Heading\n", "Heading"}, {"---\ncolour: red\n---\nthree", "plan"}, {"---\ntitle: Own\n---\n# Heading\n", "Own"},
+	} {
+		r := f.ingestFile(t, "plan.md", tt.text)
+		record, err := f.Document(t.Context(), f.brain, r.DocumentID)
+		written := frontmatter.Parse(f.read(t, r.Path)).Title
+		if err != nil || record.Title != tt.title || written != tt.title {
+			t.Errorf("%q: the record has the title %q and the front matter %q, want %q (%v)", tt.text, record.Title, written, tt.title, err)
+		}
+	}
+}
+
 func TestIngestMarkdown(t *testing.T) {
 	f := open(t)
 	const text = "---\ntitle: Own\ntags: [a, b]\ncolour: green\ncreated_at: 2020-01-02T03:04:05Z\n---\n# Heading\n\nbody\n"

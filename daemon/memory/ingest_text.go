@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"mime"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,8 +55,9 @@ func (src source) document(doc convert.Document, now time.Time) (string, error) 
 		if !before.Created.IsZero() {
 			fields.Created = time.Time{}
 		}
-		if len(src.Tags) > 0 {
-			fields.Tags = mergeTags(before.Tags, src.Tags)
+		fields.Tags = before.WithTags(src.Tags)
+		if src.Title == "" && before.Title == "" {
+			fields.Title = titleOf(src.Name, before.Body)
 		}
 	} else {
 		own, body = "", doc.Markdown
@@ -74,15 +74,4 @@ func (src source) document(doc convert.Document, now time.Time) (string, error) 
 func titleOf(name, markdown string) string {
 	stem := strings.TrimSuffix(name, path.Ext(name))
 	return document.Title(cmp.Or(stem, name)+markdownExt, frontmatter.Document{Body: markdown})
-}
-
-// mergeTags returns the tags of both lists, each once.
-func mergeTags(a, b []string) []string {
-	var all []string
-	for _, tag := range slices.Concat(a, b) {
-		if tag = strings.TrimSpace(tag); !slices.Contains(all, tag) {
-			all = append(all, tag)
-		}
-	}
-	return all
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
@@ -148,6 +149,8 @@ func checkMetadataValue(name, key string, value any) error {
 	switch value.(type) {
 	case nil, string, bool, float64:
 		return nil
+	case json.Number: // see protocol.Metadata
+		return argumentErrorf(name, "%q is the number %.64s, whose digits JSON readers change: give it as a string", key, value)
 	}
 	return argumentErrorf(name, "%q is not a string, number, boolean or null", key)
 }

@@ -13,11 +13,12 @@ func documentText(r protocol.CreateDocument, now time.Time) (string, error) {
 	if !frontmatter.IsMarkdown(r.Path) {
 		return r.Content, nil
 	}
-	fields := frontmatter.Fields{Title: r.Title, Tags: r.Tags, Metadata: r.Metadata}
+	before := frontmatter.Parse(r.Content)
+	fields := frontmatter.Fields{Title: r.Title, Tags: before.WithTags(r.Tags), Metadata: r.Metadata}
 	if r.Source != protocol.SourceIngest {
 		fields.Source = r.Source
 	}
-	if frontmatter.Parse(r.Content).Created.IsZero() {
+	if before.Created.IsZero() {
 		fields.Created = now
 	}
 	text, err := frontmatter.Set(r.Content, fields)

@@ -64,15 +64,14 @@ type ChangeEvent struct {
 }
 
 // CreateDocument is the body of POST /v1/brains/{id}/documents (spec 4.1, memory_remember). Only
-// Content is required. A tag must not contain a comma. Values of Metadata are strings, numbers,
-// booleans and nil.
+// Content is required. A tag must not contain a comma.
 type CreateDocument struct {
-	Content  string         `json:"content"`
-	Title    string         `json:"title,omitempty"`
-	Path     string         `json:"path,omitempty"`
-	Tags     []string       `json:"tags,omitempty"`
-	Metadata map[string]any `json:"metadata,omitempty"`
-	Source   string         `json:"source,omitempty"`
+	Content  string   `json:"content"`
+	Title    string   `json:"title,omitempty"`
+	Path     string   `json:"path,omitempty"`
+	Tags     []string `json:"tags,omitempty"`
+	Metadata Metadata `json:"metadata,omitempty"`
+	Source   string   `json:"source,omitempty"`
 }
 
 // Sources of a document; SourceIngest is the default.

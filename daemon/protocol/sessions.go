@@ -13,11 +13,11 @@ const (
 // meaning: who speaks, and that facts are not extracted yet. CreatedAt, in RFC 3339, is when the
 // message was written; empty means now.
 type SessionMessage struct {
-	Role      string         `json:"role"`
-	Content   string         `json:"content"`
-	Name      string         `json:"name,omitempty"`
-	Metadata  map[string]any `json:"metadata,omitempty"`
-	CreatedAt string         `json:"created_at,omitempty"`
+	Role      string   `json:"role"`
+	Content   string   `json:"content"`
+	Name      string   `json:"name,omitempty"`
+	Metadata  Metadata `json:"metadata,omitempty"`
+	CreatedAt string   `json:"created_at,omitempty"`
 }
 
 // Keys of the metadata of a SessionMessage.

@@ -105,6 +105,25 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// TestSignsAroundAlternatives: signs around a word change nothing of what an OR finds.
+func TestSignsAroundAlternatives(t *testing.T) {
+	for _, form := range []string{"#%s", "@%s", "%s++", ".%s", "$%s", "%s%%", "%s,", "_%s_", "«%s»", "(%s", "(%s)", "[%s]", `"%s`, `("%s")`, "%s)"} {
+		signed := fmt.Sprintf(form, "bikes")
+		for _, text := range []string{signed + " OR whales", "whales OR " + signed, "whales OR " + signed + " -car"} {
+			words, conditions, _ := question.ParseOperators(text)
+			got := paths(search(t, NewSearcher(garage(), Config{}), Query{Text: words, Conditions: conditions, Mode: ModeBM25, TopK: 50, MaxPerDocument: 1}))
+			slices.Sort(got)
+			want := []string{"c/blue.md", "h/long.md"}
+			if len(conditions.None) > 0 {
+				want = want[1:]
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s finds %q, want %q", text, got, want)
+			}
+		}
+	}
+}
+
 func excludesAny(t *testing.T, c question.Conditions, res Result) bool {
 	t.Helper()
 	return slices.ContainsFunc(res.Hits, func(h Hit) bool {

@@ -224,14 +224,19 @@ func (r *dateReader) day(first, year int, month time.Month, day int) date {
 	return date{first, Period{start, start.AddDate(0, 0, 1)}, around}
 }
 
-// year reads "in 2022" or "since 2022-03-05".
+// year reads "2022-03-05" or "in 2022".
 func (r *dateReader) year(i int) (date, bool) {
 	year := language.Year(r.words[i])
-	if year == 0 || !slices.Contains(beforeDate, r.word(i-1)) {
+	if year == 0 {
 		return date{}, false
 	}
-	if month, day := language.Number(r.word(i+1), 12), language.Day(r.word(i+2)); month > 0 && day > 0 {
+	introduced := slices.Contains(beforeDate, r.word(i-1))
+	iso := len(r.word(i+1)) == 2 && len(r.word(i+2)) == 2 // unlike release 2022.1.2
+	if month, day := language.Number(r.word(i+1), 12), language.Day(r.word(i+2)); month > 0 && day > 0 && (introduced || iso) {
 		return r.day(i, year, time.Month(month), day), true
+	}
+	if !introduced {
+		return date{}, false
 	}
 	start := time.Date(year, 1, 1, 0, 0, 0, 0, r.asOf.Location())
 	named := Period{start, start.AddDate(1, 0, 0)}

@@ -73,6 +73,9 @@ func TestPeriods(t *testing.T) {
 		{"What happened two weeks after 5 March 2023?", "2023-03-04..2023-03-13"},
 		{"What happened a couple of days after 5 March 2023?", "2023-03-04..2023-03-13"},
 		{"What happened after 2022-03-05?", "2022-03-06..2023-05-25"},
+		{"What happened on 2022-03-05?", "2022-03-04..2022-03-13"},
+		{"2022-03-05 cake", "2022-03-04..2022-03-13"},
+		{"What is new in release 2022.1.2?", ""},
 		{"What happened in the years before 2022?", "0001-01-01..2022-01-01"},
 	}
 	for _, tt := range tests {
@@ -89,8 +92,13 @@ func TestPeriods(t *testing.T) {
 			t.Errorf("%q asked at no time: %v", question, got)
 		}
 	}
-	if got := Periods("in May 2022", time.Time{}); len(got) != 1 {
-		t.Errorf("a full date needs no time: %v", got)
+	for _, question := range []string{"in May 2022", "2022-05-05"} {
+		if got := Periods(question, time.Time{}); len(got) != 1 {
+			t.Errorf("%q needs no time: %v", question, got)
+		}
+	}
+	if !OnlyTime("What happened on 2022-03-05?") || OnlyTime("2022-03-05 cake") {
+		t.Error("a day in digits is not read as a time alone")
 	}
 	later := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
 	if got := Periods("since 2022", time.Time{}); len(got) != 1 || !got[0].Contains(later) || got[0].Contains(asOf.AddDate(-2, 0, 0)) {

@@ -103,22 +103,22 @@ type token struct {
 }
 
 func (t token) alternative() Alternative {
-	if t.written || severalWords(t.words) {
-		return Alternative{Written: language.NewPhrase(t.words, t.prefix)}
+	if word := onlyWord(t.words); word != "" && !t.written {
+		return Alternative{Word: word}
 	}
-	return Alternative{Word: t.words}
+	return Alternative{Written: language.NewPhrase(t.words, t.prefix)}
 }
 
-// severalWords reports whether a token has more than one word, or none that has a stem.
-func severalWords(text string) bool {
-	n := 0
+// onlyWord returns the word of a token, without the signs around it. It is empty if the token
+// has more than one word, or none that has a stem.
+func onlyWord(text string) (word string) {
 	for start, end := range language.Words(text) {
-		n++
-		if language.Share(text[start:end]) < 1 {
-			return true
+		if word != "" || language.Share(text[start:end]) < 1 {
+			return ""
 		}
+		word = text[start:end]
 	}
-	return n != 1
+	return word
 }
 
 func readTokens(text string) (tokens []token) {
