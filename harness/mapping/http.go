@@ -146,7 +146,7 @@ func (w *web) call(ctx context.Context, o *operation, values map[string]any) (ca
 	case res.StatusCode/100 != 2:
 		return callReply{}, w.status(o, res, data)
 	}
-	return callReply{texts: []string{string(data)}}, nil
+	return callReply{texts: []string{string(data)}, contentType: res.Header.Get("Content-Type")}, nil
 }
 
 // request returns the request for a call. A value is one path segment or one query value, whatever

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/theory/jsonpath"
 
@@ -20,10 +21,22 @@ import (
 	"evalctl/internal/printable"
 )
 
-// callReply is the result of a call: structured content or a response body, or texts.
+// callReply is the result of a call: structured content, or texts such as a response body.
 type callReply struct {
-	structured json.RawMessage
-	texts      []string
+	structured  json.RawMessage
+	texts       []string
+	contentType string // of a response body
+}
+
+// inUTF8 returns an error for a text in another encoding. Decoded as JSON, its characters would be
+// replaced, and what the service has found would count as missed.
+func (a callReply) inUTF8() error {
+	for _, text := range a.texts {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("it is not in UTF-8; its Content-Type is %q", printable.Line(a.contentType, 100))
+		}
+	}
+	return nil
 }
 
 // foundItem is one item of a reply. Fields missing from the reply are empty.
@@ -72,6 +85,9 @@ type page struct {
 // read reads a reply. called names the tool or route. The error is a *target.Failure. A reply that
 // does not match the mapping is never treated as empty.
 func (r *reply) read(ctx context.Context, a callReply, called string) (p page, err error) {
+	if err := a.inUTF8(); err != nil {
+		return page{}, refused(called, err)
+	}
 	if r.none != nil && r.none.MatchString(a.text()) {
 		return page{}, nil
 	}
