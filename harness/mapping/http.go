@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -152,12 +153,15 @@ func (w *web) call(ctx context.Context, o *operation, values map[string]any) (ca
 // request returns the request for a call. A value is one path segment or one query value, whatever
 // it contains.
 func (w *web) request(ctx context.Context, o *operation, values map[string]any) (*http.Request, error) {
-	escaped := map[string]any{}
+	escaped, texts := map[string]any{}, maps.Clone(values)
 	for name, v := range values {
-		escaped[name] = httpclient.Segment(fmt.Sprint(v))
+		escaped[name] = httpclient.Segment(textOf(v))
+	}
+	if c, ok := values["cursor"]; ok { // of any form
+		texts["cursor"] = textOf(c)
 	}
 	to := w.base + o.path.text(escaped)
-	if query, ok := o.query.render(values).(map[string]any); ok && len(query) > 0 {
+	if query, ok := o.query.render(texts).(map[string]any); ok && len(query) > 0 {
 		q := url.Values{}
 		for name, v := range query {
 			addQuery(q, name, v)
@@ -195,7 +199,7 @@ func addQuery(q url.Values, name string, v any) {
 			addQuery(q, name, one)
 		}
 	default:
-		q.Add(name, fmt.Sprint(v))
+		q.Add(name, textOf(v))
 	}
 }
 

@@ -1,11 +1,16 @@
 package mapping
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"evalctl/harness/dataset"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 )
@@ -36,5 +41,65 @@ func TestReplyInOtherEncoding(t *testing.T) {
 		if !ok || f.Kind != result.KindProtocol || f.Retryable() || !strings.Contains(f.Message, `not in UTF-8; its Content-Type is "application/json; charset=iso-8859-1"`) {
 			t.Errorf("%s: got %v", reply, err)
 		}
+	}
+}
+
+// TestNumbersStayNumbers has a service whose ids and cursors are numbers, beyond those of float64,
+// and checks that they are sent so as JSON values, and as digits elsewhere. They also survive notes.
+func TestNumbersStayNumbers(t *testing.T) {
+	const mapping = `name: x
+transport: http
+brains: argument
+create: {path: /brains, body: {n: '{brain}'}, reply: {id: $.id}}
+remember: {path: '/{brain}/notes', body: {t: '{text}'}, reply: {id: $.id}}
+search: {path: /find, query: {c: '{cursor}'}, body: {q: '{query}', b: '{brain}', c: '{cursor}'}, reply: {items: '$.r[*]', text: $, next: $.next}}
+update: {method: PUT, path: '/notes/{id}', body: {key: '{id}', label: '{name}', note: 'x{id}', t: '{text}'}}
+delete: {path: /forget, body: {keys: ['{id}']}}
+`
+	const big = "9007199254740993"
+	var asked []string
+	answer := func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, r.URL.RequestURI()+" "+string(body))
+		switch {
+		case r.URL.Path == "/brains":
+			fmt.Fprint(w, `{"id":7}`)
+		case r.URL.Path != "/find":
+			fmt.Fprint(w, `{"id":`+big+`}`)
+		case r.URL.RawQuery == "":
+			fmt.Fprint(w, `{"r":["a"],"next":[`+big+`,"a"]}`)
+		default:
+			fmt.Fprint(w, `{"r":["b"],"next":null}`)
+		}
+	}
+	s := openWeb(t, mapping, answer)
+	st := create(t, s, "b").(*store)
+	doc := dataset.Doc{Path: "a.md", Data: []byte("one")}
+	if err := st.Write(t.Context(), "b", []dataset.Doc{doc}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Search(t.Context(), "b", "q", 5); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Apply(t.Context(), "b", dataset.Operation{Op: dataset.OpPut, Path: "a.md", Text: "two"}); err != nil {
+		t.Fatal(err)
+	}
+	notes, err := st.Notes("b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := openWeb(t, mapping, answer).Store("").(*store)
+	if err := again.UseNotes("b", notes); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Remove(t.Context(), "b", "b"); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`/brains {"n":"b"}`, `/7/notes {"t":"one"}`, `/find {"b":7,"q":"q"}`, `/find?c=%5B` + big + `%2C%22a%22%5D {"b":7,"c":[` + big + `,"a"],"q":"q"}`,
+		`/notes/` + big + ` {"key":` + big + `,"label":"` + big + `","note":"x` + big + `","t":"two\n"}`, `/forget {"keys":[` + big + `]}`,
+	}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Error(diff)
 	}
 }

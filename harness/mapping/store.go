@@ -25,7 +25,7 @@ type brain struct {
 	name string
 
 	mu     sync.Mutex
-	called string            // what the service calls it
+	called any               // what the service calls it: a text, or a number in JSON
 	paths  map[string]string // of documents, by the ids that were sent or that the service has given
 	dates  map[string]string // of documents, by path
 	kept   map[string]text   // what get and delete find, by id
@@ -35,13 +35,19 @@ type brain struct {
 	settling sync.Mutex
 }
 
-func (b *brain) id() string {
+func (b *brain) id() string { return textOf(b.sentID()) }
+
+// sentID returns the id as it is sent, see foundItem.sentID.
+func (b *brain) sentID() any {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return cmp.Or(b.called, b.name)
+	if b.called == nil || b.called == "" {
+		return b.name
+	}
+	return b.called
 }
 
-func (b *brain) setID(id string) {
+func (b *brain) setID(id any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.called = id
@@ -117,7 +123,7 @@ func (s *store) Create(ctx context.Context, name string) (string, error) {
 			return "", fmt.Errorf("create brain %q: %w", name, err)
 		}
 	case ByReset:
-		if _, err := s.once(ctx, b, s.mapping.reset, map[string]any{"brain": b.id()}); err != nil {
+		if _, err := s.once(ctx, b, s.mapping.reset, map[string]any{"brain": b.sentID()}); err != nil {
 			return "", fmt.Errorf("empty the store for brain %q: %w", name, err)
 		}
 	}
@@ -140,9 +146,9 @@ func (s *store) createByCall(ctx context.Context, b *brain) error {
 	if o == nil {
 		return nil // it is created by its first text
 	}
-	items, err := s.once(ctx, b, o, map[string]any{"brain": b.id()})
+	items, err := s.once(ctx, b, o, map[string]any{"brain": b.sentID()})
 	if err == nil && len(items) > 0 && items[0].id != "" {
-		b.setID(items[0].id)
+		b.setID(items[0].sentID())
 	}
 	return err
 }
@@ -190,7 +196,7 @@ func (s *store) removeBrain(ctx context.Context, b *brain) error {
 	case s.mapping.reset != nil:
 		ctx, cancel := target.TimeLimit(ctx, removeWithin)
 		defer cancel()
-		_, err := s.once(ctx, b, s.mapping.reset, map[string]any{"brain": b.id()})
+		_, err := s.once(ctx, b, s.mapping.reset, map[string]any{"brain": b.sentID()})
 		if f, ok := target.AsFailure(err); ok && f.Retryable() {
 			err = stalledError{err} // the service refused all tries as busy
 		}
