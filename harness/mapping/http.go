@@ -217,12 +217,17 @@ func (w *web) transport(ctx context.Context, o *operation, err error) error {
 // status returns the failure for a response outside 2xx.
 func (w *web) status(o *operation, res *http.Response, body []byte) error {
 	message := fmt.Sprintf("%s: %s: %s", o.called(), res.Status, printable.Line(string(body), maxLine))
+	after, _ := retry.After(res.Header.Get("Retry-After"), time.Now())
+	return statusFailure(message, res.StatusCode, after)
+}
+
+// statusFailure returns the failure for a response outside 2xx. after is the wait that it asks for.
+func statusFailure(message string, code int, after time.Duration) error {
 	f := target.NewFailure(result.KindStatus, message)
-	if retry.Status(res.StatusCode) {
-		after, _ := retry.After(res.Header.Get("Retry-After"), time.Now())
+	if retry.Status(code) {
 		f = target.TransientFailure(result.KindStatus, message, after)
 	}
-	f.Status = res.StatusCode
+	f.Status = code
 	return f
 }
 

@@ -147,6 +147,8 @@ func (s *server) failure(ctx context.Context, o *operation, err error) error {
 	switch e, ok := errors.AsType[*mcpclient.Error](err); {
 	case ok && e.Code == mcpclient.CodeRefused:
 		return target.NewFailure(result.KindProtocol, message)
+	case ok && e.Status != 0:
+		return statusFailure(message, e.Status, e.RetryAfter)
 	case ok && !e.Aborted:
 		return target.NewFailure(result.KindDaemon, message)
 	}

@@ -289,7 +289,8 @@ func (s *store) removeText(ctx context.Context, b *brain, id string) error {
 	ctx, cancel := target.TimeLimit(ctx, removeWithin)
 	defer cancel()
 	err := s.forget(ctx, b, id)
-	if f, ok := target.AsFailure(err); ok && (f.Status == http.StatusNotFound || f.Status == http.StatusGone) {
+	// Over MCP, these statuses are about the session or the URL.
+	if f, ok := target.AsFailure(err); ok && s.mapping.Transport == HTTP && (f.Status == http.StatusNotFound || f.Status == http.StatusGone) {
 		b.forgot(id)
 		return nil
 	}
