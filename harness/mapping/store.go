@@ -29,6 +29,7 @@ type brain struct {
 	paths  map[string]string // of documents, by the ids that were sent or that the service has given
 	dates  map[string]string // of documents, by path
 	kept   map[string]text   // what get and delete find, by id
+	unsure []string          // paths of texts that may be stored under unknown ids
 	fresh  bool              // something was written that finish and ready have not seen
 
 	writing  chan struct{} // bounds concurrent writes: servers may read a file and write it back
@@ -138,6 +139,7 @@ func (b *brain) begin(id string) {
 	clear(b.paths)
 	clear(b.dates)
 	clear(b.kept)
+	b.unsure = nil
 }
 
 // createByCall creates a brain at a service that keeps several, if the mapping has a call for this.
@@ -233,7 +235,7 @@ func (s *store) removeTexts(ctx context.Context, b *brain) error {
 		})
 	}
 	_ = g.Wait() // d has the errors
-	return d.err()
+	return cmp.Or(d.err(), b.doubts())
 }
 
 // deletion is the progress of deleting texts with concurrent calls.

@@ -128,10 +128,13 @@ func (s *store) Write(ctx context.Context, id string, docs []dataset.Doc, writer
 func (s *Service) remember(ctx context.Context, b *brain, o *operation, c call) error {
 	err := b.change(ctx, func() error {
 		items, err := s.once(ctx, b, o, c.render(o, b.sentID()))
-		if err != nil {
-			return err
+		if err == nil {
+			err = b.keep(o, c, items)
 		}
-		return b.keep(o, c, items)
+		if err != nil && !refusedCall(err) && target.Retries(ctx) { // a load test measures failures
+			b.doubt(o, c)
+		}
+		return err
 	})
 	if err != nil && ctx.Err() == nil {
 		more := ""
@@ -149,6 +152,9 @@ func (b *brain) change(ctx context.Context, do func() error) error {
 	case b.writing <- struct{}{}:
 		defer func() { <-b.writing }()
 	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if ctx.Err() != nil { // the choice above is random
 		return context.Cause(ctx)
 	}
 	b.mu.Lock()

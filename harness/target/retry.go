@@ -124,6 +124,9 @@ func WithoutRetries(ctx context.Context) context.Context {
 	return context.WithValue(ctx, triesKey{}, uint(1))
 }
 
+// Retries reports whether ctx is not one of WithoutRetries.
+func Retries(ctx context.Context) bool { return mostTries(ctx) == 0 }
+
 // mostTries returns how many attempts Retry may make, 0 for any number.
 func mostTries(ctx context.Context) uint {
 	most, _ := ctx.Value(triesKey{}).(uint)
@@ -139,7 +142,7 @@ func Retry(ctx context.Context, within time.Duration, once func(context.Context)
 	var daemon advance
 	for {
 		err := retryWithin(ctx, within, once)
-		if mostTries(ctx) > 0 || !daemon.note(err) {
+		if !Retries(ctx) || !daemon.note(err) {
 			return err
 		}
 		f, _ := AsFailure(err)
