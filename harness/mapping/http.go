@@ -16,6 +16,7 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/httpclient"
 	"evalctl/internal/intake"
+	"evalctl/internal/llm"
 	"evalctl/internal/printable"
 	"evalctl/internal/retry"
 )
@@ -147,6 +148,7 @@ func (w *web) call(ctx context.Context, o *operation, values map[string]any) (ca
 	case res.StatusCode/100 != 2:
 		return callReply{}, w.status(o, res, data)
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // which RFC 8259 allows to ignore
 	return callReply{texts: []string{string(data)}, contentType: res.Header.Get("Content-Type")}, nil
 }
 
@@ -217,6 +219,10 @@ func (w *web) transport(ctx context.Context, o *operation, err error) error {
 // status returns the failure for a response outside 2xx.
 func (w *web) status(o *operation, res *http.Response, body []byte) error {
 	message := fmt.Sprintf("%s: %s: %s", o.called(), res.Status, printable.Line(string(body), maxLine))
+	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
+		message = fmt.Sprintf("%s: %s to %s: redirects are not followed; give the final URL",
+			o.called(), res.Status, printable.Line(llm.WithoutSecrets(to.String()), maxLine))
+	}
 	after, _ := retry.After(res.Header.Get("Retry-After"), time.Now())
 	return statusFailure(message, res.StatusCode, after)
 }

@@ -103,3 +103,25 @@ delete: {path: /forget, body: {keys: ['{id}']}}
 		t.Error(diff)
 	}
 }
+
+// TestByteOrderMark checks that a mark before the JSON is ignored.
+func TestByteOrderMark(t *testing.T) {
+	s := openWeb(t, "name: x\ntransport: http\nsearch: {path: /find, body: {q: '{query}'}, reply: {items: '$[*]', text: $}}\n", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "\ufeff[\"a\"]")
+	})
+	if got, err := s.Store("").Search(t.Context(), "b", "q", 3); err != nil || len(got) != 1 || got[0].Text != "a" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// TestRedirect checks that the failure names the URL to give instead, without its secrets.
+func TestRedirect(t *testing.T) {
+	s := openWeb(t, "name: x\ntransport: http\nsearch: {path: /find, body: {q: '{query}'}, reply: {text: $}}\n", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://user:s3cret@example.org/v2/find", http.StatusTemporaryRedirect)
+	})
+	_, err := s.Store("").Search(t.Context(), "b", "q", 3)
+	if f, ok := target.AsFailure(err); !ok || f.Status != http.StatusTemporaryRedirect || strings.Contains(f.Message, "s3cret") ||
+		!strings.Contains(f.Message, "example.org/v2/find: redirects are not followed; give the final URL") {
+		t.Errorf("got %v", err)
+	}
+}
