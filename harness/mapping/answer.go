@@ -72,6 +72,7 @@ func (s *Service) Answer(ctx context.Context, t *target.Target, q dataset.Questi
 // chunk converts an item to a passage of its document.
 func (s *Service) chunk(b *brain, f foundItem) result.Chunk {
 	c := f.chunk(b.pathOf(f.id))
+	c.Duplicates = b.alsoOf(f.id)
 	if c.Date != "" && s.clock.wrote(c.Date, b.dateOf(c.Path)) {
 		c.Date = ""
 	}

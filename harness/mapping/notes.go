@@ -17,6 +17,8 @@ type brainNotes struct {
 	Brain any               `json:"brain"` // what the service calls it
 	Paths map[string]string `json:"paths,omitempty"`
 	Dates map[string]string `json:"dates,omitempty"`
+	// Also has the other documents of an id, see text.also.
+	Also map[string][]string `json:"also,omitempty"`
 	// Texts has the ids by which get and delete find texts, with the other placeholders of these
 	// calls, and the id if it is sent as a number.
 	Texts map[string]map[string]any `json:"texts,omitempty"`
@@ -31,7 +33,7 @@ func (s *store) Notes(id string) ([]byte, error) {
 // notes leaves out the ids from which the paths follow. byID are the operations that find a text
 // by its id.
 func (b *brain) notes(byID []*operation) ([]byte, error) {
-	n := brainNotes{Brain: b.sentID(), Paths: map[string]string{}, Texts: map[string]map[string]any{}}
+	n := brainNotes{Brain: b.sentID(), Paths: map[string]string{}, Texts: map[string]map[string]any{}, Also: map[string][]string{}}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	note := func(id, path string) {
@@ -46,6 +48,11 @@ func (b *brain) notes(byID []*operation) ([]byte, error) {
 		for id, t := range b.kept {
 			note(id, t.path)
 			n.Texts[id] = t.sentBy(byID)
+		}
+	}
+	for id, t := range b.kept {
+		if len(t.also) > 0 {
+			n.Also[id] = t.also
 		}
 	}
 	n.Dates = b.dates
@@ -84,12 +91,15 @@ func (s *store) UseNotes(id string, notes []byte) error {
 	defer b.mu.Unlock()
 	maps.Copy(b.paths, n.Paths)
 	maps.Copy(b.dates, n.Dates)
+	for id, also := range n.Also {
+		b.kept[id] = text{path: b.paths[id], also: also}
+	}
 	for id, values := range n.Texts {
 		path, ok := b.paths[id]
 		if !ok {
 			path = impliedPath(id)
 		}
-		b.kept[id] = text{path: path, values: values}.called(cmp.Or(values["id"], any(id)))
+		b.kept[id] = text{path: path, also: n.Also[id], values: values}.called(cmp.Or(values["id"], any(id)))
 	}
 	return nil
 }

@@ -326,7 +326,7 @@ func (b *brain) idsOf(path string) (ids []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for id, t := range b.kept {
-		if path == "" || t.path == path {
+		if path == "" || slices.Contains(t.documents(), path) {
 			ids = append(ids, id)
 		}
 	}

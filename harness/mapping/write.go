@@ -18,7 +18,8 @@ import (
 
 // text is one text of a document or a conversation, as written in one call.
 type text struct {
-	id, path string // the document's path, and the id of this part of it
+	id, path string   // the document's path, and the id of this part of it
+	also     []string // documents before it whose texts the service has under the same id
 	// values are the text's placeholders.
 	values map[string]any
 }
@@ -185,7 +186,7 @@ func (b *brain) keep(o *operation, c call, items []foundItem) error {
 			b.kept[id] = t.called(id)
 		}
 		for _, f := range given[i] {
-			b.paths[f.id], b.kept[f.id] = t.path, t.called(f.sentID())
+			b.paths[f.id], b.kept[f.id] = t.path, t.called(f.sentID()).sharing(b.kept[f.id])
 		}
 	}
 	return nil
@@ -237,7 +238,7 @@ func idsGiven(o *operation, texts []text, items []foundItem) ([][]foundItem, err
 // Without either, it writes the document again.
 func (s *store) replace(ctx context.Context, b *brain, doc dataset.Doc) error {
 	ids := b.idsOf(doc.Path)
-	if o := s.mapping.update; o != nil && len(ids) == 1 {
+	if o := s.mapping.update; o != nil && len(ids) == 1 && len(b.alsoOf(ids[0])) == 0 {
 		if texts := textsOf(doc, o.limit); len(texts) == 1 {
 			return s.update(ctx, b, ids[0], texts[0])
 		}
@@ -272,9 +273,12 @@ func (s *store) update(ctx context.Context, b *brain, id string, t text) error {
 	return nil
 }
 
-// delete deletes all texts written for a document.
+// delete deletes all texts written for a document, except those that other documents share.
 func (s *store) delete(ctx context.Context, b *brain, path string) error {
 	for _, id := range b.idsOf(path) {
+		if b.unshare(id, path) {
+			continue
+		}
 		if err := b.change(ctx, func() error { return s.forget(ctx, b, id) }); err != nil {
 			return fmt.Errorf("delete document %s: %w", path, err)
 		}
