@@ -2,7 +2,9 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -30,12 +32,15 @@ func checkTool(n int, name string) error {
 	return nil
 }
 
-// admit returns an error for a message that would take too much memory or time to decode. The
-// memory of the message counts as intake.Hold of ctx.
+// admit returns an error for a message that would take too much memory or time to decode, or that
+// is not in UTF-8: decoding would replace its characters. The memory of the message counts as intake.Hold of ctx.
 func admit(ctx context.Context, message []byte) error {
 	o, err := jsonobj.Parse(message)
 	if err != nil {
 		return nil //nolint:nilerr // whoever decodes it says so
+	}
+	if !utf8.Valid(message) {
+		return errors.New("the message is not in UTF-8")
 	}
 	n := 0
 	for range jsonobj.Elements(o.Object("result").Get("tools")) {

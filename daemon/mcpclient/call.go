@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -46,8 +47,10 @@ type Error struct {
 	Message string
 	// Aborted reports that no reply arrived. The tool may or may not have done its work.
 	Aborted bool
-	// Status is the status of an HTTP response outside 2xx, else 0.
-	Status int
+	// Status is the status of an HTTP response outside 2xx, else 0. RetryAfter is the wait that this
+	// response asks for, 0 for none.
+	Status     int
+	RetryAfter time.Duration
 }
 
 func (e *Error) Error() string {

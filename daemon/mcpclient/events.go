@@ -51,7 +51,7 @@ func (t *eventTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	}
 	if res.StatusCode != http.StatusOK {
 		defer res.Body.Close()
-		return nil, statusError(res.StatusCode, beginningOf(res))
+		return nil, statusError(res, beginningOf(res))
 	}
 	events := sse.NewReader(res.Body, maxMessage)
 	first, err := events.Next()

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,6 +20,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/internal/httpclient"
 	"evalctl/internal/intake"
+	"evalctl/internal/retry"
 	"evalctl/internal/sse"
 	"evalctl/internal/verbatim"
 )
@@ -204,7 +206,7 @@ func (t *httpTransport) post(ctx context.Context, msg jsonrpc.Message, data []by
 	res, err := t.send(ctx, msg, data)
 	if err == nil && res.StatusCode/100 != 2 {
 		defer res.Body.Close()
-		return nil, statusError(res.StatusCode, beginningOf(res))
+		return nil, statusError(res, beginningOf(res))
 	}
 	return res, err
 }
@@ -230,7 +232,7 @@ func (t *httpTransport) call(ctx context.Context, call *jsonrpc.Request, data []
 			continue
 		}
 		if reply == nil {
-			return statusError(res.StatusCode, body)
+			return statusError(res, body)
 		}
 		t.deliver(reply)
 		return nil
@@ -337,22 +339,25 @@ func (t *httpTransport) message(
 }
 
 // statusError is a response outside 2xx. Its body is a problem, a JSON-RPC error or anything else.
-func statusError(code int, data []byte) error {
+func statusError(res *http.Response, data []byte) error {
 	var body struct {
 		protocol.Problem
 		Code  string         `json:"code"`
 		Error *jsonrpc.Error `json:"error"`
 	}
-	status := fmt.Sprintf("%d %s", code, http.StatusText(code))
+	status := fmt.Sprintf("%d %s", res.StatusCode, http.StatusText(res.StatusCode))
+	e := &Error{Code: status, Aborted: true, Status: res.StatusCode}
+	e.RetryAfter, _ = retry.After(res.Header.Get("Retry-After"), time.Now())
 	if json.Unmarshal(data, &body) != nil {
-		return &Error{status, cmp.Or(strings.TrimSpace(string(data)), "no reason given"), true, code}
+		e.Message = cmp.Or(strings.TrimSpace(string(data)), "no reason given")
+		return e
 	}
-	if body.Error != nil {
-		return &Error{fmt.Sprint(body.Error.Code), status + ": " + body.Error.Message, true, code}
+	e.Message = cmp.Or(body.Detail, body.Title, "no reason given")
+	switch {
+	case body.Error != nil:
+		e.Code, e.Message = fmt.Sprint(body.Error.Code), status+": "+body.Error.Message
+	case body.Code != "":
+		e.Code, e.Message = body.Code, status+": "+e.Message
 	}
-	why := cmp.Or(body.Detail, body.Title, "no reason given")
-	if body.Code == "" {
-		return &Error{status, why, true, code}
-	}
-	return &Error{body.Code, status + ": " + why, true, code}
+	return e
 }

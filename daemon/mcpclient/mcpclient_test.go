@@ -328,6 +328,10 @@ func TestAbortOverHTTP(t *testing.T) {
 				"\"params\":{\"progressToken\":\"call-1\",\"progress\":0,\"message\":\"half\"}}\n\n")
 		}, mcpclient.CodeConnectionClosed},
 		"no body": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) }, mcpclient.CodeConnectionClosed},
+		"latin-1": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"caf\xe9\"}]}}")
+		}, mcpclient.CodeRefused},
 		"cut": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			panic(http.ErrAbortHandler)

@@ -37,7 +37,7 @@ func (s *Service) Answer(ctx context.Context, t *target.Target, q dataset.Questi
 	if err := s.settle(ctx, b); err != nil {
 		return a, err
 	}
-	values := map[string]any{"brain": b.id(), "query": q.Question, "top_k": t.TopK}
+	values := map[string]any{"brain": b.sentID(), "query": q.Question, "top_k": t.TopK}
 	if t.Mode != "" {
 		values["mode"] = t.Mode
 	}
@@ -72,6 +72,7 @@ func (s *Service) Answer(ctx context.Context, t *target.Target, q dataset.Questi
 // chunk converts an item to a passage of its document.
 func (s *Service) chunk(b *brain, f foundItem) result.Chunk {
 	c := f.chunk(b.pathOf(f.id))
+	c.Duplicates = b.alsoOf(f.id)
 	if c.Date != "" && s.clock.wrote(c.Date, b.dateOf(c.Path)) {
 		c.Date = ""
 	}
@@ -148,7 +149,7 @@ func (s *Service) pages(ctx context.Context, b *brain, o *operation, values map[
 		all.items, all.mode = append(all.items, p.items...), cmp.Or(p.mode, all.mode)
 		last := len(p.items) == 0
 		if o.reply.next != nil { // a cursor that stays the same is that of a scroll
-			last = p.next == "" || last && p.next == values["cursor"]
+			last = p.next == nil || last && sameJSON(p.next, values["cursor"])
 		}
 		if !paged || last || len(all.items) >= topK || n == mostPages {
 			return all, nil

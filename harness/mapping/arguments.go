@@ -93,11 +93,12 @@ var aboutOthers = slices.Concat(idArguments, spaceArguments, dateArguments, titl
 // force assigns the placeholder f.must to the first required text argument, or to the only one.
 func (f filler) force(s schema, out map[string]any, taken map[string]bool) {
 	names := propertiesOf(s)
+	must := f.roles[slices.IndexFunc(f.roles, func(r role) bool { return r.placeholder == f.must })]
 	for _, name := range names {
 		if !slices.Contains(s.Required, name) && (len(names) > 1 || f.must == idRole.placeholder) || f.must != idRole.placeholder && slices.Contains(aboutOthers, folded(name)) {
 			continue
 		}
-		if v, ok := (role{placeholder: f.must}).value(s.Properties[name]); ok {
+		if v, ok := must.value(s.Properties[name]); ok {
 			if given, _ := out[name].(string); strings.HasPrefix(given, "{") {
 				continue // of another role
 			}

@@ -2,13 +2,16 @@ package mapping
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 )
 
 // byID returns the calls that may act on a text by its id.
 func (t *trial) byID(words []string, methods string, roles ...role) (calls []*Call) {
-	f := filler{roles: t.within(append(roles, idRole)...), required: []role{spaceRole}, must: "{id}"}
+	id := idRole
+	id.number = slices.ContainsFunc(t.samples[0].given, func(v any) bool { _, number := v.(json.Number); return number })
+	f := filler{roles: t.within(append(roles, id)...), required: []role{spaceRole}, must: "{id}"}
 	for _, o := range ranked(t.offers, words) {
 		if o.method != "" && !strings.Contains(methods, o.method) || o == t.p.Remember.offer || t.p.Search != nil && o == t.p.Search.offer || len(calls) > 2*mostTried {
 			continue
@@ -26,10 +29,8 @@ func (t *trial) byID(words []string, methods string, roles ...role) (calls []*Ca
 func (t *trial) tryGet(ctx context.Context) {
 	s := t.samples[0]
 	for _, c := range slices.Concat(t.byID(getWords, "GET POST"), t.known(func(m *Mapping) *operation { return m.get })) {
-		for _, id := range s.ids() {
-			values := s.values(t.brainOf())
-			values["id"], values["name"] = id, nameOf(id)
-			a, err := t.call(ctx, t.one, "get", c, values)
+		for _, id := range s.sentIDs() {
+			a, err := t.call(ctx, t.one, "get", c, s.byID(t.brainOf(), id))
 			if err != nil {
 				continue
 			}
@@ -47,13 +48,11 @@ func (t *trial) tryUpdate(ctx context.Context) {
 	s := t.samples[1]
 	changed := &sample{mark: s.mark, id: s.id, title: s.title, given: s.given, text: strings.Replace(t.samples[2].text, t.samples[2].mark, s.mark+"x", 1)}
 	for _, c := range t.byID(updateWords, "PUT PATCH POST", textRole) {
-		if !uses(c.Arguments, "{text}") || !uses(c.Arguments, "{id}") {
+		if !uses(c.Arguments, "{text}") || !uses(c.Arguments, "{id}") && !uses(c.Arguments, "{name}") {
 			continue
 		}
-		for _, id := range s.ids() {
-			values := changed.values(t.brainOf())
-			values["id"], values["name"] = id, nameOf(id)
-			if _, err := t.call(ctx, t.one, "update", c, values); err != nil {
+		for _, id := range s.sentIDs() {
+			if _, err := t.call(ctx, t.one, "update", c, changed.byID(t.brainOf(), id)); err != nil {
 				continue
 			}
 			if t.finds(ctx, changed.mark+"x", changed) && !t.finds(ctx, s.mark, s) {
@@ -82,14 +81,14 @@ func (t *trial) finds(ctx context.Context, word string, s *sample) bool {
 func (t *trial) tryDelete(ctx context.Context) {
 	s := t.samples[0]
 	for _, c := range slices.Concat(t.byID(deleteWords, "DELETE POST"), t.known(func(m *Mapping) *operation { return m.remove })) {
-		for _, id := range s.ids() {
+		for _, id := range s.sentIDs() {
 			if !t.deletes(ctx, c, s, id) || t.p.Search != nil && t.finds(ctx, s.mark, s) {
 				continue
 			}
 			t.p.Delete = c
-			at := slices.Index(s.ids(), id)
+			at := slices.Index(s.sentIDs(), id)
 			for _, other := range t.samples[1:] {
-				if ids := other.ids(); at < len(ids) {
+				if ids := other.sentIDs(); at < len(ids) {
 					t.deletes(ctx, c, other, ids[at])
 				}
 			}
@@ -105,9 +104,7 @@ func (t *trial) noteLeft() {
 	}
 }
 
-func (t *trial) deletes(ctx context.Context, c *Call, s *sample, id string) bool {
-	values := s.values(t.brainOf())
-	values["id"], values["name"] = id, nameOf(id)
-	_, err := t.call(ctx, t.one, "delete", c, values)
+func (t *trial) deletes(ctx context.Context, c *Call, s *sample, id any) bool {
+	_, err := t.call(ctx, t.one, "delete", c, s.byID(t.brainOf(), id))
 	return err == nil
 }

@@ -39,8 +39,9 @@ func TestTextPlace(t *testing.T) {
 			samples := newSamples("zqmark")
 			var items []item
 			for i, s := range samples {
-				s.given = []string{fmt.Sprintf("%064x", 1234567*(i+1))}
-				items = append(items, item{s.given[0], s.title, s.text})
+				id := fmt.Sprintf("%064x", 1234567*(i+1))
+				s.given = []any{id}
+				items = append(items, item{id, s.title, s.text})
 			}
 			p := locate(callReply{texts: []string{reply(items)}}, samples)
 			if p == nil || p.pattern == "" || !p.hasID() {

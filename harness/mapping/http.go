@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/httpclient"
 	"evalctl/internal/intake"
+	"evalctl/internal/llm"
 	"evalctl/internal/printable"
 	"evalctl/internal/retry"
 )
@@ -146,18 +148,22 @@ func (w *web) call(ctx context.Context, o *operation, values map[string]any) (ca
 	case res.StatusCode/100 != 2:
 		return callReply{}, w.status(o, res, data)
 	}
-	return callReply{texts: []string{string(data)}}, nil
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // which RFC 8259 allows to ignore
+	return callReply{texts: []string{string(data)}, contentType: res.Header.Get("Content-Type")}, nil
 }
 
 // request returns the request for a call. A value is one path segment or one query value, whatever
 // it contains.
 func (w *web) request(ctx context.Context, o *operation, values map[string]any) (*http.Request, error) {
-	escaped := map[string]any{}
+	escaped, texts := map[string]any{}, maps.Clone(values)
 	for name, v := range values {
-		escaped[name] = httpclient.Segment(fmt.Sprint(v))
+		escaped[name] = httpclient.Segment(textOf(v))
+	}
+	if c, ok := values["cursor"]; ok { // of any form
+		texts["cursor"] = textOf(c)
 	}
 	to := w.base + o.path.text(escaped)
-	if query, ok := o.query.render(values).(map[string]any); ok && len(query) > 0 {
+	if query, ok := o.query.render(texts).(map[string]any); ok && len(query) > 0 {
 		q := url.Values{}
 		for name, v := range query {
 			addQuery(q, name, v)
@@ -195,7 +201,7 @@ func addQuery(q url.Values, name string, v any) {
 			addQuery(q, name, one)
 		}
 	default:
-		q.Add(name, fmt.Sprint(v))
+		q.Add(name, textOf(v))
 	}
 }
 
@@ -213,12 +219,21 @@ func (w *web) transport(ctx context.Context, o *operation, err error) error {
 // status returns the failure for a response outside 2xx.
 func (w *web) status(o *operation, res *http.Response, body []byte) error {
 	message := fmt.Sprintf("%s: %s: %s", o.called(), res.Status, printable.Line(string(body), maxLine))
+	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
+		message = fmt.Sprintf("%s: %s to %s: redirects are not followed; give the final URL",
+			o.called(), res.Status, printable.Line(llm.WithoutSecrets(to.String()), maxLine))
+	}
+	after, _ := retry.After(res.Header.Get("Retry-After"), time.Now())
+	return statusFailure(message, res.StatusCode, after)
+}
+
+// statusFailure returns the failure for a response outside 2xx. after is the wait that it asks for.
+func statusFailure(message string, code int, after time.Duration) error {
 	f := target.NewFailure(result.KindStatus, message)
-	if retry.Status(res.StatusCode) {
-		after, _ := retry.After(res.Header.Get("Retry-After"), time.Now())
+	if retry.Status(code) {
 		f = target.TransientFailure(result.KindStatus, message, after)
 	}
-	f.Status = res.StatusCode
+	f.Status = code
 	return f
 }
 

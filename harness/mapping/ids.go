@@ -10,7 +10,7 @@ import (
 // idSource is a place in the replies to writes that may contain the ids of the written texts.
 type idSource struct {
 	reply  map[string]any // as a mapping has it
-	values []string       // of each sample
+	values []any          // of each sample
 	rank   int            // the lower, the more it is called like an id
 }
 
@@ -28,7 +28,7 @@ func idSources(replies []callReply, samples []*sample) (all []idSource) {
 	eachLeaf(values[0], nil, func(steps []any, _ string) {
 		source := idSource{rank: len(idArguments)}
 		for _, v := range values {
-			source.values = append(source.values, textOf(valueAt(v, steps)))
+			source.values = append(source.values, idAt(v, steps))
 		}
 		for i := len(steps) - 1; i >= 0; i-- {
 			if key, ok := steps[i].(string); ok {
@@ -38,7 +38,7 @@ func idSources(replies []callReply, samples []*sample) (all []idSource) {
 				break
 			}
 		}
-		if !distinguishes(source.values, samples) || source.rank == len(idArguments) && !looksLikeID(source.values[0]) {
+		if !distinguishes(textsOfAll(source.values), samples) || source.rank == len(idArguments) && !looksLikeID(textOf(source.values[0])) {
 			return
 		}
 		source.reply = map[string]any{"id": pathText(anyIndex(steps))}
@@ -46,6 +46,21 @@ func idSources(replies []callReply, samples []*sample) (all []idSource) {
 	})
 	slices.SortStableFunc(all, func(a, b idSource) int { return a.rank - b.rank })
 	return all[:min(len(all), 4)]
+}
+
+// idAt returns an id of a reply as it is sent.
+func idAt(v any, steps []any) any {
+	var f foundItem
+	f.setID(valueAt(v, steps))
+	return f.sentID()
+}
+
+// textsOfAll returns JSON values as texts.
+func textsOfAll(values []any) (texts []string) {
+	for _, v := range values {
+		texts = append(texts, textOf(v))
+	}
+	return texts
 }
 
 // eachLeaf calls do for each string and number in a value.
@@ -107,7 +122,7 @@ func textSources(replies []callReply, samples []*sample) (all []idSource) {
 		for _, w := range words {
 			source.values = append(source.values, strings.TrimRight(w[n], "."))
 		}
-		if !distinguishes(source.values, samples) {
+		if !distinguishes(textsOfAll(source.values), samples) {
 			continue
 		}
 		before := first[strings.LastIndex(first[:at[0]], "\n")+1 : at[0]]
@@ -120,7 +135,7 @@ func textSources(replies []callReply, samples []*sample) (all []idSource) {
 			continue
 		}
 		source.reply = map[string]any{"format": "text", "pattern": regexp.QuoteMeta(before) + "(?P<id>[^\\s()\\[\\]{}\"',;`]+)"}
-		if !looksLikeID(source.values[0]) {
+		if !looksLikeID(textOf(source.values[0])) {
 			source.rank = 1
 		}
 		all = append(all, source)

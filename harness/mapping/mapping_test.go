@@ -120,7 +120,7 @@ search: {tool: s, arguments: {q: "{query}"}, reply: {text: $.t}}
 func TestJSONInReplies(t *testing.T) {
 	r := parsed(t, "name: x\nsearch: {tool: s, arguments: {q: '{query}'}, reply: {items: '$..hits[*]', text: $.t, id: $.i, score: $.s}}\n").search.reply
 	const one, two = `{"hits":[{"t":"a","i":9007199254740993,"s":"0.5"}]}`, `{"hits":[{"t":"b","i":"x","s":2}]}`
-	a, b := foundItem{id: "9007199254740993", text: "a", score: 0.5}, foundItem{id: "x", text: "b", score: 2}
+	a, b := foundItem{id: "9007199254740993", numeric: true, text: "a", score: 0.5}, foundItem{id: "x", text: "b", score: 2}
 	for name, c := range map[string]struct {
 		reply callReply
 		want  []foundItem

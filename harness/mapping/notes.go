@@ -1,6 +1,8 @@
 package mapping
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,11 +14,13 @@ import (
 
 // brainNotes is the JSON of store.Notes.
 type brainNotes struct {
-	Brain string            `json:"brain"` // what the service calls it
+	Brain any               `json:"brain"` // what the service calls it
 	Paths map[string]string `json:"paths,omitempty"`
 	Dates map[string]string `json:"dates,omitempty"`
+	// Also has the other documents of an id, see text.also.
+	Also map[string][]string `json:"also,omitempty"`
 	// Texts has the ids by which get and delete find texts, with the other placeholders of these
-	// calls.
+	// calls, and the id if it is sent as a number.
 	Texts map[string]map[string]any `json:"texts,omitempty"`
 }
 
@@ -29,7 +33,7 @@ func (s *store) Notes(id string) ([]byte, error) {
 // notes leaves out the ids from which the paths follow. byID are the operations that find a text
 // by its id.
 func (b *brain) notes(byID []*operation) ([]byte, error) {
-	n := brainNotes{Brain: b.id(), Paths: map[string]string{}, Texts: map[string]map[string]any{}}
+	n := brainNotes{Brain: b.sentID(), Paths: map[string]string{}, Texts: map[string]map[string]any{}, Also: map[string][]string{}}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	note := func(id, path string) {
@@ -46,6 +50,11 @@ func (b *brain) notes(byID []*operation) ([]byte, error) {
 			n.Texts[id] = t.sentBy(byID)
 		}
 	}
+	for id, t := range b.kept {
+		if len(t.also) > 0 {
+			n.Also[id] = t.also
+		}
+	}
 	n.Dates = b.dates
 	return json.Marshal(n)
 }
@@ -53,8 +62,9 @@ func (b *brain) notes(byID []*operation) ([]byte, error) {
 // sentBy returns the values of the text that operations send.
 func (t text) sentBy(byID []*operation) map[string]any {
 	sent := maps.Clone(t.values)
-	maps.DeleteFunc(sent, func(name string, _ any) bool {
-		return name == "id" || name == "name" || // which follow from the id
+	maps.DeleteFunc(sent, func(name string, v any) bool {
+		_, number := v.(json.Number)
+		return !number && name == "id" || name == "name" || // which follow from the key
 			!slices.ContainsFunc(byID, func(o *operation) bool { return o.sends(name) })
 	})
 	return sent
@@ -66,8 +76,10 @@ func (s *store) UseNotes(id string, notes []byte) error {
 		return s.needsNotes()
 	}
 	var n brainNotes
-	err := json.Unmarshal(notes, &n)
-	if err == nil && n.Brain == "" {
+	d := json.NewDecoder(bytes.NewReader(notes))
+	d.UseNumber()
+	err := d.Decode(&n)
+	if err == nil && textOf(n.Brain) == "" {
 		err = errors.New("it does not say how the service calls the brain")
 	}
 	if err != nil {
@@ -79,12 +91,15 @@ func (s *store) UseNotes(id string, notes []byte) error {
 	defer b.mu.Unlock()
 	maps.Copy(b.paths, n.Paths)
 	maps.Copy(b.dates, n.Dates)
+	for id, also := range n.Also {
+		b.kept[id] = text{path: b.paths[id], also: also}
+	}
 	for id, values := range n.Texts {
 		path, ok := b.paths[id]
 		if !ok {
 			path = impliedPath(id)
 		}
-		b.kept[id] = text{id: id, path: path, values: values}
+		b.kept[id] = text{path: path, also: n.Also[id], values: values}.called(cmp.Or(values["id"], any(id)))
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func (s *server) call(ctx context.Context, o *operation, values map[string]any) 
 		}
 		return callReply{}, target.NewFailure(result.KindDaemon, message)
 	}
-	return callReply{redact.Values(s.secrets, r.Structured), redact.Values(s.secrets, r.Texts)}, nil
+	return callReply{structured: redact.Values(s.secrets, r.Structured), texts: redact.Values(s.secrets, r.Texts)}, nil
 }
 
 // failure returns the failure of a call without a result.
@@ -144,7 +144,12 @@ func (s *server) failure(ctx context.Context, o *operation, err error) error {
 		return context.Cause(ctx)
 	}
 	message := fmt.Sprintf("%s: %s", o.tool, printable.Line(s.secrets.Text(err.Error()), maxLine))
-	if e, ok := errors.AsType[*mcpclient.Error](err); ok && !e.Aborted {
+	switch e, ok := errors.AsType[*mcpclient.Error](err); {
+	case ok && e.Code == mcpclient.CodeRefused:
+		return target.NewFailure(result.KindProtocol, message)
+	case ok && e.Status != 0:
+		return statusFailure(message, e.Status, e.RetryAfter)
+	case ok && !e.Aborted:
 		return target.NewFailure(result.KindDaemon, message)
 	}
 	return target.TransientFailure(result.KindTransport, message, 0)

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -54,7 +55,7 @@ func TestPropose(t *testing.T) {
 	// The calls that are shown.
 	calls := map[string][]string{"copied": {"remember\n  call   create_entities {", "search\n  call   search_nodes {"}}
 	for flaw, want := range map[string][]string{ // of what is found
-		"none": paths, "own ids": paths, "structured": paths, "noisy": paths, "no ids": {"", ""}, "plain text": {"", ""}, "echoes": paths, "copied": paths,
+		"none": paths, "own ids": paths, "number ids": paths, "structured": paths, "noisy": paths, "no ids": {"", ""}, "plain text": {"", ""}, "echoes": paths, "copied": paths,
 	} {
 		t.Run(flaw, func(t *testing.T) {
 			s := examined(t, flaw, "", "HOME_DIR={home}")
@@ -206,6 +207,25 @@ func TestArguments(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", schema, got, want)
+		}
+	}
+}
+
+// TestNumericIDs checks how an id that is a number is sent to arguments of other types.
+func TestNumericIDs(t *testing.T) {
+	id := idRole
+	id.number = true
+	for schema, want := range map[string]string{
+		`{"type":"integer"}`: "{id}", `{"type":["string","number"]}`: "{id}", `{"type":"string"}`: "{name}", `{}`: "{id}",
+		`{"type":"array","items":{"type":"integer"}}`: "{id}", `{"type":"array","items":{"type":"string"}}`: "{name}", `{"type":"object"}`: "<nil>",
+	} {
+		s, err := readSchema([]byte(schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, _ := id.value(s)
+		if got := strings.Trim(fmt.Sprint(v), "[]"); got != want {
+			t.Errorf("%s: got %s, want %s", schema, got, want)
 		}
 	}
 }

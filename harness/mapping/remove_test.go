@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -250,5 +251,42 @@ func TestFailedDeletes(t *testing.T) {
 	s := n.written(t, 1)
 	if err := s.Store("").Apply(t.Context(), "b", dataset.Operation{Op: dataset.OpDelete, Path: "0.md"}); err == nil {
 		t.Error("a document that was not found is deleted")
+	}
+}
+
+// TestUnansweredWrites has a service that stores a text and does not say so. Removing deletes it by
+// the id that was sent, or says that it may be left, where only the service knows the id.
+func TestUnansweredWrites(t *testing.T) {
+	sent := strings.NewReplacer("{t: '{text}'}, reply: {id: $.id}", "{t: '{text}', id: '{id}'}").Replace(removeMapping)
+	cut := target.NewFailure(result.KindTransport, "unexpected EOF")
+	for _, c := range []struct {
+		mapping string
+		failure error
+		deleted []string
+		left    string
+	}{
+		{removeMapping, cut, nil, `1 text may still be stored, such as that of "a.md"`},
+		{removeMapping, status(http.StatusInternalServerError), nil, "1 text may still be stored"},
+		{removeMapping, target.ErrNoAnswer, nil, "1 text may still be stored"},
+		{removeMapping, status(http.StatusBadRequest), nil, ""},
+		{removeMapping, target.NewFailure(result.KindDaemon, "the index is broken"), nil, ""},
+		{sent, cut, []string{"a.md"}, ""},
+	} {
+		var deleted []string
+		s := fakeService(t, c.mapping, func(_ context.Context, o *operation, values map[string]any) (callReply, error) {
+			if o.name == "remember" {
+				return callReply{}, c.failure
+			}
+			deleted = append(deleted, textOf(values["id"]))
+			return says("")
+		})
+		st := create(t, s, "b")
+		if err := st.Write(t.Context(), "b", []dataset.Doc{{Path: "a.md", Data: []byte("one")}}, 1); err == nil {
+			t.Errorf("%v: written", c.failure)
+		}
+		err := st.Remove(t.Context(), "b", "b")
+		if !slices.Equal(deleted, c.deleted) || (err != nil) != (c.left != "") || err != nil && !strings.Contains(err.Error(), c.left) {
+			t.Errorf("%v: deleted %q, got %v", c.failure, deleted, err)
+		}
 	}
 }

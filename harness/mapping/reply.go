@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/theory/jsonpath"
 
@@ -20,16 +21,43 @@ import (
 	"evalctl/internal/printable"
 )
 
-// callReply is the result of a call: structured content or a response body, or texts.
+// callReply is the result of a call: structured content, or texts such as a response body.
 type callReply struct {
-	structured json.RawMessage
-	texts      []string
+	structured  json.RawMessage
+	texts       []string
+	contentType string // of a response body
+}
+
+// inUTF8 returns an error for a text in another encoding. Decoded as JSON, its characters would be
+// replaced, and what the service has found would count as missed.
+func (a callReply) inUTF8() error {
+	for _, text := range a.texts {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("it is not in UTF-8; its Content-Type is %q", printable.Line(a.contentType, 100))
+		}
+	}
+	return nil
 }
 
 // foundItem is one item of a reply. Fields missing from the reply are empty.
 type foundItem struct {
 	id, text, title, date string
+	numeric               bool // the id is a number in JSON
 	score                 float64
+}
+
+// sentID returns the id as it is sent: a service of numbers may refuse texts.
+func (f foundItem) sentID() any {
+	if f.numeric {
+		return json.Number(f.id)
+	}
+	return f.id
+}
+
+// setID sets the id to a JSON value.
+func (f *foundItem) setID(v any) {
+	f.id = textOf(v)
+	_, f.numeric = v.(json.Number)
 }
 
 const (
@@ -62,16 +90,20 @@ func (a callReply) bounded(ctx context.Context) error {
 	return nil
 }
 
-// page is the content of a reply: the items, the mode and the cursor of the next page. Missing
-// texts are empty.
+// page is the content of a reply: the items, the mode, empty if missing, and the cursor of the next
+// page as JSON, nil if there is none.
 type page struct {
-	items      []foundItem
-	mode, next string
+	items []foundItem
+	mode  string
+	next  any
 }
 
 // read reads a reply. called names the tool or route. The error is a *target.Failure. A reply that
 // does not match the mapping is never treated as empty.
 func (r *reply) read(ctx context.Context, a callReply, called string) (p page, err error) {
+	if err := a.inUTF8(); err != nil {
+		return page{}, refused(called, err)
+	}
 	if r.none != nil && r.none.MatchString(a.text()) {
 		return page{}, nil
 	}
@@ -95,7 +127,10 @@ func (r *reply) read(ctx context.Context, a callReply, called string) (p page, e
 	if p.items, err = read(value); err != nil {
 		return page{}, refused(called, err)
 	}
-	p.mode, p.next = firstAt(r.mod, value), firstAt(r.next, value)
+	p.mode, p.next = textOf(firstAt(r.mod, value)), firstAt(r.next, value)
+	if p.next == "" {
+		p.next = nil
+	}
 	return p, nil
 }
 
@@ -118,7 +153,8 @@ func (r *reply) readItems(value any) (items []foundItem, err error) {
 		return nil, fmt.Errorf("item 1 has nothing at %s (%s), %w", r.text, keysOf(nodes[0]), errShape)
 	}
 	for i, n := range nodes {
-		f := foundItem{id: firstAt(r.id, n), text: textAt(r.text, n), title: firstAt(r.title, n), date: firstAt(r.date, n)}
+		f := foundItem{text: textAt(r.text, n), title: textOf(firstAt(r.title, n)), date: textOf(firstAt(r.date, n))}
+		f.setID(firstAt(r.id, n))
 		if f.score, err = numberAt(r.score, n); err == nil {
 			err = f.check()
 		}
@@ -138,13 +174,13 @@ func (r *reply) readColumns(value any) ([]foundItem, error) {
 	var items []foundItem
 	for _, column := range []struct {
 		path *jsonpath.Path
-		set  func(f *foundItem, text string) error
+		set  func(f *foundItem, v any) error
 	}{
-		{r.text, func(f *foundItem, text string) error { f.text = text; return nil }},
-		{r.id, func(f *foundItem, text string) error { f.id = text; return nil }},
-		{r.title, func(f *foundItem, text string) error { f.title = text; return nil }},
-		{r.date, func(f *foundItem, text string) error { f.date = text; return nil }},
-		{r.score, func(f *foundItem, text string) (err error) { f.score, err = scoreOf(text); return err }},
+		{r.text, func(f *foundItem, v any) error { f.text = textOf(v); return nil }},
+		{r.id, func(f *foundItem, v any) error { f.setID(v); return nil }},
+		{r.title, func(f *foundItem, v any) error { f.title = textOf(v); return nil }},
+		{r.date, func(f *foundItem, v any) error { f.date = textOf(v); return nil }},
+		{r.score, func(f *foundItem, v any) (err error) { f.score, err = scoreOf(textOf(v)); return err }},
 	} {
 		if column.path == nil {
 			continue
@@ -161,7 +197,7 @@ func (r *reply) readColumns(value any) ([]foundItem, error) {
 			return nil, fmt.Errorf("%s has %d values, and the lists beside it have %d", column.path, len(nodes), len(items))
 		}
 		for i, n := range nodes {
-			if err := column.set(&items[i], textOf(n)); err != nil {
+			if err := column.set(&items[i], n); err != nil {
 				return nil, fmt.Errorf("item %d: %w", i+1, err)
 			}
 		}
@@ -250,27 +286,29 @@ func decode(text io.Reader) (any, error) {
 	return v, nil
 }
 
-// textAt returns the texts that a path selects, joined by line ends.
-func textAt(p *jsonpath.Path, v any) string { return strings.Join(textsAt(p, v), "\n") }
-
-// firstAt returns the first text that a path selects.
-func firstAt(p *jsonpath.Path, v any) string {
-	if all := textsAt(p, v); len(all) > 0 {
-		return all[0]
+// textAt returns the values that a path selects as texts, joined by line ends.
+func textAt(p *jsonpath.Path, v any) string {
+	var lines []string
+	for _, n := range valuesAt(p, v) {
+		lines = append(lines, textOf(n))
 	}
-	return ""
+	return strings.Join(lines, "\n")
 }
 
-func textsAt(p *jsonpath.Path, v any) (lines []string) {
+// firstAt returns the first value that a path selects, nil if there is none.
+func firstAt(p *jsonpath.Path, v any) any {
+	if all := valuesAt(p, v); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// valuesAt returns the values that a path selects, without null.
+func valuesAt(p *jsonpath.Path, v any) []any {
 	if p == nil {
 		return nil
 	}
-	for _, n := range p.Select(v) {
-		if n != nil {
-			lines = append(lines, textOf(n))
-		}
-	}
-	return lines
+	return slices.DeleteFunc([]any(p.Select(v)), func(n any) bool { return n == nil })
 }
 
 // textOf returns a JSON value as text, "" for null.
@@ -295,7 +333,7 @@ func numberAt(p *jsonpath.Path, v any) (float64, error) {
 	if p == nil {
 		return 0, nil
 	}
-	return scoreOf(firstAt(p, v))
+	return scoreOf(textOf(firstAt(p, v)))
 }
 
 // scoreOf returns the number at the start of a text, such as "0.87 (cosine)", 0 for a blank one.

@@ -32,34 +32,42 @@ var (
 type role struct {
 	names       []string
 	placeholder string
+	number      bool // its value may be a number
 }
 
 var (
-	textRole  = role{textArguments, "{text}"}
-	queryRole = role{queryArguments, "{query}"}
-	idRole    = role{idArguments, "{id}"}
-	nameRole  = role{idArguments, "{name}"}
-	spaceRole = role{spaceArguments, "{brain}"}
-	topKRole  = role{topKArguments, "{top_k}"}
-	dateRole  = role{dateArguments, "{date}"}
-	titleRole = role{titleArguments, "{title}"}
+	textRole  = role{names: textArguments, placeholder: "{text}"}
+	queryRole = role{names: queryArguments, placeholder: "{query}"}
+	idRole    = role{names: idArguments, placeholder: "{id}"}
+	nameRole  = role{names: idArguments, placeholder: "{name}"}
+	spaceRole = role{names: spaceArguments, placeholder: "{brain}"}
+	topKRole  = role{names: topKArguments, placeholder: "{top_k}", number: true}
+	dateRole  = role{names: dateArguments, placeholder: "{date}"}
+	titleRole = role{names: titleArguments, placeholder: "{title}"}
 	// A required title, for documents that may have none.
-	anyTitleRole = role{titleArguments, "Document {name}"}
+	anyTitleRole = role{names: titleArguments, placeholder: "Document {name}"}
 )
 
 // folded returns an argument name in the form used in the lists.
 func folded(name string) string { return strings.Join(wordsIn(strings.ToLower(name)), "") }
 
-// value returns the placeholder in the form that a schema requires: as it is, or as a list of one.
+// value returns the placeholder in the form that a schema requires: as it is, or as a list of one. An
+// id that is a number is the {name}, which is a text, where the schema requires one.
 func (r role) value(s schema) (any, bool) {
-	numeric := s.is("number") || s.is("integer")
+	if s.is("array") && s.Items != nil && !s.Items.is("array") && r.placeholder != topKRole.placeholder {
+		if v, ok := r.value(*s.Items); ok {
+			return []any{v}, true
+		}
+	}
 	switch {
-	case s.is("array") && s.Items != nil && (s.Items.is("string") || len(s.Items.Type) == 0 && len(s.Items.Properties) == 0) && r.placeholder != "{top_k}":
-		return []any{r.placeholder}, true
 	case len(s.Enum) > 0:
 		return nil, false
-	case r.placeholder == "{top_k}":
-		return r.placeholder, numeric
+	case s.is("number"), s.is("integer"):
+		return r.placeholder, r.number || s.is("string")
+	case r.placeholder == topKRole.placeholder:
+		return nil, false
+	case s.is("string") && r.number:
+		return nameRole.placeholder, true
 	case s.is("string"), len(s.Type) == 0 && len(s.Properties) == 0:
 		return r.placeholder, true
 	}

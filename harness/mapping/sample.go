@@ -2,13 +2,14 @@ package mapping
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // sample is a text written to a service to examine its replies.
 type sample struct {
 	mark, id, title, text string
-	given                 []string // ids that the service may have given to it
+	given                 []any // ids that the service may have given to it, see foundItem.sentID
 }
 
 // sampleDate is the date of samples. No clock will produce it.
@@ -63,8 +64,16 @@ func (s *sample) values(brain string) map[string]any {
 	}
 }
 
-// ids returns the possible ids of a sample: those given by the service, then its own.
-func (s *sample) ids() []string { return append(append([]string{}, s.given...), s.id) }
+// sentIDs returns the possible ids of a sample: those given by the service, then its own.
+func (s *sample) sentIDs() []any { return append(slices.Clip(s.given), s.id) }
+
+// ids returns sentIDs as texts.
+func (s *sample) ids() []string { return textsOfAll(s.sentIDs()) }
+
+// byID returns the placeholders of a call about the sample by one of its ids.
+func (s *sample) byID(brain string, id any) map[string]any {
+	return text{values: s.values(brain)}.called(id).values
+}
 
 // in reports whether a text contains the whole sample.
 func (s *sample) in(text string) bool { return strings.Contains(text, s.text) }

@@ -28,7 +28,7 @@ func (s *Service) settle(ctx context.Context, b *brain) error {
 	if !fresh {
 		return nil
 	}
-	values := map[string]any{"brain": b.id()}
+	values := map[string]any{"brain": b.sentID()}
 	if o := s.mapping.finish; o != nil {
 		if _, err := s.once(ctx, b, o, values); err != nil {
 			return err

@@ -25,23 +25,30 @@ type brain struct {
 	name string
 
 	mu     sync.Mutex
-	called string            // what the service calls it
+	called any               // what the service calls it: a text, or a number in JSON
 	paths  map[string]string // of documents, by the ids that were sent or that the service has given
 	dates  map[string]string // of documents, by path
 	kept   map[string]text   // what get and delete find, by id
+	unsure []string          // paths of texts that may be stored under unknown ids
 	fresh  bool              // something was written that finish and ready have not seen
 
 	writing  chan struct{} // bounds concurrent writes: servers may read a file and write it back
 	settling sync.Mutex
 }
 
-func (b *brain) id() string {
+func (b *brain) id() string { return textOf(b.sentID()) }
+
+// sentID returns the id as it is sent, see foundItem.sentID.
+func (b *brain) sentID() any {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return cmp.Or(b.called, b.name)
+	if b.called == nil || b.called == "" {
+		return b.name
+	}
+	return b.called
 }
 
-func (b *brain) setID(id string) {
+func (b *brain) setID(id any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.called = id
@@ -117,7 +124,7 @@ func (s *store) Create(ctx context.Context, name string) (string, error) {
 			return "", fmt.Errorf("create brain %q: %w", name, err)
 		}
 	case ByReset:
-		if _, err := s.once(ctx, b, s.mapping.reset, map[string]any{"brain": b.id()}); err != nil {
+		if _, err := s.once(ctx, b, s.mapping.reset, map[string]any{"brain": b.sentID()}); err != nil {
 			return "", fmt.Errorf("empty the store for brain %q: %w", name, err)
 		}
 	}
@@ -132,6 +139,7 @@ func (b *brain) begin(id string) {
 	clear(b.paths)
 	clear(b.dates)
 	clear(b.kept)
+	b.unsure = nil
 }
 
 // createByCall creates a brain at a service that keeps several, if the mapping has a call for this.
@@ -140,9 +148,9 @@ func (s *store) createByCall(ctx context.Context, b *brain) error {
 	if o == nil {
 		return nil // it is created by its first text
 	}
-	items, err := s.once(ctx, b, o, map[string]any{"brain": b.id()})
+	items, err := s.once(ctx, b, o, map[string]any{"brain": b.sentID()})
 	if err == nil && len(items) > 0 && items[0].id != "" {
-		b.setID(items[0].id)
+		b.setID(items[0].sentID())
 	}
 	return err
 }
@@ -190,7 +198,7 @@ func (s *store) removeBrain(ctx context.Context, b *brain) error {
 	case s.mapping.reset != nil:
 		ctx, cancel := target.TimeLimit(ctx, removeWithin)
 		defer cancel()
-		_, err := s.once(ctx, b, s.mapping.reset, map[string]any{"brain": b.id()})
+		_, err := s.once(ctx, b, s.mapping.reset, map[string]any{"brain": b.sentID()})
 		if f, ok := target.AsFailure(err); ok && f.Retryable() {
 			err = stalledError{err} // the service refused all tries as busy
 		}
@@ -227,7 +235,7 @@ func (s *store) removeTexts(ctx context.Context, b *brain) error {
 		})
 	}
 	_ = g.Wait() // d has the errors
-	return d.err()
+	return cmp.Or(d.err(), b.doubts())
 }
 
 // deletion is the progress of deleting texts with concurrent calls.
@@ -283,7 +291,8 @@ func (s *store) removeText(ctx context.Context, b *brain, id string) error {
 	ctx, cancel := target.TimeLimit(ctx, removeWithin)
 	defer cancel()
 	err := s.forget(ctx, b, id)
-	if f, ok := target.AsFailure(err); ok && (f.Status == http.StatusNotFound || f.Status == http.StatusGone) {
+	// Over MCP, these statuses are about the session or the URL.
+	if f, ok := target.AsFailure(err); ok && s.mapping.Transport == HTTP && (f.Status == http.StatusNotFound || f.Status == http.StatusGone) {
 		b.forgot(id)
 		return nil
 	}
@@ -317,7 +326,7 @@ func (b *brain) idsOf(path string) (ids []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for id, t := range b.kept {
-		if path == "" || t.path == path {
+		if path == "" || slices.Contains(t.documents(), path) {
 			ids = append(ids, id)
 		}
 	}

@@ -109,6 +109,8 @@ func stubTools(flaw string) []any {
 	find := object{"name": "find", "inputSchema": words("words")}
 	forget := object{"name": "forget", "inputSchema": object{"type": "object", "properties": object{"key": text}, "required": []string{"key"}}}
 	switch flaw {
+	case "number ids":
+		forget["inputSchema"] = object{"type": "object", "properties": object{"key": object{"type": "integer"}}, "required": []string{"key"}}
 	case "broken schema":
 		find["inputSchema"] = text
 	case "more required":
@@ -178,15 +180,23 @@ func stubCall(flaw, tool string, args map[string]any) any {
 		key, _ := note["key"].(string)
 		body, _ := note["body"].(string)
 		day, _ := note["day"].(string)
-		if flaw == "own ids" {
+		switch flaw {
+		case "own ids":
 			key = fmt.Sprintf("n-%d", len(notes)+1)
+		case "number ids":
+			key = fmt.Sprint(len(notes) + 1)
 		}
 		notes = append(notes, stubNote{key, body, day})
 		save()
-		return text(map[string]any{"key": key})
+		return text(map[string]any{"key": keyOf(flaw, key)})
 	case "remember_place":
 		return text(map[string]any{"place": "known"})
 	case "forget":
+		if key, number := args["key"].(float64); number {
+			args["key"] = fmt.Sprint(key)
+		} else if flaw == "number ids" {
+			return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": "key: Expected number, received string"}}}
+		}
 		var left []stubNote
 		for _, n := range notes {
 			if n.Key != args["key"] {
@@ -215,7 +225,7 @@ func stubCall(flaw, tool string, args map[string]any) any {
 		if flaw != "nearest" && !strings.Contains(strings.ToLower(n.Body), strings.ToLower(words)) {
 			continue
 		}
-		hit := map[string]any{"body": n.Body, "key": n.Key, "day": n.Day, "rank": map[string]any{"score": 1 / float64(i+1)}}
+		hit := map[string]any{"body": n.Body, "key": keyOf(flaw, n.Key), "day": n.Day, "rank": map[string]any{"score": 1 / float64(i+1)}}
 		if flaw == "no ids" {
 			delete(hit, "key")
 		}
@@ -232,6 +242,14 @@ func stubCall(flaw, tool string, args map[string]any) any {
 		return map[string]any{"content": []any{}, "structuredContent": map[string]any{"hits": hits}}
 	}
 	return text(map[string]any{"hits": hits})
+}
+
+// keyOf returns a key of a note in JSON.
+func keyOf(flaw, key string) any {
+	if flaw == "number ids" {
+		return json.Number(key)
+	}
+	return key
 }
 
 // stubMapping is how the stub is used.

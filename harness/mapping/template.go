@@ -210,7 +210,7 @@ func (t *template) text(values map[string]any) string {
 	for _, p := range t.parts {
 		b.WriteString(p.text)
 		if v, ok := values[p.name]; ok && p.name != "" {
-			fmt.Fprint(&b, v)
+			b.WriteString(textOf(v))
 		}
 	}
 	return b.String()

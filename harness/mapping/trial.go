@@ -195,7 +195,7 @@ func (t *trial) create(ctx context.Context) {
 		if !space || !slices.Contains(o.words, "create") || o.method != "" && o.method != "POST" {
 			continue
 		}
-		names := role{slices.Concat(spaceArguments, []string{"name", "id", "slug"}), "{brain}"}
+		names := role{names: slices.Concat(spaceArguments, []string{"name", "id", "slug"}), placeholder: "{brain}"}
 		for _, c := range o.forms([]filler{{roles: []role{names}, must: "{brain}"}}, func(schema) []map[string]any { return nil }) {
 			if _, err := t.call(ctx, t.one, "create", c, map[string]any{"brain": t.brainOf()}); err == nil {
 				t.p.Create = c

@@ -18,7 +18,8 @@ import (
 
 // text is one text of a document or a conversation, as written in one call.
 type text struct {
-	id, path string // the document's path, and the id of this part of it
+	id, path string   // the document's path, and the id of this part of it
+	also     []string // documents before it whose texts the service has under the same id
 	// values are the text's placeholders.
 	values map[string]any
 }
@@ -48,6 +49,15 @@ func (t text) named() text {
 	return t
 }
 
+// called returns the text with the id by which the service knows it, see foundItem.sentID.
+func (t text) called(id any) text {
+	values := map[string]any{}
+	maps.Copy(values, t.values)
+	values["id"], values["name"] = id, nameOf(textOf(id))
+	t.values = values
+	return t
+}
+
 // call is one call that writes.
 type call struct {
 	values map[string]any // the placeholders of the whole call, without lists
@@ -73,7 +83,7 @@ func (o *operation) calls(texts []text) (calls []call) {
 }
 
 // render returns the values of a call, including lists if it sends several texts.
-func (c call) render(o *operation, brain string) map[string]any {
+func (c call) render(o *operation, brain any) map[string]any {
 	all := map[string]any{}
 	maps.Copy(all, c.values)
 	all["brain"] = brain
@@ -118,11 +128,14 @@ func (s *store) Write(ctx context.Context, id string, docs []dataset.Doc, writer
 // remember makes one call that writes texts.
 func (s *Service) remember(ctx context.Context, b *brain, o *operation, c call) error {
 	err := b.change(ctx, func() error {
-		items, err := s.once(ctx, b, o, c.render(o, b.id()))
-		if err != nil {
-			return err
+		items, err := s.once(ctx, b, o, c.render(o, b.sentID()))
+		if err == nil {
+			err = b.keep(o, c, items)
 		}
-		return b.keep(o, c, items)
+		if err != nil && !refusedCall(err) && target.Retries(ctx) { // a load test measures failures
+			b.doubt(o, c)
+		}
+		return err
 	})
 	if err != nil && ctx.Err() == nil {
 		more := ""
@@ -140,6 +153,9 @@ func (b *brain) change(ctx context.Context, do func() error) error {
 	case b.writing <- struct{}{}:
 		defer func() { <-b.writing }()
 	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if ctx.Err() != nil { // the choice above is random
 		return context.Cause(ctx)
 	}
 	b.mu.Lock()
@@ -166,10 +182,11 @@ func (b *brain) keep(o *operation, c call, items []foundItem) error {
 			b.paths[id] = t.path
 		}
 		if len(given[i]) == 0 {
-			b.kept[append(sent, t.id)[0]] = t
+			id := append(sent, t.id)[0]
+			b.kept[id] = t.called(id)
 		}
-		for _, id := range given[i] {
-			b.paths[id], b.kept[id] = t.path, t
+		for _, f := range given[i] {
+			b.paths[f.id], b.kept[f.id] = t.path, t.called(f.sentID()).sharing(b.kept[f.id])
 		}
 	}
 	return nil
@@ -197,10 +214,10 @@ func (o *operation) sent(c call, t text) (ids []string) {
 // givesIDs reports whether the replies have ids of the written texts.
 func (o *operation) givesIDs() bool { return o.reply.id != nil || o.reply.group("id") }
 
-// idsGiven returns the ids that a reply assigns to texts: all of them to a single text, else one to
-// each.
-func idsGiven(o *operation, texts []text, items []foundItem) ([][]string, error) {
-	given := make([][]string, len(texts))
+// idsGiven returns the items of a reply whose ids are those of texts: all of them belong to a single
+// text, else one to each.
+func idsGiven(o *operation, texts []text, items []foundItem) ([][]foundItem, error) {
+	given := make([][]foundItem, len(texts))
 	if !o.givesIDs() {
 		return given, nil
 	}
@@ -209,9 +226,9 @@ func idsGiven(o *operation, texts []text, items []foundItem) ([][]string, error)
 		case f.id == "":
 			return nil, refused(o.called(), fmt.Errorf("item %d has no id, %w", i+1, errShape))
 		case len(texts) == 1:
-			given[0] = append(given[0], f.id)
+			given[0] = append(given[0], f)
 		case len(items) == len(texts):
-			given[i] = []string{f.id}
+			given[i] = []foundItem{f}
 		}
 	}
 	return given, nil
@@ -221,7 +238,7 @@ func idsGiven(o *operation, texts []text, items []foundItem) ([][]string, error)
 // Without either, it writes the document again.
 func (s *store) replace(ctx context.Context, b *brain, doc dataset.Doc) error {
 	ids := b.idsOf(doc.Path)
-	if o := s.mapping.update; o != nil && len(ids) == 1 {
+	if o := s.mapping.update; o != nil && len(ids) == 1 && len(b.alsoOf(ids[0])) == 0 {
 		if texts := textsOf(doc, o.limit); len(texts) == 1 {
 			return s.update(ctx, b, ids[0], texts[0])
 		}
@@ -241,7 +258,8 @@ func (s *store) replace(ctx context.Context, b *brain, doc dataset.Doc) error {
 
 // update replaces the text with an id.
 func (s *store) update(ctx context.Context, b *brain, id string, t text) error {
-	t.values["id"], t.values["name"], t.values["brain"] = id, nameOf(id), b.id()
+	t = t.called(b.values(id)["id"])
+	t.values["brain"] = b.sentID()
 	err := b.change(ctx, func() error {
 		_, err := s.once(ctx, b, s.mapping.update, t.values)
 		return err
@@ -255,9 +273,12 @@ func (s *store) update(ctx context.Context, b *brain, id string, t text) error {
 	return nil
 }
 
-// delete deletes all texts written for a document.
+// delete deletes all texts written for a document, except those that other documents share.
 func (s *store) delete(ctx context.Context, b *brain, path string) error {
 	for _, id := range b.idsOf(path) {
+		if b.unshare(id, path) {
+			continue
+		}
 		if err := b.change(ctx, func() error { return s.forget(ctx, b, id) }); err != nil {
 			return fmt.Errorf("delete document %s: %w", path, err)
 		}
@@ -283,13 +304,10 @@ func (b *brain) forgot(id string) {
 
 // values returns the placeholders of a call about the text with an id.
 func (b *brain) values(id string) map[string]any {
-	values := map[string]any{"brain": b.id()}
+	values := map[string]any{"brain": b.sentID(), "id": id, "name": nameOf(id)}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for name, v := range b.kept[id].values {
-		values[name] = v
-	}
-	values["id"], values["name"] = id, nameOf(id)
+	maps.Copy(values, b.kept[id].values)
 	return values
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
 	"evalctl/harness/result"
@@ -216,8 +217,12 @@ func (e *Endpoint) read(ctx context.Context, r Request) ([]byte, error) {
 
 func parse(r Request, data []byte) (jsonobj.Object, error) {
 	o, err := jsonobj.Parse(data)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, notObject(r, data, err)
+	case !utf8.Valid(data): // decoding would replace characters, and count what was found as missed
+		path, _, _ := strings.Cut(r.Path, "?")
+		return nil, NewFailure(result.KindProtocol, fmt.Sprintf("%s %s did not answer in UTF-8: %s", r.Method, path, clip(data)))
 	}
 	return o, nil
 }

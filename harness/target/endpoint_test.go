@@ -196,6 +196,19 @@ func TestAnswerTooLarge(t *testing.T) {
 	}
 }
 
+// TestAnswerInOtherEncoding checks that characters of an answer are not replaced without a word:
+// a text with others would not be what was expected.
+func TestAnswerInOtherEncoding(t *testing.T) {
+	s := daemontest.New(t, func(w http.ResponseWriter, _ *http.Request, _ daemontest.Call) {
+		_, _ = io.WriteString(w, "{\"chunks\":[{\"path\":\"a.md\",\"text\":\"caf\xe9\"}]}")
+	})
+	_, err := endpointOf(t, s, "").Object(t.Context(), Request{Method: "GET", Path: "/v1/brains"})
+	f, ok := errors.AsType[*Failure](err)
+	if !ok || f.Kind != result.KindProtocol || f.Retryable() || !strings.HasPrefix(f.Message, "GET /v1/brains did not answer in UTF-8: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // silent is a daemon that accepts requests and never answers.
 type silent struct{}
 

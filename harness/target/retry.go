@@ -115,16 +115,34 @@ func schedule(err error, left time.Duration) error {
 	return f
 }
 
+// triesKey is the key of contexts of WithoutRetries.
+type triesKey struct{}
+
+// WithoutRetries returns a context with which Retry makes one attempt. It is for a load test, where
+// a refused request is an error, and a wait before another attempt is not the service's latency.
+func WithoutRetries(ctx context.Context) context.Context {
+	return context.WithValue(ctx, triesKey{}, uint(1))
+}
+
+// Retries reports whether ctx is not one of WithoutRetries.
+func Retries(ctx context.Context) bool { return mostTries(ctx) == 0 }
+
+// mostTries returns how many attempts Retry may make, 0 for any number.
+func mostTries(ctx context.Context) uint {
+	most, _ := ctx.Value(triesKey{}).(uint)
+	return most
+}
+
 // Retry calls once until it succeeds, by the rules of Target.Ask but without a limit on attempts
 // within the given time: a daemon may throttle its clients while it takes in a corpus. If the
 // daemon reports its remaining work, Retry continues as long as this shrinks within each such time.
 // The call must be safe to repeat (spec 7.4). Its context ends with TimeLimit. Retry returns the
-// error of the last call, or ctx's cause if ctx has ended.
+// error of the last call, or ctx's cause if ctx has ended. See also WithoutRetries.
 func Retry(ctx context.Context, within time.Duration, once func(context.Context) error) error {
 	var daemon advance
 	for {
 		err := retryWithin(ctx, within, once)
-		if !daemon.note(err) {
+		if !Retries(ctx) || !daemon.note(err) {
 			return err
 		}
 		f, _ := AsFailure(err)
@@ -144,7 +162,7 @@ func retryWithin(ctx context.Context, within time.Duration, once func(context.Co
 	_, _ = backoff.Retry(cctx, func() (struct{}, error) {
 		last = once(cctx)
 		return struct{}{}, schedule(last, time.Until(deadline))
-	}, backoff.WithBackOff(wait), backoff.WithMaxElapsedTime(0))
+	}, backoff.WithBackOff(wait), backoff.WithMaxElapsedTime(0), backoff.WithMaxTries(mostTries(ctx)))
 	if last != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -98,7 +98,7 @@ func (r *Requests) Request(number uint64) load.Request {
 		q = r.queries[random.IntN(len(r.queries))]
 	}
 	return load.Request{Op: op, Do: func(ctx context.Context) load.Outcome {
-		o := r.do(ctx, *r.service.Load(), op, brain, q, number)
+		o := r.do(target.WithoutRetries(ctx), *r.service.Load(), op, brain, q, number)
 		if o.Err != nil {
 			o.Kind = kindOf(ctx, o.Err)
 		}

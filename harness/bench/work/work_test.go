@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"evalctl/harness/bench/record"
 	"evalctl/harness/bench/work"
 	"evalctl/harness/daemontest"
+	"evalctl/harness/mapping"
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/llm"
@@ -216,6 +218,34 @@ func TestFailures(t *testing.T) {
 		}
 		if n := len(d.Calls()) - before; n != 1 {
 			t.Errorf("%s: the request was sent %d times", name, n)
+		}
+	}
+}
+
+// TestRefusedWrites checks that a write to a mapped service is sent once, and that a refusal is an
+// error: a wait and another attempt would be counted as the service's latency.
+func TestRefusedWrites(t *testing.T) {
+	for _, op := range []string{work.Put, work.Batch} {
+		var calls atomic.Int64
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			calls.Add(1)
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+		defer srv.Close()
+		m, err := mapping.Parse("m.yaml", []byte("name: m\ntransport: http\nbrains: one\n"+
+			"remember: {method: POST, path: /m, body: {text: \"{text}\"}}\n"+
+			"search: {method: POST, path: /s, body: {q: \"{query}\"}, reply: {text: $}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := mapping.Open(t.Context(), mapping.Config{Mapping: m, URL: srv.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		r := work.NewRequests(work.Config{Mix: []record.Share{{Op: op, Weight: 1}}, Documents: work.Synthetic(1)}, s, []string{"b"})
+		if o := do(t, r, 0); o.Kind != "status 503" || calls.Load() != 1 {
+			t.Errorf("%s: kind %q after %d calls (%v), want one that is refused", op, o.Kind, calls.Load(), o.Err)
 		}
 	}
 }
