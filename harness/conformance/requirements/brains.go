@@ -8,9 +8,6 @@ import (
 // ownBrain addresses the check's brain itself.
 func ownBrain(method string) request { return brainRequest(method, "") }
 
-// freshName returns a name that no other brain has.
-func freshName(c *client) string { return c.brain + "x" }
-
 func healthChecks() []check {
 	health := daemonRequest("GET", "/healthz")
 	return []check{

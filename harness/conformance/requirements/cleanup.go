@@ -26,6 +26,9 @@ const (
 // listed in the report, but does not change the verdict.
 func (d *Target) deleteBrain(ctx context.Context, id string) {
 	d.quirks.forget(id)
+	if d.before.Had(id) {
+		return // it is not a check's
+	}
 	if d.deletes {
 		var failed []*exchange
 		for try := 0; try < cleanupTries; try++ {

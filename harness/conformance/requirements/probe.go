@@ -7,6 +7,7 @@ import (
 	"net/http/httptrace"
 	"time"
 
+	"evalctl/harness/census"
 	"evalctl/internal/retry"
 )
 
@@ -29,7 +30,11 @@ func (d *Target) Probe(ctx context.Context) error {
 	d.healthy, d.reached = err == nil && status/100 == 2, err == nil
 	probe, cancel := patient(ctx, d.config.Timeout)
 	defer cancel()
+	d.before = census.Take(probe, d.list)
 	id, err := d.probeCreation(probe)
+	if err == nil {
+		err = d.probeOther(probe, id)
+	}
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"evalctl/harness/census"
 	"evalctl/internal/httpclient"
 	"evalctl/internal/printable"
 	"evalctl/internal/redact"
@@ -31,9 +32,10 @@ type Target struct {
 	tools    *tools // nil without an MCP server
 
 	// Found by the probe and constant afterwards.
-	healthy     bool   // GET /healthz returned 2xx
-	reached     bool   // it returned any response
-	deadly      string // the route at which a daemon died that was probed before
+	healthy     bool           // GET /healthz returned 2xx
+	reached     bool           // it returned any response
+	deadly      string         // the route at which a daemon died that was probed before
+	before      *census.Census // the brains that the daemon had
 	creation    creation
 	deletes     bool   // brains can be deleted
 	undeletable string // why not
@@ -62,7 +64,7 @@ func Open(c Config) (*Target, error) {
 	tr.DisableCompression = true
 	tr.MaxIdleConnsPerHost = 2 * c.Parallel
 	return &Target{
-		config: c, base: base,
+		config: c, base: base, before: &census.Census{},
 		redactor: redact.New(append(tokenPrefixes(c.Token, c.ReadOnlyToken, c.OtherTenantToken), c.Secrets...)...),
 		// A check may judge what a daemon does with a token, but with no other secret.
 		http:   &http.Client{Transport: redact.New(c.otherSecrets()...).Transport(tr), CheckRedirect: httpclient.NoRedirect},
