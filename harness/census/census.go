@@ -38,8 +38,11 @@ func Take(ctx context.Context, list Lister) *Census {
 	return c
 }
 
-// Had reports whether the daemon had a brain with an id.
+// Had reports whether the daemon had a brain with an id. A nil census has none.
 func (c *Census) Had(id string) bool {
+	if c == nil {
+		return false
+	}
 	_, had := c.before[id]
 	return had
 }

@@ -156,3 +156,15 @@ func TestIDsAreNoSlugs(t *testing.T) {
 		t.Errorf("got %+v", r.Results)
 	}
 }
+
+// TestBrainsThatStay checks that the report names brains whose deletion the daemon only confirms.
+func TestBrainsThatStay(t *testing.T) {
+	t.Parallel()
+	isDeletion := func(r *http.Request) bool { return ct.Route("DELETE ")(r) }
+	for name, wrap := range map[string]ct.Wrapper{"stay": ct.FailingIf(isDeletion, 204), "deleted": ct.Correct()} {
+		r := run(t, Options{Endpoint: serve(t, nil, wrap), Only: []string{"brains-health-200", "documents-put-204"}})
+		if stay := name == "stay"; len(r.Results) == 0 || stay != (len(r.BrainsLeft) > 0) {
+			t.Errorf("%s: %d results, left %q", name, len(r.Results), r.BrainsLeft)
+		}
+	}
+}

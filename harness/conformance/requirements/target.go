@@ -35,7 +35,7 @@ type Target struct {
 	healthy     bool           // GET /healthz returned 2xx
 	reached     bool           // it returned any response
 	deadly      string         // the route at which a daemon died that was probed before
-	before      *census.Census // the brains that the daemon had
+	before      *census.Census // the brains before the first probe, nil without one
 	creation    creation
 	deletes     bool   // brains can be deleted
 	undeletable string // why not
@@ -44,9 +44,10 @@ type Target struct {
 	routes  *routes      // what each route returned
 	slowest atomic.Int64 // the longest time until a response began, in nanoseconds
 
-	mu   sync.Mutex
-	left []string  // brains that could not be deleted
-	lost *exchange // the first request that got no answer
+	mu      sync.Mutex
+	left    []string  // brains that could not be deleted
+	deleted []string  // those that the daemon says it has deleted
+	lost    *exchange // the first request that got no answer
 }
 
 // Open returns the target for a configuration. It returns an error for an invalid endpoint, and
@@ -64,7 +65,7 @@ func Open(c Config) (*Target, error) {
 	tr.DisableCompression = true
 	tr.MaxIdleConnsPerHost = 2 * c.Parallel
 	return &Target{
-		config: c, base: base, before: &census.Census{},
+		config: c, base: base,
 		redactor: redact.New(append(tokenPrefixes(c.Token, c.ReadOnlyToken, c.OtherTenantToken), c.Secrets...)...),
 		// A check may judge what a daemon does with a token, but with no other secret.
 		http:   &http.Client{Transport: redact.New(c.otherSecrets()...).Transport(tr), CheckRedirect: httpclient.NoRedirect},
