@@ -1,6 +1,6 @@
-// Package census decides whether a brain that a daemon returned for a creation is new. A daemon may
-// return a brain that it had before, such as the only one of its user. Nobody may write to such a
-// brain or delete it.
+// Package census decides whether a brain that a daemon returned for a creation is new. A daemon
+// may return a brain that it had before, such as the only one of its user. Nobody may write to
+// such a brain or delete it.
 package census
 
 import (
@@ -55,9 +55,9 @@ func (c *Census) Calls(id, name string) bool {
 // Forget removes a brain that was deleted. The list may still have it.
 func (c *Census) Forget(id string) { delete(c.before, id) }
 
-// New returns an error unless the brain with an id, which was created since, is new. It is ErrOld
-// or ErrShared. A new brain may have documents that the daemon adds to every brain. A daemon that
-// lists neither brains nor documents is trusted.
+// New returns an error unless the brain with an id, which was created since, is new. It is
+// ErrOld or ErrShared. A new brain may have documents that the daemon adds to every brain. A
+// daemon that lists neither brains nor documents is trusted.
 func (c *Census) New(ctx context.Context, id string) error {
 	if c.Had(id) {
 		return ErrOld

@@ -12,7 +12,8 @@ import (
 	ct "evalctl/harness/conformance/conformancetest"
 )
 
-// usersBrain is the reference daemon with the brain main, which has a document, behind a wrapper.
+// usersBrain is the reference daemon with the brain main, which has a document, behind a
+// wrapper.
 type usersBrain struct {
 	next http.Handler
 
@@ -55,8 +56,8 @@ func both(outer, inner ct.Wrapper) ct.Wrapper {
 	return func(next http.Handler) http.Handler { return outer(inner(next)) }
 }
 
-// TestBrainsOfOthers checks that a daemon is not checked that returns a brain which it had before,
-// or whose brains share their documents: a check would write to it and delete it.
+// TestBrainsOfOthers checks that a daemon is not checked that returns a brain which it had
+// before, or whose brains share their documents: a check would write to it and delete it.
 func TestBrainsOfOthers(t *testing.T) {
 	t.Parallel()
 	isList := func(r *http.Request) bool { return r.Method == http.MethodGet && r.URL.Path == "/v1/brains" }
@@ -99,8 +100,8 @@ func TestBrainsOfOthers(t *testing.T) {
 	}
 }
 
-// TestEmptyBrainOfOthers checks that the only brain is not taken for a new one, even if it is empty
-// and the daemon has no list of brains.
+// TestEmptyBrainOfOthers checks that the only brain is not taken for a new one, even if it is
+// empty and the daemon has no list of brains.
 func TestEmptyBrainOfOthers(t *testing.T) {
 	t.Parallel()
 	var deleted []string
@@ -157,7 +158,8 @@ func TestIDsAreNoSlugs(t *testing.T) {
 	}
 }
 
-// TestBrainsThatStay checks that the report names brains whose deletion the daemon only confirms.
+// TestBrainsThatStay checks that the report names brains whose deletion the daemon only
+// confirms.
 func TestBrainsThatStay(t *testing.T) {
 	t.Parallel()
 	isDeletion := func(r *http.Request) bool { return ct.Route("DELETE ")(r) }

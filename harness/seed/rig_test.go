@@ -56,8 +56,8 @@ func (r reply) write(w http.ResponseWriter) {
 }
 
 // sequence is a daemon that answers its requests, which must come one by one, in order. n is the
-// number of requests so far, and at are the times of their arrival. Unless lists is set, it has no
-// lists, and does not count the requests for them.
+// number of requests so far, and at are the times of their arrival. Unless lists is set, it has
+// no lists, and does not count the requests for them.
 type sequence struct {
 	answer func(n int) reply
 	lists  bool

@@ -76,8 +76,8 @@ func (k *keeper) create(w http.ResponseWriter, name string) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"id": id})
 }
 
-// TestCreateNewBrains checks that a brain that the daemon had before is not the caller's, whatever
-// the daemon answers, and that no unusual daemon is refused.
+// TestCreateNewBrains checks that a brain that the daemon had before is not the caller's,
+// whatever the daemon answers, and that no unusual daemon is refused.
 func TestCreateNewBrains(t *testing.T) {
 	for _, c := range []struct {
 		daemon string
@@ -122,8 +122,8 @@ func TestCreateNewBrains(t *testing.T) {
 	}
 }
 
-// TestCreateAgain checks that ids are unique among the brains that exist, and that a list may lag
-// behind.
+// TestCreateAgain checks that ids are unique among the brains that exist, and that a list may
+// lag behind.
 func TestCreateAgain(t *testing.T) {
 	k := &keeper{brains: map[string][]string{}, returns: "7", listed: []string{}}
 	store := endpointOf(t, daemontest.New(t, k.serve), "").Store(result.Auto)
@@ -143,7 +143,8 @@ func TestCreateAgain(t *testing.T) {
 	create("b", false)
 }
 
-// TestRemoveCreatedBrains checks that only brains that this process created are removed by their id.
+// TestRemoveCreatedBrains checks that only brains that this process created are removed by their
+// id.
 func TestRemoveCreatedBrains(t *testing.T) {
 	k := &keeper{brains: map[string][]string{"main": nil, "left": nil}}
 	store := endpointOf(t, daemontest.New(t, k.serve), "").Store(result.Auto)

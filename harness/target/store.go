@@ -31,8 +31,8 @@ type protocolStore struct {
 	dialect  result.Dialect
 }
 
-// created has the ids of the brains that this process created. A daemon may have been restarted at
-// another address since.
+// created has the ids of the brains that this process created. A daemon may have been restarted
+// at another address since.
 var created sync.Map
 
 // Create implements Store. The request may end some time after ctx, so that the id of a created
@@ -66,8 +66,8 @@ func (s *protocolStore) Create(ctx context.Context, name string) (string, error)
 	return id, nil
 }
 
-// own returns an error unless the brain that the daemon returned for name is new. If the daemon had
-// a brain of this name, it is ErrExists.
+// own returns an error unless the brain that the daemon returned for name is new. If the daemon
+// had a brain of this name, it is ErrExists.
 func (s *protocolStore) own(ctx context.Context, before *census.Census, id, name string) error {
 	was, used := s.endpoint.names.Swap(id, name)
 	if used && was == removed {
@@ -232,8 +232,8 @@ func withoutOperators(text string) string {
 	return strings.TrimSpace(strings.Join(fields, " "))
 }
 
-// Remove implements Store. An id must be of a brain that this process created. A name is that of a
-// brain that the caller knows to be an earlier process's.
+// Remove implements Store. An id must be of a brain that this process created. A name is that of
+// a brain that the caller knows to be an earlier process's.
 func (s *protocolStore) Remove(ctx context.Context, id, name string) (err error) {
 	ctx, cancel := TimeLimit(context.WithoutCancel(ctx), removeWithin)
 	defer cancel()

@@ -152,7 +152,8 @@ func Cause(ctx context.Context, err error) error {
 	return err
 }
 
-// Advice returns what a user can do about a daemon's status, in parentheses after a space, or "".
+// Advice returns what a user can do about a daemon's status, in parentheses after a space, or
+// "".
 func Advice(status int) string {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:

@@ -143,8 +143,8 @@ func (d *Target) probeID(ctx context.Context, res *response, name string) (strin
 	return chosen.id, nil
 }
 
-// probeOther requires that another new brain has another id, unless the list of brains shows that
-// the first is new.
+// probeOther requires that another new brain has another id, unless the list of brains shows
+// that the first is new.
 func (d *Target) probeOther(ctx context.Context, id string) error {
 	if d.creation.implicit || d.before.Shows(ctx, id) {
 		return nil
