@@ -78,8 +78,17 @@ func (c *Census) New(ctx context.Context, id string) error {
 // Shows reports whether the list of brains has an id now, but had not before. The lists of some
 // daemons are incomplete: if they lack even a new brain, they prove nothing.
 func (c *Census) Shows(ctx context.Context, id string) bool {
-	_, listed := c.brains(ctx)[id]
-	return c.before != nil && !c.Had(id) && listed
+	return c.before != nil && !has(c.before, id) && has(c.brains(ctx), id)
+}
+
+// has reports whether brains have an id, or one is called so: some daemons take slugs for ids.
+func has(brains map[string][]string, id string) bool {
+	for other, names := range brains {
+		if other == id || slices.Contains(names, id) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *Census) brains(ctx context.Context) map[string][]string {
