@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -63,6 +64,7 @@ func exchangesOf(t *testing.T) []*exchange {
 // pageDaemon answers as docs/wire.md shows, and compares what it is sent with the page.
 type pageDaemon struct {
 	t         *testing.T
+	exists    bool // the lists have the brain
 	noBatches bool
 	broken    bool // searches fail
 	others    bool // answers have the other names that the page accepts
@@ -93,6 +95,12 @@ func (d *pageDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the index is lost", http.StatusInternalServerError)
 		return
 	}
+	isList := r.URL.Path == "/v1/brains" || strings.HasSuffix(r.URL.Path, "/documents")
+	if r.Method == http.MethodGet && isList && !d.exists {
+		_, _ = io.WriteString(w, `{"items": []}`)
+		return
+	}
+	r.URL.Path = canaryBrain.ReplaceAllString(r.URL.Path, "/eval")
 	x := d.find(r, body)
 	if x == nil {
 		d.t.Errorf("evalctl sends %s %s with %s, which %s does not have", r.Method, r.URL, body, wirePage)
@@ -106,12 +114,24 @@ func (d *pageDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	response := x.response
 	switch {
+	case r.Method == http.MethodPost && r.URL.Path == "/v1/brains":
+		response = strings.Replace(response, "eval", nameOf(body), 1)
 	case r.Method == http.MethodPut || r.Method == http.MethodDelete || strings.HasSuffix(r.URL.Path, "/batch-ops"):
 		d.written = body
 	case strings.HasSuffix(r.URL.Path, "/search"):
 		response = d.withWritten(response, body)
 	}
 	d.answer(w, x, response)
+}
+
+// canaryBrain matches the brain of a canary, which is asked like that of the page.
+var canaryBrain = regexp.MustCompile(`/evalctl-canary-[^/]*`)
+
+// nameOf returns the name in the request for a brain.
+func nameOf(body []byte) string {
+	var brain struct{ Name string }
+	_ = json.Unmarshal(body, &brain)
+	return brain.Name
 }
 
 // withWritten adds what the search is for to the passage's text if the last write has it.
@@ -236,8 +256,9 @@ func TestWirePage(t *testing.T) {
 	d.set(func() { d.noBatches = true })
 	run(0, "--scenario", "search-retrieve-only", "--mode", "hybrid", "--candidate-k", "100",
 		"--rerank-top-n", "20", "--max-per-document", "2")
+	d.set(func() { d.exists = true })
 	run(0, "--corpus", "none")
-	d.set(func() { d.broken = true })
+	d.set(func() { d.exists, d.broken = false, true })
 	run(4)
 	d.set(func() {
 		for _, x := range d.exchanges {

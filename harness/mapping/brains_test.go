@@ -20,6 +20,7 @@ type shelf struct {
 	mu     sync.Mutex
 	brains map[string][]shelfText // by id
 	asked  []string               // the brains of searches
+	gives  string                 // the id for every creation, if not a new one
 }
 
 type shelfText struct {
@@ -33,8 +34,10 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	switch {
 	case r.URL.Path == "/brains":
-		id = fmt.Sprintf("brain-%d", len(s.brains)+1)
-		s.brains[id] = nil
+		if id = s.gives; id == "" {
+			id = fmt.Sprintf("brain-%d", len(s.brains)+1)
+			s.brains[id] = nil
+		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"id": id})
 	case r.Method == http.MethodPost:
 		var body struct{ Text string }
@@ -157,5 +160,21 @@ func TestSentIDsAreNotNoted(t *testing.T) {
 	got, err := b.notes(nil)
 	if want := `{"brain":"b","paths":{"uuid":"a.md"}}`; err != nil || string(got) != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}
+
+// TestCreateExistingBrain checks that a brain that the service had before is not taken for a new
+// one, which a reset would empty.
+func TestCreateExistingBrain(t *testing.T) {
+	t.Parallel()
+	for id, exists := range map[string]bool{"mine": true, "new": false} {
+		rack := &shelf{brains: map[string][]shelfText{"mine": {{"text-1", "precious"}}}, gives: id}
+		web := httptest.NewServer(rack)
+		defer web.Close()
+		reset := "reset: {method: DELETE, path: \"/{brain}\"}\n"
+		st := openShelf(t, web.URL, shelfMapping+reset, "evalctl-1-").Store("")
+		if _, err := st.Create(t.Context(), "a"); errors.Is(err, target.ErrExists) != exists || err != nil != exists {
+			t.Errorf("%s: %v", id, err)
+		}
 	}
 }

@@ -152,7 +152,24 @@ func (s *store) createByCall(ctx context.Context, b *brain) error {
 	if err == nil && len(items) > 0 && items[0].id != "" {
 		b.setID(items[0].sentID())
 	}
+	if err == nil && s.mapping.reset != nil {
+		err = s.checkNew(ctx, b)
+	}
 	return err
+}
+
+// checkNew returns an error if a search finds a text in a brain that a call has created: the
+// brain existed before, and the reset that removes it would delete the texts of others. A
+// service may refuse to search an empty brain.
+func (s *store) checkNew(ctx context.Context, b *brain) error {
+	if s.Lacks(target.Search) != "" {
+		return nil
+	}
+	found, _ := s.Search(ctx, b.name, target.OwnQuery, 1)
+	if len(found) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the call create of the mapping gave %q, which contains texts: %w", b.id(), target.ErrExists)
 }
 
 // Find implements target.Store. The service knows the brain by this name, because the namespace is

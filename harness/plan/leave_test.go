@@ -86,8 +86,10 @@ func TestRemoveWhatWasCreated(t *testing.T) {
 		switch {
 		case c.Method == http.MethodDelete:
 			removed = append(removed, c.Path)
+		case c.Path == "/v1/brains" && c.Method == http.MethodPost:
+			_, _ = io.WriteString(w, `{"id":"br_2"}`)
 		case c.Path == "/v1/brains":
-			_, _ = io.WriteString(w, `{"items":[{"id":"br_1","name":"eval"},{"id":"br_2","name":"eval"}]}`)
+			_, _ = io.WriteString(w, `{"items":[{"id":"br_1","name":"eval"}]}`)
 		default:
 			_, _ = io.WriteString(w, `{"answer":"green","ok":true}`)
 		}
@@ -104,8 +106,12 @@ func TestRemoveWhatWasCreated(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
+	id, err := session.Service().Store(result.Auto).Create(t.Context(), "eval")
+	if err != nil {
+		t.Fatal(err)
+	}
 	e := &Evaluation{Journal: j, run: &Run{Plan: p}, session: session, asked: &target.Target{
-		Service: session.Service(), Brains: map[string]string{"eval": "br_2"}, Scenario: result.AskBasic,
+		Service: session.Service(), Brains: map[string]string{"eval": id}, Scenario: result.AskBasic,
 	}}
 	if err := e.check(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be read") {
 		t.Errorf("got %v", err)

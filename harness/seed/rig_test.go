@@ -56,14 +56,20 @@ func (r reply) write(w http.ResponseWriter) {
 }
 
 // sequence is a daemon that answers its requests, which must come one by one, in order. n is the
-// number of requests so far, and at are the times of their arrival.
+// number of requests so far, and at are the times of their arrival. Unless lists is set, it has
+// no lists, and does not count the requests for them.
 type sequence struct {
 	answer func(n int) reply
+	lists  bool
 	n      int
 	at     []time.Time
 }
 
-func (s *sequence) serve(w http.ResponseWriter, _ *http.Request) {
+func (s *sequence) serve(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && !s.lists {
+		http.NotFound(w, r)
+		return
+	}
 	s.n++
 	s.at = append(s.at, time.Now())
 	s.answer(s.n).write(w)

@@ -133,7 +133,7 @@ func TestFailures(t *testing.T) {
 			`brain "eval" at http`, 0},
 		{"brain rejected", "/v1/brains", answer(400, `{"detail":"bad id"}`), nil,
 			`create brain "eval": POST /v1/brains: 400 Bad Request: bad id`, 0},
-		{"write rejected", "/documents", answer(413, `{"detail":"too big"}`), nil,
+		{"write rejected", "/documents", answer(422, `{"detail":"too big"}`), nil,
 			"write document ", 0},
 		{"search fails", "/search", answer(500, "boom"), nil,
 			"search for the seeded document b.md: " +
@@ -180,7 +180,7 @@ func TestBusyDaemon(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		m := &sequence{answer: func(n int) reply {
+		m := &sequence{lists: true, answer: func(n int) reply {
 			if n > 9 {
 				const both = `{"items":[{"id":"eval"}],"chunks":[{"path":"a.md"}]}`
 				return reply{status: 200, body: both}
@@ -253,7 +253,13 @@ func TestSilentDaemon(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			e := inMemory(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+			e := inMemory(t, func(w http.ResponseWriter, r *http.Request) {
+				if name == "seed" && r.Method == http.MethodGet {
+					http.NotFound(w, r) // it has no lists
+					return
+				}
+				<-r.Context().Done()
+			})
 			start := time.Now()
 			err := do(t.Context(), e)
 			if !errors.Is(err, target.ErrNoAnswer) || time.Since(start) != target.CallTimeout {
@@ -311,7 +317,7 @@ func TestUnremovableBrainIsNamed(t *testing.T) {
 		{func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, "could not be removed now: "},
 	} {
 		o := &oneBrain{answers: map[string]func(http.ResponseWriter){
-			"/documents": answer(413, "too big"), "/brain-7": c.answer,
+			"/documents": answer(422, "too big"), "/brain-7": c.answer,
 		}}
 		e := endpointAt(t, daemontest.New(t, o.serve).URL, "")
 		_, err := seedOne(t.Context(), e, corpusOf("a.md"))

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -60,6 +61,7 @@ type Endpoint struct {
 	changes *http.Client
 	drops   atomic.Bool
 	spelled atomic.Uint32 // the spellings that replies had
+	names   sync.Map      // for which the daemon returned the ids of brains
 }
 
 // idleChanges is how long a connection for changes may be unused. It is shorter than the time
@@ -286,13 +288,7 @@ func statusFailure(r Request, res *http.Response) *Failure {
 	if f.retry = retry.Status(res.StatusCode); f.retry {
 		f.retryAfter, _ = retry.After(res.Header.Get("Retry-After"), time.Now())
 	}
-	switch res.StatusCode {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		f.Message += " (give the daemon's token with --token or SVC_TOKEN)"
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
-		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		f.Message += " (redirects are not followed; give the final URL)"
-	}
+	f.Message += httpclient.Advice(res.StatusCode)
 	return f
 }
 

@@ -34,13 +34,15 @@ type Service interface {
 // Store creates, fills and removes the brains of a service. An id is the service's own name for a
 // brain.
 type Store interface {
-	// Create creates a brain. It returns ErrExists if the brain already exists.
+	// Create creates a brain. It returns ErrExists if the brain already exists, and another
+	// error if the service returns a brain that it had before.
 	Create(ctx context.Context, name string) (id string, err error)
 	// Find finds a brain that must contain documents. It returns ErrMissing, or ErrEmpty with a
 	// valid id.
 	Find(ctx context.Context, name string) (id string, err error)
-	// Remove deletes a brain by its id or, if that is empty, by its name. A missing brain is not an
-	// error. Remove works even if ctx has ended.
+	// Remove deletes a brain by the id that Create returned or, if that is empty, by its name,
+	// for a brain that is known to be from an earlier process. A missing brain is not an error.
+	// Remove works even if ctx has ended.
 	Remove(ctx context.Context, id, name string) error
 	// Write writes documents with at most writers concurrent requests, and sends the last request
 	// when all others have finished. It does not wait until the documents are searchable. Writing a

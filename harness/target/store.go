@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"evalctl/daemon/protocol"
+	"evalctl/harness/census"
 	"evalctl/harness/result"
 	"evalctl/internal/figure"
 	"evalctl/internal/jsonobj"
@@ -29,14 +31,19 @@ type protocolStore struct {
 	dialect  result.Dialect
 }
 
+// created has the ids of the brains that this process created. A daemon may have been restarted
+// at another address since.
+var created sync.Map
+
 // Create implements Store. The request may end some time after ctx, so that the id of a created
-// brain is known.
+// brain is known. The brain is the caller's to write to and to remove, so it must be new.
 func (s *protocolStore) Create(ctx context.Context, name string) (string, error) {
 	body := map[string]any{"name": name, "brain_id": name}
 	r := Request{
 		Method: http.MethodPost, Path: "/v1/brains", ContentType: protocol.TypeJSON,
 		Body: Encode(s.dialect, body, map[string][]string{"brain_id": {"id", "slug"}}),
 	}
+	before := census.Take(ctx, s.endpoint.list)
 	// A request cut off early could leave a brain whose id is unknown.
 	ctx, cancel := withGrace(ctx, removeWithin)
 	defer cancel()
@@ -51,8 +58,58 @@ func (s *protocolStore) Create(ctx context.Context, name string) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("create brain %q: %w", name, err)
 	}
-	return cmp.Or(o.Text("id", "brain_id", "brainId"), name), nil
+	id := cmp.Or(o.Text("id", "brain_id", "brainId"), name)
+	if err := s.own(ctx, before, id, name); err != nil {
+		return "", err
+	}
+	created.Store(id, nil)
+	return id, nil
 }
+
+// own returns an error unless the brain that the daemon returned for name is new. If the daemon
+// had a brain of this name, it is ErrExists.
+func (s *protocolStore) own(ctx context.Context, before *census.Census, id, name string) error {
+	was, used := s.endpoint.names.Swap(id, name)
+	if used && was == removed {
+		before.Forget(id)
+	}
+	err := before.New(ctx, id)
+	switch {
+	case errors.Is(err, census.ErrOld) && before.Calls(id, name):
+		return s.unusable(name, ErrExists)
+	case err == nil && used && was != removed && was != name:
+		err = fmt.Errorf("which it also returned for %q", was)
+	}
+	if err != nil {
+		return fmt.Errorf("create brain %q at %s: POST /v1/brains returned brain %q, %w: "+
+			"evalctl would write to it and delete it", name, s.endpoint.URL(), id, err)
+	}
+	return nil
+}
+
+// removed replaces the name of a brain that was removed.
+const removed = ""
+
+// list implements census.Lister.
+func (e *Endpoint) list(ctx context.Context, brain string) (status int, body []byte) {
+	path := "/v1/brains"
+	if brain != "" {
+		path = listingPath(brain)
+	}
+	err := Retry(ctx, removeWithin, func(ctx context.Context) (err error) {
+		body, err = e.read(ctx, Request{Method: http.MethodGet, Path: path, Accept: protocol.TypeJSON})
+		return err
+	})
+	if f, failed := errors.AsType[*Failure](err); failed {
+		return f.Status, nil
+	}
+	if err != nil {
+		return 0, nil
+	}
+	return http.StatusOK, body
+}
+
+func listingPath(id string) string { return BrainPath(id) + "/documents?dir=&recursive=true" }
 
 // unusable returns the error for a brain that cannot be evaluated.
 func (s *protocolStore) unusable(name string, reason error) error {
@@ -81,7 +138,7 @@ func (s *protocolStore) Find(ctx context.Context, name string) (string, error) {
 	if len(chunks) > 0 {
 		return id, nil
 	}
-	o, err := s.endpoint.get(ctx, BrainPath(id)+"/documents?dir=&recursive=true")
+	o, err := s.endpoint.get(ctx, listingPath(id))
 	if hasStatus(err, http.StatusRequestEntityTooLarge) {
 		return id, nil // more documents than a listing may contain
 	}
@@ -175,7 +232,8 @@ func withoutOperators(text string) string {
 	return strings.TrimSpace(strings.Join(fields, " "))
 }
 
-// Remove implements Store.
+// Remove implements Store. An id must be of a brain that this process created. A name is that of
+// a brain that the caller knows to be an earlier process's.
 func (s *protocolStore) Remove(ctx context.Context, id, name string) (err error) {
 	ctx, cancel := TimeLimit(context.WithoutCancel(ctx), removeWithin)
 	defer cancel()
@@ -186,11 +244,14 @@ func (s *protocolStore) Remove(ctx context.Context, id, name string) (err error)
 			}
 			return err
 		}
+	} else if _, own := created.Load(id); !own {
+		return fmt.Errorf("brain %q was not created by this process, so it is not removed", id)
 	}
 	r := Request{Method: http.MethodDelete, Path: BrainPath(id), Header: map[string]string{"X-Confirm-Delete": "yes"}}
 	err = Retry(ctx, removeWithin, func(ctx context.Context) error { return s.endpoint.Change(ctx, r) })
 	switch f, failed := errors.AsType[*Failure](err); {
-	case failed && f.Status == http.StatusNotFound:
+	case err == nil, failed && f.Status == http.StatusNotFound:
+		s.endpoint.names.Store(id, removed)
 		return nil
 	case failed && f.retry:
 		// It will remove no other brain either.

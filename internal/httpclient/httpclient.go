@@ -151,3 +151,16 @@ func Cause(ctx context.Context, err error) error {
 	}
 	return err
 }
+
+// Advice returns what a user can do about a daemon's status, in parentheses after a space, or
+// "".
+func Advice(status int) string {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return " (give the daemon's token with --token or SVC_TOKEN)"
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return " (redirects are not followed; give the final URL)"
+	}
+	return ""
+}

@@ -77,8 +77,7 @@ func Handler() http.Handler {
 		})
 	}
 	reply("GET /healthz", http.StatusOK, []byte(`{"ok":true,"version":"null"}`))
-	reply("POST /v1/brains", http.StatusCreated, []byte(`{"brain_id":"null"}`))
-	reply("GET /v1/brains", http.StatusOK, []byte(`{"items":[{"brain_id":"null"}]}`))
+	reply("POST /v1/brains", http.StatusCreated, []byte(`{}`))
 	reply("DELETE /v1/brains/{id}", http.StatusNoContent, nil)
 	reply("POST /v1/brains/{id}/search", http.StatusOK, found)
 	reply("PUT /v1/brains/{id}/documents", http.StatusNoContent, nil)

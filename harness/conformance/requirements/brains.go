@@ -8,10 +8,6 @@ import (
 // ownBrain addresses the check's brain itself.
 func ownBrain(method string) request { return brainRequest(method, "") }
 
-// freshName returns a name that no other brain has. It is none made of an id, since an id need not
-// be a valid slug.
-func freshName(*client) string { return newBrainName() }
-
 func healthChecks() []check {
 	health := daemonRequest("GET", "/healthz")
 	return []check{

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"evalctl/harness/census"
 )
 
 // ErrDied is the cause of a context that ends because the daemon stopped answering, so that no
@@ -26,6 +28,9 @@ const (
 // listed in the report, but does not change the verdict.
 func (d *Target) deleteBrain(ctx context.Context, id string) {
 	d.quirks.forget(id)
+	if d.before.Had(id) {
+		return // it is not a check's
+	}
 	if d.deletes {
 		var failed []*exchange
 		for try := 0; try < cleanupTries; try++ {
@@ -36,6 +41,9 @@ func (d *Target) deleteBrain(ctx context.Context, id string) {
 			// not reveal to the token which brains exist.
 			case err == nil && (res.status/100 == 2 || slices.Contains([]int{403, 404}, res.status)):
 				d.routes.strayed(failed)
+				d.mu.Lock()
+				d.deleted = append(d.deleted, id)
+				d.mu.Unlock()
 				return
 			case err != nil && !TimedOut(err) && ctx.Err() == nil:
 			case err == nil && mayPass(res.status):
@@ -63,6 +71,7 @@ func (d *Target) CleanUp(ctx context.Context, alive bool) []string {
 		for _, id := range left {
 			d.deleteBrain(ctx, id)
 		}
+		d.leaveListed(ctx)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,6 +81,23 @@ func (d *Target) CleanUp(ctx context.Context, alive bool) []string {
 	}
 	slices.Sort(left)
 	return left
+}
+
+// leaveListed adds the brains that the daemon still lists and serves although it has confirmed
+// their deletion.
+func (d *Target) leaveListed(ctx context.Context) {
+	if len(d.deleted) == 0 {
+		return
+	}
+	now := census.Take(ctx, d.list)
+	for _, id := range d.deleted {
+		if !now.Had(id) {
+			continue
+		}
+		if status, _ := d.list(ctx, id); status/100 == 2 {
+			d.leave(id)
+		}
+	}
 }
 
 func (d *Target) requestDeletion(ctx context.Context, id string) (*response, error) {

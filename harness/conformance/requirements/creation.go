@@ -2,10 +2,15 @@ package requirements
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
+
+	"evalctl/harness/census"
+	"evalctl/internal/httpclient"
 )
 
 // createBrain creates a brain under a unique name and returns its id.
@@ -21,12 +26,28 @@ func (d *Target) createBrain(ctx context.Context) (id string, err error) {
 	if res.status/100 != 2 {
 		return "", notCreated(res)
 	}
+	id = name
 	for _, c := range res.brainIDs() {
 		if c.at == d.creation.idAt {
-			return c.id, nil
+			id = c.id
+			break
 		}
 	}
-	return name, nil
+	return id, d.notOld(id)
+}
+
+// notOld returns an error for a brain that the daemon had before the checks.
+func (d *Target) notOld(id string) error {
+	if d.before.Had(id) {
+		return unjudgedError{ReasonSetup, notNew(id, census.ErrOld)}
+	}
+	return nil
+}
+
+// notNew returns the error for a brain that belongs to others.
+func notNew(id string, why error) error {
+	return fmt.Errorf("create a brain: POST /v1/brains returned brain %q, %w: a check would write to it and delete it; "+
+		"give a daemon that creates a brain for each request", id, why)
 }
 
 func (d *Target) postBrain(ctx context.Context, name string) (*response, error) {
@@ -42,7 +63,7 @@ func notCreated(res *response) error {
 	if err := res.withinRate(); err != nil {
 		return err
 	}
-	return unjudgedError{ReasonSetup, res.wantStatus("2xx", fmt.Errorf("create a brain: %s", res))}
+	return unjudgedError{ReasonSetup, res.wantStatus("2xx", fmt.Errorf("create a brain: %s%s", res, httpclient.Advice(res.status)))}
 }
 
 // createByPut creates an empty brain with a document that is deleted again.
@@ -71,8 +92,11 @@ func (d *Target) probeCreation(ctx context.Context) (id string, err error) {
 		}
 		switch {
 		case res.status/100 == 2:
-			return d.probeID(ctx, res, name), nil
+			return d.probeID(ctx, res, name)
 		case slices.Contains([]int{404, 405, 501}, res.status):
+			if err := d.before.New(ctx, name); err != nil {
+				return "", notNew(name, err)
+			}
 			if err := d.createByPut(ctx, name); err != nil {
 				return "", fmt.Errorf("%w; nor does a document create its brain: %w", notCreated(res), err)
 			}
@@ -87,9 +111,25 @@ func (d *Target) probeCreation(ctx context.Context) (id string, err error) {
 }
 
 // probeID returns the id of a new brain: the first candidate under which a document can be written.
-// If there is none, other checks report it.
-func (d *Target) probeID(ctx context.Context, res *response, name string) string {
+// If there is none, other checks report it. Nothing is written if a candidate is not new.
+func (d *Target) probeID(ctx context.Context, res *response, name string) (string, error) {
+	if strings.HasPrefix(http.DetectContentType(res.body), "text/html") {
+		return "", fmt.Errorf("create a brain: %s, an HTML page (a login page or a proxy? check the endpoint and the token)", res)
+	}
 	candidates := append(res.brainIDs(), brainID{"", name})
+	asked := map[string]bool{}
+	for _, c := range candidates {
+		if asked[c.id] {
+			continue
+		}
+		asked[c.id] = true
+		if err := d.before.New(ctx, c.id); err != nil {
+			if !d.before.Had(c.id) {
+				d.leave(c.id) // its deletion could delete the documents of others
+			}
+			return "", notNew(c.id, err)
+		}
+	}
 	chosen := candidates[0]
 	if slices.ContainsFunc(candidates, func(c brainID) bool { return c.id != chosen.id }) {
 		for _, c := range candidates {
@@ -100,5 +140,42 @@ func (d *Target) probeID(ctx context.Context, res *response, name string) string
 		}
 	}
 	d.creation.idAt = chosen.at
-	return chosen.id
+	return chosen.id, nil
+}
+
+// probeOther requires that another new brain has another id, unless the list of brains shows
+// that the first is new.
+func (d *Target) probeOther(ctx context.Context, id string) error {
+	if d.creation.implicit || d.before.Shows(ctx, id) {
+		return nil
+	}
+	other, err := d.createBrain(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // the checks report it
+	}
+	if other == id {
+		return notNew(id, errors.New("as for another name"))
+	}
+	if res, err := d.requestDeletion(ctx, other); err != nil || res.status/100 != 2 {
+		d.leave(other)
+	}
+	return nil
+}
+
+// list implements census.Lister.
+func (d *Target) list(ctx context.Context, brain string) (status int, body []byte) {
+	r := daemonRequest(http.MethodGet, "/v1/brains")
+	if brain != "" {
+		r = listOf("recursive", "true")
+	}
+	if d.exchange(r, brain).route == d.deadly {
+		return 0, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, d.patience(probeLimit), errCheckTimeout)
+	defer cancel()
+	res, err := d.patiently(ctx, cleanupPause, func() (*response, error) { return d.roundTrip(ctx, asSent(r), brain) })
+	if err != nil {
+		return 0, nil
+	}
+	return res.status, res.body
 }

@@ -53,7 +53,7 @@ func notUnhealthy(r *response) error {
 
 // createsLikeSeeder creates a brain with the only request that an evaluation uses for it.
 func createsLikeSeeder(ctx context.Context, c *client) error {
-	name := freshName(c)
+	name := newBrainName() // ids need not be valid slugs
 	var o object
 	isObject := func(r *response) (err error) {
 		if len(strings.TrimSpace(string(r.body))) > 0 {
@@ -67,6 +67,9 @@ func createsLikeSeeder(ctx context.Context, c *client) error {
 		return err
 	}
 	created := cmp.Or(firstText(o, "id", "brain_id", "brainId"), name)
+	if err := c.target.notOld(created); err != nil {
+		return err
+	}
 	defer c.target.deleteBrain(ctx, created)
 	return c.runIn(ctx, created, expect2xx(putOf(kettle, kettleNote)))
 }

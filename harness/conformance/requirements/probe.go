@@ -7,6 +7,7 @@ import (
 	"net/http/httptrace"
 	"time"
 
+	"evalctl/harness/census"
 	"evalctl/internal/retry"
 )
 
@@ -29,7 +30,13 @@ func (d *Target) Probe(ctx context.Context) error {
 	d.healthy, d.reached = err == nil && status/100 == 2, err == nil
 	probe, cancel := patient(ctx, d.config.Timeout)
 	defer cancel()
+	if d.before == nil { // else a restarted daemon may also have brains of the checks
+		d.before = census.Take(probe, d.list)
+	}
 	id, err := d.probeCreation(probe)
+	if err == nil {
+		err = d.probeOther(probe, id)
+	}
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"evalctl/harness/census"
 	"evalctl/internal/httpclient"
 	"evalctl/internal/printable"
 	"evalctl/internal/redact"
@@ -31,9 +32,10 @@ type Target struct {
 	tools    *tools // nil without an MCP server
 
 	// Found by the probe and constant afterwards.
-	healthy     bool   // GET /healthz returned 2xx
-	reached     bool   // it returned any response
-	deadly      string // the route at which a daemon died that was probed before
+	healthy     bool           // GET /healthz returned 2xx
+	reached     bool           // it returned any response
+	deadly      string         // the route at which a daemon died that was probed before
+	before      *census.Census // the brains before the first probe, nil without one
 	creation    creation
 	deletes     bool   // brains can be deleted
 	undeletable string // why not
@@ -42,9 +44,10 @@ type Target struct {
 	routes  *routes      // what each route returned
 	slowest atomic.Int64 // the longest time until a response began, in nanoseconds
 
-	mu   sync.Mutex
-	left []string  // brains that could not be deleted
-	lost *exchange // the first request that got no answer
+	mu      sync.Mutex
+	left    []string  // brains that could not be deleted
+	deleted []string  // those that the daemon says it has deleted
+	lost    *exchange // the first request that got no answer
 }
 
 // Open returns the target for a configuration. It returns an error for an invalid endpoint, and
