@@ -1,6 +1,7 @@
 package starter
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -53,23 +54,23 @@ var kinds = []struct {
 }
 
 // ask returns at most o.Size questions, taking documents in turn.
-func ask(docs []dataset.Doc, o Options) []dataset.Question {
+func (c *corpus) ask(ctx context.Context, docs []dataset.Doc, o Options) ([]dataset.Question, error) {
 	random := rand.New(rand.NewPCG(o.Seed, 1))
-	all, queues, alike := newCorpus(docs), make([][]gap, len(docs)), map[string]int{}
+	queues, alike := make([][]gap, len(docs)), map[string]int{}
 	for i, d := range docs {
-		queues[i] = all.gaps(d)
+		queues[i] = c.gaps(ctx, d)
 		for _, g := range queues[i] {
 			alike[g.shape()]++
 		}
 		random.Shuffle(len(queues[i]), func(a, b int) { queues[i][a], queues[i][b] = queues[i][b], queues[i][a] })
 	}
 	random.Shuffle(len(queues), func(a, b int) { queues[a], queues[b] = queues[b], queues[a] })
+	clear := func(g gap) bool {
+		return ctx.Err() == nil && alike[g.shape()] == 1 && c.once(g.answer) && c.only(g) && g.in().Quote(scorer.WordsOf(g.sentence))
+	}
 	var questions []dataset.Question
 	for len(queues) > 0 && len(questions) < o.Size {
 		for i := range queues {
-			clear := func(g gap) bool {
-				return alike[g.shape()] == 1 && all.once(g.answer) && all.only(g) && g.in().Quote(scorer.WordsOf(g.sentence))
-			}
 			at := slices.IndexFunc(queues[i], clear)
 			if at < 0 {
 				queues[i] = nil
@@ -82,7 +83,7 @@ func ask(docs []dataset.Doc, o Options) []dataset.Question {
 		}
 		queues = slices.DeleteFunc(queues, func(q []gap) bool { return len(q) == 0 })
 	}
-	return questions
+	return questions, ctx.Err()
 }
 
 // shape returns the form that similar sentences share, such as lines of a log. These cannot be told
@@ -115,10 +116,13 @@ type corpus struct {
 	sentences []string // folded
 }
 
-func newCorpus(docs []dataset.Doc) *corpus {
+func newCorpus(ctx context.Context, docs []dataset.Doc) (*corpus, error) {
 	c := &corpus{words: map[string]int{}, small: map[string]bool{}}
 	var text strings.Builder
 	for _, d := range docs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		text.WriteString(visible.Words(string(d.Data)) + "\n")
 		for s := range prose.Sentences(string(d.Data)) {
 			c.sentences = append(c.sentences, visible.Words(s))
@@ -132,7 +136,7 @@ func newCorpus(docs []dataset.Doc) *corpus {
 		}
 	}
 	c.text = text.String()
-	return c
+	return c, nil
 }
 
 // wordsOf returns the runs of letters and digits.
@@ -152,11 +156,14 @@ func (c *corpus) only(g gap) bool {
 	})
 }
 
-// gaps returns the sentences of a document that get a gap, in order.
-func (c *corpus) gaps(d dataset.Doc) []gap {
+// gaps returns the sentences of a document that get a gap, in order, until ctx ends.
+func (c *corpus) gaps(ctx context.Context, d dataset.Doc) []gap {
 	var out []gap
 	words := sync.OnceValue(func() scorer.Words { return scorer.WordsOf(string(d.Data)) })
 	for s := range prose.Sentences(prose.WithoutCode(string(d.Data))) {
+		if ctx.Err() != nil {
+			break
+		}
 		n := len(strings.Fields(s))
 		if n < minWords || n > maxWords || strings.ContainsAny(s, "|`<>{}\\") || strings.Contains(s, "](") || strings.Contains(s, "://") {
 			continue

@@ -86,7 +86,7 @@ func Write(ctx context.Context, o Options) (*Project, error) {
 		if err != nil {
 			return nil, err
 		}
-		content = func() error { return write(paths, docs, header(o), questions) }
+		content = func() error { return write(ctx, paths, docs, header(o), questions) }
 	}
 	workflow, err := p.workflow(o.Dir)
 	if err != nil {
@@ -143,13 +143,20 @@ func (p *Project) make(ctx context.Context, o Options) ([]dataset.Doc, []dataset
 	if err != nil {
 		return nil, nil, err
 	}
-	found := ask(docs, o)
+	all, err := newCorpus(ctx, docs)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := all.ask(ctx, docs, o)
+	if err != nil {
+		return nil, nil, err
+	}
 	if len(found) == 0 {
 		return nil, nil, fmt.Errorf("%s: no sentence of %d to %d words with spaces between them has a name, number, date or code "+
 			"that occurs once in %s: write the questions yourself, beginning with evalctl init",
 			o.From, minWords, maxWords, figure.Count(len(docs), "document"))
 	}
-	planted := plant(docs, o)
+	planted := all.plant(o)
 	p.Documents, p.LeftOut, p.Found, p.Planted = len(docs), leftOut, len(found), len(planted)
 	return docs, append(found, planted...), nil
 }
@@ -173,9 +180,13 @@ func copyFile(name, path string) error {
 	return atomicfile.WriteData(path, 0o644, data)
 }
 
-// write writes the documents and then the questions.
-func write(paths map[string]string, docs []dataset.Doc, header string, questions []dataset.Question) error {
+// write writes the documents and then the questions. If ctx ends before the questions, it removes
+// the documents, because the next Write refuses what exists.
+func write(ctx context.Context, paths map[string]string, docs []dataset.Doc, header string, questions []dataset.Question) error {
 	for _, d := range docs {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(err, os.RemoveAll(paths[corpusFolder]))
+		}
 		path := filepath.Join(paths[corpusFolder], filepath.FromSlash(d.Path))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err

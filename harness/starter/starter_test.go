@@ -180,6 +180,43 @@ func TestLongDocument(t *testing.T) {
 	}
 }
 
+// ending is a context that ends when it is asked for the nth time.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (e *ending) Err() error {
+	if e.left--; e.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestInterrupted: wherever Write is interrupted, nothing of the project is left, and the last
+// sentence of a long document is not waited for.
+func TestInterrupted(t *testing.T) {
+	from := t.TempDir()
+	filetest.Write(t, filepath.Join(from, "a.md"), "The keeper Ottoline counts all the ships.\n\nIts mate Farrow sleeps all day.")
+	filetest.Write(t, filepath.Join(from, "b.md"), "The quay of stone has 148 steps.\n\nIn 1489 the sea took all boats.")
+	const most = 100
+	for checks := range most {
+		dir := filepath.Join(t.TempDir(), "project")
+		_, err := starter.Write(&ending{t.Context(), checks}, starter.Options{Dir: dir, From: from, Size: 50, Facts: 1})
+		if err == nil {
+			if checks < 2*4 {
+				t.Errorf("only %d checks for 4 sentences", checks)
+			}
+			return
+		}
+		found, _ := filepath.Glob(filepath.Join(dir, "[a-z]*"))
+		if !errors.Is(err, context.Canceled) || len(found) > 0 {
+			t.Fatalf("after %d checks: %v, %q", checks, err, found)
+		}
+	}
+	t.Errorf("not done after %d checks", most)
+}
+
 // TestWholeGaps: a gap never leaves a part of a number, a code or an emphasis beside it.
 func TestWholeGaps(t *testing.T) {
 	from, dir := t.TempDir(), filepath.Join(t.TempDir(), "project")
