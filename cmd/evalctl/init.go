@@ -21,7 +21,7 @@ type initCmd struct {
 	Dir   string  `arg:"" optional:"" default:"." name:"dir" help:"Folder to write to (the current one)."`
 	From  string  `placeholder:"FOLDER" help:"Make questions about the documents in this folder, without a model. Default: an example."`
 	Size  int     `name:"questions" default:"100" placeholder:"N" help:"With --from, at most N questions about the documents (${default})."`
-	Facts int     `default:"4" placeholder:"N" help:"With --from, N planted facts of each kind (${default})."`
+	Facts int     `default:"8" placeholder:"N" help:"With --from, N planted facts of each kind (${default})."`
 	Seed  *uint64 `placeholder:"N" help:"${about_seed}"`
 }
 
