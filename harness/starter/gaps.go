@@ -13,6 +13,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/internal/prose"
+	"evalctl/internal/redact"
 	"evalctl/internal/visible"
 	"evalctl/scorer"
 )
@@ -114,6 +115,9 @@ type corpus struct {
 	small map[string]bool // words that occur with a small first letter
 
 	sentences []string // folded
+
+	known   *redact.Redactor
+	secrets Secrets // of the sentences that would have had a gap
 }
 
 func newCorpus(ctx context.Context, docs []dataset.Doc) (*corpus, error) {
@@ -168,7 +172,11 @@ func (c *corpus) gaps(ctx context.Context, d dataset.Doc) []gap {
 		if n < minWords || n > maxWords || strings.ContainsAny(s, "|`<>{}\\") || strings.Contains(s, "](") || strings.Contains(s, "://") {
 			continue
 		}
-		if g, ok := c.gap(s); ok {
+		g, ok := c.gap(s)
+		switch {
+		case ok && maySecret(s, c.known):
+			c.secrets.add(d.Path, string(d.Data), s)
+		case ok:
 			g.path, g.in = d.Path, words
 			out = append(out, g)
 		}

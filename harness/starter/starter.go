@@ -20,6 +20,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/figure"
+	"evalctl/internal/redact"
 )
 
 // The files of a project, relative to its folder.
@@ -45,6 +46,8 @@ type Options struct {
 	// Size limits the questions about the documents. Facts is the number of questions for each kind
 	// of planted fact.
 	Size, Facts int
+	// Secrets must not be asked about.
+	Secrets []redact.Secret
 	// Seed seeds the selection of questions and the planted facts.
 	Seed uint64
 }
@@ -58,6 +61,8 @@ type Project struct {
 	// Documents is the number of documents.
 	Documents int
 	LeftOut   []LeftOut
+	// Secrets are sentences that were left out.
+	Secrets Secrets
 	// Found is the number of questions about the documents, and Planted the number of questions
 	// about planted facts.
 	Found, Planted int
@@ -147,6 +152,7 @@ func (p *Project) make(ctx context.Context, o Options) ([]dataset.Doc, []dataset
 	if err != nil {
 		return nil, nil, err
 	}
+	all.known = redact.New(o.Secrets...)
 	found, err := all.ask(ctx, docs, o)
 	if err != nil {
 		return nil, nil, err
@@ -157,6 +163,7 @@ func (p *Project) make(ctx context.Context, o Options) ([]dataset.Doc, []dataset
 			o.From, minWords, maxWords, figure.Count(len(docs), "document"))
 	}
 	planted := all.plant(o)
+	p.Secrets = all.secrets
 	p.Documents, p.LeftOut, p.Found, p.Planted = len(docs), leftOut, len(found), len(planted)
 	return docs, append(found, planted...), nil
 }

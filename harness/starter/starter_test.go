@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/starter"
 	"evalctl/internal/filetest"
+	"evalctl/internal/redact"
 	"evalctl/internal/visible"
 	"evalctl/scorer"
 )
@@ -172,7 +173,7 @@ func TestLongDocument(t *testing.T) {
 	var book strings.Builder
 	for i := range 20_000 {
 		name := strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(i))
-		fmt.Fprintf(&book, "The cart of N%s brought bricks to the north yard at last.\n", name)
+		fmt.Fprintf(&book, "The cart of N%s brought bricks to the yard of %[1]s at last.\n\n", name)
 	}
 	filetest.Write(t, filepath.Join(from, "book.md"), book.String())
 	if _, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Size: 50}); err != nil {
@@ -215,6 +216,26 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 	t.Errorf("not done after %d checks", most)
+}
+
+// TestSecrets: a sentence that may have a secret is not asked about, and the first one is named.
+func TestSecrets(t *testing.T) {
+	from, dir := t.TempDir(), filepath.Join(t.TempDir(), "project")
+	text := "# Access\n\nThe old boat has 148\nsteps, as every one of us knows.\n\n" +
+		"- The admin logs in\n  with the password: hunter2xyz at the gate.\n" +
+		"- Start the copy of the data with DB_PASSWORD = short1 by hand.\n- The password of the gate is Rye4711 since the last storm.\n" +
+		"- We pay with pk_4eC39HqLyjWDarjtT1zdp7dc since the spring.\n- The word Trelawney3 opens the shed of the old boat.\n"
+	filetest.Write(t, filepath.Join(from, "a.txt"), text)
+	p, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Size: 50, Secrets: []redact.Secret{{Name: "KEY", Value: "Trelawney3"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (starter.Secrets{Sentences: 5, Path: "questions.corpus/a.md", Line: 6}); p.Secrets != want {
+		t.Errorf("got %+v, want %+v", p.Secrets, want)
+	}
+	if questions := filetest.Read(t, filepath.Join(dir, "questions.jsonl")); strings.Count(string(questions), `"gap-`) != 1 {
+		t.Errorf("secrets are asked about:\n%s", questions)
+	}
 }
 
 // TestWholeGaps: a gap never leaves a part of a number, a code or an emphasis beside it.
