@@ -60,6 +60,7 @@ func (c *corpus) ask(ctx context.Context, docs []dataset.Doc, o Options) ([]data
 	queues, alike := make([][]gap, len(docs)), map[string]int{}
 	for i, d := range docs {
 		queues[i] = c.gaps(ctx, d)
+		c.gapped += len(queues[i])
 		for _, g := range queues[i] {
 			alike[g.shape()]++
 		}
@@ -116,6 +117,7 @@ type corpus struct {
 
 	sentences []string // folded
 
+	gapped  int // sentences that may have a gap
 	known   *redact.Redactor
 	secrets Secrets // of the sentences that would have had a gap
 }
@@ -190,7 +192,7 @@ func (c *corpus) gap(sentence string) (gap, bool) {
 		for _, at := range kind.in.FindAllStringIndex(sentence, -1) {
 			start, end := at[0], at[1]
 			if kind.name == "name" {
-				start += c.ordinary(sentence[start:end], start == 0)
+				start += c.ordinary(sentence[start:end], !hasWord(sentence[:start]))
 			}
 			if isPart(sentence[:start], sentence[end:]) {
 				continue
@@ -203,10 +205,23 @@ func (c *corpus) gap(sentence string) (gap, bool) {
 	return gap{}, false
 }
 
+// Digits beside a gap, with one mark or space between.
+var (
+	digitsBefore = regexp.MustCompile(`\d[.,: \x{a0}]$`)
+	digitsAfter  = regexp.MustCompile(`^[.,: \x{a0}]\d`)
+)
+
+// hasWord reports whether a text has more than the marks of a list item, such as [x].
+func hasWord(text string) bool {
+	return slices.ContainsFunc(wordsOf(text), func(w string) bool { return utf8.RuneCountInString(w) > 1 })
+}
+
 // isPart reports whether the text between two others is only a part of something, such as 409 of
-// .409, or of U+0409, or is emphasised, so that a gap would leave marks beside it.
+// .409, or of U+0409, or of an address or a telephone number, or is emphasised, so that a gap would
+// leave marks beside it.
 func isPart(before, after string) bool {
-	return strings.HasSuffix(strings.TrimRight(before, "*_"), ".") || before != strings.TrimRight(before, "*_+-–/#=@~^±") ||
+	return digitsBefore.MatchString(before) || digitsAfter.MatchString(after) ||
+		strings.HasSuffix(strings.TrimRight(before, "*_"), ".") || before != strings.TrimRight(before, "*_+-–/#=@~^±") ||
 		after != strings.TrimLeft(after, "*_+-–/=@~^")
 }
 

@@ -157,7 +157,11 @@ func (p *Project) make(ctx context.Context, o Options) ([]dataset.Doc, []dataset
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(found) == 0 {
+	switch {
+	case len(found) == 0 && all.gapped > 0:
+		return nil, nil, fmt.Errorf("%s: no gap has one answer, because other sentences are alike around it (%s with a name, number, "+
+			"date or code that occurs once): write the questions yourself, beginning with evalctl init", o.From, figure.Count(all.gapped, "sentence"))
+	case len(found) == 0:
 		return nil, nil, fmt.Errorf("%s: no sentence of %d to %d words with spaces between them has a name, number, date or code "+
 			"that occurs once in %s: write the questions yourself, beginning with evalctl init",
 			o.From, minWords, maxWords, figure.Count(len(docs), "document"))

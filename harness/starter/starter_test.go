@@ -36,7 +36,7 @@ func convert(_ context.Context, _ string, data []byte) (markdown, why string, er
 // nothing to ask.
 func read(t *rapid.T, from, dir string) ([]dataset.Question, dataset.Corpus) {
 	if _, err := starter.Write(context.Background(), starter.Options{Dir: dir, From: from, Convert: convert, Size: 50, Facts: 2, Seed: rapid.Uint64().Draw(t, "seed")}); err != nil {
-		if !strings.Contains(err.Error(), "no sentence of") && !strings.Contains(err.Error(), "has no document") {
+		if !strings.Contains(err.Error(), "no sentence of") && !strings.Contains(err.Error(), "no gap has one answer") && !strings.Contains(err.Error(), "has no document") {
 			t.Fatal(err)
 		}
 		return nil, dataset.Corpus{}
@@ -238,6 +238,16 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestAlike: the error for sentences that are alike says so.
+func TestAlike(t *testing.T) {
+	from := t.TempDir()
+	filetest.Write(t, filepath.Join(from, "a.md"), "The visitor Komusari1 came with 345 marbles.\n\nThe visitor Komusari2 came with 346 marbles.")
+	_, err := starter.Write(t.Context(), starter.Options{Dir: filepath.Join(t.TempDir(), "project"), From: from, Size: 50})
+	if err == nil || !strings.Contains(err.Error(), "other sentences are alike around it (2 sentences") {
+		t.Error(err)
+	}
+}
+
 // TestWholeGaps: a gap never leaves a part of a number, a code or an emphasis beside it.
 func TestWholeGaps(t *testing.T) {
 	from, dir := t.TempDir(), filepath.Join(t.TempDir(), "project")
@@ -246,6 +256,11 @@ The sign of the old lighthouse is U+2693 in every one of its books.
 The keeper of the old lighthouse is *Farrow* as every one of us knows.
 The old quay has 371-372 stones, as every one of us knows.
 The old pier has 471–472 stones, as every one of us knows.
+- The server of the old quay is 10.20.30.40, as every one of us knows.
+- The telephone of the old quay is +49 170 5550199 for every one of us.
+- [ ] Call for the surveyor before the sea comes back.
+- [x] Pay for the surveyor before the sea comes back to us.
+
 The old tower has 148 steps, as every one of us knows.
 `
 	filetest.Write(t, filepath.Join(from, "a.md"), text)
@@ -253,7 +268,8 @@ The old tower has 148 steps, as every one of us knows.
 		t.Fatal(err)
 	}
 	questions, err := os.ReadFile(filepath.Join(dir, "questions.jsonl"))
-	if n := strings.Count(string(questions), `"gap-`); err != nil || n != 1 || !strings.Contains(string(questions), "tower has ___ steps") {
+	whole := strings.Contains(string(questions), "tower has ___ steps") && strings.Contains(string(questions), "quay is ___ ,")
+	if n := strings.Count(string(questions), `"gap-`); err != nil || n != 2 || !whole {
 		t.Errorf("%v, %d gaps:\n%s", err, n, questions)
 	}
 }
