@@ -18,7 +18,7 @@ type compareCmd struct {
 	Files     []string `arg:"" name:"file" help:"Result files, or runs in JSON lines. NAME=FILE,FILE,… are several runs of one side, as a NAME that is given again."`
 	Baseline  string   `placeholder:"RUN" help:"${about_baseline}"`
 	Margin    *float64 `placeholder:"RATE" help:"${about_margin}."`
-	FailOn    string   `enum:",regression" default:"" placeholder:"WHAT" help:"regression: exit with 1 if a run is worse than the baseline."`
+	FailOn    string   `enum:",regression" default:"" placeholder:"WHAT" help:"regression: exit with 1 if a run is worse than the baseline, or returns a forbidden text that the baseline does not."`
 	Tag       string   `help:"Compare only the questions with this tag."`
 	Primary   []string `placeholder:"MEASURE" help:"${about_primary}"`
 	Cluster   string   `placeholder:"TAG" help:"${about_cluster}"`

@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
 	"evalctl/daemon/convert"
 	"evalctl/harness/starter"
+	"evalctl/internal/environ"
 	"evalctl/internal/figure"
 	"evalctl/internal/terminal"
 )
@@ -21,7 +23,7 @@ type initCmd struct {
 	Dir   string  `arg:"" optional:"" default:"." name:"dir" help:"Folder to write to (the current one)."`
 	From  string  `placeholder:"FOLDER" help:"Make questions about the documents in this folder, without a model. Default: an example."`
 	Size  int     `name:"questions" default:"100" placeholder:"N" help:"With --from, at most N questions about the documents (${default})."`
-	Facts int     `default:"4" placeholder:"N" help:"With --from, N planted facts of each kind (${default})."`
+	Facts int     `default:"8" placeholder:"N" help:"With --from, N planted facts of each kind (${default})."`
 	Seed  *uint64 `placeholder:"N" help:"${about_seed}"`
 }
 
@@ -40,7 +42,7 @@ func (c *initCmd) Validate() error {
 
 // Run writes the project.
 func (c *initCmd) Run(ctx context.Context, p *process) error {
-	o := starter.Options{Dir: c.Dir, From: c.From, Convert: converted, Size: c.Size, Facts: c.Facts}
+	o := starter.Options{Dir: c.Dir, From: c.From, Convert: converted, Size: c.Size, Facts: c.Facts, Secrets: environ.Secrets(os.Environ())}
 	if c.Seed != nil {
 		o.Seed = *c.Seed
 	} else {
@@ -62,6 +64,10 @@ func (c *initCmd) Run(ctx context.Context, p *process) error {
 	if c.From != "" {
 		t.Field("documents", "%s", figure.Count(project.Documents, "document"))
 		printLeftOut(t, project.LeftOut)
+		if s := project.Secrets; s.Sentences > 0 {
+			t.Field("", "not asked about: %s that may have a password or a key, such as %s:%d", figure.Count(s.Sentences, "sentence"),
+				terminal.Line(s.Path), s.Line)
+		}
 		t.Field("questions", "%d about gaps in sentences, %d about planted facts, seed %d", project.Found, project.Planted, o.Seed)
 		t.Field("shows", "%s", "whether a memory finds what it was given, keeps what is newest and forgets what was deleted; "+
 			"not how well it finds what people ask in other words")

@@ -2,15 +2,22 @@ package main
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 
+	"evalctl/daemon"
+	"evalctl/daemon/httpapi"
 	"evalctl/internal/filetest"
+	"evalctl/internal/llm"
 )
 
 // TestInitWorkflow runs the workflow of evalctl init as GitHub does: a pull request that changes
@@ -99,6 +106,61 @@ func TestInitWorkflowBase(t *testing.T) {
 			"PATH="+programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
 		if got != 0 != fails {
 			t.Errorf("a base whose run has exit code %s: the step has %d\n%s", code, got, out)
+		}
+	}
+}
+
+// TestInitGate runs the last step of the workflow of evalctl init --from. A service that does not
+// change passes, also one that fails planted facts. One that begins to drop updates, or to ignore
+// deletes, fails, although one planted fact of each kind shows no difference of the pass rate.
+func TestInitGate(t *testing.T) {
+	t.Parallel()
+	d, err := daemon.New(t.Context(), daemon.Config{Reader: llm.NewFake(), ReaderModel: llm.FakeModel, Options: httpapi.Options{Version: "test"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ignored atomic.Value // the method of changes of planted documents that are acknowledged only
+	var written sync.Map
+	ignored.Store("")
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, again := written.LoadOrStore(r.Method+r.URL.String(), true)
+		planted := strings.Contains(r.URL.Query().Get("path"), "planted/")
+		if planted && r.Method == ignored.Load() && (again || r.Method == http.MethodDelete) {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		d.Handler().ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { srv.Close(); _ = d.Close() })
+
+	dir, notes := t.TempDir(), t.TempDir()
+	filetest.Write(t, filepath.Join(notes, "tower.md"), "The lighthouse keeper Ottoline Farrow counts the ships.")
+	command := func(code int, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "evalctl", args...)
+		cmd.Dir = dir
+		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != code {
+			t.Fatalf("%q: exit code %d\n%s", args, cmd.ProcessState.ExitCode(), out)
+		}
+	}
+	command(0, "init", "--from", notes, "--facts", "1", "--seed", "7")
+	step := workflowSteps(t, filepath.Join(dir, ".github/workflows/evalctl.yml"))[3]
+	runs := map[string]string{"good": "", "good again": "", "old texts": http.MethodPut, "old texts again": http.MethodPut, "all texts": http.MethodDelete}
+	for name, ignoring := range runs {
+		ignored.Store(ignoring)
+		command(0, "run", "--target", "service="+srv.URL, "--output", name)
+	}
+	for pair, want := range map[[2]string]int{
+		{"good", "good again"}: 0, {"old texts", "old texts again"}: 0, {"old texts", "good"}: 0,
+		{"good", "old texts"}: exitBelowFloor, {"good", "all texts"}: exitBelowFloor, {"old texts", "all texts"}: exitBelowFloor,
+	} {
+		results := filepath.Join(dir, "results")
+		err := os.RemoveAll(results)
+		for i, side := range []string{"base", "change"} {
+			err = errors.Join(err, os.CopyFS(filepath.Join(results, side), os.DirFS(filepath.Join(dir, pair[i]))))
+		}
+		if code, out := gate(t, dir, step, "PROJECT=."); code != want || err != nil {
+			t.Errorf("%q: exit code %d, want %d, %v\n%s", pair, code, want, err, out)
 		}
 	}
 }

@@ -120,8 +120,8 @@ func (c *Comparison) Untested() error {
 	return nil
 }
 
-// Regression returns an error that names the runs that are worse than the baseline by a primary
-// measure or by more than the margin, nil if there are none.
+// Regression returns an error that names the runs that are worse than the baseline, as Worsens
+// says, nil if there are none.
 func (c *Comparison) Regression() error {
 	var worse []string
 	for i := range c.Pairs {
@@ -139,9 +139,9 @@ func (c *Comparison) Regression() error {
 	return fmt.Errorf("regression: %s %s worse than %s", strings.Join(worse, ", "), are, c.Baseline)
 }
 
-// Worsens reports whether the run of a pair is worse than its reference by a primary measure, or by
-// more than the margin.
+// Worsens reports whether the run of a pair is worse than its reference: by a primary measure, by
+// more than the margin, or because a forbidden text came back that did not before.
 func (c *Comparison) Worsens(p *Pair) bool {
-	return p.Margin != nil && p.Margin.Verdict == result.Worse ||
+	return len(p.LeakedIDs) > 0 || p.Margin != nil && p.Margin.Verdict == result.Worse ||
 		slices.ContainsFunc(c.PrimaryClaims(p), func(k Claim) bool { return k.Verdict == Worse })
 }

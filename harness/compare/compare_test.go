@@ -103,6 +103,33 @@ func TestRegression(t *testing.T) {
 	}
 }
 
+// TestLeaks: one forbidden text that comes back is a regression, unless it came back before, or the
+// reference did not answer.
+func TestLeaks(t *testing.T) {
+	leak := []result.Leak{{Text: "four euros", Place: result.InAnswer, Origin: result.OfReplaced}}
+	for name, c := range map[string]struct {
+		before string // of q000 and q001, in which the run fails
+		leaked bool   // in q001 of the reference
+		want   []string
+	}{
+		"new":              {"pp", false, []string{"q000", "q001"}},
+		"failed before":    {"ff", false, []string{"q000", "q001"}},
+		"one leaked too":   {"pf", true, []string{"q000"}},
+		"one not answered": {"pe", false, []string{"q000"}},
+		"neither is new":   {"ef", true, nil},
+	} {
+		old, run := newFile("old", c.before+"pppp"), newFile("new", "ffpppp")
+		run.Questions[0].Leaks, run.Questions[1].Leaks = leak, leak
+		if c.leaked {
+			old.Questions[1].Leaks = leak
+		}
+		got := mustCompare(t, Options{Baseline: "old"}, old.open(t), run.open(t))
+		if p := got.Pairs[0]; !slices.Equal(p.LeakedIDs, c.want) || (got.Regression() != nil) != (c.want != nil) {
+			t.Errorf("%s: %q, %v", name, p.LeakedIDs, got.Regression())
+		}
+	}
+}
+
 // TestFalseAlarms compares pairs of runs of the same quality, two thirds of whose failures they
 // share.
 func TestFalseAlarms(t *testing.T) {

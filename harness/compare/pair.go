@@ -25,6 +25,7 @@ func (c *Comparison) comparePairs(runs []*Run, a *alignment, opts Options, f *fa
 	d := design{a.clusterOf(c.ClusterTag), c.Repeated, opts.Resamples, documentsAlike(runs)}
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
+		p.LeakedIDs = p.leaked(a.rows)
 		p.Measures, p.Latencies = []MeasureDifference{}, []LatencyRatio{}
 		if !c.Headlined(p) {
 			p.compareRates(a.rows, d, opts, &families{})
@@ -36,6 +37,17 @@ func (c *Comparison) comparePairs(runs []*Run, a *alignment, opts Options, f *fa
 		p.compareMeasures(a.rows, d, f)
 		p.compareLatencies(a.rows, f)
 	}
+}
+
+// leaked returns the ids of LeakedIDs.
+func (p *Pair) leaked(rows [][]*question) (ids []string) {
+	for _, row := range rows {
+		before, known := row[p.Reference].leaks()
+		if now, _ := row[p.Run].leaks(); now && known && !before {
+			ids = append(ids, row[p.Run].id)
+		}
+	}
+	return ids
 }
 
 // compareRates fills in the pass rates and their difference.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 
 	"evalctl/harness/result"
@@ -28,6 +29,7 @@ type attempt struct {
 	outcome result.Outcome
 	passed  bool
 	cached  bool                  // the answer is from evalctl's cache, and has no time
+	leaked  bool                  // a forbidden text came back
 	values  [measureCount]float64 // NaN for what it does not have
 	// recipes says whether the answer passed by each judging recipe, keyed by digest; nil without a
 	// panel.
@@ -84,7 +86,7 @@ func digestOf(texts ...any) [sha256.Size]byte {
 // attemptOf returns the attempt of a record. If the daemon returned no usable answer, it retrieved
 // nothing, so measures of questions with gold are 0.
 func attemptOf(r *result.Record) attempt {
-	a := attempt{outcome: r.Outcome, passed: r.Passed}
+	a := attempt{outcome: r.Outcome, passed: r.Passed, leaked: len(r.Leaks) > 0}
 	for i := range a.values {
 		a.values[i] = math.NaN()
 	}
@@ -127,6 +129,13 @@ func (a *attempt) without(measures ...int) {
 
 // counts reports whether the question counts: it was asked, and imported answers have a verdict.
 func (q *question) counts() bool { return q.attempts[0].outcome.Counts() }
+
+// leaks reports whether a forbidden text came back in an attempt. It is not known if none was
+// answered.
+func (q *question) leaks() (leaked, known bool) {
+	return slices.ContainsFunc(q.attempts, func(a attempt) bool { return a.leaked }),
+		slices.ContainsFunc(q.attempts, func(a attempt) bool { return a.outcome.Answered() })
+}
 
 // passes counts the attempts with a verdict, and the passed ones. An error is a verdict.
 func (q *question) passes() (passed, judged int) {

@@ -21,8 +21,7 @@ func (c Comparison) title(p *compare.Pair) string {
 }
 
 // verdictOn returns the verdict on a pair by the primary measures in words, and whether it is a
-// regression: the run is worse than the baseline, or worse by more than the margin. --fail-on
-// regression of evalctl compare uses it.
+// regression, as for --fail-on regression of evalctl compare.
 func (c Comparison) verdictOn(p *compare.Pair) (words string, regression bool) {
 	for i, k := range c.PrimaryClaims(p) {
 		if i > 0 {
@@ -89,6 +88,10 @@ func (c Comparison) sentence(p *compare.Pair) string {
 		figure.Count(p.OnlyReference, "question"), c.name(p.Reference), p.OnlyRun, c.name(p.Run))
 	if p.Difference != nil {
 		text += ", " + pointsWithin(p.Table)
+	}
+	if n := len(p.LeakedIDs); n > 0 {
+		text += fmt.Sprintf("; forbidden texts came back in %s of %s but not of %s, such as %s", figure.Count(n, "question"),
+			c.name(p.Run), c.name(p.Reference), p.LeakedIDs[0])
 	}
 	return text
 }

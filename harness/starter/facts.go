@@ -18,8 +18,8 @@ type planter struct {
 
 // plant returns o.Facts questions for each kind of planted fact. The documents with the facts are
 // written before each question and stay. They do not interfere, because no name is used twice.
-func plant(docs []dataset.Doc, o Options) []dataset.Question {
-	p := &planter{random: rand.New(rand.NewPCG(o.Seed, 2)), taken: newCorpus(docs).text, used: map[string]bool{}}
+func (c *corpus) plant(o Options) []dataset.Question {
+	p := &planter{random: rand.New(rand.NewPCG(o.Seed, 2)), taken: c.text, used: map[string]bool{}}
 	var questions []dataset.Question
 	for _, kind := range []struct {
 		name string

@@ -1,6 +1,7 @@
 package starter
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/internal/prose"
+	"evalctl/internal/redact"
 	"evalctl/internal/visible"
 	"evalctl/scorer"
 )
@@ -53,23 +55,24 @@ var kinds = []struct {
 }
 
 // ask returns at most o.Size questions, taking documents in turn.
-func ask(docs []dataset.Doc, o Options) []dataset.Question {
+func (c *corpus) ask(ctx context.Context, docs []dataset.Doc, o Options) ([]dataset.Question, error) {
 	random := rand.New(rand.NewPCG(o.Seed, 1))
-	all, queues, alike := newCorpus(docs), make([][]gap, len(docs)), map[string]int{}
+	queues, alike := make([][]gap, len(docs)), map[string]int{}
 	for i, d := range docs {
-		queues[i] = all.gaps(d)
+		queues[i] = c.gaps(ctx, d)
+		c.gapped += len(queues[i])
 		for _, g := range queues[i] {
 			alike[g.shape()]++
 		}
 		random.Shuffle(len(queues[i]), func(a, b int) { queues[i][a], queues[i][b] = queues[i][b], queues[i][a] })
 	}
 	random.Shuffle(len(queues), func(a, b int) { queues[a], queues[b] = queues[b], queues[a] })
+	clear := func(g gap) bool {
+		return ctx.Err() == nil && alike[g.shape()] == 1 && c.once(g.answer) && c.only(g) && g.in().Quote(scorer.WordsOf(g.sentence))
+	}
 	var questions []dataset.Question
 	for len(queues) > 0 && len(questions) < o.Size {
 		for i := range queues {
-			clear := func(g gap) bool {
-				return alike[g.shape()] == 1 && all.once(g.answer) && all.only(g) && g.in().Quote(scorer.WordsOf(g.sentence))
-			}
 			at := slices.IndexFunc(queues[i], clear)
 			if at < 0 {
 				queues[i] = nil
@@ -82,7 +85,7 @@ func ask(docs []dataset.Doc, o Options) []dataset.Question {
 		}
 		queues = slices.DeleteFunc(queues, func(q []gap) bool { return len(q) == 0 })
 	}
-	return questions
+	return questions, ctx.Err()
 }
 
 // shape returns the form that similar sentences share, such as lines of a log. These cannot be told
@@ -113,12 +116,19 @@ type corpus struct {
 	small map[string]bool // words that occur with a small first letter
 
 	sentences []string // folded
+
+	gapped  int // sentences that may have a gap
+	known   *redact.Redactor
+	secrets Secrets // of the sentences that would have had a gap
 }
 
-func newCorpus(docs []dataset.Doc) *corpus {
+func newCorpus(ctx context.Context, docs []dataset.Doc) (*corpus, error) {
 	c := &corpus{words: map[string]int{}, small: map[string]bool{}}
 	var text strings.Builder
 	for _, d := range docs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		text.WriteString(visible.Words(string(d.Data)) + "\n")
 		for s := range prose.Sentences(string(d.Data)) {
 			c.sentences = append(c.sentences, visible.Words(s))
@@ -132,7 +142,7 @@ func newCorpus(docs []dataset.Doc) *corpus {
 		}
 	}
 	c.text = text.String()
-	return c
+	return c, nil
 }
 
 // wordsOf returns the runs of letters and digits.
@@ -152,16 +162,23 @@ func (c *corpus) only(g gap) bool {
 	})
 }
 
-// gaps returns the sentences of a document that get a gap, in order.
-func (c *corpus) gaps(d dataset.Doc) []gap {
+// gaps returns the sentences of a document that get a gap, in order, until ctx ends.
+func (c *corpus) gaps(ctx context.Context, d dataset.Doc) []gap {
 	var out []gap
 	words := sync.OnceValue(func() scorer.Words { return scorer.WordsOf(string(d.Data)) })
 	for s := range prose.Sentences(prose.WithoutCode(string(d.Data))) {
+		if ctx.Err() != nil {
+			break
+		}
 		n := len(strings.Fields(s))
 		if n < minWords || n > maxWords || strings.ContainsAny(s, "|`<>{}\\") || strings.Contains(s, "](") || strings.Contains(s, "://") {
 			continue
 		}
-		if g, ok := c.gap(s); ok {
+		g, ok := c.gap(s)
+		switch {
+		case ok && maySecret(s, c.known):
+			c.secrets.add(d.Path, string(d.Data), s)
+		case ok:
 			g.path, g.in = d.Path, words
 			out = append(out, g)
 		}
@@ -175,7 +192,7 @@ func (c *corpus) gap(sentence string) (gap, bool) {
 		for _, at := range kind.in.FindAllStringIndex(sentence, -1) {
 			start, end := at[0], at[1]
 			if kind.name == "name" {
-				start += c.ordinary(sentence[start:end], start == 0)
+				start += c.ordinary(sentence[start:end], !hasWord(sentence[:start]))
 			}
 			if isPart(sentence[:start], sentence[end:]) {
 				continue
@@ -188,10 +205,23 @@ func (c *corpus) gap(sentence string) (gap, bool) {
 	return gap{}, false
 }
 
+// Digits beside a gap, with one mark or space between.
+var (
+	digitsBefore = regexp.MustCompile(`\d[.,: \x{a0}]$`)
+	digitsAfter  = regexp.MustCompile(`^[.,: \x{a0}]\d`)
+)
+
+// hasWord reports whether a text has more than the marks of a list item, such as [x].
+func hasWord(text string) bool {
+	return slices.ContainsFunc(wordsOf(text), func(w string) bool { return utf8.RuneCountInString(w) > 1 })
+}
+
 // isPart reports whether the text between two others is only a part of something, such as 409 of
-// .409, or of U+0409, or is emphasised, so that a gap would leave marks beside it.
+// .409, or of U+0409, or of an address or a telephone number, or is emphasised, so that a gap would
+// leave marks beside it.
 func isPart(before, after string) bool {
-	return strings.HasSuffix(strings.TrimRight(before, "*_"), ".") || before != strings.TrimRight(before, "*_+-–/#=@~^±") ||
+	return digitsBefore.MatchString(before) || digitsAfter.MatchString(after) ||
+		strings.HasSuffix(strings.TrimRight(before, "*_"), ".") || before != strings.TrimRight(before, "*_+-–/#=@~^±") ||
 		after != strings.TrimLeft(after, "*_+-–/=@~^")
 }
 

@@ -20,6 +20,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/internal/atomicfile"
 	"evalctl/internal/figure"
+	"evalctl/internal/redact"
 )
 
 // The files of a project, relative to its folder.
@@ -45,6 +46,8 @@ type Options struct {
 	// Size limits the questions about the documents. Facts is the number of questions for each kind
 	// of planted fact.
 	Size, Facts int
+	// Secrets must not be asked about.
+	Secrets []redact.Secret
 	// Seed seeds the selection of questions and the planted facts.
 	Seed uint64
 }
@@ -58,6 +61,8 @@ type Project struct {
 	// Documents is the number of documents.
 	Documents int
 	LeftOut   []LeftOut
+	// Secrets are sentences that were left out.
+	Secrets Secrets
 	// Found is the number of questions about the documents, and Planted the number of questions
 	// about planted facts.
 	Found, Planted int
@@ -86,7 +91,7 @@ func Write(ctx context.Context, o Options) (*Project, error) {
 		if err != nil {
 			return nil, err
 		}
-		content = func() error { return write(paths, docs, header(o), questions) }
+		content = func() error { return write(ctx, paths, docs, header(o), questions) }
 	}
 	workflow, err := p.workflow(o.Dir)
 	if err != nil {
@@ -143,13 +148,26 @@ func (p *Project) make(ctx context.Context, o Options) ([]dataset.Doc, []dataset
 	if err != nil {
 		return nil, nil, err
 	}
-	found := ask(docs, o)
-	if len(found) == 0 {
+	all, err := newCorpus(ctx, docs)
+	if err != nil {
+		return nil, nil, err
+	}
+	all.known = redact.New(o.Secrets...)
+	found, err := all.ask(ctx, docs, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case len(found) == 0 && all.gapped > 0:
+		return nil, nil, fmt.Errorf("%s: no gap has one answer, because other sentences are alike around it (%s with a name, number, "+
+			"date or code that occurs once): write the questions yourself, beginning with evalctl init", o.From, figure.Count(all.gapped, "sentence"))
+	case len(found) == 0:
 		return nil, nil, fmt.Errorf("%s: no sentence of %d to %d words with spaces between them has a name, number, date or code "+
 			"that occurs once in %s: write the questions yourself, beginning with evalctl init",
 			o.From, minWords, maxWords, figure.Count(len(docs), "document"))
 	}
-	planted := plant(docs, o)
+	planted := all.plant(o)
+	p.Secrets = all.secrets
 	p.Documents, p.LeftOut, p.Found, p.Planted = len(docs), leftOut, len(found), len(planted)
 	return docs, append(found, planted...), nil
 }
@@ -173,9 +191,13 @@ func copyFile(name, path string) error {
 	return atomicfile.WriteData(path, 0o644, data)
 }
 
-// write writes the documents and then the questions.
-func write(paths map[string]string, docs []dataset.Doc, header string, questions []dataset.Question) error {
+// write writes the documents and then the questions. If ctx ends before the questions, it removes
+// the documents, because the next Write refuses what exists.
+func write(ctx context.Context, paths map[string]string, docs []dataset.Doc, header string, questions []dataset.Question) error {
 	for _, d := range docs {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(err, os.RemoveAll(paths[corpusFolder]))
+		}
 		path := filepath.Join(paths[corpusFolder], filepath.FromSlash(d.Path))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err

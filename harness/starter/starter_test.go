@@ -15,6 +15,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/harness/starter"
 	"evalctl/internal/filetest"
+	"evalctl/internal/redact"
 	"evalctl/internal/visible"
 	"evalctl/scorer"
 )
@@ -35,7 +36,7 @@ func convert(_ context.Context, _ string, data []byte) (markdown, why string, er
 // nothing to ask.
 func read(t *rapid.T, from, dir string) ([]dataset.Question, dataset.Corpus) {
 	if _, err := starter.Write(context.Background(), starter.Options{Dir: dir, From: from, Convert: convert, Size: 50, Facts: 2, Seed: rapid.Uint64().Draw(t, "seed")}); err != nil {
-		if !strings.Contains(err.Error(), "no sentence of") && !strings.Contains(err.Error(), "has no document") {
+		if !strings.Contains(err.Error(), "no sentence of") && !strings.Contains(err.Error(), "no gap has one answer") && !strings.Contains(err.Error(), "has no document") {
 			t.Fatal(err)
 		}
 		return nil, dataset.Corpus{}
@@ -172,11 +173,78 @@ func TestLongDocument(t *testing.T) {
 	var book strings.Builder
 	for i := range 20_000 {
 		name := strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(i))
-		fmt.Fprintf(&book, "The cart of N%s brought bricks to the yard of Y%s at last.\n", name, name)
+		fmt.Fprintf(&book, "The cart of N%s brought bricks to the yard of %[1]s at last.\n\n", name)
 	}
 	filetest.Write(t, filepath.Join(from, "book.md"), book.String())
 	if _, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Size: 50}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// ending is a context that ends when it is asked for the nth time.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (e *ending) Err() error {
+	if e.left--; e.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestInterrupted: wherever Write is interrupted, nothing of the project is left, and the last
+// sentence of a long document is not waited for.
+func TestInterrupted(t *testing.T) {
+	from := t.TempDir()
+	filetest.Write(t, filepath.Join(from, "a.md"), "The keeper Ottoline counts all the ships.\n\nIts mate Farrow sleeps all day.")
+	filetest.Write(t, filepath.Join(from, "b.md"), "The quay of stone has 148 steps.\n\nIn 1489 the sea took all boats.")
+	const most = 100
+	for checks := range most {
+		dir := filepath.Join(t.TempDir(), "project")
+		_, err := starter.Write(&ending{t.Context(), checks}, starter.Options{Dir: dir, From: from, Size: 50, Facts: 1})
+		if err == nil {
+			if checks < 2*4 {
+				t.Errorf("only %d checks for 4 sentences", checks)
+			}
+			return
+		}
+		found, _ := filepath.Glob(filepath.Join(dir, "[a-z]*"))
+		if !errors.Is(err, context.Canceled) || len(found) > 0 {
+			t.Fatalf("after %d checks: %v, %q", checks, err, found)
+		}
+	}
+	t.Errorf("not done after %d checks", most)
+}
+
+// TestSecrets: a sentence that may have a secret is not asked about, and the first one is named.
+func TestSecrets(t *testing.T) {
+	from, dir := t.TempDir(), filepath.Join(t.TempDir(), "project")
+	text := "# Access\n\nThe old boat has 148\nsteps, as every one of us knows.\n\n" +
+		"- The admin logs in\n  with the password: hunter2xyz at the gate.\n" +
+		"- Start the copy of the data with DB_PASSWORD = short1 by hand.\n- The password of the gate is Rye4711 since the last storm.\n" +
+		"- We pay with pk_4eC39HqLyjWDarjtT1zdp7dc since the spring.\n- The word Trelawney3 opens the shed of the old boat.\n"
+	filetest.Write(t, filepath.Join(from, "a.txt"), text)
+	p, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Size: 50, Secrets: []redact.Secret{{Name: "KEY", Value: "Trelawney3"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (starter.Secrets{Sentences: 5, Path: "questions.corpus/a.md", Line: 6}); p.Secrets != want {
+		t.Errorf("got %+v, want %+v", p.Secrets, want)
+	}
+	if questions := filetest.Read(t, filepath.Join(dir, "questions.jsonl")); strings.Count(string(questions), `"gap-`) != 1 {
+		t.Errorf("secrets are asked about:\n%s", questions)
+	}
+}
+
+// TestAlike: the error for sentences that are alike says so.
+func TestAlike(t *testing.T) {
+	from := t.TempDir()
+	filetest.Write(t, filepath.Join(from, "a.md"), "The visitor Komusari1 came with 345 marbles.\n\nThe visitor Komusari2 came with 346 marbles.")
+	_, err := starter.Write(t.Context(), starter.Options{Dir: filepath.Join(t.TempDir(), "project"), From: from, Size: 50})
+	if err == nil || !strings.Contains(err.Error(), "other sentences are alike around it (2 sentences") {
+		t.Error(err)
 	}
 }
 
@@ -188,6 +256,11 @@ The sign of the old lighthouse is U+2693 in every one of its books.
 The keeper of the old lighthouse is *Farrow* as every one of us knows.
 The old quay has 371-372 stones, as every one of us knows.
 The old pier has 471–472 stones, as every one of us knows.
+- The server of the old quay is 10.20.30.40, as every one of us knows.
+- The telephone of the old quay is +49 170 5550199 for every one of us.
+- [ ] Call for the surveyor before the sea comes back.
+- [x] Pay for the surveyor before the sea comes back to us.
+
 The old tower has 148 steps, as every one of us knows.
 `
 	filetest.Write(t, filepath.Join(from, "a.md"), text)
@@ -195,7 +268,8 @@ The old tower has 148 steps, as every one of us knows.
 		t.Fatal(err)
 	}
 	questions, err := os.ReadFile(filepath.Join(dir, "questions.jsonl"))
-	if n := strings.Count(string(questions), `"gap-`); err != nil || n != 1 || !strings.Contains(string(questions), "tower has ___ steps") {
+	whole := strings.Contains(string(questions), "tower has ___ steps") && strings.Contains(string(questions), "quay is ___ ,")
+	if n := strings.Count(string(questions), `"gap-`); err != nil || n != 2 || !whole {
 		t.Errorf("%v, %d gaps:\n%s", err, n, questions)
 	}
 }

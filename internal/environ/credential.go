@@ -68,7 +68,7 @@ func Secrets(environ []string) (secrets []redact.Secret) {
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
 		values := passwords(value)
-		if holdsSecret(name, value) {
+		if HoldsSecret(name, value) {
 			values = append(values, value)
 		}
 		for _, secret := range values {
@@ -83,9 +83,9 @@ func Secrets(environ []string) (secrets []redact.Secret) {
 // minSecret is the length of the shortest secret. Texts may contain a shorter one for other reasons.
 const minSecret = 8
 
-// holdsSecret reports whether a variable looks like a credential. The path of a file with a
-// credential is not a secret.
-func holdsSecret(name, value string) bool {
+// HoldsSecret reports whether a variable, or a setting in a text, looks like a credential. The path of
+// a file with a credential is not a secret.
+func HoldsSecret(name, value string) bool {
 	w := words(name)
 	switch {
 	case w == "_PWD_", endsInAny(w, openEndings), strings.Contains(value, "://"):

@@ -55,7 +55,7 @@ func Withheld(parent, env []string) string {
 		got := slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 		switch {
 		case got || value == "":
-		case LooksSecret(name) || holdsSecret(name, value):
+		case LooksSecret(name) || HoldsSecret(name, value):
 			listed = append(listed, name)
 		default:
 			others++

@@ -135,12 +135,12 @@ func wordSet(words string) map[string]bool {
 }
 
 // abbreviated reports whether the last word before a full stop is an abbreviation: a known one, an
-// initial, or letters with full stops between them, such as "e.g".
+// initial, or letters with full stops between them, such as "e.g" and "z. B".
 func abbreviated(before, after string) bool {
 	word := before[strings.LastIndexFunc(before, unicode.IsSpace)+1:]
 	word = strings.TrimLeft(word, openers)
 	if first, size := utf8.DecodeRuneInString(word); size == len(word) {
-		return unicode.IsUpper(first)
+		return unicode.IsUpper(first) || unicode.IsLower(first) && beginsWithInitial(after)
 	}
 	small := strings.ToLower(word)
 	if numbering[small] {
@@ -148,6 +148,13 @@ func abbreviated(before, after string) bool {
 		return unicode.IsDigit(next)
 	}
 	return abbreviations[small] || dotted(word)
+}
+
+// beginsWithInitial reports whether a text begins with an initial, after white space.
+func beginsWithInitial(text string) bool {
+	text = strings.TrimLeftFunc(text, unicode.IsSpace)
+	first, size := utf8.DecodeRuneInString(text)
+	return unicode.IsUpper(first) && strings.HasPrefix(text[size:], ".")
 }
 
 // dotted reports whether a word is single letters with full stops between them.

@@ -16,6 +16,7 @@ func TestSplit(t *testing.T) {
 	for name, marked := range map[string]string{
 		"abbreviations":      "Dr. Ekberg met J. Wick at 4.30 p.m. in Rye, e.g. Monday. |Then he left.",
 		"in quotes":          `"Mr. Fox" (St. Ives) is here. |“Dr. Lopez” is not.`,
+		"spaced initials":    "Er hat z. B. 12 Euro. |Ask for plan b. |It is new.",
 		"no abbreviations":   "We met Bob. |He sang in May. |It was fun.",
 		"numbering":          "See No. 5 and pp. 3 to 7. |Is it? |No. |I think not.",
 		"quotation":          `She said “Go.” |He went (slowly.) |They slept. |"Fine." |Said he.`,
