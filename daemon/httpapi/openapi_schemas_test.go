@@ -388,7 +388,7 @@ var sharedSchemas = map[string]*jsonschema.Schema{
 		chars(1, protocol.MaxMetadataKey)(s.PropertyNames)
 		s.AdditionalProperties = &jsonschema.Schema{
 			Types: []string{"string", "number", "boolean", "null"},
-			Description: "A whole number is refused if a 64-bit floating-point number does not keep its digits: " +
+			Description: "In a document, a whole number is refused if a 64-bit floating-point number does not keep its digits: " +
 				"give it as a string.",
 		}
 	}),

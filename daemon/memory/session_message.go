@@ -23,13 +23,13 @@ const (
 // message is one line of a messages file. Index counts the messages of the session from 0. At has
 // the client's time zone, which decides the day that "yesterday" counts from.
 type message struct {
-	Index    int            `json:"index"`
-	ID       string         `json:"id"`
-	Role     string         `json:"role"`
-	Name     string         `json:"name,omitempty"`
-	Content  string         `json:"content"`
-	At       time.Time      `json:"created_at"`
-	Metadata map[string]any `json:"metadata,omitempty"`
+	Index    int               `json:"index"`
+	ID       string            `json:"id"`
+	Role     string            `json:"role"`
+	Name     string            `json:"name,omitempty"`
+	Content  string            `json:"content"`
+	At       time.Time         `json:"created_at"`
+	Metadata protocol.Metadata `json:"metadata,omitempty"`
 }
 
 // newMessage checks a message of a request (spec 2 and 8). An invalid one is an *ArgumentError
@@ -82,6 +82,9 @@ func checkMessageMetadata(metadata map[string]any, where string) error {
 		return argumentErrorf(name, "has %d keys, the limit is %d", n, maxMessageKeys)
 	}
 	for key, value := range metadata {
+		if _, number := value.(json.Number); number {
+			value = nil // unlike front matter, the transcript keeps all digits
+		}
 		if err := checkMetadataValue(name, key, value); err != nil {
 			return err
 		}

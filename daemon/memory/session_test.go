@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -78,7 +79,7 @@ func TestSessionMessages(t *testing.T) {
 	got := s.say(t, "trip",
 		protocol.SessionMessage{
 			Role: "user", Name: "Anna", Content: "The kettle\n---\n# cost 40 euros.", CreatedAt: "2023-05-08T23:30:00.5-05:00",
-			Metadata: map[string]any{"actor_id": "anna", "skip_extract": true, "mood": "gläd", "n": 1.5, "none": nil},
+			Metadata: map[string]any{"actor_id": "anna", "skip_extract": true, "mood": "gläd", "n": 1.5, "none": nil, "id": json.Number("1234567890123456789")},
 		},
 		protocol.SessionMessage{Role: "assistant", Content: "Noted.", CreatedAt: "2023-05-08T23:31:00-05:00", Metadata: map[string]any{"skip_extract": true}})
 	want := []protocol.SessionMessageRecord{
@@ -94,7 +95,7 @@ func TestSessionMessages(t *testing.T) {
 	if diff := cmp.Diff(wantSession, session); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
-	if got := s.stored(t, "trip")[0].Metadata; !maps.Equal(got, map[string]any{"actor_id": "anna", "skip_extract": true, "mood": "gläd", "n": 1.5, "none": nil}) {
+	if got := s.stored(t, "trip")[0].Metadata; !maps.Equal(got, map[string]any{"actor_id": "anna", "skip_extract": true, "mood": "gläd", "n": 1.5, "none": nil, "id": json.Number("1234567890123456789")}) {
 		t.Errorf("metadata became %v", got)
 	}
 	const transcript = `---
