@@ -22,9 +22,11 @@ func CutStreams(c Cut) Wrapper {
 	return Instead(match, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		cut := &cutWriter{ResponseWriter: w, after: c.After, isIdle: c.Idle, timer: time.AfterFunc(c.After, cancel)}
-		defer cut.timer.Stop()
+		cut := &cutWriter{ResponseWriter: w, Cut: c, end: cancel}
 		next.ServeHTTP(cut, r.WithContext(ctx))
+		if cut.timer != nil {
+			cut.timer.Stop()
+		}
 		if !c.Reset {
 			return
 		}
@@ -37,19 +39,40 @@ func CutStreams(c Cut) Wrapper {
 	})
 }
 
+// cutWriter calls end when the stream is cut.
 type cutWriter struct {
 	http.ResponseWriter
-	after  time.Duration
-	isIdle bool
-	timer  *time.Timer
+	Cut
+	end   func()
+	timer *time.Timer // since the headers; before them, the request would end and not the stream
 }
 
 // Unwrap is for http.ResponseController.
 func (w *cutWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+func (w *cutWriter) WriteHeader(status int) {
+	w.ResponseWriter.WriteHeader(status)
+	w.begin()
+}
+
 func (w *cutWriter) Write(p []byte) (int, error) {
-	if w.isIdle {
-		w.timer.Reset(w.after)
+	n, err := w.ResponseWriter.Write(p)
+	w.begin()
+	if w.Idle {
+		w.timer.Reset(w.After)
 	}
-	return w.ResponseWriter.Write(p)
+	return n, err
+}
+
+// FlushError is for http.ResponseController.
+func (w *cutWriter) FlushError() error {
+	err := http.NewResponseController(w.ResponseWriter).Flush()
+	w.begin()
+	return err
+}
+
+func (w *cutWriter) begin() {
+	if w.timer == nil {
+		w.timer = time.AfterFunc(w.After, w.end)
+	}
 }
