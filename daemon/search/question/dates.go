@@ -35,10 +35,7 @@ const writingLag = 7
 // left out if nothing remains. "The week before 5 March 2023" names that day, because people write
 // about the week on it.
 func Periods(question string, asOf time.Time) (periods []Period) {
-	r := dateReader{asOf: asOf}
-	r.words = strings.FieldsFunc(strings.ToLower(question), func(c rune) bool {
-		return !unicode.IsLetter(c) && !unicode.IsDigit(c)
-	})
+	r := newDateReader(question, asOf)
 	readers := []func(int) (date, bool){r.month, r.year, r.ago, r.last, r.yesterday}
 	open := noSide // of the last period
 	for i := range r.words {
@@ -83,7 +80,25 @@ func OnlyTime(question string) bool {
 // dateReader reads a question word by word.
 type dateReader struct {
 	words []string
+	iso   map[int]bool // words that begin a date such as 2022-03-05
 	asOf  time.Time
+}
+
+func newDateReader(question string, asOf time.Time) *dateReader {
+	r := &dateReader{asOf: asOf, iso: map[int]bool{}}
+	sign := func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }
+	for field := range strings.FieldsSeq(strings.ToLower(question)) {
+		r.iso[len(r.words)] = isDate(strings.TrimFunc(field, sign))
+		r.words = append(r.words, strings.FieldsFunc(field, sign)...)
+	}
+	return r
+}
+
+// isDate reports whether a text has the form 2022-03-05, unlike a file or a version with a date in
+// its name, and a time of day after a year.
+func isDate(text string) bool {
+	digits := strings.FieldsFunc(text, func(c rune) bool { return c == '-' })
+	return len(text) == len("2022-03-05") && len(digits) == 3 && len(digits[0]) == 4 && len(digits[1]) == 2
 }
 
 // date is a date that a question names, and the place of its first word.
@@ -231,8 +246,7 @@ func (r *dateReader) year(i int) (date, bool) {
 		return date{}, false
 	}
 	introduced := slices.Contains(beforeDate, r.word(i-1))
-	iso := len(r.word(i+1)) == 2 && len(r.word(i+2)) == 2 // unlike release 2022.1.2
-	if month, day := language.Number(r.word(i+1), 12), language.Day(r.word(i+2)); month > 0 && day > 0 && (introduced || iso) {
+	if month, day := language.Number(r.word(i+1), 12), language.Day(r.word(i+2)); month > 0 && day > 0 && (introduced || r.iso[i]) {
 		return r.day(i, year, time.Month(month), day), true
 	}
 	if !introduced {

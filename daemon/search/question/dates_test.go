@@ -76,6 +76,10 @@ func TestPeriods(t *testing.T) {
 		{"What happened on 2022-03-05?", "2022-03-04..2022-03-13"},
 		{"2022-03-05 cake", "2022-03-04..2022-03-13"},
 		{"What is new in release 2022.1.2?", ""},
+		{"What is new in release 2022.10.12?", ""},
+		{"2023-05-12-004", ""},
+		{"2024-01-15-notes.md", ""},
+		{"What happened on 5 March 2023 10:30?", "2023-03-04..2023-03-13"},
 		{"What happened in the years before 2022?", "0001-01-01..2022-01-01"},
 	}
 	for _, tt := range tests {
