@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 )
@@ -21,21 +20,27 @@ var (
 	ErrShared = errors.New("but its brains share their documents")
 )
 
-// Lister gets the list of a daemon's brains, or of all documents of a brain, if one is given. It
-// returns the status, which is 0 if there was no reply, and the body.
-type Lister func(ctx context.Context, brain string) (status int, body []byte)
+// ErrMany is the error of a list that is too long to be sent.
+var ErrMany = errors.New("the list is too long")
+
+// Lister gets the list of a daemon's brains, or of all documents of a brain, if one is given. The
+// list is nil if the daemon has none, which is different from one that could not be read.
+type Lister func(ctx context.Context, brain string) (list []byte, err error)
 
 // Census has the brains that a daemon lists before a creation.
 type Census struct {
 	list   Lister
-	before map[string][]string // what each is called, by id; nil if they are not listed
+	before map[string][]string // what each is called, by each of its ids; nil if they are not listed
 }
 
 // Take lists the brains of a daemon.
-func Take(ctx context.Context, list Lister) *Census {
+func Take(ctx context.Context, list Lister) (*Census, error) {
 	c := &Census{list: list}
-	c.before = c.brains(ctx)
-	return c
+	var err error
+	if c.before, err = c.brains(ctx); err != nil {
+		return nil, fmt.Errorf("find out which brains there are: %w", err)
+	}
+	return c, nil
 }
 
 // Had reports whether the daemon had a brain with an id. A nil census has none.
@@ -52,21 +57,21 @@ func (c *Census) Calls(id, name string) bool {
 	return id == name || slices.Contains(c.before[id], name)
 }
 
-// Forget removes a brain that was deleted. The list may still have it.
-func (c *Census) Forget(id string) { delete(c.before, id) }
-
-// New returns an error unless the brain with an id, which was created since, is new. It is
-// ErrOld or ErrShared. A new brain may have documents that the daemon adds to every brain. A
-// daemon that lists neither brains nor documents is trusted.
+// New returns an error unless the brain with an id, which was created since, is new: ErrOld,
+// ErrShared, or the error of a list. A new brain may have documents that the daemon adds to every
+// brain. A daemon that lists neither brains nor documents is trusted.
 func (c *Census) New(ctx context.Context, id string) error {
 	if c.Had(id) {
 		return ErrOld
 	}
-	docs := c.documents(ctx, id)
+	docs, err := c.documents(ctx, id)
+	if err != nil {
+		return fmt.Errorf("whose documents are not known: %w", err)
+	}
 	if len(docs) == 0 {
 		return nil
 	}
-	if len(c.documents(ctx, strings.ToLower("none-"+rand.Text()))) > 0 {
+	if others, err := c.documents(ctx, strings.ToLower("none-"+rand.Text())); err == nil && len(others) > 0 {
 		return fmt.Errorf("%w: it also lists %q in a brain that does not exist", ErrShared, docs[0])
 	}
 	if !c.Shows(ctx, id) {
@@ -78,10 +83,14 @@ func (c *Census) New(ctx context.Context, id string) error {
 // Shows reports whether the list of brains has an id now, but had not before. The lists of some
 // daemons are incomplete: if they lack even a new brain, they prove nothing.
 func (c *Census) Shows(ctx context.Context, id string) bool {
-	return c.before != nil && !has(c.before, id) && has(c.brains(ctx), id)
+	if c.before == nil || has(c.before, id) {
+		return false
+	}
+	now, err := c.brains(ctx)
+	return err == nil && has(now, id)
 }
 
-// has reports whether brains have an id, or one is called so: some daemons take slugs for ids.
+// has reports whether brains have an id, or one is called so: some daemons take names for ids.
 func has(brains map[string][]string, id string) bool {
 	for other, names := range brains {
 		if other == id || slices.Contains(names, id) {
@@ -91,53 +100,69 @@ func has(brains map[string][]string, id string) bool {
 	return false
 }
 
-func (c *Census) brains(ctx context.Context) map[string][]string {
-	status, body := c.list(ctx, "")
-	items, ok := itemsOf(status, body)
-	if !ok {
-		return nil
+// brains returns what each listed brain is called, by each of its ids.
+func (c *Census) brains(ctx context.Context) (map[string][]string, error) {
+	list, err := c.list(ctx, "")
+	items, ok := itemsOf(list)
+	if err != nil || !ok {
+		return nil, err
 	}
 	found := map[string][]string{}
 	for _, o := range items {
-		found[text(o, "id", "brain_id", "brainId", "slug", "name")] = []string{text(o, "slug"), text(o, "name")}
+		var ids []string
+		for _, key := range []string{"id", "brain_id", "brainId", "slug"} {
+			if id := text(o, key); id != "" {
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) == 0 {
+			ids = []string{text(o, "name")}
+		}
+		for _, id := range ids {
+			found[id] = append(slices.Clone(ids), text(o, "name"))
+		}
 	}
-	return found
+	return found, nil
 }
 
-// documents returns the paths of a brain's documents, without hidden and generated files.
-func (c *Census) documents(ctx context.Context, brain string) (paths []string) {
-	status, body := c.list(ctx, brain)
-	if status == http.StatusRequestEntityTooLarge {
-		return []string{"more documents than a listing may contain"}
+// documents returns the paths of a brain's documents, without folders and hidden or generated files.
+func (c *Census) documents(ctx context.Context, brain string) (paths []string, err error) {
+	list, err := c.list(ctx, brain)
+	if errors.Is(err, ErrMany) {
+		return []string{"more documents than a listing may contain"}, nil
 	}
-	items, _ := itemsOf(status, body)
+	if err != nil {
+		return nil, err
+	}
+	items, _ := itemsOf(list)
 	for _, o := range items {
 		p := text(o, "path")
 		own := func(segment string) bool { return strings.HasPrefix(segment, ".") || strings.HasPrefix(segment, "_") }
-		if p != "" && !strings.HasSuffix(p, "/") && !slices.ContainsFunc(strings.Split(p, "/"), own) {
+		folder := o["is_dir"] == true || o["isDir"] == true || strings.HasSuffix(p, "/")
+		if p != "" && !folder && !slices.ContainsFunc(strings.Split(p, "/"), own) {
 			paths = append(paths, p)
 		}
 	}
-	return paths
+	return paths, nil
 }
 
 // itemsOf returns the objects of a list. Some daemons return a bare array or use another key.
-func itemsOf(status int, body []byte) (items []map[string]any, ok bool) {
-	decoder := json.NewDecoder(bytes.NewReader(body))
+func itemsOf(list []byte) (items []map[string]any, ok bool) {
+	decoder := json.NewDecoder(bytes.NewReader(list))
 	decoder.UseNumber()
 	var reply any
-	if status/100 != 2 || decoder.Decode(&reply) != nil {
+	if decoder.Decode(&reply) != nil {
 		return nil, false
 	}
-	list, ok := reply.([]any)
+	elements, ok := reply.([]any)
 	if o, isObject := reply.(map[string]any); isObject {
 		for _, key := range []string{"documents", "brains", "items"} {
 			if named, isList := o[key].([]any); isList {
-				list, ok = named, true
+				elements, ok = named, true
 			}
 		}
 	}
-	for _, item := range list {
+	for _, item := range elements {
 		if o, isObject := item.(map[string]any); isObject {
 			items = append(items, o)
 		}
@@ -145,17 +170,13 @@ func itemsOf(status int, body []byte) (items []map[string]any, ok bool) {
 	return items, ok
 }
 
-// text returns the first of keys that is a text or a number.
-func text(o map[string]any, keys ...string) string {
-	for _, key := range keys {
-		switch v := o[key].(type) {
-		case string:
-			if v != "" {
-				return v
-			}
-		case json.Number:
-			return v.String()
-		}
+// text returns a value that is a text or a number.
+func text(o map[string]any, key string) string {
+	switch v := o[key].(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
 	}
 	return ""
 }

@@ -291,7 +291,13 @@ func TestInterruptedSeedRemovesItsBrain(t *testing.T) {
 				w.WriteHeader(http.StatusNoContent)
 			},
 		}}
-		s := daemontest.New(t, o.serve)
+		s := daemontest.New(t, func(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
+			if c.Method == http.MethodGet {
+				http.NotFound(w, r) // it has no lists
+				return
+			}
+			o.serve(w, r, c)
+		})
 		_, err := seedOne(ctx, endpointAt(t, s.URL, "secret"), corpusOf("a.md"))
 		calls := s.Calls()
 		last := calls[len(calls)-1]

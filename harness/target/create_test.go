@@ -23,6 +23,7 @@ type keeper struct {
 	gets     bool                // a creation returns the brain with the name if there is one
 	shared   bool                // all ids are of one store
 	first    []string            // documents of a new brain
+	busy     string              // the end of the paths of lists that are not served now
 }
 
 func (k *keeper) serve(w http.ResponseWriter, r *http.Request, c daemontest.Call) {
@@ -32,6 +33,9 @@ func (k *keeper) serve(w http.ResponseWriter, r *http.Request, c daemontest.Call
 	}
 	docs, exists := k.brains[id]
 	switch {
+	case c.Method == http.MethodGet && k.busy != "" && strings.HasSuffix(r.URL.Path, k.busy):
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusServiceUnavailable)
 	case c.Method == http.MethodPost:
 		k.create(w, c.Body["name"].(string))
 	case r.URL.Path == "/v1/brains" && !k.unlisted:
@@ -119,6 +123,21 @@ func TestCreateNewBrains(t *testing.T) {
 				t.Errorf("main was changed: %v", s.Calls())
 			}
 		})
+	}
+}
+
+// TestBusyLists checks that nothing is written while it is unknown whether a brain is new.
+func TestBusyLists(t *testing.T) {
+	for _, path := range []string{"/v1/brains", "/documents"} {
+		k := &keeper{brains: map[string][]string{"main": {"precious.md"}}, returns: "main", busy: path, unlisted: true}
+		store := endpointOf(t, daemontest.New(t, k.serve), "").Store(result.Auto)
+		if _, err := store.Create(t.Context(), "new"); err == nil || !strings.Contains(err.Error(), "503") {
+			t.Errorf("%s: %v", path, err)
+		}
+		k.busy = ""
+		if _, err := store.Create(t.Context(), "new"); !errors.Is(err, census.ErrOld) {
+			t.Errorf("%s, later: %v", path, err)
+		}
 	}
 }
 

@@ -43,12 +43,15 @@ func (s *protocolStore) Create(ctx context.Context, name string) (string, error)
 		Method: http.MethodPost, Path: "/v1/brains", ContentType: protocol.TypeJSON,
 		Body: Encode(s.dialect, body, map[string][]string{"brain_id": {"id", "slug"}}),
 	}
-	before := census.Take(ctx, s.endpoint.list)
+	before, err := s.endpoint.census(ctx)
+	if err != nil {
+		return "", fmt.Errorf("create brain %q at %s: %w", name, s.endpoint.URL(), err)
+	}
 	// A request cut off early could leave a brain whose id is unknown.
 	ctx, cancel := withGrace(ctx, removeWithin)
 	defer cancel()
 	var o jsonobj.Object
-	err := Retry(ctx, CallTimeout, func(ctx context.Context) (err error) {
+	err = Retry(ctx, CallTimeout, func(ctx context.Context) (err error) {
 		o, err = s.endpoint.Create(ctx, r)
 		return err
 	})
@@ -67,46 +70,56 @@ func (s *protocolStore) Create(ctx context.Context, name string) (string, error)
 }
 
 // own returns an error unless the brain that the daemon returned for name is new. If the daemon
-// had a brain of this name, it is ErrExists.
+// has a brain of this name, it is ErrExists.
 func (s *protocolStore) own(ctx context.Context, before *census.Census, id, name string) error {
-	was, used := s.endpoint.names.Swap(id, name)
-	if used && was == removed {
-		before.Forget(id)
-	}
+	was, used := s.endpoint.names.Load(id)
 	err := before.New(ctx, id)
 	switch {
-	case errors.Is(err, census.ErrOld) && before.Calls(id, name):
+	case used && was == name, errors.Is(err, census.ErrOld) && before.Calls(id, name):
 		return s.unusable(name, ErrExists)
-	case err == nil && used && was != removed && was != name:
+	case used:
 		err = fmt.Errorf("which it also returned for %q", was)
 	}
 	if err != nil {
 		return fmt.Errorf("create brain %q at %s: POST /v1/brains returned brain %q, %w: "+
 			"evalctl would write to it and delete it", name, s.endpoint.URL(), id, err)
 	}
+	s.endpoint.names.Store(id, name)
 	return nil
 }
 
-// removed replaces the name of a brain that was removed.
-const removed = ""
+// census returns the brains that the daemon had before the first creation.
+func (e *Endpoint) census(ctx context.Context) (*census.Census, error) {
+	e.counting.Lock()
+	defer e.counting.Unlock()
+	if e.before == nil {
+		before, err := census.Take(ctx, e.list)
+		if err != nil {
+			return nil, err
+		}
+		e.before = before
+	}
+	return e.before, nil
+}
 
-// list implements census.Lister.
-func (e *Endpoint) list(ctx context.Context, brain string) (status int, body []byte) {
+// list implements census.Lister. A daemon that refuses to list for good has no list.
+func (e *Endpoint) list(ctx context.Context, brain string) (list []byte, err error) {
 	path := "/v1/brains"
 	if brain != "" {
 		path = listingPath(brain)
 	}
-	err := Retry(ctx, removeWithin, func(ctx context.Context) (err error) {
-		body, err = e.read(ctx, Request{Method: http.MethodGet, Path: path, Accept: protocol.TypeJSON})
+	err = Retry(ctx, CallTimeout, func(ctx context.Context) (err error) {
+		list, err = e.read(ctx, Request{Method: http.MethodGet, Path: path, Accept: protocol.TypeJSON})
 		return err
 	})
-	if f, failed := errors.AsType[*Failure](err); failed {
-		return f.Status, nil
+	f, failed := errors.AsType[*Failure](err)
+	switch {
+	case failed && f.Status == http.StatusRequestEntityTooLarge:
+		return nil, census.ErrMany
+	case failed && f.Status != 0 && !f.retry:
+		return nil, nil
 	}
-	if err != nil {
-		return 0, nil
-	}
-	return http.StatusOK, body
+	return list, err
 }
 
 func listingPath(id string) string { return BrainPath(id) + "/documents?dir=&recursive=true" }
@@ -251,7 +264,7 @@ func (s *protocolStore) Remove(ctx context.Context, id, name string) (err error)
 	err = Retry(ctx, removeWithin, func(ctx context.Context) error { return s.endpoint.Change(ctx, r) })
 	switch f, failed := errors.AsType[*Failure](err); {
 	case err == nil, failed && f.Status == http.StatusNotFound:
-		s.endpoint.names.Store(id, removed)
+		s.endpoint.names.Delete(id)
 		return nil
 	case failed && f.retry:
 		// It will remove no other brain either.

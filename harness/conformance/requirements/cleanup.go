@@ -89,12 +89,15 @@ func (d *Target) leaveListed(ctx context.Context) {
 	if len(d.deleted) == 0 {
 		return
 	}
-	now := census.Take(ctx, d.list)
+	now, err := census.Take(ctx, d.list)
+	if err != nil {
+		return
+	}
 	for _, id := range d.deleted {
 		if !now.Had(id) {
 			continue
 		}
-		if status, _ := d.list(ctx, id); status/100 == 2 {
+		if list, err := d.list(ctx, id); list != nil || err != nil {
 			d.leave(id)
 		}
 	}

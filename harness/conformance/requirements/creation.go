@@ -39,15 +39,18 @@ func (d *Target) createBrain(ctx context.Context) (id string, err error) {
 // notOld returns an error for a brain that the daemon had before the checks.
 func (d *Target) notOld(id string) error {
 	if d.before.Had(id) {
-		return unjudgedError{ReasonSetup, notNew(id, census.ErrOld)}
+		return unjudgedError{ReasonSetup, notNew(postBrains, id, census.ErrOld)}
 	}
 	return nil
 }
 
-// notNew returns the error for a brain that belongs to others.
-func notNew(id string, why error) error {
-	return fmt.Errorf("create a brain: POST /v1/brains returned brain %q, %w: a check would write to it and delete it; "+
-		"give a daemon that creates a brain for each request", id, why)
+// postBrains is the request that creates brains.
+const postBrains = "POST /v1/brains"
+
+// notNew returns the error for a brain that belongs to others, which a request or a tool returned.
+func notNew(by, id string, why error) error {
+	return fmt.Errorf("create a brain: %s returned brain %q, %w: a check would write to it and delete it; "+
+		"give a daemon that creates a brain for each request", by, id, why)
 }
 
 func (d *Target) postBrain(ctx context.Context, name string) (*response, error) {
@@ -95,7 +98,7 @@ func (d *Target) probeCreation(ctx context.Context) (id string, err error) {
 			return d.probeID(ctx, res, name)
 		case slices.Contains([]int{404, 405, 501}, res.status):
 			if err := d.before.New(ctx, name); err != nil {
-				return "", notNew(name, err)
+				return "", notNew(postBrains, name, err)
 			}
 			if err := d.createByPut(ctx, name); err != nil {
 				return "", fmt.Errorf("%w; nor does a document create its brain: %w", notCreated(res), err)
@@ -127,7 +130,7 @@ func (d *Target) probeID(ctx context.Context, res *response, name string) (strin
 			if !d.before.Had(c.id) {
 				d.leave(c.id) // its deletion could delete the documents of others
 			}
-			return "", notNew(c.id, err)
+			return "", notNew(postBrains, c.id, err)
 		}
 	}
 	chosen := candidates[0]
@@ -154,7 +157,7 @@ func (d *Target) probeOther(ctx context.Context, id string) error {
 		return nil //nolint:nilerr // the checks report it
 	}
 	if other == id {
-		return notNew(id, errors.New("as for another name"))
+		return notNew(postBrains, id, errors.New("as for another name"))
 	}
 	if res, err := d.requestDeletion(ctx, other); err != nil || res.status/100 != 2 {
 		d.leave(other)
@@ -162,20 +165,24 @@ func (d *Target) probeOther(ctx context.Context, id string) error {
 	return nil
 }
 
-// list implements census.Lister.
-func (d *Target) list(ctx context.Context, brain string) (status int, body []byte) {
+// list implements census.Lister. A list that fails is none: that a second brain has another id
+// shows as much (see probeOther).
+func (d *Target) list(ctx context.Context, brain string) (list []byte, err error) {
 	r := daemonRequest(http.MethodGet, "/v1/brains")
 	if brain != "" {
 		r = listOf("recursive", "true")
 	}
 	if d.exchange(r, brain).route == d.deadly {
-		return 0, nil
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, d.patience(probeLimit), errCheckTimeout)
 	defer cancel()
 	res, err := d.patiently(ctx, cleanupPause, func() (*response, error) { return d.roundTrip(ctx, asSent(r), brain) })
-	if err != nil {
-		return 0, nil
+	switch {
+	case err == nil && res.status == http.StatusRequestEntityTooLarge:
+		return nil, census.ErrMany
+	case err != nil || res.status/100 != 2:
+		return nil, nil //nolint:nilerr // see above
 	}
-	return res.status, res.body
+	return res.body, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/daemon/mcpclient"
+	"evalctl/harness/census"
 )
 
 // toolBrain returns the brain shared by the checks. The first call creates it.
@@ -26,9 +27,19 @@ func (d *Target) toolBrain(ctx context.Context) (string, error) {
 	return t.brain, err
 }
 
-// createToolBrain creates a brain with the tools.
+// createToolBrain creates a brain with the tools. A brain that these listed before is refused.
 func createToolBrain(ctx context.Context, m *mcpclient.Client) (string, error) {
 	name := newBrainName()
+	before, err := census.Take(ctx, func(ctx context.Context, _ string) ([]byte, error) {
+		r, err := callTool(ctx, m, "memory_list_brains", object{}, nil)
+		if err != nil || r.given() != nil {
+			return nil, nil //nolint:nilerr // other checks report it
+		}
+		return encode(r.payload), nil
+	})
+	if err != nil {
+		return "", err
+	}
 	r, err := callTool(ctx, m, "memory_create_brain", object{"name": name, "slug": name}, nil)
 	if err == nil {
 		err = r.given()
@@ -39,6 +50,9 @@ func createToolBrain(ctx context.Context, m *mcpclient.Client) (string, error) {
 	id, _ := r.payload["id"].(string)
 	if id == "" {
 		return "", unjudgedError{ReasonSetup, fmt.Errorf("%s: want an id, got %s", r, excerpt(encode(r.payload)))}
+	}
+	if before.Had(id) {
+		return "", unjudgedError{ReasonSetup, notNew("memory_create_brain", id, census.ErrOld)}
 	}
 	return id, nil
 }

@@ -31,7 +31,9 @@ func (d *Target) Probe(ctx context.Context) error {
 	probe, cancel := patient(ctx, d.config.Timeout)
 	defer cancel()
 	if d.before == nil { // else a restarted daemon may also have brains of the checks
-		d.before = census.Take(probe, d.list)
+		if d.before, err = census.Take(probe, d.list); err != nil {
+			return err
+		}
 	}
 	id, err := d.probeCreation(probe)
 	if err == nil {
