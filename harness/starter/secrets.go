@@ -18,7 +18,7 @@ type Secrets struct {
 
 var (
 	// assigns is between a name and its value.
-	assigns = regexp.MustCompile(`[:=]|\bis\b`)
+	assigns = regexp.MustCompile(`[:=]|\b(?:is|are|was|were)\b`)
 	// letters and digits in one run are how services write keys. Words and codes are shorter.
 	longRun = regexp.MustCompile(`[A-Za-z0-9]{20,}`)
 )
@@ -37,7 +37,7 @@ func maySecret(sentence string, known *redact.Redactor) bool {
 	}
 	for _, at := range assigns.FindAllStringIndex(sentence, -1) {
 		name := strings.Join(wordsOf(sentence[:at[0]]), "_")
-		if environ.HoldsSecret(name, strings.TrimSpace(sentence[at[1]:])) {
+		if environ.MentionsSecret(name, strings.TrimSpace(sentence[at[1]:])) {
 			return true
 		}
 	}
