@@ -265,14 +265,19 @@ The old pier has 471–472 stones, as every one of us knows.
 - [x] Pay for the surveyor before the sea comes back to us.
 
 The old tower has 148 steps, as every one of us knows.
+
+In 2021 Ottoline Farrow built the shed of the old boat.
+
+In 2021 the keeper was away, as every one of us knows.
 `
 	filetest.Write(t, filepath.Join(from, "a.md"), text)
 	if _, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Size: 50}); err != nil {
 		t.Fatal(err)
 	}
 	questions, err := os.ReadFile(filepath.Join(dir, "questions.jsonl"))
-	whole := strings.Contains(string(questions), "tower has ___ steps") && strings.Contains(string(questions), "quay is ___ ,")
-	if n := strings.Count(string(questions), `"gap-`); err != nil || n != 2 || !whole {
+	whole := strings.Contains(string(questions), "tower has ___ steps") && strings.Contains(string(questions), "quay is ___ ,") &&
+		strings.Contains(string(questions), "In 2021 ___ built")
+	if n := strings.Count(string(questions), `"gap-`); err != nil || n != 3 || !whole {
 		t.Errorf("%v, %d gaps:\n%s", err, n, questions)
 	}
 }
