@@ -54,8 +54,8 @@ func (s *Secrets) add(path, text, sentence string) {
 		words[i] = regexp.QuoteMeta(words[i])
 	}
 	s.Path, s.Line = corpusFolder+"/"+path, 1
-	// A wrapped sentence may have marks of a quotation at its line breaks.
-	if at := regexp.MustCompile(strings.Join(words, `[\s\pZ>]+`)).FindStringIndex(text); at != nil {
+	// A wrapped sentence may have marks of a quotation at its line breaks. \s is not all white space.
+	if at := regexp.MustCompile(strings.Join(words, `[\s\v\x{85}\pZ>]+`)).FindStringIndex(text); at != nil {
 		s.Line += strings.Count(text[:at[0]], "\n")
 	}
 }

@@ -222,7 +222,7 @@ func TestInterrupted(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	from, dir := t.TempDir(), filepath.Join(t.TempDir(), "project")
 	text := "# Access\n\nThe old boat has 148\nsteps, as every one of us knows.\n\n" +
-		"- The admin logs in\n  with the password: hunter2xyz at the gate.\n" +
+		"- The admin logs in\n  with the password: hunter2xyz\vat the gate.\n" +
 		"- Start the copy of the data with DB_PASSWORD = short1 by hand.\n- The password of the gate is Rye4711 since the last storm.\n" +
 		"- We pay with pk_4eC39HqLyjWDarjtT1zdp7dc since the spring.\n- The word Trelawney3 opens the shed of the old boat.\n" +
 		"- The password of the backup host: Rye4712 and nothing else.\n- The token for the guest profile is Rye4713 until spring.\n" +
@@ -238,6 +238,16 @@ func TestSecrets(t *testing.T) {
 	}
 	if questions := filetest.Read(t, filepath.Join(dir, "questions.jsonl")); strings.Count(string(questions), `"gap-`) != 1 {
 		t.Errorf("secrets are asked about:\n%s", questions)
+	}
+}
+
+// TestOnlySecrets: the error for sentences that may all have a secret says so.
+func TestOnlySecrets(t *testing.T) {
+	from := t.TempDir()
+	filetest.Write(t, filepath.Join(from, "a.md"), "The password of the gate is Rye4711 since the last storm.")
+	_, err := starter.Write(t.Context(), starter.Options{Dir: filepath.Join(t.TempDir(), "project"), From: from, Size: 50})
+	if err == nil || !strings.Contains(err.Error(), "may have a password or a key (1 sentence") {
+		t.Error(err)
 	}
 }
 
