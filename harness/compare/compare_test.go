@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -126,6 +127,31 @@ func TestLeaks(t *testing.T) {
 		got := mustCompare(t, Options{Baseline: "old"}, old.open(t), run.open(t))
 		if p := got.Pairs[0]; !slices.Equal(p.LeakedIDs, c.want) || (got.Regression() != nil) != (c.want != nil) {
 			t.Errorf("%s: %q, %v", name, p.LeakedIDs, got.Regression())
+		}
+	}
+}
+
+// TestLeaksOfSides: with several runs a side, a forbidden text must come back in most answers of the
+// one side and in none of the other.
+func TestLeaksOfSides(t *testing.T) {
+	side := func(name, leaks string) *Run {
+		var runs []*Run
+		for i, l := range leaks {
+			f := newFile(name, "ffpppp")
+			f.StartedAt = f.StartedAt.Add(time.Duration(i) * time.Hour)
+			if l == 'l' {
+				f.Questions[1].Leaks = []result.Leak{{Text: "four euros", Place: result.InAnswer, Origin: result.OfReplaced}}
+			}
+			runs = append(runs, f.open(t))
+		}
+		return Side(name, runs)
+	}
+	for leaks, want := range map[[2]string]bool{
+		{"...", "l.."}: false, {"...", "ll."}: true, {"...", "lll"}: true, {"l..", "lll"}: false, {"..", "l."}: false,
+	} {
+		got := mustCompare(t, Options{Baseline: "old"}, side("old", leaks[0]), side("new", leaks[1]))
+		if p := got.Pairs[0]; (len(p.LeakedIDs) == 1) != want || (got.Regression() != nil) != want {
+			t.Errorf("%s: %q, %v", leaks, p.LeakedIDs, got.Regression())
 		}
 	}
 }

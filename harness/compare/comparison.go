@@ -252,8 +252,9 @@ type Pair struct {
 	// order of the id.
 	OnlyRunIDs       []string `json:"only_run_ids"`
 	OnlyReferenceIDs []string `json:"only_reference_ids"`
-	// LeakedIDs are the questions in which a forbidden text came back in the run but not in the
-	// reference, which answered them. They are not tested: one is a fault, whatever the rates.
+	// LeakedIDs are the questions in which a forbidden text came back in most answers of the run but
+	// in none of the reference, which has some. They are not tested: one is a fault, whatever the
+	// rates.
 	LeakedIDs []string `json:"leaked_ids,omitempty"`
 	// Power is nil with repeats or clusters.
 	Power *Power `json:"power"`

@@ -43,7 +43,7 @@ func (c *Comparison) comparePairs(runs []*Run, a *alignment, opts Options, f *fa
 func (p *Pair) leaked(rows [][]*question) (ids []string) {
 	for _, row := range rows {
 		before, known := row[p.Reference].leaks()
-		if now, _ := row[p.Run].leaks(); now && known && !before {
+		if now, of := row[p.Run].leaks(); 2*now > of && before == 0 && known > 0 {
 			ids = append(ids, row[p.Run].id)
 		}
 	}

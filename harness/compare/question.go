@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"math"
-	"slices"
 	"strings"
 
 	"evalctl/harness/result"
@@ -130,11 +129,17 @@ func (a *attempt) without(measures ...int) {
 // counts reports whether the question counts: it was asked, and imported answers have a verdict.
 func (q *question) counts() bool { return q.attempts[0].outcome.Counts() }
 
-// leaks reports whether a forbidden text came back in an attempt. It is not known if none was
-// answered.
-func (q *question) leaks() (leaked, known bool) {
-	return slices.ContainsFunc(q.attempts, func(a attempt) bool { return a.leaked }),
-		slices.ContainsFunc(q.attempts, func(a attempt) bool { return a.outcome.Answered() })
+// leaks counts the answers, and those with which a forbidden text came back.
+func (q *question) leaks() (leaked, answers int) {
+	for _, a := range q.attempts {
+		if a.leaked {
+			leaked++
+		}
+		if a.leaked || a.outcome.Answered() {
+			answers++
+		}
+	}
+	return leaked, answers
 }
 
 // passes counts the attempts with a verdict, and the passed ones. An error is a verdict.

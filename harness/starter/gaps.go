@@ -194,11 +194,12 @@ func (c *corpus) gap(sentence string) (gap, bool) {
 			if kind.name == "name" {
 				start += c.ordinary(sentence[start:end], !hasWord(sentence[:start]))
 			}
-			if isPart(sentence[:start], sentence[end:]) {
+			before, after := sentence[:start], sentence[end:]
+			if marked(before, after) || kind.name != "name" && amongDigits(before, after) {
 				continue
 			}
 			if answer := sentence[start:end]; utf8.RuneCountInString(answer) >= minAnswer && c.rare(answer) {
-				return gap{sentence: sentence, kind: kind.name, answer: answer, before: sentence[:start], after: sentence[end:]}, true
+				return gap{sentence: sentence, kind: kind.name, answer: answer, before: before, after: after}, true
 			}
 		}
 	}
@@ -216,12 +217,16 @@ func hasWord(text string) bool {
 	return slices.ContainsFunc(wordsOf(text), func(w string) bool { return utf8.RuneCountInString(w) > 1 })
 }
 
-// isPart reports whether the text between two others is only a part of something, such as 409 of
-// .409, or of U+0409, or of an address or a telephone number, or is emphasised, so that a gap would
-// leave marks beside it.
-func isPart(before, after string) bool {
-	return digitsBefore.MatchString(before) || digitsAfter.MatchString(after) ||
-		strings.HasSuffix(strings.TrimRight(before, "*_"), ".") || before != strings.TrimRight(before, "*_+-–/#=@~^±") ||
+// amongDigits reports whether the text between two others is only a part of a number, such as an
+// address or a telephone number. A name never is.
+func amongDigits(before, after string) bool {
+	return digitsBefore.MatchString(before) || digitsAfter.MatchString(after)
+}
+
+// marked reports whether the text between two others is only a part of something, such as 409 of
+// .409 or of U+0409, or is emphasised, so that a gap would leave marks beside it.
+func marked(before, after string) bool {
+	return strings.HasSuffix(strings.TrimRight(before, "*_"), ".") || before != strings.TrimRight(before, "*_+-–/#=@~^±") ||
 		after != strings.TrimLeft(after, "*_+-–/=@~^")
 }
 

@@ -18,7 +18,7 @@ type Secrets struct {
 
 var (
 	// assigns is between a name and its value.
-	assigns = regexp.MustCompile(`[:=]|\bis\b`)
+	assigns = regexp.MustCompile(`[:=]|\b(?:is|are|was|were)\b`)
 	// letters and digits in one run are how services write keys. Words and codes are shorter.
 	longRun = regexp.MustCompile(`[A-Za-z0-9]{20,}`)
 )
@@ -37,7 +37,7 @@ func maySecret(sentence string, known *redact.Redactor) bool {
 	}
 	for _, at := range assigns.FindAllStringIndex(sentence, -1) {
 		name := strings.Join(wordsOf(sentence[:at[0]]), "_")
-		if environ.HoldsSecret(name, strings.TrimSpace(sentence[at[1]:])) {
+		if environ.MentionsSecret(name, strings.TrimSpace(sentence[at[1]:])) {
 			return true
 		}
 	}
@@ -54,8 +54,8 @@ func (s *Secrets) add(path, text, sentence string) {
 		words[i] = regexp.QuoteMeta(words[i])
 	}
 	s.Path, s.Line = corpusFolder+"/"+path, 1
-	// A wrapped sentence may have marks of a quotation at its line breaks.
-	if at := regexp.MustCompile(strings.Join(words, `[\s\pZ>]+`)).FindStringIndex(text); at != nil {
+	// A wrapped sentence may have marks of a quotation at its line breaks. \s is not all white space.
+	if at := regexp.MustCompile(strings.Join(words, `[\s\v\x{85}\pZ>]+`)).FindStringIndex(text); at != nil {
 		s.Line += strings.Count(text[:at[0]], "\n")
 	}
 }

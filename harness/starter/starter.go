@@ -161,6 +161,9 @@ func (p *Project) make(ctx context.Context, o Options) ([]dataset.Doc, []dataset
 	case len(found) == 0 && all.gapped > 0:
 		return nil, nil, fmt.Errorf("%s: no gap has one answer, because other sentences are alike around it (%s with a name, number, "+
 			"date or code that occurs once): write the questions yourself, beginning with evalctl init", o.From, figure.Count(all.gapped, "sentence"))
+	case len(found) == 0 && all.secrets.Sentences > 0:
+		return nil, nil, fmt.Errorf("%s: every sentence to ask about may have a password or a key (%s): write the questions yourself, "+
+			"beginning with evalctl init", o.From, figure.Count(all.secrets.Sentences, "sentence"))
 	case len(found) == 0:
 		return nil, nil, fmt.Errorf("%s: no sentence of %d to %d words with spaces between them has a name, number, date or code "+
 			"that occurs once in %s: write the questions yourself, beginning with evalctl init",

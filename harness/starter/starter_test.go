@@ -222,19 +222,32 @@ func TestInterrupted(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	from, dir := t.TempDir(), filepath.Join(t.TempDir(), "project")
 	text := "# Access\n\nThe old boat has 148\nsteps, as every one of us knows.\n\n" +
-		"- The admin logs in\n  with the password: hunter2xyz at the gate.\n" +
+		"- The admin logs in\n  with the password: hunter2xyz\vat the gate.\n" +
 		"- Start the copy of the data with DB_PASSWORD = short1 by hand.\n- The password of the gate is Rye4711 since the last storm.\n" +
-		"- We pay with pk_4eC39HqLyjWDarjtT1zdp7dc since the spring.\n- The word Trelawney3 opens the shed of the old boat.\n"
+		"- We pay with pk_4eC39HqLyjWDarjtT1zdp7dc since the spring.\n- The word Trelawney3 opens the shed of the old boat.\n" +
+		"- The password of the backup host: Rye4712 and nothing else.\n- The token for the guest profile is Rye4713 until spring.\n" +
+		"- Pwd: Rye4714 for the door in the north.\n- The passwords of both doors: Rye4715 and nothing else.\n" +
+		"- Use one of these tokens: Rye4716 and nothing else.\n- The passwords of all boats are Rye4717 and Rye4718 now.\n"
 	filetest.Write(t, filepath.Join(from, "a.txt"), text)
 	p, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Size: 50, Secrets: []redact.Secret{{Name: "KEY", Value: "Trelawney3"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (starter.Secrets{Sentences: 5, Path: "questions.corpus/a.md", Line: 6}); p.Secrets != want {
+	if want := (starter.Secrets{Sentences: 11, Path: "questions.corpus/a.md", Line: 6}); p.Secrets != want {
 		t.Errorf("got %+v, want %+v", p.Secrets, want)
 	}
 	if questions := filetest.Read(t, filepath.Join(dir, "questions.jsonl")); strings.Count(string(questions), `"gap-`) != 1 {
 		t.Errorf("secrets are asked about:\n%s", questions)
+	}
+}
+
+// TestOnlySecrets: the error for sentences that may all have a secret says so.
+func TestOnlySecrets(t *testing.T) {
+	from := t.TempDir()
+	filetest.Write(t, filepath.Join(from, "a.md"), "The password of the gate is Rye4711 since the last storm.")
+	_, err := starter.Write(t.Context(), starter.Options{Dir: filepath.Join(t.TempDir(), "project"), From: from, Size: 50})
+	if err == nil || !strings.Contains(err.Error(), "may have a password or a key (1 sentence") {
+		t.Error(err)
 	}
 }
 
@@ -262,14 +275,19 @@ The old pier has 471–472 stones, as every one of us knows.
 - [x] Pay for the surveyor before the sea comes back to us.
 
 The old tower has 148 steps, as every one of us knows.
+
+In 2021 Ottoline Farrow built the shed of the old boat.
+
+In 2021 the keeper was away, as every one of us knows.
 `
 	filetest.Write(t, filepath.Join(from, "a.md"), text)
 	if _, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Size: 50}); err != nil {
 		t.Fatal(err)
 	}
 	questions, err := os.ReadFile(filepath.Join(dir, "questions.jsonl"))
-	whole := strings.Contains(string(questions), "tower has ___ steps") && strings.Contains(string(questions), "quay is ___ ,")
-	if n := strings.Count(string(questions), `"gap-`); err != nil || n != 2 || !whole {
+	whole := strings.Contains(string(questions), "tower has ___ steps") && strings.Contains(string(questions), "quay is ___ ,") &&
+		strings.Contains(string(questions), "In 2021 ___ built")
+	if n := strings.Count(string(questions), `"gap-`); err != nil || n != 3 || !whole {
 		t.Errorf("%v, %d gaps:\n%s", err, n, questions)
 	}
 }

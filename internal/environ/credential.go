@@ -83,18 +83,30 @@ func Secrets(environ []string) (secrets []redact.Secret) {
 // minSecret is the length of the shortest secret. Texts may contain a shorter one for other reasons.
 const minSecret = 8
 
-// HoldsSecret reports whether a variable, or a setting in a text, looks like a credential. The path of
-// a file with a credential is not a secret.
+// HoldsSecret reports whether a variable looks like a credential. The path of a file with a credential
+// is not a secret.
 func HoldsSecret(name, value string) bool {
 	w := words(name)
-	switch {
-	case w == "_PWD_", endsInAny(w, openEndings), strings.Contains(value, "://"):
+	if w == "_PWD_" || endsInAny(w, openEndings) || strings.Contains(value, "://") {
 		return false
-	case hasAny(w, secretWords), hasAny(w, maskedWords):
+	}
+	return namesSecret(w, value)
+}
+
+// MentionsSecret reports whether the words before a value in a text name a credential. They may end in
+// another thing, unlike the name of a variable: "the passwords of the host".
+func MentionsSecret(text, value string) bool {
+	w := words(text)
+	return namesSecret(w, value) || namesSecret(strings.ReplaceAll(w, "S_", "_"), value)
+}
+
+// namesSecret reports whether words name a credential, if the value of some is not a path.
+func namesSecret(words, value string) bool {
+	if hasAny(words, secretWords) || hasAny(words, maskedWords) {
 		return true
 	}
 	isPath := filepath.IsAbs(value) || strings.HasPrefix(value, ".") || strings.HasPrefix(value, "~")
-	return endsInAny(w, maskedEndings) && !isPath
+	return endsInAny(words, maskedEndings) && !isPath
 }
 
 // passwords returns the password of a URL, as it is written and as it is meant.
