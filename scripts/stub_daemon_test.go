@@ -87,6 +87,9 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusCreated)
 		reply(w, map[string]any{"id": in.BrainID})
 		return
+	case len(parts) == 2:
+		http.NotFound(w, r) // it does not list its brains
+		return
 	}
 	s.mu.Lock()
 	docs, ok := s.brains[parts[2]]

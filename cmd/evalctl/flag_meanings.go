@@ -60,9 +60,9 @@ var meanings = map[string]string{
 	"wrong":           "Result of answers that are wrong on purpose, with verdicts of the same judge. In judge check imported, in place of --labels; in verify audit also stored answers.",
 }
 
-// expandTags replaces the variables of tags by their values, and ${about_NAME} by a text of meanings.
-// Kong's own variables, such as ${default}, stay: Kong replaces them, but it would go through all of
-// vars again for each flag, which takes longer than most commands.
+// expandTags replaces the variables of tags by their values, and ${about_NAME} by a text of
+// meanings. Kong's own variables, such as ${default}, stay: Kong replaces them, but it would go
+// through all of vars again for each flag, which takes longer than most commands.
 func expandTags(vars map[string]string) kong.Option {
 	pairs := func(prefix string, values map[string]string) (list []string) {
 		for name, value := range values {
@@ -75,7 +75,8 @@ func expandTags(vars map[string]string) kong.Option {
 	return kong.PostBuild(func(k *kong.Kong) error {
 		return kong.Visit(k.Model.Node, func(node kong.Visitable, next kong.Next) error {
 			if v, ok := node.(*kong.Value); ok {
-				v.Help = names.Replace(texts.Replace(v.Help))
+				own := strings.NewReplacer(pairs("", v.Tag.Vars)...) // of the command, instead of a text
+				v.Help = names.Replace(texts.Replace(own.Replace(v.Help)))
 				v.Enum, v.Default = names.Replace(v.Enum), names.Replace(v.Default)
 			}
 			return next(nil)

@@ -39,6 +39,8 @@ type Document struct {
 	// BadDate reports that the document has a date which cannot be read: date, or created_at
 	// where date is missing or empty.
 	BadDate bool
+	// BadTitle reports that the key title is a list, a mapping or an alias.
+	BadTitle bool
 
 	Body string // valid UTF-8
 }

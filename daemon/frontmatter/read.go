@@ -48,6 +48,9 @@ func read(fields *yaml.Node) Document {
 			continue
 		}
 		seen[key] = true
+		if key == keyTitle && value.Kind != yaml.ScalarNode {
+			doc.BadTitle = true
+		}
 		if value.Kind == yaml.AliasNode {
 			continue // its Value is the name of its anchor
 		}

@@ -290,8 +290,8 @@ func (c *caller) lists(id string) bool {
 }
 
 // checkNewBrain rejects an id or a slug that the key may not give to a brain. A missing id is
-// the slug, and a missing slug is the id. Only a key for all brains may leave out both, because
-// the new brain's id is not known yet. A slug that is not on the key's list would tell whether
+// the slug, and a missing slug is the id. Only a key for all brains may leave out both: the id
+// that the name gives is found later. A slug that is not on the key's list would tell whether
 // another brain has it, and keep others from having it.
 func (c *caller) checkNewBrain(r protocol.CreateBrain) error {
 	switch id := cmp.Or(r.ID, r.Slug); {

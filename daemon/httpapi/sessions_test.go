@@ -138,6 +138,7 @@ func TestSessionLimitsOverHTTP(t *testing.T) {
 		"metadata is text":  {400, "", `{"role":"user","content":"x","metadata":"y"}`},
 		"nested metadata":   {400, "", `{"role":"user","content":"x","metadata":{"a":{}}}`},
 		"long number":       {201, "", `{"role":"user","content":"x","metadata":{"id":1234567890123456789}}`},
+		"endless number":    {400, "", `{"role":"user","content":"x","metadata":{"id":1e999}}`},
 		"bad time":          {400, "", `{"role":"user","content":"x","created_at":"yesterday"}`},
 		"two contents":      {400, "", `{"role":"user","content":"x","content":"y"}`},
 		"most messages":     {201, "/batch", batch(protocol.MaxSessionMessages)},

@@ -119,6 +119,10 @@ func TestIngestedTitle(t *testing.T) {
 			t.Errorf("%q: the record has the title %q and the front matter %q, want %q (%v)", tt.text, record.Title, written, tt.title, err)
 		}
 	}
+	r := f.ingestFile(t, "plan.md", "---\ntitle: [a, b]\n---\nfour")
+	if text := f.read(t, r.Path); !strings.Contains(text, "title: [a, b]\n") {
+		t.Errorf("the file's own key became\n%s", text)
+	}
 }
 
 func TestIngestMarkdown(t *testing.T) {

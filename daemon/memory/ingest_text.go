@@ -56,7 +56,7 @@ func (src source) document(doc convert.Document, now time.Time) (string, error) 
 			fields.Created = time.Time{}
 		}
 		fields.Tags = before.WithTags(src.Tags)
-		if src.Title == "" && before.Title == "" {
+		if src.Title == "" && before.Title == "" && !before.BadTitle {
 			fields.Title = titleOf(src.Name, before.Body)
 		}
 	} else {

@@ -82,8 +82,10 @@ func checkMessageMetadata(metadata map[string]any, where string) error {
 		return argumentErrorf(name, "has %d keys, the limit is %d", n, maxMessageKeys)
 	}
 	for key, value := range metadata {
-		if _, number := value.(json.Number); number {
-			value = nil // unlike front matter, the transcript keeps all digits
+		if n, ok := value.(json.Number); ok {
+			if _, err := n.Float64(); err == nil {
+				value = nil // unlike front matter, the transcript keeps all digits
+			}
 		}
 		if err := checkMetadataValue(name, key, value); err != nil {
 			return err

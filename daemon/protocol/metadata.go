@@ -8,8 +8,8 @@ import (
 )
 
 // Metadata is the metadata of a request: strings, numbers, booleans and nil. A decoded number is
-// a float64, or a json.Number if a float64 cannot hold it with the digits that the client sent.
-// The id of a record in another system may be such a number.
+// a float64. It is a json.Number if a float64 cannot hold it, or would change the digits of a whole
+// one, which may be an id.
 type Metadata map[string]any
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -27,7 +27,7 @@ func (m *Metadata) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// exact returns a number as a float64, or unchanged if that would change its digits.
+// exact returns a number as a float64, or unchanged if that is to keep its digits.
 func exact(n json.Number) any {
 	f, err := n.Float64()
 	whole := !strings.ContainsAny(string(n), ".eE")

@@ -23,13 +23,14 @@ import (
 type notebook struct {
 	*httptest.Server
 
-	mu     sync.Mutex
-	texts  map[string]map[string]string // by brain and id
-	writes int
-	broken bool   // it answers no writes
-	busy   int    // the searches that are refused first
-	status int    // of searches, 0 for OK
-	stuck  string // a brain that cannot be removed
+	mu      sync.Mutex
+	texts   map[string]map[string]string // by brain and id
+	writes  int
+	broken  bool   // it answers no writes
+	refuses bool   // it refuses writes
+	busy    int    // the searches that are refused first
+	status  int    // of searches, 0 for OK
+	stuck   string // a brain that cannot be removed
 }
 
 func openNotebook(tb testing.TB) *notebook {
@@ -64,6 +65,8 @@ func (n *notebook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		clear(n.texts[brain])
 	case r.Method == http.MethodPost && n.broken:
 		w.WriteHeader(http.StatusInternalServerError)
+	case r.Method == http.MethodPost && n.refuses:
+		w.WriteHeader(http.StatusUnprocessableEntity)
 	case r.Method == http.MethodPost:
 		var body struct{ Text string }
 		_ = json.NewDecoder(r.Body).Decode(&body)
@@ -439,12 +442,12 @@ func TestStoreInUse(t *testing.T) {
 	})
 	t.Run("a replay that cleaned up", func(t *testing.T) {
 		n, dir := openNotebook(t), t.TempDir()
-		n.broken = true
+		n.refuses = true
 		deletes := oneStore + "delete: {method: DELETE, path: \"/one/{id}\"}\n"
 		if _, err := Fill(t.Context(), mappedConfig(t, n, deletes, dir, "1"), one, []string{"q1"}); err == nil {
-			t.Error("filled a broken service")
+			t.Error("filled a service that refuses texts")
 		}
-		n.broken = false
+		n.refuses = false
 		fill(t, mappedConfig(t, n, deletes, dir, "1"), one, "q1")
 	})
 }
