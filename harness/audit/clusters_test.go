@@ -136,8 +136,8 @@ func TestWidened(t *testing.T) {
 	}
 }
 
-// TestEqualInClusters: a difference that every cluster has has the interval of as many independent
-// items as there are clusters, and so is shown if these are many.
+// TestEqualInClusters: a difference that every cluster has has the interval of as many
+// independent items as there are clusters, and so is shown if these are many.
 func TestEqualInClusters(t *testing.T) {
 	for _, c := range []struct {
 		clusters, each int

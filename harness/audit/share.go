@@ -135,10 +135,10 @@ func (d difference) widened(alone func(part float64) difference, strata ...strat
 	return d.over(values, clusters, alone)
 }
 
-// over returns d, the mean of values, with an interval that includes the clustered one. Equal values
-// leave that without a width, however few they are: the interval is then the one that alone, which
-// takes a part of the items as independent, gives to as many items as there are clusters. If
-// clusters determine none, it has every difference.
+// over returns d, the mean of values, with an interval that includes the clustered one. Equal
+// values leave that without a width, however few they are: the interval is then the one that
+// alone, which takes a part of the items as independent, gives to as many items as there are
+// clusters. If clusters determine none, it has every difference.
 func (d difference) over(values []float64, clusters []int, alone func(part float64) difference) difference {
 	if len(clusters) == 0 || clusters[0] == independent {
 		return d

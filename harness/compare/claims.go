@@ -146,12 +146,12 @@ func (c *Comparison) Regression() error {
 	return fmt.Errorf("regression: %s", strings.Join(why, "; "))
 }
 
-// Worsens reports whether the run of a pair is worse than its reference: by what was measured, or
-// because a forbidden text came back that did not before.
+// Worsens reports whether the run of a pair is worse than its reference: by what was measured,
+// or because a forbidden text came back that did not before.
 func (c *Comparison) Worsens(p *Pair) bool { return len(p.LeakedIDs) > 0 || c.MeasuredWorse(p) }
 
-// MeasuredWorse reports whether the run of a pair is worse than its reference by a primary measure,
-// or by more than the margin.
+// MeasuredWorse reports whether the run of a pair is worse than its reference by a primary
+// measure, or by more than the margin.
 func (c *Comparison) MeasuredWorse(p *Pair) bool {
 	return p.Margin != nil && p.Margin.Verdict == result.Worse ||
 		slices.ContainsFunc(c.PrimaryClaims(p), func(k Claim) bool { return k.Verdict == Worse })

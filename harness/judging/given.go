@@ -53,8 +53,8 @@ func CheckGiven(wrongPath, resultPath string) (c *Check, note string, err error)
 	return c, strings.Join(notes, "; "), nil
 }
 
-// least corrects a pass rate like Correct, with a sensitivity of 1. It also allows for the clusters
-// of the wrong answers, nil if these are independent.
+// least corrects a pass rate like Correct, with a sensitivity of 1. It also allows for the
+// clusters of the wrong answers, nil if these are independent.
 func (a *Accuracy) least(of *result.Result, wrong *result.ClusteredRate) Correction {
 	c := newCorrection(of)
 	c.Least = true

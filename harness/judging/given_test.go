@@ -55,8 +55,8 @@ func TestCheckGiven(t *testing.T) {
 	}
 }
 
-// TestGivenWrongInClusters: wrong answers in clusters, or that were judged several times, say less of
-// a judge than as many independent ones.
+// TestGivenWrongInClusters: wrong answers in clusters, or that were judged several times, say
+// less of a judge than as many independent ones.
 func TestGivenWrongInClusters(t *testing.T) {
 	of := given(t, "j", strings.Repeat("+", 370)+strings.Repeat("-", 30))
 	wrong := strings.Repeat("++++++++--------------------------------", 5)

@@ -188,8 +188,8 @@ func TestLatencyNeedsEnoughValues(t *testing.T) {
 	contains(t, rows(t, c, "latency"), "done | 60 | 900 ms | 1.80 s [1.70 1.90] | needs 299")
 }
 
-// TestLatencyOfCachedAnswers: a page draws no times if no answer has one, also if an older file has
-// percentiles of them.
+// TestLatencyOfCachedAnswers: a page draws no times if no answer has one, also if an older file
+// has percentiles of them.
 func TestLatencyOfCachedAnswers(t *testing.T) {
 	const caption = "took at most this time"
 	c := contentOf(60)

@@ -41,7 +41,8 @@ func TestDocumentsOfAnItem(t *testing.T) {
 	}
 }
 
-// TestLatencyOfCachedAnswer: an answer from the cache has no time to check, and the reason says so.
+// TestLatencyOfCachedAnswer: an answer from the cache has no time to check, and the reason says
+// so.
 func TestLatencyOfCachedAnswer(t *testing.T) {
 	r := result.Record{
 		Outcome: result.Scored,
