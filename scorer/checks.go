@@ -151,6 +151,9 @@ func (s *checkSum) outcome() Verdict {
 // apply applies a valid check that needs no judge.
 func (s Checks) apply(c Check, item Item) CheckResult {
 	if c.Kind() == kindLatency && item.LatencyMS == nil {
+		if item.FromCache {
+			return CheckResult{Reason: "the answer is from evalctl's cache and has no time; --cache off times all"}
+		}
 		return CheckResult{Reason: "the time of the answer was not recorded"}
 	}
 	holds, reason := s.holds(c, item)

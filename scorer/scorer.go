@@ -40,8 +40,10 @@ type Item struct {
 	// Repeat numbers the repeats of a question from 1; it is 0 if the question is asked once. A
 	// judge is asked again for each repeat.
 	Repeat int
-	// LatencyMS is the time to the answer in milliseconds, nil if unknown.
+	// LatencyMS is the time to the answer in milliseconds, nil if unknown. FromCache is set if
+	// evalctl's cache had the answer, which then has no time.
 	LatencyMS *float64
+	FromCache bool
 	// Cited are the documents that the answer cites, and Retrieved the documents of all retrieved
 	// passages.
 	Cited, Retrieved []Document

@@ -114,7 +114,7 @@ func (c *compareCmd) regression(t *terminal.Terminal, comparison *compare.Compar
 	if err := comparison.Untested(); err != nil {
 		return fmt.Errorf("--fail-on: %w", err)
 	}
-	t.Field("gate", "PASS  no run is shown to be worse than %s", terminal.Line(comparison.Baseline))
+	t.Field("gate", "PASS  no run is shown to be worse than %s, and no forbidden text newly came back", terminal.Line(comparison.Baseline))
 	return nil
 }
 

@@ -40,7 +40,7 @@ var exitMeanings = []struct {
 	meaning string
 }{
 	{exitDone, "done, every floor is met"},
-	{exitBelowFloor, "done, below a floor, or stopped by --max-failures; for run and compare,\nworse than the baseline or not shown to be not worse; for conformance,\na MUST is broken; for verify, a figure differs;\nfor bench, an objective does not hold, a target is shown to be slower, or a\nwrite is lost; for judge check, below --min-kappa or --min-specificity"},
+	{exitBelowFloor, "done, below a floor, or stopped by --max-failures; for run and compare,\nworse than the baseline or not shown to be not worse, or a forbidden text\ncame back; for conformance, a MUST is broken; for verify, a figure differs;\nfor bench, an objective does not hold, a target is shown to be slower, or a\nwrite is lost; for judge check, below --min-kappa or --min-specificity"},
 	{exitUsage, "invalid usage or configuration, an unusable judge, for example because its\nprovider does not answer, or any failure that no other code is for"},
 	{exitBudget, "the cap was reached; the result is partial"},
 	{exitDaemon, "the daemon did not start, died, was unusable, answered nothing, failed\n8 times in a row in the same way, or ran another mode than required; for\nconformance, too little could be judged; for a replay on a queue, no worker\ntook the questions; a database cannot be reached"},

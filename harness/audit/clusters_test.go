@@ -126,12 +126,54 @@ func TestWidened(t *testing.T) {
 		return s
 	}
 	long, short := strings.Repeat("++++++++--", 10), strings.Repeat("++----++--", 10)
-	alone := difference{0.4, 0.4, 0.4}.widened(stratum{group(long, 1, 0), group(short, 1, 100)})
+	alone := difference{0.4, 0.4, 0.4}.widened(nil, stratum{group(long, 1, 0), group(short, 1, 100)})
 	if got := alone.String(); got != "+40.0 pp [+27.5 +52.5]" { // 0.4 ± 1.97·√(0.16/100 + 0.24/100)
 		t.Errorf("clusters of one: %s", got)
 	}
-	pairs := difference{0.4, 0.4, 0.4}.widened(stratum{group(long, 2, 0), group(short, 2, 100)})
+	pairs := difference{0.4, 0.4, 0.4}.widened(nil, stratum{group(long, 2, 0), group(short, 2, 100)})
 	if got := pairs.String(); got != "+40.0 pp [+22.2 +57.8]" { // √2 times, with fewer degrees of freedom
 		t.Errorf("pairs: %s", got)
+	}
+}
+
+// TestEqualInClusters: a difference that every cluster has has the interval of as many
+// independent items as there are clusters, and so is shown if these are many.
+func TestEqualInClusters(t *testing.T) {
+	for _, c := range []struct {
+		clusters, each int
+		want, paired   string
+	}{
+		{40, 1, "[+77.2 +100.0]", "[+87.6 +100.0]"},
+		{40, 3, "[+77.2 +100.0]", "[+87.6 +100.0]"},
+		{2, 20, "[-12.2 +100.0]", "[+7.0 +100.0]"},
+		{1, 40, "[-100.0 +100.0]", "[-100.0 +100.0]"},
+	} {
+		var both verdicts
+		var long, short share
+		for i := range c.clusters * c.each {
+			both.add(true, false, i/c.each)
+			if i < c.clusters*c.each/2 {
+				long.add(true, i/c.each)
+			} else {
+				short.add(false, i/c.each)
+			}
+		}
+		d, _ := long.less(short)
+		if got := d.String(); got != "+100.0 pp "+c.want {
+			t.Errorf("%d clusters of %d: %s, want %s", c.clusters, c.each, got, c.want)
+		}
+		if got := both.difference().String(); got != "+100.0 pp "+c.paired {
+			t.Errorf("%d clusters of %d, paired: %s, want %s", c.clusters, c.each, got, c.paired)
+		}
+		if d, _ = adjusted([]stratum{{long, short}, {}}); d.shown() != (c.clusters == 40) {
+			t.Errorf("%d clusters of %d, at equal truth: %s", c.clusters, c.each, d)
+		}
+	}
+	var same verdicts
+	for i := range 60 {
+		same.add(i < 30, i < 30, i/2)
+	}
+	if d := same.difference(); d.shown() || d.low < -0.2 || d.high > 0.2 {
+		t.Errorf("equal verdicts: %s", d)
 	}
 }

@@ -133,8 +133,15 @@ func (v *verdicts) add(first, second bool, cluster int) {
 
 // difference returns the difference of the first and the second verdicts.
 func (v *verdicts) difference() difference {
-	lo, hi := v.Newcombe(confidence)
-	return difference{v.Pairs.Difference(), lo, hi}.over(v.differences, v.clusters)
+	alone := func(part float64) difference {
+		p := stats.Pairs{
+			Both: scaled(v.Both, part), First: scaled(v.First, part),
+			Second: scaled(v.Second, part), Neither: scaled(v.Neither, part),
+		}
+		lo, hi := p.Newcombe(confidence)
+		return difference{p.Difference(), lo, hi}
+	}
+	return alone(1).over(v.differences, v.clusters, alone)
 }
 
 // length answers whether the judge prefers long answers.
@@ -197,12 +204,20 @@ func (a *Audit) length() Finding {
 // weights. Its interval has one more pass and one more failure on each side (Agresti and Caffo
 // 2000): the variance of rates of 0 and 1 would be 0, however few the answers are.
 func adjusted(strata []stratum) (d difference, ok bool) {
+	strata = slices.DeleteFunc(slices.Clone(strata), func(s stratum) bool { return s.weight() == 0 })
+	if len(strata) == 0 {
+		return d, false
+	}
+	alone := func(part float64) difference { return weighted(strata, part) }
+	return alone(1).widened(alone, strata...), true
+}
+
+// weighted returns the difference over a part of the items of strata, which are independent.
+func weighted(strata []stratum, part float64) (d difference) {
 	weight, middle, variance := 0.0, 0.0, 0.0
 	for _, s := range strata {
+		s = stratum{s.long.part(part), s.short.part(part)}
 		w := s.weight()
-		if w == 0 {
-			continue
-		}
 		weight += w
 		d.value += w * (s.long.rate() - s.short.rate())
 		long, short := share{hits: s.long.hits + 1, n: s.long.n + 2}, share{hits: s.short.hits + 1, n: s.short.n + 2}
@@ -210,15 +225,12 @@ func adjusted(strata []stratum) (d difference, ok bool) {
 		middle += w * (p1 - p0)
 		variance += w * w * (p1*(1-p1)/float64(long.n) + p0*(1-p0)/float64(short.n))
 	}
-	if weight == 0 {
-		return d, false
-	}
 	const z = 1.959964
 	d.value /= weight
 	middle, half := middle/weight, z*math.Sqrt(variance)/weight
 	// Extreme rates in several strata may lie beyond the ends.
 	d.low, d.high = max(-1, min(middle-half, d.value)), min(1, max(middle+half, d.value))
-	return d.widened(strata...), true
+	return d
 }
 
 func (a *Audit) subjectsAndWrong() []Subject {

@@ -74,10 +74,23 @@ func (s share) less(o share) (d difference, ok bool) {
 	if s.n == 0 || o.n == 0 {
 		return d, false
 	}
-	lo, hi := stats.NewcombeUnpaired(s.hits, s.n, o.hits, o.n, confidence)
-	d = difference{s.rate() - o.rate(), lo, hi}
-	return d.widened(stratum{s, o}), true
+	alone := func(part float64) difference {
+		s, o := s.part(part), o.part(part)
+		lo, hi := stats.NewcombeUnpaired(s.hits, s.n, o.hits, o.n, confidence)
+		return difference{s.rate() - o.rate(), lo, hi}
+	}
+	return alone(1).widened(alone, stratum{s, o}), true
 }
+
+// part returns as large a part of the items, at least one, with the same share of hits, but
+// without the items themselves.
+func (s share) part(part float64) share {
+	n := max(1, scaled(s.n, part))
+	return share{hits: min(n, scaled(s.hits, part)), n: n}
+}
+
+// scaled returns a part of n items.
+func scaled(n int, part float64) int { return int(math.Round(float64(n) * part)) }
 
 // stratum has two groups of items that are alike otherwise.
 type stratum struct{ long, short share }
@@ -95,8 +108,8 @@ func (s stratum) weight() float64 {
 type difference struct{ value, low, high float64 }
 
 // widened returns d, the weighted difference of strata, with an interval that also allows for
-// clusters. Each item counts as much as it moves the difference.
-func (d difference) widened(strata ...stratum) difference {
+// clusters. Each item counts as much as it moves the difference. alone is as in over.
+func (d difference) widened(alone func(part float64) difference, strata ...stratum) difference {
 	weight, n := 0.0, 0
 	for _, s := range strata {
 		if s.weight() > 0 {
@@ -119,20 +132,27 @@ func (d difference) widened(strata ...stratum) difference {
 			clusters = append(clusters, group.clusters...)
 		}
 	}
-	return d.over(values, clusters)
+	return d.over(values, clusters, alone)
 }
 
-// over returns d, the mean of values, with an interval that includes the clustered one. If clusters
-// determine none, it has every difference.
-func (d difference) over(values []float64, clusters []int) difference {
+// over returns d, the mean of values, with an interval that includes the clustered one. Equal
+// values leave that without a width, however few they are: the interval is then the one that
+// alone, which takes a part of the items as independent, gives to as many items as there are
+// clusters. If clusters determine none, it has every difference.
+func (d difference) over(values []float64, clusters []int, alone func(part float64) difference) difference {
 	if len(clusters) == 0 || clusters[0] == independent {
 		return d
 	}
 	m := stats.Clustered(values, clusters, confidence)
-	if math.IsNaN(m.Lo) {
+	low, high := m.Lo, m.Hi
+	if m.Clusters > 1 && slices.Min(values) == slices.Max(values) {
+		few := alone(float64(m.Clusters) / float64(len(values)))
+		low, high = few.low, few.high
+	}
+	if math.IsNaN(low) {
 		return difference{d.value, -1, 1}
 	}
-	return difference{d.value, max(-1, min(d.low, m.Lo)), min(1, max(d.high, m.Hi))}
+	return difference{d.value, max(-1, min(d.low, low)), min(1, max(d.high, high))}
 }
 
 // shown reports whether the interval excludes 0.

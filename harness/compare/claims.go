@@ -121,27 +121,44 @@ func (c *Comparison) Untested() error {
 }
 
 // Regression returns an error that names the runs that are worse than the baseline, as Worsens
-// says, nil if there are none.
+// says, and how, nil if there are none.
 func (c *Comparison) Regression() error {
-	var worse []string
+	var worse, why []string
 	for i := range c.Pairs {
-		if c.Worsens(&c.Pairs[i]) {
-			worse = append(worse, c.Runs[c.Pairs[i].Run].Name)
+		p := &c.Pairs[i]
+		if c.MeasuredWorse(p) {
+			worse = append(worse, c.Runs[p.Run].Name)
+		}
+		if len(p.LeakedIDs) > 0 {
+			why = append(why, c.LeakText(p))
 		}
 	}
-	are := "are"
-	switch len(worse) {
-	case 0:
-		return nil
-	case 1:
-		are = "is"
+	if len(worse) > 0 {
+		are := "is"
+		if len(worse) > 1 {
+			are = "are"
+		}
+		why = slices.Insert(why, 0, fmt.Sprintf("%s %s worse than %s", strings.Join(worse, ", "), are, c.Baseline))
 	}
-	return fmt.Errorf("regression: %s %s worse than %s", strings.Join(worse, ", "), are, c.Baseline)
+	if len(why) == 0 {
+		return nil
+	}
+	return fmt.Errorf("regression: %s", strings.Join(why, "; "))
 }
 
-// Worsens reports whether the run of a pair is worse than its reference: by a primary measure, by
-// more than the margin, or because a forbidden text came back that did not before.
-func (c *Comparison) Worsens(p *Pair) bool {
-	return len(p.LeakedIDs) > 0 || p.Margin != nil && p.Margin.Verdict == result.Worse ||
+// Worsens reports whether the run of a pair is worse than its reference: by what was measured,
+// or because a forbidden text came back that did not before.
+func (c *Comparison) Worsens(p *Pair) bool { return len(p.LeakedIDs) > 0 || c.MeasuredWorse(p) }
+
+// MeasuredWorse reports whether the run of a pair is worse than its reference by a primary
+// measure, or by more than the margin.
+func (c *Comparison) MeasuredWorse(p *Pair) bool {
+	return p.Margin != nil && p.Margin.Verdict == result.Worse ||
 		slices.ContainsFunc(c.PrimaryClaims(p), func(k Claim) bool { return k.Verdict == Worse })
+}
+
+// LeakText says that the run of a pair has LeakedIDs.
+func (c *Comparison) LeakText(p *Pair) string {
+	return fmt.Sprintf("forbidden texts came back in %s of %s but not of %s, such as %s",
+		figure.Count(len(p.LeakedIDs), "question"), c.Runs[p.Run].Name, c.Runs[p.Reference].Name, p.LeakedIDs[0])
 }

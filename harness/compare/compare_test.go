@@ -15,6 +15,7 @@ import (
 
 	"evalctl/harness/key"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 )
 
 // sketch are the verdicts of three runs on 50 questions: go passes 46, py 44, ts 41. Only go passes
@@ -127,6 +128,9 @@ func TestLeaks(t *testing.T) {
 		got := mustCompare(t, Options{Baseline: "old"}, old.open(t), run.open(t))
 		if p := got.Pairs[0]; !slices.Equal(p.LeakedIDs, c.want) || (got.Regression() != nil) != (c.want != nil) {
 			t.Errorf("%s: %q, %v", name, p.LeakedIDs, got.Regression())
+		}
+		if err := got.Regression(); err != nil && (strings.Contains(err.Error(), "worse") || !strings.Contains(err.Error(), "forbidden texts came back in "+figure.Count(len(c.want), "question")+" of new")) {
+			t.Errorf("%s, not shown to differ: %v", name, err)
 		}
 	}
 }

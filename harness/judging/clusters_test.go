@@ -53,7 +53,7 @@ func TestCorrectClusters(t *testing.T) {
 	a.rate()
 	width := func(r *Rate) float64 { return r.Interval.High - r.Interval.Low }
 	groups := strings.Repeat("++++++++", 6) + strings.Repeat("--------", 4)
-	for name, correct := range map[string]func(*result.Result) Correction{"labels": a.Correct, "wrong answers": a.least} {
+	for name, correct := range map[string]func(*result.Result) Correction{"labels": a.Correct, "wrong answers": func(of *result.Result) Correction { return a.least(of, nil) }} {
 		of, says := saved(t, groups, conversations(8))
 		independent, _ := saved(t, groups, alone)
 		c, plain := correct(of), correct(independent)

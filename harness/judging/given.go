@@ -43,21 +43,30 @@ func CheckGiven(wrongPath, resultPath string) (c *Check, note string, err error)
 		notes = append(notes, fmt.Sprintf("answers in --wrong without a verdict, which are in no rate: %d of %d", unscored, c.Labels))
 	}
 	c.rate()
-	c.Correction = new(c.least(of))
+	if k := wrong.Clustered; k != nil && c.Specificity != nil {
+		c.Specificity.Interval = result.Interval{}
+		if i := k.Interval; i != nil {
+			c.Specificity.Interval = interval(i.Method, 1-i.High, 1-i.Low)
+		}
+	}
+	c.Correction = new(c.least(of, wrong.Clustered))
 	return c, strings.Join(notes, "; "), nil
 }
 
-// least corrects a pass rate like Correct, with a sensitivity of 1.
-func (a *Accuracy) least(of *result.Result) Correction {
+// least corrects a pass rate like Correct, with a sensitivity of 1. It also allows for the
+// clusters of the wrong answers, nil if these are independent.
+func (a *Accuracy) least(of *result.Result, wrong *result.ClusteredRate) Correction {
 	c := newCorrection(of)
 	c.Least = true
 	switch {
 	case c.Impossible != "":
 	case a.Specificity == nil:
 		c.Impossible = "no answer that is wrong on purpose has a verdict"
+	case wrong != nil && wrong.Interval == nil:
+		c.Impossible = "the clusters of the answers that are wrong on purpose do not show how uncertain the specificity is"
 	default:
 		c.correct(of.Clustered, stats.JudgeAccuracy{
-			Sensitivity: 1, Right: perfect, Specificity: a.Specificity.Rate, Wrong: a.WrongPassed + a.WrongFailed,
+			Sensitivity: 1, Right: perfect, Specificity: a.Specificity.Rate, Wrong: independent(a.WrongPassed+a.WrongFailed, wrong),
 		}, "the judge passes every answer that is wrong on purpose")
 	}
 	return c

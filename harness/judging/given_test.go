@@ -12,7 +12,7 @@ import (
 )
 
 // given saves a result with imported verdicts: + passed, - failed, ? unusable and _ none.
-func given(t *testing.T, judge, outcomes string) string {
+func given(t *testing.T, judge, outcomes string, changes ...func(*resulttest.File)) string {
 	t.Helper()
 	f := resulttest.New("x", time.Date(2026, 9, 1, 3, 0, 4, 0, time.UTC), outcomes)
 	for i, o := range outcomes {
@@ -22,6 +22,9 @@ func given(t *testing.T, judge, outcomes string) string {
 	}
 	f.Identity.Scorer, f.ScorerName = scorer.Imported, scorer.Imported
 	f.Identity.Imported = &result.ImportedID{Formats: []string{"zep"}, JudgeID: judge}
+	for _, change := range changes {
+		change(f)
+	}
 	f.Fill()
 	return f.Save(t, t.TempDir(), "x.json")
 }
@@ -49,6 +52,38 @@ func TestCheckGiven(t *testing.T) {
 	own.Fill()
 	if _, _, err = CheckGiven(own.Save(t, t.TempDir(), "own.json"), of); err == nil || !strings.Contains(err.Error(), "and not imported") {
 		t.Errorf("verdicts of our own: %v", err)
+	}
+}
+
+// TestGivenWrongInClusters: wrong answers in clusters, or that were judged several times, say
+// less of a judge than as many independent ones.
+func TestGivenWrongInClusters(t *testing.T) {
+	of := given(t, "j", strings.Repeat("+", 370)+strings.Repeat("-", 30))
+	wrong := strings.Repeat("++++++++--------------------------------", 5)
+	check := func(outcomes string, changes ...func(*resulttest.File)) *Check {
+		c, _, err := CheckGiven(given(t, "j", outcomes, changes...), of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	width := func(r *Rate) float64 { return r.Interval.High - r.Interval.Low }
+	plain := check(wrong)
+	for name, change := range map[string]func(*resulttest.File){"conversations": conversations(8), "repeats": repeats(4)} {
+		c := check(wrong, change)
+		if c.Specificity.Rate != plain.Specificity.Rate || width(c.Specificity) < 1.5*width(plain.Specificity) || c.Specificity.Interval.Method != "clustered_t" {
+			t.Errorf("%s: specificity %s, of independent answers %s", name, c.Specificity, plain.Specificity)
+		}
+		if got, want := c.Correction.Corrected, plain.Correction.Corrected; got == nil || got.Interval.Low >= want.Interval.Low {
+			t.Errorf("%s: corrected %s, with independent answers %s", name, got, want)
+		}
+	}
+	one := check(wrong, conversations(1000))
+	if one.Correction.Corrected != nil || !strings.Contains(one.Correction.Impossible, "wrong on purpose do not show") {
+		t.Errorf("one conversation: %+v", one.Correction)
+	}
+	if got := check("--------", conversations(4)).Specificity.Interval; got.High != 1 || got.Low > 0.4 {
+		t.Errorf("two conversations that all fail: %+v", got)
 	}
 }
 

@@ -89,9 +89,8 @@ func (c Comparison) sentence(p *compare.Pair) string {
 	if p.Difference != nil {
 		text += ", " + pointsWithin(p.Table)
 	}
-	if n := len(p.LeakedIDs); n > 0 {
-		text += fmt.Sprintf("; forbidden texts came back in %s of %s but not of %s, such as %s", figure.Count(n, "question"),
-			c.name(p.Run), c.name(p.Reference), p.LeakedIDs[0])
+	if len(p.LeakedIDs) > 0 {
+		text += "; " + c.LeakText(p)
 	}
 	return text
 }

@@ -46,7 +46,7 @@ func dataOf(sentences []string) (out []form.Text) {
 }
 
 func (c Comparison) verdict() form.Verdict {
-	worse, differ, counted := 0, 0, 0
+	worse, leaking, differ, counted := 0, 0, 0, 0
 	v := form.Verdict{Tone: form.None, Mark: "~", Word: "No difference shown", Title: form.F("Comparison of %s", c.names()), Sentences: dataOf(c.MemorySentences())}
 	for _, p := range c.ordered() {
 		v.Sentences = append(v.Sentences, form.F("%s", form.Data(c.sentence(p))))
@@ -54,8 +54,11 @@ func (c Comparison) verdict() form.Verdict {
 			continue
 		}
 		counted++
-		if _, regression := c.verdictOn(p); regression {
+		if c.Baseline != "" && c.MeasuredWorse(p) {
 			worse++
+		}
+		if c.Baseline != "" && len(p.LeakedIDs) > 0 {
+			leaking++
 		}
 		if slices.ContainsFunc(c.PrimaryClaims(p), compare.Claim.Shown) {
 			differ++
@@ -71,6 +74,12 @@ func (c Comparison) verdict() form.Verdict {
 	case worse > 0:
 		v.Tone, v.Mark, v.Word = form.Bad, "✗", "Worse"
 		v.Headline = form.F("Worse: %d of %s", worse, pairs)
+		if leaking > 0 {
+			v.Headline = form.F("%s. Forbidden texts came back that did not before: %d", v.Headline, leaking)
+		}
+	case leaking > 0:
+		v.Tone, v.Mark, v.Word = form.Bad, "✗", "Forbidden texts"
+		v.Headline = form.F("Forbidden texts came back that did not before: %d of %s", leaking, pairs)
 	case c.Baseline != "":
 		v.Headline = form.F("No regression of the %s shown in %s of runs", c.PrimaryText(), pairs)
 	}

@@ -71,6 +71,27 @@ func TestComparison(t *testing.T) {
 	}
 }
 
+// TestLeakingComparison: a run that fails only by a forbidden text is not called worse.
+func TestLeakingComparison(t *testing.T) {
+	c := comparisonOf(func() string { return "go" })
+	p := &c.Pairs[0]
+	p.LeakedIDs = []string{"q001"}
+	for v, want := range map[compare.Verdict]string{
+		compare.Worse:   "Worse: 1 of 1 pair. Forbidden texts came back that did not before: 1",
+		compare.NotSeen: "Forbidden texts came back that did not before: 1 of 1 pair",
+		compare.Better:  "Forbidden texts came back that did not before: 1 of 1 pair",
+	} {
+		p.Verdict = v
+		if got := c.verdict(); got.Headline.String() != want || got.Tone != form.Bad || (got.Word == "Worse") != (v == compare.Worse) {
+			t.Errorf("%s: %q, %q", v, got.Word, got.Headline)
+		}
+	}
+	p.LeakedIDs = nil
+	if got := c.verdict(); got.Tone == form.Bad {
+		t.Errorf("better, and no leak: %q", got.Headline)
+	}
+}
+
 // TestCommandOfComparison has the flags that make it the same comparison.
 func TestCommandOfComparison(t *testing.T) {
 	c := comparisonOf(func() string { return "-text" })

@@ -188,6 +188,25 @@ func TestLatencyNeedsEnoughValues(t *testing.T) {
 	contains(t, rows(t, c, "latency"), "done | 60 | 900 ms | 1.80 s [1.70 1.90] | needs 299")
 }
 
+// TestLatencyOfCachedAnswers: a page draws no times if no answer has one, also if an older file
+// has percentiles of them.
+func TestLatencyOfCachedAnswers(t *testing.T) {
+	const caption = "took at most this time"
+	c := contentOf(60)
+	if text := write(t, c); !strings.Contains(text, caption) {
+		t.Fatal("no plot of the times")
+	}
+	for i := range c.Questions {
+		c.Questions[i].Actor = &result.ModelUse{Cached: true}
+	}
+	for _, n := range []int{60, 0} {
+		c.Result.Latency.N, c.Result.Cached = n, 60
+		if text := write(t, c); strings.Contains(text, caption) {
+			t.Errorf("%d timed answers: a plot without times", n)
+		}
+	}
+}
+
 // TestWaits checks that times with waits have a row of their own, and that a question has both.
 func TestWaits(t *testing.T) {
 	c := contentOf(60)

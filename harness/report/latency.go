@@ -53,7 +53,7 @@ func (run *Run) latency() form.Section {
 	if n > 0 {
 		s.Show(form.Pages, t)
 	}
-	if len(run.Questions) > 0 {
+	if slices.ContainsFunc(timings(res), func(l timing) bool { return len(run.times(l)) > 0 }) {
 		s.Show(form.HTML, form.Chart{SVG: run.distribution, Caption: "Share of the questions that took at most this time."})
 	}
 	if how != "" {

@@ -2,6 +2,7 @@ package result_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,6 +38,20 @@ func TestDocumentsOfAnItem(t *testing.T) {
 	}
 	if item.LatencyMS == nil || *item.LatencyMS != 5 {
 		t.Errorf("%v ms", item.LatencyMS)
+	}
+}
+
+// TestLatencyOfCachedAnswer: an answer from the cache has no time to check, and the reason says
+// so.
+func TestLatencyOfCachedAnswer(t *testing.T) {
+	r := result.Record{
+		Outcome: result.Scored,
+		Checks:  []result.Check{{Check: scorer.Check{MaxLatencyMS: 20}}},
+		Reply:   result.Reply{Answer: "yes", LatencyMS: 5, Actor: &result.ModelUse{Cached: true}},
+	}
+	v, err := scorer.Checks{}.Score(t.Context(), r.Item())
+	if err != nil || v.Scored || !strings.Contains(v.Reason, "from evalctl's cache") {
+		t.Errorf("%+v, %v", v, err)
 	}
 }
 

@@ -176,7 +176,7 @@ func (r *Record) Item() scorer.Item {
 	item := scorer.Item{
 		ID: r.ID, Repeat: r.Repeat, Question: r.Question, QuestionDate: r.QuestionDate,
 		Expected: r.Expected, Reference: r.Reference, Type: r.JudgeType, Category: r.Type, Answer: r.Answer,
-		Checks: r.CheckDefinitions(), LatencyMS: r.Took(),
+		Checks: r.CheckDefinitions(), LatencyMS: r.Took(), FromCache: r.FromCache(),
 	}
 	for i, c := range item.Checks {
 		item.Checks[i].Cites = bare(c.Cites)
