@@ -81,6 +81,10 @@ func echoDaemon() {
 			fmt.Fprintf(w, `{"committed":%d}`, strings.Count(string(body), `"path"`))
 		case strings.HasSuffix(path, "/search"):
 			fmt.Fprint(w, chunks)
+		case path == "/v1/brains" && r.Method == http.MethodPost:
+			var brain struct{ Name json.RawMessage }
+			_ = json.Unmarshal(body, &brain)
+			fmt.Fprintf(w, `{"id":%s,"version":%s}`, brain.Name, all)
 		default:
 			fmt.Fprint(w, `{"ok":true,"version":`+all+`,"id":"notes","items":[{"id":"notes"}]}`)
 		}
