@@ -259,7 +259,11 @@ func (s *store) removeTexts(ctx context.Context, b *brain) error {
 		})
 	}
 	_ = g.Wait() // d has the errors
-	return cmp.Or(d.err(), b.doubts())
+	err, doubts := d.err(), b.doubts()
+	if err != nil && doubts != nil {
+		return fmt.Errorf("%w; %w", err, doubts)
+	}
+	return cmp.Or(err, doubts)
 }
 
 // deletion is the progress of deleting texts with concurrent calls.
