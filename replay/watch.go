@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"evalctl/harness"
@@ -58,9 +56,9 @@ func (w *watch) Ask(ctx context.Context, q dataset.Question, timeout time.Durati
 	if refused := w.money.Err(); refused != nil {
 		return a, refused // the daemon failed because a model did, or answered with less
 	}
-	refused := slices.ContainsFunc(a.Failed, isRefused)
+	refused := slices.ContainsFunc(a.Failed, result.Failure.Unreachable)
 	switch {
-	case failed && isRefused(f.Failure):
+	case failed && f.Unreachable():
 		w.refused()
 		return a, err
 	case failed && f.Status != http.StatusNotFound && !refused:
@@ -117,9 +115,4 @@ func (w *watch) check(ctx context.Context, q dataset.Question) error {
 	}
 	return fmt.Errorf("%w: it was started again and has lost brain %s; start it with a folder for its "+
 		"data, then continue with --resume", harness.ErrDaemonDied, w.probe.Brains[q.Brain])
-}
-
-// isRefused reports whether nothing listened at the daemon's address.
-func isRefused(f result.Failure) bool {
-	return f.Kind == result.KindTransport && strings.Contains(f.Message, syscall.ECONNREFUSED.Error())
 }

@@ -32,14 +32,15 @@ func checkTool(n int, name string) error {
 	return nil
 }
 
-// admit returns an error for a message that would take too much memory or time to decode, or that
-// is not in UTF-8: decoding would replace its characters. The memory of the message counts as intake.Hold of ctx.
+// admit returns an error for a message that would take too much memory or time to decode, and for
+// a reply that is not in UTF-8: decoding would replace its characters. The memory of the message
+// counts as intake.Hold of ctx.
 func admit(ctx context.Context, message []byte) error {
 	o, err := jsonobj.Parse(message)
 	if err != nil {
 		return nil //nolint:nilerr // whoever decodes it says so
 	}
-	if !utf8.Valid(message) {
+	if isReply(o) && !utf8.Valid(message) {
 		return errors.New("the message is not in UTF-8")
 	}
 	n := 0
@@ -52,11 +53,16 @@ func admit(ctx context.Context, message []byte) error {
 	return httpclient.Decodable(ctx, message)
 }
 
+// isReply reports whether a message is a reply. Lines of a log may have an id too.
+func isReply(o jsonobj.Object) bool {
+	return o.Get("id") != nil && o.Get("method") == nil && (o.Get("result") != nil || o.Get("error") != nil)
+}
+
 // refusal returns the message that replaces a reply that admit refuses, nil if message is not a
 // reply.
 func refusal(message []byte, problem error) []byte {
 	o, err := jsonobj.Parse(message)
-	if err != nil || len(o.Get("id")) == 0 || o.Get("method") != nil {
+	if err != nil || !isReply(o) {
 		return nil
 	}
 	reply, err := jsonrpc.DecodeMessage(append(append([]byte(`{"jsonrpc":"2.0","result":{},"id":`), o.Get("id")...), '}'))

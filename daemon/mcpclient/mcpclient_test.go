@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"evalctl/daemon/mcpclient"
+	"evalctl/internal/awaittest"
 )
 
 // TestMain also is the command of the tests: a server on stdio.
@@ -344,6 +345,41 @@ func TestAbortOverHTTP(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// TestOnlyRepliesInUTF8 has servers that send a notification and a log line that are not in UTF-8.
+// Only the characters of replies count, so the calls succeed, and the line is noise.
+func TestOnlyRepliesInUTF8(t *testing.T) {
+	const notification = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"caf\xe9\"}}"
+	call := func(c *mcpclient.Client) {
+		t.Helper()
+		if r, err := c.Call(t.Context(), "find", nil, nil); err != nil || r.Text != "found" {
+			t.Errorf("got %+v, %v", r, err)
+		}
+	}
+	call(answers(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: %s\n\ndata: %s\n\n", notification, `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"found"}]}}`)
+	}))
+	theirs, in := pipe(t)
+	out, ours := pipe(t)
+	const line = "{\"id\":1,\"msg\":\"caf\xe9\"}"
+	go func() {
+		fmt.Fprintf(ours, "%s\n%s\n", line, notification)
+		speaker{version: "2025-06-18"}.serve(theirs, ours)
+	}()
+	noise := make(chan string, 9)
+	c, err := mcpclient.Pipe(t.Context(), in, out, false, func(line []byte) { noise <- string(line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := awaittest.Receive(t, "the line", noise); got != line {
+		t.Errorf("noise is %q", got)
+	}
+	call(c)
+	if err := c.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 	"evalctl/harness/target"
 )
 
@@ -176,5 +179,41 @@ func TestCreateExistingBrain(t *testing.T) {
 		if _, err := st.Create(t.Context(), "a"); errors.Is(err, target.ErrExists) != exists || err != nil != exists {
 			t.Errorf("%s: %v", id, err)
 		}
+		rack.asked = nil
+		if err := st.Remove(t.Context(), "", "a"); err != nil || slices.Contains(rack.asked, "mine") {
+			t.Errorf("%s: removed %q, %v", id, rack.asked, err)
+		}
+	}
+}
+
+// TestCreateChecksAgain checks that a search that fails does not show that a brain is new: only a
+// refusal does.
+func TestCreateChecksAgain(t *testing.T) {
+	busy := target.TransientFailure(result.KindStatus, "busy", 0)
+	for _, c := range []struct {
+		failure error
+		ever    bool // it is that of all searches, not of the first one
+		exists  bool
+		fails   bool
+	}{
+		{busy, false, true, true}, {target.ErrNoAnswer, false, true, true}, {busy, true, false, true},
+		{status(http.StatusNotFound), true, false, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			searched := 0
+			s := fakeService(t, shelfMapping+"reset: {path: /reset}\n", func(_ context.Context, o *operation, _ map[string]any) (callReply, error) {
+				if o.name != "search" {
+					return says(`{"id": "mine"}`)
+				}
+				if searched++; searched == 1 || c.ever {
+					return callReply{}, c.failure
+				}
+				return says(`{"found": [{"id": "text-1", "text": "precious"}]}`)
+			})
+			_, err := s.Store("").Create(t.Context(), "a")
+			if errors.Is(err, target.ErrExists) != c.exists || (err != nil) != c.fails {
+				t.Errorf("%v: got %v", c.failure, err)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
@@ -9,19 +10,23 @@ import (
 	"evalctl/internal/figure"
 )
 
-// refusedCall reports whether a call failed without an effect: the service has refused it, or says
-// that it failed.
+// refusedCall reports whether a call failed without an effect: the service has refused it, says that
+// it failed, or was not reached.
 func refusedCall(err error) bool {
 	f, ok := target.AsFailure(err)
-	return ok && (f.Kind == result.KindDaemon || f.Status/100 == 4 ||
+	return ok && (f.Kind == result.KindDaemon || f.Unreachable() || f.Status/100 == 4 ||
 		f.Status == http.StatusServiceUnavailable || f.Status == http.StatusNotImplemented)
 }
 
 // doubt records texts that may be stored, without an answer that says so. They are deleted by the
-// sent ids. Ids that the service gives are unknown.
-func (b *brain) doubt(o *operation, c call) {
+// sent ids. Ids that the service gives are unknown. A load test does not record such texts: it cuts
+// its requests, and would often end with an error.
+func (b *brain) doubt(ctx context.Context, o *operation, c call) {
 	if !o.givesIDs() {
 		_ = b.keep(o, c, nil) // fails only for given ids
+		return
+	}
+	if !target.Retries(ctx) {
 		return
 	}
 	b.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -255,22 +256,27 @@ func TestFailedDeletes(t *testing.T) {
 }
 
 // TestUnansweredWrites has a service that stores a text and does not say so. Removing deletes it by
-// the id that was sent, or says that it may be left, where only the service knows the id.
+// the id that was sent, or says that it may be left, where only the service knows the id. A load
+// test does not say this, because it cuts its requests.
 func TestUnansweredWrites(t *testing.T) {
 	sent := strings.NewReplacer("{t: '{text}'}, reply: {id: $.id}", "{t: '{text}', id: '{id}'}").Replace(removeMapping)
 	cut := target.NewFailure(result.KindTransport, "unexpected EOF")
 	for _, c := range []struct {
-		mapping string
-		failure error
-		deleted []string
-		left    string
+		mapping  string
+		failure  error
+		loadTest bool
+		deleted  []string
+		left     string
 	}{
-		{removeMapping, cut, nil, `1 text may still be stored, such as that of "a.md"`},
-		{removeMapping, status(http.StatusInternalServerError), nil, "1 text may still be stored"},
-		{removeMapping, target.ErrNoAnswer, nil, "1 text may still be stored"},
-		{removeMapping, status(http.StatusBadRequest), nil, ""},
-		{removeMapping, target.NewFailure(result.KindDaemon, "the index is broken"), nil, ""},
-		{sent, cut, []string{"a.md"}, ""},
+		{removeMapping, cut, false, nil, `1 text may still be stored, such as that of "a.md"`},
+		{removeMapping, cut, true, nil, ""},
+		{removeMapping, status(http.StatusInternalServerError), false, nil, "1 text may still be stored"},
+		{removeMapping, target.ErrNoAnswer, false, nil, "1 text may still be stored"},
+		{removeMapping, status(http.StatusBadRequest), false, nil, ""},
+		{removeMapping, target.NewFailure(result.KindDaemon, "the index is broken"), false, nil, ""},
+		{removeMapping, unreachable(t), false, nil, ""},
+		{sent, cut, false, []string{"a.md"}, ""},
+		{sent, cut, true, []string{"a.md"}, ""},
 	} {
 		var deleted []string
 		s := fakeService(t, c.mapping, func(_ context.Context, o *operation, values map[string]any) (callReply, error) {
@@ -281,12 +287,43 @@ func TestUnansweredWrites(t *testing.T) {
 			return says("")
 		})
 		st := create(t, s, "b")
-		if err := st.Write(t.Context(), "b", []dataset.Doc{{Path: "a.md", Data: []byte("one")}}, 1); err == nil {
+		ctx := t.Context()
+		if c.loadTest {
+			ctx = target.WithoutRetries(ctx)
+		}
+		if err := st.Write(ctx, "b", []dataset.Doc{{Path: "a.md", Data: []byte("one")}}, 1); err == nil {
 			t.Errorf("%v: written", c.failure)
 		}
 		err := st.Remove(t.Context(), "b", "b")
 		if !slices.Equal(deleted, c.deleted) || (err != nil) != (c.left != "") || err != nil && !strings.Contains(err.Error(), c.left) {
 			t.Errorf("%v: deleted %q, got %v", c.failure, deleted, err)
 		}
+	}
+}
+
+// unreachable is the failure of a call to a service that accepts no connection.
+func unreachable(t *testing.T) error {
+	t.Helper()
+	web := httptest.NewServer(nil)
+	s := openShelf(t, web.URL, removeMapping, "")
+	web.Close()
+	err := s.Store("").Write(t.Context(), "b", []dataset.Doc{{Path: "a.md", Data: []byte("one")}}, 1)
+	f, ok := target.AsFailure(err)
+	if !ok {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestRemoveSaysBoth has a service that deletes no text, and did not say whether it wrote another one.
+func TestRemoveSaysBoth(t *testing.T) {
+	n := &notes{delete: func(context.Context, string) error { return status(http.StatusInternalServerError) }}
+	s := n.written(t, 1)
+	o := s.mapping.remember
+	s.brain("b").doubt(t.Context(), o, call{texts: []text{{path: "a.md"}}})
+	err := s.Store("").Remove(t.Context(), "b", "b")
+	const want = "1 of 1 texts could not be deleted, such as \"n0001\": Internal Server Error; 1 text may still be stored, "
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v", err)
 	}
 }

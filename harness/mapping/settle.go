@@ -15,7 +15,8 @@ import (
 )
 
 // settle calls finish and then ready after texts were written to a brain, before it is searched. If
-// the service is not ready in time, it is searched anyway, and the result says so.
+// the service is not ready in time, it is searched anyway, and the result says so. A load test
+// retries finish too: it belongs to the writes, and every search would fail until it succeeds.
 func (s *Service) settle(ctx context.Context, b *brain) error {
 	if s.mapping.finish == nil && s.mapping.ready == nil {
 		return nil
@@ -30,7 +31,7 @@ func (s *Service) settle(ctx context.Context, b *brain) error {
 	}
 	values := map[string]any{"brain": b.sentID()}
 	if o := s.mapping.finish; o != nil {
-		if _, err := s.once(ctx, b, o, values); err != nil {
+		if _, err := s.once(target.WithRetries(ctx), b, o, values); err != nil {
 			return err
 		}
 	}

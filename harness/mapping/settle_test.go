@@ -100,6 +100,35 @@ func TestBusyStatus(t *testing.T) {
 	})
 }
 
+// TestFinishInALoadTest has a service that is too busy to finish its index at first. A load test
+// makes one attempt for each request, but finish belongs to the writes before it.
+func TestFinishInALoadTest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		s := fakeService(t, readyMapping+"finish: {tool: index}\n", func(_ context.Context, o *operation, _ map[string]any) (callReply, error) {
+			switch o.name {
+			case "finish":
+				if asked++; asked == 1 {
+					f := target.TransientFailure(result.KindStatus, "503", 0)
+					f.Status = http.StatusServiceUnavailable
+					return callReply{}, f
+				}
+			case "ready":
+				return says(`{"p": 1}`)
+			}
+			return says(`["Note 0."]`)
+		})
+		st := create(t, s, "b")
+		ctx := target.WithoutRetries(t.Context())
+		if err := st.Write(ctx, "b", memoDocs(1), 1); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := st.Search(ctx, "b", "Note", 4); err != nil || len(got) != 1 || asked != 2 {
+			t.Errorf("finished %d times: %v, %v", asked, got, err)
+		}
+	})
+}
+
 // TestReadyValues checks which values of a reply are the one that is waited for: numbers are
 // equal however they are written.
 func TestReadyValues(t *testing.T) {

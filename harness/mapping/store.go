@@ -17,6 +17,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/harness/seed"
 	"evalctl/harness/target"
 )
 
@@ -152,24 +153,30 @@ func (s *store) createByCall(ctx context.Context, b *brain) error {
 	if err == nil && len(items) > 0 && items[0].id != "" {
 		b.setID(items[0].sentID())
 	}
-	if err == nil && s.mapping.reset != nil {
-		err = s.checkNew(ctx, b)
+	if err != nil || s.mapping.reset == nil {
+		return err
+	}
+	if err = s.checkNew(ctx, b); err != nil {
+		b.setID(s.Namespace() + b.name) // so that Remove does not empty what was there before
 	}
 	return err
 }
 
-// checkNew returns an error if a search finds a text in a brain that a call has created: the
-// brain existed before, and the reset that removes it would delete the texts of others. A
+// checkNew returns an error unless a search finds no text in a brain that a call has created: if
+// the brain existed before, the reset that removes it would delete the texts of others. A
 // service may refuse to search an empty brain.
 func (s *store) checkNew(ctx context.Context, b *brain) error {
 	if s.Lacks(target.Search) != "" {
 		return nil
 	}
-	found, _ := s.Search(ctx, b.name, target.OwnQuery, 1)
-	if len(found) == 0 {
-		return nil
+	found, err := seed.Search(ctx, s, b.name, target.OwnQuery, 1)
+	switch {
+	case len(found) > 0:
+		return fmt.Errorf("the call create of the mapping gave %q, which contains texts: %w", b.id(), target.ErrExists)
+	case err != nil && !seed.Refused(err):
+		return fmt.Errorf("search for texts in %q, which the call create of the mapping gave: %w", b.id(), err)
 	}
-	return fmt.Errorf("the call create of the mapping gave %q, which contains texts: %w", b.id(), target.ErrExists)
+	return nil
 }
 
 // Find implements target.Store. The service knows the brain by this name, because the namespace is
@@ -252,7 +259,11 @@ func (s *store) removeTexts(ctx context.Context, b *brain) error {
 		})
 	}
 	_ = g.Wait() // d has the errors
-	return cmp.Or(d.err(), b.doubts())
+	err, doubts := d.err(), b.doubts()
+	if err != nil && doubts != nil {
+		return fmt.Errorf("%w; %w", err, doubts)
+	}
+	return cmp.Or(err, doubts)
 }
 
 // deletion is the progress of deleting texts with concurrent calls.

@@ -132,8 +132,8 @@ func (s *Service) remember(ctx context.Context, b *brain, o *operation, c call) 
 		if err == nil {
 			err = b.keep(o, c, items)
 		}
-		if err != nil && !refusedCall(err) && target.Retries(ctx) { // a load test measures failures
-			b.doubt(o, c)
+		if err != nil && !refusedCall(err) {
+			b.doubt(ctx, o, c)
 		}
 		return err
 	})

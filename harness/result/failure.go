@@ -2,6 +2,8 @@ package result
 
 import (
 	"net/http"
+	"strings"
+	"syscall"
 	"time"
 )
 
@@ -11,6 +13,11 @@ type Failure struct {
 	Message string `json:"message"`
 	// Status is the HTTP status, 0 for kinds other than KindStatus.
 	Status int `json:"status,omitempty"`
+}
+
+// Unreachable reports whether nothing listened at the address, so that no request was sent.
+func (f Failure) Unreachable() bool {
+	return f.Kind == KindTransport && strings.Contains(f.Message, syscall.ECONNREFUSED.Error())
 }
 
 // Kind classifies the failures of questions.

@@ -124,6 +124,11 @@ func WithoutRetries(ctx context.Context) context.Context {
 	return context.WithValue(ctx, triesKey{}, uint(1))
 }
 
+// WithRetries undoes WithoutRetries, for a call that belongs to earlier requests.
+func WithRetries(ctx context.Context) context.Context {
+	return context.WithValue(ctx, triesKey{}, uint(0))
+}
+
 // Retries reports whether ctx is not one of WithoutRetries.
 func Retries(ctx context.Context) bool { return mostTries(ctx) == 0 }
 
