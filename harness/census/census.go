@@ -57,6 +57,9 @@ func (c *Census) Calls(id, name string) bool {
 	return id == name || slices.Contains(c.before[id], name)
 }
 
+// Forget removes a brain that was deleted, which a list may still have.
+func (c *Census) Forget(id string) { delete(c.before, id) }
+
 // New returns an error unless the brain with an id, which was created since, is new: ErrOld,
 // ErrShared, or the error of a list. A new brain may have documents that the daemon adds to every
 // brain. A daemon that lists neither brains nor documents is trusted.
@@ -66,28 +69,38 @@ func (c *Census) New(ctx context.Context, id string) error {
 	}
 	docs, err := c.documents(ctx, id)
 	if err != nil {
-		return fmt.Errorf("whose documents are not known: %w", err)
+		return err
 	}
 	if len(docs) == 0 {
 		return nil
 	}
-	if others, err := c.documents(ctx, strings.ToLower("none-"+rand.Text())); err == nil && len(others) > 0 {
+	others, err := c.documents(ctx, strings.ToLower("none-"+rand.Text()))
+	if err != nil {
+		return err
+	}
+	if len(others) > 0 {
 		return fmt.Errorf("%w: it also lists %q in a brain that does not exist", ErrShared, docs[0])
 	}
-	if !c.Shows(ctx, id) {
+	listed, err := c.shows(ctx, id)
+	if err == nil && !listed {
 		return fmt.Errorf("%w: it contains %q", ErrOld, docs[0])
 	}
-	return nil
+	return err
 }
 
 // Shows reports whether the list of brains has an id now, but had not before. The lists of some
 // daemons are incomplete: if they lack even a new brain, they prove nothing.
 func (c *Census) Shows(ctx context.Context, id string) bool {
+	listed, err := c.shows(ctx, id)
+	return err == nil && listed
+}
+
+func (c *Census) shows(ctx context.Context, id string) (bool, error) {
 	if c.before == nil || has(c.before, id) {
-		return false
+		return false, nil
 	}
 	now, err := c.brains(ctx)
-	return err == nil && has(now, id)
+	return has(now, id), err
 }
 
 // has reports whether brains have an id, or one is called so: some daemons take names for ids.
@@ -103,9 +116,12 @@ func has(brains map[string][]string, id string) bool {
 // brains returns what each listed brain is called, by each of its ids.
 func (c *Census) brains(ctx context.Context) (map[string][]string, error) {
 	list, err := c.list(ctx, "")
-	items, ok := itemsOf(list)
-	if err != nil || !ok {
+	if err != nil && !errors.Is(err, ErrMany) {
 		return nil, err
+	}
+	items, ok := itemsOf(list)
+	if !ok {
+		return nil, nil
 	}
 	found := map[string][]string{}
 	for _, o := range items {
@@ -125,7 +141,8 @@ func (c *Census) brains(ctx context.Context) (map[string][]string, error) {
 	return found, nil
 }
 
-// documents returns the paths of a brain's documents, without folders and hidden or generated files.
+// documents returns the paths of a brain's documents, without folders, and without hidden or
+// generated files.
 func (c *Census) documents(ctx context.Context, brain string) (paths []string, err error) {
 	list, err := c.list(ctx, brain)
 	if errors.Is(err, ErrMany) {

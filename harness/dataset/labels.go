@@ -36,9 +36,9 @@ var labelSynonyms = map[string]string{
 
 // ReadLabels reads a JSONL file of labels. Lines have id, question, reference_answer, answer and
 // label, which is true, false, "correct" or "incorrect", and optionally type, one of scorer.Types,
-// question_date, and the sample that the answer was drawn for. Lines with "skipped": true, which the labeller could not decide, are left out.
-// It returns an error for a bad line, a repeated id, and a label that check rejects. The error
-// lists up to ten lines, each a *LineError.
+// question_date, and the sample that the answer was drawn for. Lines with "skipped": true, which
+// the labeller could not decide, are left out. It returns an error for a bad line, a repeated id,
+// and a label that check rejects. The error lists up to ten lines, each a *LineError.
 func ReadLabels(path string, check func(scorer.Item) error) ([]Label, error) {
 	if err := resultfile.Unexpected(path, "labels, one a line in JSON, as evalctl judge label writes them"); err != nil {
 		return nil, err

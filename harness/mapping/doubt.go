@@ -10,8 +10,8 @@ import (
 	"evalctl/internal/figure"
 )
 
-// refusedCall reports whether a call failed without an effect: the service has refused it, says that
-// it failed, or was not reached.
+// refusedCall reports whether a call failed without an effect: the service has refused it, says
+// that it failed, or was not reached.
 func refusedCall(err error) bool {
 	f, ok := target.AsFailure(err)
 	return ok && (f.Kind == result.KindDaemon || f.Unreachable() || f.Status/100 == 4 ||

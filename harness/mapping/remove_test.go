@@ -315,7 +315,8 @@ func unreachable(t *testing.T) error {
 	return f
 }
 
-// TestRemoveSaysBoth has a service that deletes no text, and did not say whether it wrote another one.
+// TestRemoveSaysBoth has a service that deletes no text, and did not say whether it wrote
+// another one.
 func TestRemoveSaysBoth(t *testing.T) {
 	n := &notes{delete: func(context.Context, string) error { return status(http.StatusInternalServerError) }}
 	s := n.written(t, 1)

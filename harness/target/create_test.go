@@ -162,6 +162,22 @@ func TestCreateAgain(t *testing.T) {
 	create("b", false)
 }
 
+// TestRefill checks that a brain that an earlier process left is removed and created again.
+func TestRefill(t *testing.T) {
+	k := &keeper{brains: map[string][]string{"left": {"a.md"}}}
+	store := endpointOf(t, daemontest.New(t, k.serve), "").Store(result.Auto)
+	if _, err := store.Create(t.Context(), "left"); !errors.Is(err, ErrExists) {
+		t.Fatal(err)
+	}
+	k.listed = []string{"left"} // also after it was removed
+	if err := store.Remove(t.Context(), "", "left"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Create(t.Context(), "left"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRemoveCreatedBrains checks that only brains that this process created are removed by their
 // id.
 func TestRemoveCreatedBrains(t *testing.T) {

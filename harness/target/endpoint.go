@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"evalctl/daemon/protocol"
-	"evalctl/harness/census"
 	"evalctl/harness/result"
 	"evalctl/internal/httpclient"
 	"evalctl/internal/intake"
@@ -62,10 +61,7 @@ type Endpoint struct {
 	changes *http.Client
 	drops   atomic.Bool
 	spelled atomic.Uint32 // the spellings that replies had
-
-	names    sync.Map // for which the daemon returned the ids of brains that exist
-	counting sync.Mutex
-	before   *census.Census // once it was needed
+	names   sync.Map      // for which the daemon returned the ids of brains, or removed
 }
 
 // idleChanges is how long a connection for changes may be unused. It is shorter than the time

@@ -43,7 +43,7 @@ func (s *protocolStore) Create(ctx context.Context, name string) (string, error)
 		Method: http.MethodPost, Path: "/v1/brains", ContentType: protocol.TypeJSON,
 		Body: Encode(s.dialect, body, map[string][]string{"brain_id": {"id", "slug"}}),
 	}
-	before, err := s.endpoint.census(ctx)
+	before, err := census.Take(ctx, s.endpoint.list)
 	if err != nil {
 		return "", fmt.Errorf("create brain %q at %s: %w", name, s.endpoint.URL(), err)
 	}
@@ -72,35 +72,37 @@ func (s *protocolStore) Create(ctx context.Context, name string) (string, error)
 // own returns an error unless the brain that the daemon returned for name is new. If the daemon
 // has a brain of this name, it is ErrExists.
 func (s *protocolStore) own(ctx context.Context, before *census.Census, id, name string) error {
-	was, used := s.endpoint.names.Load(id)
+	was, used := s.endpoint.names.LoadOrStore(id, name)
+	if used && was == removed && s.endpoint.names.CompareAndSwap(id, removed, name) {
+		used = false
+		before.Forget(id)
+	}
 	err := before.New(ctx, id)
 	switch {
 	case used && was == name, errors.Is(err, census.ErrOld) && before.Calls(id, name):
-		return s.unusable(name, ErrExists)
+		err = s.unusable(name, ErrExists)
 	case used:
-		err = fmt.Errorf("which it also returned for %q", was)
+		err = s.notNew(name, id, fmt.Errorf("which it also returned for %q", was))
+	case errors.Is(err, census.ErrOld), errors.Is(err, census.ErrShared):
+		err = s.notNew(name, id, err)
+	case err != nil:
+		err = fmt.Errorf("create brain %q at %s: it is not known whether brain %q, which POST /v1/brains returned, is new: %w: "+
+			"evalctl leaves it; delete it if nobody else uses it", name, s.endpoint.URL(), id, err)
 	}
-	if err != nil {
-		return fmt.Errorf("create brain %q at %s: POST /v1/brains returned brain %q, %w: "+
-			"evalctl would write to it and delete it", name, s.endpoint.URL(), id, err)
+	if err != nil && !used {
+		s.endpoint.names.Delete(id)
 	}
-	s.endpoint.names.Store(id, name)
-	return nil
+	return err
 }
 
-// census returns the brains that the daemon had before the first creation.
-func (e *Endpoint) census(ctx context.Context) (*census.Census, error) {
-	e.counting.Lock()
-	defer e.counting.Unlock()
-	if e.before == nil {
-		before, err := census.Take(ctx, e.list)
-		if err != nil {
-			return nil, err
-		}
-		e.before = before
-	}
-	return e.before, nil
+// notNew returns the error for a brain that belongs to others.
+func (s *protocolStore) notNew(name, id string, why error) error {
+	return fmt.Errorf("create brain %q at %s: POST /v1/brains returned brain %q, %w: evalctl would write to it and delete it",
+		name, s.endpoint.URL(), id, why)
 }
+
+// removed replaces the name of a brain that was removed, which a list may still have.
+const removed = ""
 
 // list implements census.Lister. A daemon that refuses to list for good has no list.
 func (e *Endpoint) list(ctx context.Context, brain string) (list []byte, err error) {
@@ -264,7 +266,7 @@ func (s *protocolStore) Remove(ctx context.Context, id, name string) (err error)
 	err = Retry(ctx, removeWithin, func(ctx context.Context) error { return s.endpoint.Change(ctx, r) })
 	switch f, failed := errors.AsType[*Failure](err); {
 	case err == nil, failed && f.Status == http.StatusNotFound:
-		s.endpoint.names.Delete(id)
+		s.endpoint.names.Store(id, removed)
 		return nil
 	case failed && f.retry:
 		// It will remove no other brain either.
