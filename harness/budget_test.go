@@ -144,7 +144,7 @@ func TestScorerItem(t *testing.T) {
 	})
 	path := cfg.finish(t)
 	want := "{ID:q1 Question:question 1 QuestionDate: Expected:[answer 1] Reference:answer 1 " +
-		"Gold:[{Path:d1.md Gain:1 Rank:0}] Evidence:[] Type: Category: Checks:[] Answer:" + hostile + " Repeat:0 LatencyMS:<nil> Cited:[] Retrieved:[]}"
+		"Gold:[{Path:d1.md Gain:1 Rank:0}] Evidence:[] Type: Category: Checks:[] Answer:" + hostile + " Repeat:0 LatencyMS:<nil> FromCache:false Cited:[] Retrieved:[]}"
 	if seen.LatencyMS == nil || *seen.LatencyMS <= 0 {
 		t.Errorf("the scorer saw a latency of %v ms", seen.LatencyMS)
 	}
