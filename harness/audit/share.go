@@ -135,17 +135,21 @@ func (d difference) widened(alone func(part float64) difference, strata ...strat
 	return d.over(values, clusters, alone)
 }
 
+// fewestClusters is the number of clusters from which a difference of all of them can be shown: the
+// sign test of fewer has a p of more than 0.05.
+const fewestClusters = 6
+
 // over returns d, the mean of values, with an interval that includes the clustered one. Equal
 // values leave that without a width, however few they are: the interval is then the one that
 // alone, which takes a part of the items as independent, gives to as many items as there are
-// clusters. If clusters determine none, it has every difference.
+// clusters. If clusters determine none, or are too few to show one, it has every difference.
 func (d difference) over(values []float64, clusters []int, alone func(part float64) difference) difference {
 	if len(clusters) == 0 || clusters[0] == independent {
 		return d
 	}
 	m := stats.Clustered(values, clusters, confidence)
 	low, high := m.Lo, m.Hi
-	if m.Clusters > 1 && slices.Min(values) == slices.Max(values) {
+	if m.Clusters >= fewestClusters && slices.Min(values) == slices.Max(values) {
 		few := alone(float64(m.Clusters) / float64(len(values)))
 		low, high = few.low, few.high
 	}

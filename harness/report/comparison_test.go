@@ -86,7 +86,7 @@ func TestLeakingComparison(t *testing.T) {
 			t.Errorf("%s: %q, %q", v, got.Word, got.Headline)
 		}
 	}
-	p.LeakedIDs = nil
+	p.Verdict, p.LeakedIDs = compare.Better, nil
 	if got := c.verdict(); got.Tone == form.Bad {
 		t.Errorf("better, and no leak: %q", got.Headline)
 	}

@@ -18,7 +18,7 @@ type Secrets struct {
 
 var (
 	// assigns is between a name and its value.
-	assigns = regexp.MustCompile(`[:=]|\b(?:is|are|was|were)\b`)
+	assigns = regexp.MustCompile(`[:=]|\b(?:is|are|was|were|ist|war|est|es)\b`)
 	// letters and digits in one run are how services write keys. Words and codes are shorter.
 	longRun = regexp.MustCompile(`[A-Za-z0-9]{20,}`)
 )

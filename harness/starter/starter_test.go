@@ -226,14 +226,14 @@ func TestSecrets(t *testing.T) {
 		"- Start the copy of the data with DB_PASSWORD = short1 by hand.\n- The password of the gate is Rye4711 since the last storm.\n" +
 		"- We pay with pk_4eC39HqLyjWDarjtT1zdp7dc since the spring.\n- The word Trelawney3 opens the shed of the old boat.\n" +
 		"- The password of the backup host: Rye4712 and nothing else.\n- The token for the guest profile is Rye4713 until spring.\n" +
-		"- Pwd: Rye4714 for the door in the north.\n- The passwords of both doors: Rye4715 and nothing else.\n" +
+		"- Das Passwort der Pforte im Norden ist Rye4719 bis zum Mai.\n- Le mot de passe de la porte est Rye4720 depuis hier.\n- Pwd: Rye4714 for the door in the north.\n- The passwords of both doors: Rye4715 and nothing else.\n" +
 		"- Use one of these tokens: Rye4716 and nothing else.\n- The passwords of all boats are Rye4717 and Rye4718 now.\n"
 	filetest.Write(t, filepath.Join(from, "a.txt"), text)
 	p, err := starter.Write(t.Context(), starter.Options{Dir: dir, From: from, Size: 50, Secrets: []redact.Secret{{Name: "KEY", Value: "Trelawney3"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (starter.Secrets{Sentences: 11, Path: "questions.corpus/a.md", Line: 6}); p.Secrets != want {
+	if want := (starter.Secrets{Sentences: 13, Path: "questions.corpus/a.md", Line: 6}); p.Secrets != want {
 		t.Errorf("got %+v, want %+v", p.Secrets, want)
 	}
 	if questions := filetest.Read(t, filepath.Join(dir, "questions.jsonl")); strings.Count(string(questions), `"gap-`) != 1 {

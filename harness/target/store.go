@@ -97,7 +97,8 @@ func (s *protocolStore) own(ctx context.Context, before *census.Census, id, name
 
 // notNew returns the error for a brain that belongs to others.
 func (s *protocolStore) notNew(name, id string, why error) error {
-	return fmt.Errorf("create brain %q at %s: POST /v1/brains returned brain %q, %w: evalctl would write to it and delete it",
+	return fmt.Errorf("create brain %q at %s: POST /v1/brains returned brain %q, %w: evalctl would write to it and delete it; "+
+		"give a daemon that creates a brain for each request, or a brain that exists with --brain NAME --corpus none",
 		name, s.endpoint.URL(), id, why)
 }
 

@@ -83,8 +83,8 @@ func Secrets(environ []string) (secrets []redact.Secret) {
 // minSecret is the length of the shortest secret. Texts may contain a shorter one for other reasons.
 const minSecret = 8
 
-// HoldsSecret reports whether a variable looks like a credential. The path of a file with a credential
-// is not a secret.
+// HoldsSecret reports whether a variable looks like a credential. The path of a file with a
+// credential is not a secret.
 func HoldsSecret(name, value string) bool {
 	w := words(name)
 	if w == "_PWD_" || endsInAny(w, openEndings) || strings.Contains(value, "://") {
@@ -93,11 +93,15 @@ func HoldsSecret(name, value string) bool {
 	return namesSecret(w, value)
 }
 
-// MentionsSecret reports whether the words before a value in a text name a credential. They may end in
-// another thing, unlike the name of a variable: "the passwords of the host".
+// spokenWords name credentials in texts in German, French and Spanish.
+var spokenWords = []string{"_PASSWORT_", "_PASSWÖRTER_", "_KENNWORT_", "_MOT_DE_PASSE_", "_MOTS_DE_PASSE_", "_CONTRASEÑA_", "_CLAVE_SECRETA_"}
+
+// MentionsSecret reports whether the words before a value in a text name a credential, in English,
+// German, French or Spanish. After words such as password and token may come another thing, unlike
+// in the name of a variable: "the passwords of the host".
 func MentionsSecret(text, value string) bool {
 	w := words(text)
-	return namesSecret(w, value) || namesSecret(strings.ReplaceAll(w, "S_", "_"), value)
+	return hasAny(w, spokenWords) || namesSecret(w, value) || namesSecret(strings.ReplaceAll(w, "S_", "_"), value)
 }
 
 // namesSecret reports whether words name a credential, if the value of some is not a path.
