@@ -2,10 +2,13 @@ package faulttest
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -20,10 +23,7 @@ import (
 // there after the power has failed, and in any case the store can be opened.
 func TestWriteErrors(t *testing.T) {
 	d := newDevice(t)
-	document := make([]byte, 4096) // that no compression changes
-	for i := range document {
-		document[i] = byte(rand.Uint32())
-	}
+	document := incompressible(t)
 	for _, kind := range []string{"fs", "git"} {
 		t.Run(kind, func(t *testing.T) {
 			told := openStore(t, kind, filepath.Join(d.folder, kind+"-told"), nil)
@@ -32,7 +32,7 @@ func TestWriteErrors(t *testing.T) {
 				t.Fatal(err)
 			}
 			strike := func() {
-				d.spoil(document[1000:1020])
+				d.spoil(spoilt(document))
 				defer d.spoil(nil)
 				if err := told.Close(); !errors.Is(err, syscall.EIO) {
 					t.Errorf("the store that is told first: %v", err)
@@ -68,6 +68,32 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
+// spoilt is the part of a document that the disk cannot write.
+func spoilt(document []byte) []byte { return document[1000:1020] }
+
+// incompressible returns a document whose part spoilt is in the git object, too.
+func incompressible(t *testing.T) []byte {
+	t.Helper()
+	for {
+		document := make([]byte, 4096)
+		for i := range document {
+			document[i] = byte(rand.Uint32())
+		}
+		var packed bytes.Buffer
+		w, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = fmt.Fprintf(w, "blob %d\x00%s", len(document), document)
+		if err := errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(packed.Bytes(), spoilt(document)) {
+			return document
+		}
+	}
+}
+
 // openStore opens a store. If it is one of git, during is called in each commit.
 func openStore(t *testing.T, kind, dir string, during func()) *store.Store {
 	t.Helper()
@@ -91,4 +117,56 @@ func openStore(t *testing.T, kind, dir string, during func()) *store.Store {
 		t.Fatal(err)
 	}
 	return r.Store
+}
+
+// TestRewriteErrors: a document is written with the content of another one. For a moment, the disk
+// cannot write what the store has given to the kernel, and then the power fails. What was
+// acknowledged before is there.
+func TestRewriteErrors(t *testing.T) {
+	d := newDevice(t)
+	document := incompressible(t)
+	for _, kind := range []string{"fs", "git"} {
+		t.Run(kind, func(t *testing.T) {
+			dir := filepath.Join(d.folder, kind+"-again")
+			s := openStore(t, kind, dir, nil)
+			if err := errors.Join(s.Write(t.Context(), "kettle", document), s.Close()); err != nil {
+				t.Fatal(err)
+			}
+			strike := func() { // the kernel writes everything, as it does from time to time
+				_ = run("sync", "-f", d.folder)
+				d.spoil(nil)
+			}
+			s = openStore(t, kind, dir, strike)
+			d.spoil(spoilt(document))
+			err := s.Write(t.Context(), "pot", document)
+			strike()
+			t.Logf("write: %v", err)
+			d.refuse()
+			_ = s.Close() // after the power has failed
+			if err := d.restart(none); err != nil {
+				t.Fatal(err)
+			}
+			checkObjects(t, dir)
+			s = openStore(t, kind, dir, nil)
+			data, err := s.Read(t.Context(), "kettle")
+			if !bytes.Equal(data, document) {
+				t.Errorf("%d bytes, %v", len(data), err)
+			}
+			if err := errors.Join(s.Write(t.Context(), "kettle", document), s.Close()); err != nil {
+				t.Error(err)
+			}
+			checkObjects(t, dir)
+		})
+	}
+}
+
+// checkObjects checks the repository in dir, if there is one.
+func checkObjects(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
+		return
+	}
+	if err := run("git", "-C", dir, "fsck", "--full"); err != nil {
+		t.Error(err)
+	}
 }

@@ -339,6 +339,24 @@ func TestExistingRepository(t *testing.T) {
 
 // TestMovedBranch: another program commits, or resets the branch, while the store is open.
 // Reopening the store sets the files to the new commit, and keeps those that were edited by hand.
+// TestDamagedCopy: an object has a damaged file, and is in a pack. git reads it, and so does the store.
+func TestDamagedCopy(t *testing.T) {
+	dir := t.TempDir()
+	r := openDir(t, dir, nil)
+	write(t, r, "a/b.md", "x")
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "gc", "-q")
+	for _, name := range []string{"HEAD", "HEAD^{tree}", "HEAD:a", "HEAD:a/b.md"} {
+		hash := strings.TrimSpace(git(t, dir, "rev-parse", name))
+		put(t, filepath.Join(dir, ".git", "objects", hash[:2], hash[2:]), strings.Repeat("\x00", 100))
+	}
+	r = openDir(t, dir, nil)
+	write(t, r, "a/c.md", "y")
+	wantDocs(t, r, map[string]string{"a/b.md": "x", "a/c.md": "y"})
+}
+
 func TestMovedBranch(t *testing.T) {
 	for _, c := range []struct {
 		name string

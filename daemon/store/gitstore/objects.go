@@ -58,11 +58,15 @@ func (o *objects) refresh() {
 	o.storage = filesystem.NewStorage(osfs.New(o.dir), cache.NewObjectLRU(cacheSize))
 }
 
-// get returns an object, even if git gc has moved it since the last refresh.
+// get returns an object, even if git gc has moved it since the last refresh, or if one of its copies
+// is damaged.
 func (o *objects) get(kind plumbing.ObjectType, hash plumbing.Hash) (plumbing.EncodedObject, error) {
 	obj, err := o.storage.EncodedObject(kind, hash)
-	if errors.Is(err, plumbing.ErrObjectNotFound) {
+	if err != nil {
 		o.refresh()
+		// Once it has looked for an object in packs, go-git looks there first, as git does: a
+		// pack may have a whole copy of an object whose file is damaged.
+		_, _ = o.storage.EncodedObject(kind, plumbing.ZeroHash)
 		obj, err = o.storage.EncodedObject(kind, hash)
 	}
 	if err != nil {
@@ -152,7 +156,7 @@ func (o *objects) put(kind plumbing.ObjectType, data []byte) (plumbing.Hash, err
 	}
 	name := hash.String()
 	file := "objects/" + name[:2] + "/" + name[2:]
-	err := o.root.WriteFile(tempFile, packed.Bytes(), objectMode)
+	err := o.writeTemp(packed.Bytes(), file)
 	if err == nil {
 		err = o.root.Rename(tempFile, file)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -166,6 +170,21 @@ func (o *objects) put(kind plumbing.ObjectType, data []byte) (plumbing.Hash, err
 	}
 	o.unsaved = append(o.unsaved, file)
 	return hash, nil
+}
+
+// writeTemp writes tempFile, which will replace file. A file that exists may belong to earlier
+// commits: if the power failed between the renaming and the sync of all objects, they would be left
+// with an empty one. So its replacement is synced first.
+func (o *objects) writeTemp(data []byte, file string) error {
+	f, err := o.root.OpenFile(tempFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, objectMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if _, missing := o.root.Lstat(file); err == nil && missing == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 func (o *objects) putTree(entries []object.TreeEntry) (plumbing.Hash, error) {
