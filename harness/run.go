@@ -54,6 +54,9 @@ type Config struct {
 	// Observer, if set, follows the questions as they are asked and finished, starting with those
 	// in a resumed journal.
 	Observer pipeline.Observer
+	// Counted, if set, is called with each record that the result counts, one call at a time. Unlike
+	// the Observer, it gets the answers that a stopped run left without a grade.
+	Counted func(result.Record)
 	// RequireMode, if set, is the retrieval mode that every answer must report. The first answer
 	// without it stops the run with ErrMode.
 	RequireMode string
@@ -357,7 +360,15 @@ func (r *runner) addUnjudged() error {
 		if err != nil {
 			return err
 		}
-		r.sum.Add(rec)
+		r.count(rec)
 	}
 	return nil
+}
+
+// count adds a record to the figures of the result.
+func (r *runner) count(rec result.Record) {
+	r.sum.Add(rec)
+	if r.cfg.Counted != nil {
+		r.cfg.Counted(rec)
+	}
 }

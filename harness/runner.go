@@ -117,7 +117,7 @@ func (r *runner) Asking(id string, begin bool) { r.cfg.Observer.Asking(id, begin
 // Recorded implements pipeline.Observer.
 func (r *runner) Recorded(rec result.Record) {
 	_ = r.embeds.look() // a journal that cannot be written stops the run at the next question
-	r.sum.Add(rec)
+	r.count(rec)
 	r.cfg.Observer.Recorded(rec)
 }
 

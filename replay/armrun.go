@@ -98,7 +98,7 @@ func (r *armRun) ask(ctx context.Context, j *journal.Journal, filled *ingest.Fil
 func (r *armRun) config(filled *ingest.FilledBrains) (harness.Config, error) {
 	p := r.plan
 	config := harness.Config{
-		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Paid: true, RetryErrors: p.RetryErrors, Observer: r,
+		TopK: p.TopK, Dataset: r.data, Concurrency: p.Concurrency, Paid: true, RetryErrors: p.RetryErrors, Observer: r, Counted: r.tally.Add,
 		Secrets: p.Secrets,
 		Notes:   harness.Notes{UnpricedModel: p.unpricedJudge(), CapUSD: r.books.Cap(), Settings: p.settings(r.arm)},
 	}
@@ -157,6 +157,5 @@ func (r *armRun) Asking(id string, begin bool) { r.run.observer.Asking(r.arm.Nam
 
 // Recorded implements pipeline.Observer.
 func (r *armRun) Recorded(rec result.Record) {
-	r.tally.Add(rec)
 	r.run.observer.Recorded(r.arm.Name, rec)
 }
