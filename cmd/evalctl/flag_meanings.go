@@ -25,7 +25,7 @@ var meanings = map[string]string{
 	"format":          "Form of the output",
 	"home":            "Folder for brains. Default: in serve mcp, evalctl in the user's data folder; in serve none, and all data is lost on exit.",
 	"html":            "Write an HTML page. Each of several results gets another beside it.",
-	"ids":             "Ask only the questions with these ids, or with @FILE those in a file, one a line.",
+	"ids":             "Ask only the questions with these ids, or with @FILE those in a file, one a line. replay takes a file.",
 	"input_format":    "Format of the file that is read",
 	"json":            "Print JSON instead of text.",
 	"judge":           "Model that judges. Default: the one of --model.",

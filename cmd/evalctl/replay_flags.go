@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -190,6 +191,11 @@ func (c *replayCmd) validateSample() error {
 		return fmt.Errorf("--min-per-stratum %d: must not be negative", c.MinPerStratum)
 	case c.IDs != "" && (c.Limit != 0 || c.MinPerStratum != 0):
 		return errors.New("--ids names the questions; leave out --sample-size and --min-per-stratum")
+	case c.IDs != "" && !strings.HasPrefix(c.IDs, "@"):
+		if _, err := os.Stat(c.IDs); err != nil {
+			return fmt.Errorf("--ids %s: a replay reads the ids from a file: write them into one, each on a line, "+
+				"and give --ids @FILE", c.IDs)
+		}
 	}
 	return nil
 }
