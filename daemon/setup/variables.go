@@ -10,10 +10,11 @@ import (
 // API keys.
 func (f *Settings) Variables(env func(string) string) []string {
 	var names []string
-	if slices.Contains([]string{f.LLMProvider, f.EmbedProvider}, llm.ProviderOpenAI) {
+	providers := []string{llm.RefOf(env, f.LLMProvider, f.Model).Provider, f.EmbedProvider}
+	if slices.Contains(providers, llm.ProviderOpenAI) {
 		names = append(names, Given(env, "OPENAI_API_KEY", "OPENAI_BASE_URL")...)
 	}
-	if slices.Contains([]string{f.LLMProvider, f.EmbedProvider}, llm.ProviderOllama) {
+	if slices.Contains(providers, llm.ProviderOllama) {
 		names = append(names, Given(env, "OLLAMA_HOST")...)
 	}
 	if f.EmbedProvider != "" {
