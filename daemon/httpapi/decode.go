@@ -7,15 +7,14 @@ import (
 	"io"
 	"net/http"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 
 	"evalctl/daemon/protocol"
+	"evalctl/internal/jsonobj"
 )
 
 // aliases maps other names of a key to the one that this daemon uses.
@@ -111,24 +110,14 @@ func normalizeKeys(
 	return fields, expectEnd(dec, where)
 }
 
-// half matches the escape of half a surrogate pair, which is its group, or any other escape.
-var half = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f])|.)`)
-})
-
 // readRaw reads the value of a key. It rejects half a surrogate pair in a path: decoding would
 // replace it, so that one document would overwrite another.
 func readRaw(dec *json.Decoder, key string) (value json.RawMessage, err error) {
 	if err := dec.Decode(&value); err != nil {
 		return nil, jsonError(err)
 	}
-	if !isPath(key) {
-		return value, nil
-	}
-	for _, match := range half().FindAllSubmatch(value, -1) {
-		if match[1] != nil {
-			return nil, requestErrorf(errInvalid, "%s contains half of a surrogate pair", key)
-		}
+	if isPath(key) && jsonobj.HalfSurrogate(value) {
+		return nil, requestErrorf(errInvalid, "%s contains half of a surrogate pair", key)
 	}
 	return value, nil
 }

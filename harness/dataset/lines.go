@@ -142,6 +142,9 @@ func decodeObject(line []byte, names *keyNames, fields ...field) (unknown []stri
 	if err != nil {
 		return nil, errors.New("expected one JSON object on the line")
 	}
+	if jsonobj.HalfSurrogate(line) {
+		return nil, errors.New(`the line has an escape such as \ud800 that is half of a character; write the whole character`)
+	}
 	var seen map[string]bool // of unknown
 	for _, m := range o {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.key == string(m.Key) })

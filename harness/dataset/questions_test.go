@@ -85,6 +85,7 @@ func TestReadQuestionsRejects(t *testing.T) {
 			`"14.3.2025" is neither an RFC 3339 time (2025-03-14T09:00:00Z) nor a date (2025-03-14)`},
 		{"impossible date", `{"id":"a","question":"q","question_date":"2025-02-30"}`,
 			`"2025-02-30" is neither`},
+		{"half of a character", `{"id":"a","question":"\ud800 x"}`, `half of a character`},
 		{"Latin-1", "{\"id\":\"a\",\"question\":\"caf\xe9\"}", `not valid UTF-8`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"evalctl/internal/jsonobj"
 	"evalctl/internal/jsonstream"
 )
 
@@ -118,7 +119,7 @@ func (w *walker) scalar(name string) (scalar, error) {
 		if err != nil {
 			return scalar{}, jsonstream.At(at+int64(wrong), fmt.Errorf("%s: %w", name, err))
 		}
-		if strings.ContainsRune(text, utf8.RuneError) && unpaired(raw) {
+		if strings.ContainsRune(text, utf8.RuneError) && jsonobj.HalfSurrogate(raw) {
 			w.traps.add(trapSurrogate, fmt.Sprintf("%s: %s, byte %d", w.where, name, at))
 		}
 		return scalar{text: text, filled: strings.TrimSpace(text) != ""}, nil
