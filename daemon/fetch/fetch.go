@@ -166,7 +166,8 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL) (page Page, next *url.URL
 		}
 		return Page{}, next, nil
 	}
-	if res.StatusCode/100 != 2 {
+	// Nobody asked for a part.
+	if res.StatusCode/100 != 2 || res.StatusCode == http.StatusPartialContent {
 		return Page{}, nil, fmt.Errorf("%w: %w %d", ErrUpstream, ErrStatus, res.StatusCode)
 	}
 	contentType := res.Header.Get("Content-Type")

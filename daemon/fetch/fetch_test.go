@@ -160,6 +160,18 @@ func TestErrorsHideSecrets(t *testing.T) {
 	}
 }
 
+// TestPartOfAPage: a part that nobody asked for is not the page.
+func TestPartOfAPage(t *testing.T) {
+	base := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Range", "bytes 0-3/8")
+		w.WriteHeader(http.StatusPartialContent)
+		_, _ = w.Write([]byte("half"))
+	})
+	if _, err := New(Options{AllowPrivate: true}).Get(t.Context(), base+"/page"); !errors.Is(err, ErrStatus) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestLoopbackIsNotConnectedTo: the check is at the connection, whatever the URL looks like.
 func TestLoopbackIsNotConnectedTo(t *testing.T) {
 	var hits atomic.Int32

@@ -197,6 +197,23 @@ func TestCreatedBrainsBelongToTheTenant(t *testing.T) {
 	create("reader", `{"name":"x"}`, 403)
 }
 
+// TestRepeatedDelete: a brain of no tenant has the id of a tenant's brain. An admin's key may use
+// both, so that a second DELETE would reach the other one.
+func TestRepeatedDelete(t *testing.T) {
+	s := startKeyed(t)
+	del := func(id string, status int) string {
+		t.Helper()
+		return s.expect(t, status, "DELETE", "/v1/brains/"+id, "", append(as("admin"), "X-Confirm-Delete", "yes")...)
+	}
+	s.expect(t, 201, "POST", "/v1/brains", `{"id":"old"}`, as("admin")...)
+	if got := del("old", 409); !strings.Contains(got, "made without keys") {
+		t.Error(got)
+	}
+	s.expect(t, 201, "POST", "/v1/brains", `{"id":"own"}`, as("admin")...)
+	del("own", 204)
+	del("own", 403)
+}
+
 func TestAuthorizationHeader(t *testing.T) {
 	s := startKeyed(t)
 	token := tokenOf("reader")

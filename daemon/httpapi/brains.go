@@ -2,10 +2,14 @@ package httpapi
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
+	"evalctl/daemon/store"
 )
 
 func (a *API) createBrain(w http.ResponseWriter, r *http.Request) error {
@@ -82,7 +86,24 @@ func (a *API) deleteBrain(w http.ResponseWriter, r *http.Request) error {
 			"deleting a brain deletes all its documents: send X-Confirm-Delete: yes")
 	}
 	h := brainOf(r)
+	if err := a.checkRepeat(requestOf(r).caller, h); err != nil {
+		return err
+	}
 	err := a.brains.Delete(r.Context(), h)
 	a.feeds.end(h, errStreamOver) // also after an error, because the store may be closed
 	return replyEmpty(w, http.StatusNoContent, err)
+}
+
+// checkRepeat returns an error if a repeated DELETE of a brain, as after a lost response, would
+// delete another one: the brain of no tenant with its id.
+func (a *API) checkRepeat(c *caller, h brain.Handle) error {
+	if c == nil || h.Tenant() == "" {
+		return nil
+	}
+	_, err := a.findOwn(c, "", h.Brain().ID)
+	if errors.Is(err, brain.ErrNotFound) {
+		return nil
+	}
+	return fmt.Errorf("%w: a brain that was made without keys has the id %s too, and a repeated DELETE would delete it: "+
+		"delete it first, with a daemon that runs without keys", store.ErrConflict, h.Brain().ID)
 }

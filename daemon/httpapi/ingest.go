@@ -81,7 +81,13 @@ func readIngest(w http.ResponseWriter, r *http.Request) (protocol.IngestFile, er
 	switch {
 	case err == nil && media == typeForm && params["boundary"] != "":
 		limit, read = maxFormBody, func(body io.Reader) (protocol.IngestFile, error) {
-			return readIngestForm(multipart.NewReader(body, params["boundary"]))
+			f, err := readIngestForm(multipart.NewReader(body, params["boundary"]))
+			if err == nil { // gzip has its checksum at the end, after the form
+				if _, err = io.Copy(io.Discard, body); err != nil {
+					err = formError(err)
+				}
+			}
+			return f, err
 		}
 	case err != nil || media != protocol.TypeJSON:
 		return protocol.IngestFile{}, requestErrorf(errMediaType,
@@ -119,7 +125,8 @@ func readIngestForm(form *multipart.Reader) (protocol.IngestFile, error) {
 	name, contentType := "", ""
 	for n := 0; ; n++ {
 		part, err := form.NextRawPart()
-		if errors.Is(err, io.EOF) {
+		//nolint:errorlint // the error of a form that is cut wraps io.EOF
+		if err == io.EOF || n == 0 && errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

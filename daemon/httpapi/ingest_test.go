@@ -87,6 +87,27 @@ func TestIngestForm(t *testing.T) {
 	}
 }
 
+// TestCutForms: a form that does not arrive whole stores nothing, also if its file does.
+func TestCutForms(t *testing.T) {
+	s := startFake(t)
+	body, contentType := form(t, "file a.txt text/plain", "walrus")
+	zipped := zip(t, []byte(body))
+	changed := []byte(zipped)
+	changed[len(changed)-8] ^= 1 // in the checksum
+	for n := 1; n <= 8; n++ {
+		s.expect(t, 400, "POST", ingestTarget, zipped[:len(zipped)-n], "Content-Type", contentType, "Content-Encoding", "gzip")
+	}
+	s.expect(t, 400, "POST", ingestTarget, string(changed), "Content-Type", contentType, "Content-Encoding", "gzip")
+	end := strings.TrimSuffix(body, "--\r\n")
+	for n := range 4 {
+		s.expect(t, 400, "POST", ingestTarget, end[:len(end)-n], "Content-Type", contentType)
+	}
+	if list := s.expect(t, 200, "GET", "/v1/brains/eval/documents", ""); strings.Contains(list, "a.txt") {
+		t.Error(list)
+	}
+	s.expect(t, 201, "POST", ingestTarget, zipped, "Content-Type", contentType, "Content-Encoding", "gzip")
+}
+
 func TestIngestJSON(t *testing.T) {
 	s := startFake(t)
 	content := base64.StdEncoding.EncodeToString([]byte("walrus"))
