@@ -2,12 +2,10 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
-	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 )
@@ -86,7 +84,7 @@ func (a *API) deleteBrain(w http.ResponseWriter, r *http.Request) error {
 			"deleting a brain deletes all its documents: send X-Confirm-Delete: yes")
 	}
 	h := brainOf(r)
-	if err := a.checkRepeat(requestOf(r).caller, h); err != nil {
+	if err := a.checkRepeat(r.Context(), requestOf(r).caller, h.Brain().ID); err != nil {
 		return err
 	}
 	err := a.brains.Delete(r.Context(), h)
@@ -95,15 +93,14 @@ func (a *API) deleteBrain(w http.ResponseWriter, r *http.Request) error {
 }
 
 // checkRepeat returns an error if a repeated DELETE of a brain, as after a lost response, would
-// delete another one: the brain of no tenant with its id.
-func (a *API) checkRepeat(c *caller, h brain.Handle) error {
-	if c == nil || h.Tenant() == "" {
-		return nil
+// delete another one with its id: that of no tenant or, without keys, that of a tenant.
+func (a *API) checkRepeat(ctx context.Context, c *caller, id string) error {
+	sel := selection(c)
+	sel.IDs = []string{id}
+	all, err := a.brains.List(ctx, sel)
+	if err != nil || len(visible(c, all)) < 2 {
+		return err
 	}
-	_, err := a.findOwn(c, "", h.Brain().ID)
-	if errors.Is(err, brain.ErrNotFound) {
-		return nil
-	}
-	return fmt.Errorf("%w: a brain that was made without keys has the id %s too, and a repeated DELETE would delete it: "+
-		"delete it first, with a daemon that runs without keys", store.ErrConflict, h.Brain().ID)
+	return fmt.Errorf("%w: a tenant and no tenant have a brain with the id %s, and a repeated DELETE would delete the other one: "+
+		"delete the tenant's by a key of scope admin that is for this brain only", store.ErrConflict, id)
 }
