@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // The parts of an Address that are replaced for each brain.
@@ -54,11 +56,19 @@ func ParseAddress(rawURL, branch string, tenants bool) (Address, error) {
 			return Address{}, fmt.Errorf("%s is not replaced: only %s and %s are", part, brainPart, tenantPart)
 		}
 	}
+	if !isBranch(strings.NewReplacer(brainPart, "x", tenantPart, "x").Replace(a.branch)) {
+		return Address{}, fmt.Errorf("the branch %.60q is not a valid name of a branch of git", a.branch)
+	}
 	if tenants && !strings.Contains(a.url+a.branch, tenantPart) {
 		return Address{}, fmt.Errorf("with keys, %s must be in the URL or the branch: a brain that a tenant creates "+
 			"could receive the documents of another tenant's deleted brain", tenantPart)
 	}
 	return a, nil
+}
+
+// isBranch reports whether git takes a name for that of a branch, and not for a flag or for HEAD.
+func isBranch(name string) bool {
+	return name != "@" && !strings.HasPrefix(name, "-") && plumbing.NewBranchReferenceName(name).Validate() == nil
 }
 
 // scp matches the addresses of scp. Git understands HOST:PATH with and without a user.
