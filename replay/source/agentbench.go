@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/jsonstream"
 	"evalctl/scorer"
 )
 
@@ -40,7 +41,7 @@ func readMemoryAgentBench(in wholeFile) (w whole, err error) {
 	add := func(data []byte) error {
 		n++
 		var row agentRow
-		if err := json.Unmarshal(data, &row); err != nil {
+		if err := jsonstream.Decode(data, 0, &row); err != nil {
 			return fmt.Errorf("row %d: %w", n, err)
 		}
 		if len(row.Questions) != len(row.Answers) {
@@ -75,7 +76,7 @@ func readMemoryAgentBench(in wholeFile) (w whole, err error) {
 	}
 	if data := bytes.TrimSpace(in.data); len(data) > 0 && data[0] == '[' {
 		var rows []json.RawMessage
-		if err := json.Unmarshal(data, &rows); err != nil {
+		if err := jsonstream.Decode(data, 0, &rows); err != nil {
 			return w, err
 		}
 		for _, row := range rows {

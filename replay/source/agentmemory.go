@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/jsonstream"
 )
 
 // benchQuery is a query of agent-memory-benchmark, which publishes many benchmarks in one layout.
@@ -40,7 +41,7 @@ type benchDocument struct {
 // user one haystack for all.
 func readAgentMemory(in wholeFile) (w whole, err error) {
 	var queries []benchQuery
-	if err := json.Unmarshal(in.data, &queries); err != nil {
+	if err := jsonstream.Decode(in.data, 0, &queries); err != nil {
 		return w, err
 	}
 	documents, err := benchDocuments(in)
@@ -143,7 +144,7 @@ func benchDocuments(in wholeFile) (documents []benchDocument, err error) {
 		data, err = gunzip(data)
 	}
 	if err == nil {
-		err = json.Unmarshal(data, &documents)
+		err = jsonstream.Decode(data, 0, &documents)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", found[0], err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/jsonstream"
 	"evalctl/scorer"
 )
 
@@ -64,7 +65,7 @@ func readBEAM(in wholeFile) (w whole, err error) {
 		return w, fmt.Errorf("the questions of the chat: %w", err)
 	}
 	var byAbility map[string][]map[string]json.RawMessage
-	if err := json.Unmarshal(data, &byAbility); err != nil {
+	if err := jsonstream.Decode(data, 0, &byAbility); err != nil {
 		return w, fmt.Errorf("%s: %w", probes, err)
 	}
 	last := h.Sessions[len(h.Sessions)-1].Date
@@ -84,7 +85,7 @@ func readBEAM(in wholeFile) (w whole, err error) {
 // readChat reads the sessions and returns the session index of each message of a turn with text.
 func (h *Haystack) readChat(in wholeFile) (sessionOf map[int]int, err error) {
 	var batches []beamBatch
-	if err := json.Unmarshal(in.data, &batches); err != nil {
+	if err := jsonstream.Decode(in.data, 0, &batches); err != nil {
 		return nil, err
 	}
 	sessionOf = map[int]int{}
@@ -225,7 +226,7 @@ func (q *Question) goldOf(messages []int, sessionOf map[int]int, h Haystack, tra
 // beamValue decodes a value. Some values are strings in Python notation.
 func beamValue(raw json.RawMessage) (any, error) {
 	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
+	if err := jsonstream.Decode(raw, 0, &v); err != nil {
 		return nil, err
 	}
 	text, ok := v.(string)

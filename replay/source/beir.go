@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"evalctl/daemon/protocol"
 	"evalctl/harness/dataset"
 	"evalctl/internal/inputfile"
+	"evalctl/internal/jsonstream"
 )
 
 // The files of a BEIR folder. The qrels list the relevant documents of each query.
@@ -143,7 +143,7 @@ func beirLines(path string, data []byte, read func(beirText) error) (err error) 
 			return
 		}
 		var t beirText
-		if err = json.Unmarshal(line, &t); err == nil && t.ID == "" {
+		if err = jsonstream.Decode(line, 0, &t); err == nil && t.ID == "" {
 			err = errors.New("it has no _id")
 		}
 		if err == nil {

@@ -1,13 +1,13 @@
 package source
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/jsonstream"
 )
 
 // convoFile is a ConvoMem file.
@@ -47,7 +47,7 @@ func (c convoConversation) text() string {
 // only in a question are added to the file's conversations.
 func readConvoMem(in wholeFile) (w whole, err error) {
 	var f convoFile
-	if err := json.Unmarshal(in.data, &f); err != nil {
+	if err := jsonstream.Decode(in.data, 0, &f); err != nil {
 		return w, err
 	}
 	name := strings.TrimSuffix(filepath.Base(in.path), filepath.Ext(in.path))

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/jsonstream"
 )
 
 // haluUser is a line of HaluMem: a user's sessions, some with questions.
@@ -50,7 +50,7 @@ func readHaluMem(in wholeFile) (w whole, err error) {
 			return
 		}
 		var user haluUser
-		if err = json.Unmarshal(data, &user); err == nil && strings.TrimSpace(user.UUID) == "" {
+		if err = jsonstream.Decode(data, 0, &user); err == nil && strings.TrimSpace(user.UUID) == "" {
 			err = errors.New("it has no uuid")
 		}
 		if err == nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"evalctl/internal/jsonstream"
 	"evalctl/scorer"
 )
 
@@ -52,7 +53,7 @@ func recordName(kind string, id json.RawMessage) string {
 // readLifeBench reads a user's questions and phone records.
 func readLifeBench(in wholeFile) (w whole, err error) {
 	var list []lifeQuestion
-	if err := json.Unmarshal(in.data, &list); err != nil {
+	if err := jsonstream.Decode(in.data, 0, &list); err != nil {
 		return w, err
 	}
 	h, err := readPhone(in)
@@ -73,7 +74,7 @@ func readLifeBench(in wholeFile) (w whole, err error) {
 // question returns a question about the haystack h.
 func (l lifeQuestion) question(id string, h Haystack, in wholeFile) (q Question, err error) {
 	var types []string
-	if err := json.Unmarshal(l.Type, &types); err != nil {
+	if err := jsonstream.Decode(l.Type, 0, &types); err != nil {
 		types = []string{textOf(l.Type)}
 	}
 	q = Question{

@@ -170,7 +170,7 @@ func chatTurns(raw []byte) (turns []Turn) {
 				Content string `json:"content"`
 			}
 		}
-		if err := json.Unmarshal(value, &both); err != nil {
+		if err := jsonstream.Decode(value, 0, &both); err != nil {
 			return err
 		}
 		for _, t := range []Turn{

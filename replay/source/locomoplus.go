@@ -2,7 +2,6 @@ package source
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -42,7 +41,7 @@ type plusItem struct {
 // conversations in turn.
 func readLoCoMoPlus(in wholeFile) (w whole, err error) {
 	var items []plusItem
-	if err := json.Unmarshal(in.data, &items); err != nil {
+	if err := jsonstream.Decode(in.data, 0, &items); err != nil {
 		return w, err
 	}
 	bases, err := readConversations(in)

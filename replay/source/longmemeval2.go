@@ -10,6 +10,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/internal/inputfile"
+	"evalctl/internal/jsonstream"
 )
 
 // The files beside the questions of LongMemEval-V2. A haystack file lists the trajectories of each
@@ -60,7 +61,7 @@ func readLongMemEval2(in wholeFile) (w whole, err error) {
 		}
 		var from lme2Question
 		var q Question
-		if err = json.Unmarshal(data, &from); err == nil {
+		if err = jsonstream.Decode(data, 0, &from); err == nil {
 			q, err = from.question()
 		}
 		list := trajectories[q.ID]
@@ -134,7 +135,7 @@ func readLME2Haystacks(in wholeFile, dir string) (map[string][]string, error) {
 		return nil, err
 	}
 	var ids map[string][]string
-	if err := json.Unmarshal(inputfile.Text(data), &ids); err != nil {
+	if err := jsonstream.Decode(inputfile.Text(data), 0, &ids); err != nil {
 		return nil, fmt.Errorf("%s: %w", found[0], err)
 	}
 	return ids, nil
@@ -144,7 +145,7 @@ func readLME2Haystacks(in wholeFile, dir string) (map[string][]string, error) {
 func readTrajectories(in wholeFile, path string, needed map[string][]Session) error {
 	err := in.lines(path, func(data []byte) error {
 		var t trajectory
-		if err := json.Unmarshal(data, &t); err != nil {
+		if err := jsonstream.Decode(data, 0, &t); err != nil {
 			return err
 		}
 		if sessions, need := needed[t.ID]; !need {

@@ -84,7 +84,7 @@ func TestLongMemEval2Refused(t *testing.T) {
 		{lme2Questions, strings.Replace(lme2Lists, `"w2"`, `"w9"`, 1), lme2Lines, `line 2: the question "w2" has no trajectories`},
 		{lme2Questions, strings.Replace(lme2Lists, `"t3"`, `"t4"`, 1), lme2Lines, `has no trajectory "t4" with a state`},
 		{lme2Questions, lme2Lists, lme2Lines + lme2Lines, `trajectories.jsonl:5: the trajectory "t1" occurs twice`},
-		{lme2Questions, lme2Lists, lme2Lines + "{", "trajectories.jsonl:5: unexpected end"},
+		{lme2Questions, lme2Lists, lme2Lines + "{", "trajectories.jsonl:5: byte 0: unexpected end"},
 		{strings.Replace(lme2Questions, `"question_type": "procedure", `, "", 1), lme2Lists, lme2Lines, `line 1: question "w1" has no question_type`},
 	} {
 		_, err := Open(t.Context(), lme2Folder(t, c.questions, c.lists, c.lines), Options{})

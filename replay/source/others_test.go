@@ -48,6 +48,27 @@ func TestLettaFacts(t *testing.T) {
 	}
 }
 
+// TestWrongTypes: a value of a wrong type is named by its place and key. A list that belongs to the
+// questions has one element for each.
+func TestWrongTypes(t *testing.T) {
+	letta := `{"question":["A?","B?"],"answer":["a","b"],"facts":["x","y"],"supporting_fact_indices":%s}`
+	for _, tt := range []struct {
+		format     dataset.Format
+		text, want string
+	}{
+		{dataset.PrefEval, `[{"preference": "tea", "question": "?", "classification_task_options": "A"}]`,
+			"byte 74: classification_task_options must not be a string"},
+		{dataset.LettaFacts, fmt.Sprintf(letta, `[[0]]`), "line 1: it has 2 questions and 1 lists in supporting_fact_indices"},
+		{dataset.LettaFacts, fmt.Sprintf(letta, `[[0],["1"]]`), "supporting_fact_indices must not be a string"},
+	} {
+		path := writeFile(t, "b.json", tt.text)
+		if _, err := Open(t.Context(), path, Options{Format: tt.format}); err == nil || !strings.Contains(err.Error(), tt.want) ||
+			strings.Contains(err.Error(), "Go ") {
+			t.Errorf("%s: %v, want %s", tt.text, err, tt.want)
+		}
+	}
+}
+
 // TestAgentMemory reads queries with the documents of each user beside them.
 func TestAgentMemory(t *testing.T) {
 	dir := t.TempDir()

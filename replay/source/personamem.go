@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/internal/inputfile"
+	"evalctl/internal/jsonstream"
 )
 
 // personaColumns are the required columns of a PersonaMem table.
@@ -169,7 +169,7 @@ func readContexts(in wholeFile) (personaContexts, error) {
 	contexts := personaContexts{}
 	eachLine(data, func(n int, line []byte) {
 		var c map[string][]personaMessage
-		if bad := json.Unmarshal(line, &c); bad != nil && err == nil {
+		if bad := jsonstream.Decode(line, 0, &c); bad != nil && err == nil {
 			err = fmt.Errorf("%s:%d: %w", found[0], n, bad)
 		}
 		maps.Copy(contexts, c)

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +9,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/internal/inputfile"
+	"evalctl/internal/jsonstream"
 )
 
 // personaHistory is the column with the link to a question's history. The authors evaluate with it
@@ -98,7 +98,7 @@ func historyAt(link string, in wholeFile) ([]personaMessage, error) {
 		var history struct {
 			Messages []personaMessage `json:"chat_history"`
 		}
-		if err := json.Unmarshal(data, &history); err != nil || len(history.Messages) == 0 {
+		if err := jsonstream.Decode(data, 0, &history); err != nil || len(history.Messages) == 0 {
 			return nil, errors.Join(fmt.Errorf("%s has no messages under chat_history", path), err)
 		}
 		return history.Messages, nil

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"evalctl/harness/dataset"
+	"evalctl/internal/jsonstream"
 )
 
 // prefTask is a PrefEval task. The first of its options follows the preference.
@@ -22,7 +22,7 @@ type prefTask struct {
 // states its preference; the file does not contain the messages between it and the question.
 func readPrefEval(in wholeFile) (w whole, err error) {
 	var tasks []prefTask
-	if err := json.Unmarshal(in.data, &tasks); err != nil {
+	if err := jsonstream.Decode(in.data, 0, &tasks); err != nil {
 		return w, err
 	}
 	topic := strings.TrimSuffix(filepath.Base(in.path), filepath.Ext(in.path))
@@ -66,12 +66,16 @@ func readLettaFacts(in wholeFile) (w whole, err error) {
 		}
 		n++
 		var row lettaRow
-		if err = json.Unmarshal(data, &row); err != nil {
+		if err = jsonstream.Decode(data, 0, &row); err != nil {
 			err = fmt.Errorf("line %d: %w", line, err)
 			return
 		}
 		if len(row.Questions) != len(row.Answers) {
 			err = fmt.Errorf("line %d: it has %d questions and %d answers", line, len(row.Questions), len(row.Answers))
+			return
+		}
+		if row.Supporting != nil && len(row.Supporting) != len(row.Questions) {
+			err = fmt.Errorf("line %d: it has %d questions and %d lists in supporting_fact_indices", line, len(row.Questions), len(row.Supporting))
 			return
 		}
 		h := Haystack{ID: fmt.Sprintf("%s-%03d", name, n)}
@@ -85,7 +89,7 @@ func readLettaFacts(in wholeFile) (w whole, err error) {
 		w.haystacks = append(w.haystacks, h)
 		for i, text := range row.Questions {
 			q := Question{ID: fmt.Sprintf("%s-q%02d", h.ID, i), Text: text, Answer: row.Answers[i], Haystack: h.ID, Type: noType}
-			if i < len(row.Supporting) {
+			if row.Supporting != nil {
 				q.Gold = h.facts(row.Supporting[i], q.ID, in.traps)
 			}
 			w.questions = append(w.questions, q)
