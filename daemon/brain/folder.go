@@ -59,6 +59,8 @@ type Folder struct {
 
 	root *os.Root
 	lock *flock.Flock
+	// syncDir makes the entries of a directory durable. A test exchanges it.
+	syncDir func(dir *os.File) error
 
 	mu      sync.Mutex
 	taken   map[ownName]bool // the ids of brains
@@ -82,7 +84,10 @@ func OpenFolder(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the brains directory: %w", err), lock.Close())
 	}
-	return &Folder{root: root, lock: lock, taken: map[ownName]bool{}, folders: map[string]bool{}}, nil
+	return &Folder{
+		root: root, lock: lock, syncDir: (*os.File).Sync,
+		taken: map[ownName]bool{}, folders: map[string]bool{},
+	}, nil
 }
 
 // Load implements Catalog. It deletes the remains of a crash, as far as it can: the next Load tries
@@ -101,7 +106,9 @@ func (f *Folder) load() ([]Record, error) {
 		return nil, err
 	}
 	names, err := dir.Readdirnames(-1)
-	if err := errors.Join(err, dir.Close()); err != nil {
+	// A process that was killed may have renamed folders without a sync. A crash of the machine must
+	// not bring back a brain whose files are deleted below, nor undo one that is written to.
+	if err := errors.Join(err, f.syncDir(dir), dir.Close()); err != nil {
 		return nil, err
 	}
 	var records []Record
@@ -189,11 +196,11 @@ func (f *Folder) Add(_ context.Context, r Record) (Record, error) {
 	if !ok {
 		return Record{}, fmt.Errorf("%w: %s", ErrExists, r.Brain.ID)
 	}
-	if err := f.create(r); err != nil {
-		f.free(r)
-		return Record{}, err
+	added, err := f.create(r)
+	if !added {
+		f.free(r) // otherwise the next Load returns the brain, also after an error
 	}
-	return r, f.sync(".")
+	return r, err
 }
 
 // take chooses a folder for a new brain, and reports whether its id was free.
@@ -217,25 +224,32 @@ func (f *Folder) free(r Record) {
 	delete(f.folders, r.Key())
 }
 
-func (f *Folder) create(r Record) error {
+// create reports whether there is a new folder, also after an error. It takes away a folder that
+// cannot be synced.
+func (f *Folder) create(r Record) (added bool, err error) {
 	data, err := encodeRecord(r)
 	if err != nil {
-		return err
+		return false, err
 	}
 	staged := newPrefix + r.Key()
 	if err := f.root.RemoveAll(staged); err != nil {
-		return err
+		return false, err
 	}
 	if err := f.root.Mkdir(staged, 0o700); err != nil {
-		return err
+		return false, err
 	}
 	if err := f.writeSynced(staged+"/"+brainFile, data); err != nil {
-		return err
+		return false, err
 	}
 	if err := f.sync(staged); err != nil {
-		return err
+		return false, err
 	}
-	return f.root.Rename(staged, r.Key())
+	added, err = f.rename(".", staged, r.Key())
+	if added && err != nil {
+		back, _ := f.rename(".", r.Key(), staged)
+		added = !back
+	}
+	return added, err
 }
 
 func encodeRecord(r Record) ([]byte, error) {
@@ -263,10 +277,8 @@ func (f *Folder) Update(_ context.Context, r Record) error {
 	if err := f.writeSynced(updated, data); err != nil {
 		return err
 	}
-	if err := f.root.Rename(updated, file); err != nil {
-		return err
-	}
-	return f.sync(r.Key())
+	_, err = f.rename(r.Key(), updated, file)
+	return err
 }
 
 func (f *Folder) writeSynced(name string, data []byte) error {
@@ -283,18 +295,34 @@ func (f *Folder) sync(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(file.Sync(), file.Close())
+	return errors.Join(f.syncDir(file), file.Close())
 }
 
-// Retire implements Catalog. It renames the brain's folder. If only the sync of the directory fails
-// after that, Retire returns the error, but the folder keeps its new name.
+// rename renames a file or a folder of dir durably. An error after which renamed is true is one of
+// the sync: a crash of the machine may undo the renaming. Dir is opened first, so that nothing is
+// renamed if there is no file descriptor left.
+func (f *Folder) rename(dir, from, to string) (renamed bool, err error) {
+	parent, err := f.root.Open(dir)
+	if err != nil {
+		return false, err
+	}
+	defer parent.Close()
+	if err := f.root.Rename(from, to); err != nil {
+		return false, err
+	}
+	return true, f.syncDir(parent)
+}
+
+// Retire implements Catalog. It renames the brain's folder. Its name is free afterwards also if the
+// sync has failed: the sync of the next brain that gets the name makes both changes durable.
 func (f *Folder) Retire(_ context.Context, r Record) (string, error) {
 	retired := deletedPrefix + r.Key() + "-" + rand.Text()
-	if err := f.root.Rename(r.Key(), retired); err != nil {
+	renamed, err := f.rename(".", r.Key(), retired)
+	if !renamed {
 		return "", err
 	}
 	f.free(r)
-	return retired, f.sync(".")
+	return retired, err
 }
 
 // Purge implements Catalog. It deletes the brain's folder with everything in it.
