@@ -56,7 +56,8 @@ func (c *unsyncedCatalog) Retire(ctx context.Context, r brain.Record) (string, e
 	return "retired", errors.Join(err, syscall.EIO)
 }
 
-// TestUnsyncedSingleBrain: the remote has room for another brain, since the first one is retired.
+// TestUnsyncedSingleBrain: the remote has room for another brain, since the first one is
+// retired.
 func TestUnsyncedSingleBrain(t *testing.T) {
 	o := &oneBrain{Catalog: new(unsyncedCatalog)}
 	if _, err := o.Add(t.Context(), record("a", "acme")); err != nil {

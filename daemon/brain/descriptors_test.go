@@ -11,8 +11,8 @@ import (
 	"evalctl/daemon/store/storetest"
 )
 
-// TestRetireWithoutDescriptors: a brain that cannot be retired for lack of a file descriptor stays
-// where it is.
+// TestRetireWithoutDescriptors: a brain that cannot be retired for lack of a file descriptor
+// stays where it is.
 func TestRetireWithoutDescriptors(t *testing.T) {
 	dir := t.TempDir()
 	f, err := OpenFolder(dir)

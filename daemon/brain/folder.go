@@ -86,8 +86,9 @@ func (f *Folder) load() ([]Record, error) {
 		return nil, err
 	}
 	names, err := dir.Readdirnames(-1)
-	// A process that was killed may have renamed folders without a sync. A crash of the machine must
-	// not bring back a brain whose files are deleted below, nor undo one that is written to.
+	// A process that was killed may have renamed folders without a sync. A crash of the machine
+	// must not bring back a brain whose files are deleted below, nor undo one that is written
+	// to.
 	if err := errors.Join(err, f.syncDir(dir), dir.Close()); err != nil {
 		return nil, err
 	}
@@ -210,9 +211,9 @@ func (f *Folder) sync(dir string) error {
 	return errors.Join(f.syncDir(file), file.Close())
 }
 
-// rename renames a file or a folder of dir durably. An error after which renamed is true is one of
-// the sync: a crash of the machine may undo the renaming. Dir is opened first, so that nothing is
-// renamed if there is no file descriptor left.
+// rename renames a file or a folder of dir durably. An error after which renamed is true is one
+// of the sync: a crash of the machine may undo the renaming. Dir is opened first, so that
+// nothing is renamed if there is no file descriptor left.
 func (f *Folder) rename(dir, from, to string) (renamed bool, err error) {
 	parent, err := f.root.Open(dir)
 	if err != nil {
@@ -225,8 +226,8 @@ func (f *Folder) rename(dir, from, to string) (renamed bool, err error) {
 	return true, f.syncDir(parent)
 }
 
-// Retire implements Catalog. It renames the brain's folder. Its name is free afterwards also if the
-// sync has failed: the sync of the next brain that gets the name makes both changes durable.
+// Retire implements Catalog. It renames the brain's folder. Its name is free afterwards also if
+// the sync has failed: the sync of the next brain that gets the name makes both changes durable.
 func (f *Folder) Retire(_ context.Context, r Record) (string, error) {
 	retired := deletedPrefix + r.Key() + "-" + rand.Text()
 	renamed, err := f.rename(".", r.Key(), retired)

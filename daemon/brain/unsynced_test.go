@@ -92,9 +92,9 @@ func (u *unsynced) reopen(t *testing.T) *unsynced {
 
 func diskFails() error { return syscall.EIO }
 
-// TestUnsyncedDeletion: a brain whose folder was renamed is deleted, although the sync fails. Its
-// files stay until the next start. Neither its handles nor its tenant reach a brain that has its
-// name afterwards.
+// TestUnsyncedDeletion: a brain whose folder was renamed is deleted, although the sync fails.
+// Its files stay until the next start. Neither its handles nor its tenant reach a brain that has
+// its name afterwards.
 func TestUnsyncedDeletion(t *testing.T) {
 	for _, used := range []bool{true, false} {
 		u := openUnsynced(t, filepath.Join(t.TempDir(), "brains"))
@@ -141,8 +141,8 @@ func TestUnsyncedDeletion(t *testing.T) {
 	}
 }
 
-// TestUnsyncedCreation: a brain whose creation could not be synced does not exist, and its names are
-// free.
+// TestUnsyncedCreation: a brain whose creation could not be synced does not exist, and its names
+// are free.
 func TestUnsyncedCreation(t *testing.T) {
 	u := openUnsynced(t, filepath.Join(t.TempDir(), "brains"))
 	u.fail = diskFails
@@ -171,8 +171,8 @@ func TestUnsyncedCreation(t *testing.T) {
 	}
 }
 
-// TestUnsyncedCreationStays: if the folder of a brain that could not be synced cannot be taken away
-// either, no other brain gets it.
+// TestUnsyncedCreationStays: if the folder of a brain that could not be synced cannot be taken
+// away either, no other brain gets it.
 func TestUnsyncedCreationStays(t *testing.T) {
 	u := openUnsynced(t, filepath.Join(t.TempDir(), "brains"))
 	u.fail = func() error {
@@ -194,8 +194,8 @@ func TestUnsyncedCreationStays(t *testing.T) {
 	u.has(t, "globex", "a.md")
 }
 
-// TestUnsyncedStart: what a crash may bring back is not purged before it is durable that the brain
-// was deleted.
+// TestUnsyncedStart: what a crash may bring back is not purged before it is durable that the
+// brain was deleted.
 func TestUnsyncedStart(t *testing.T) {
 	dir := t.TempDir()
 	retired := filepath.Join(dir, deletedPrefix+"notes")
