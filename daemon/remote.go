@@ -84,7 +84,7 @@ func (o *oneBrain) Retire(ctx context.Context, r brain.Record) (string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	retired, err := o.Catalog.Retire(ctx, r)
-	if err == nil {
+	if err == nil || retired != "" {
 		o.taken = false
 	}
 	return retired, err

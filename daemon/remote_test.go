@@ -1,11 +1,13 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"evalctl/daemon/brain"
@@ -43,6 +45,29 @@ func TestSingleBrain(t *testing.T) {
 	}
 	if _, err := (&oneBrain{Catalog: catalog}).Load(ctx); err == nil || !strings.Contains(err.Error(), "there are 2 brains (b, c)") {
 		t.Errorf("two brains: %v", err)
+	}
+}
+
+// unsyncedCatalog retires brains, but cannot sync that.
+type unsyncedCatalog struct{ brain.MemoryCatalog }
+
+func (c *unsyncedCatalog) Retire(ctx context.Context, r brain.Record) (string, error) {
+	_, err := c.MemoryCatalog.Retire(ctx, r)
+	return "retired", errors.Join(err, syscall.EIO)
+}
+
+// TestUnsyncedSingleBrain: the remote has room for another brain, since the first one is
+// retired.
+func TestUnsyncedSingleBrain(t *testing.T) {
+	o := &oneBrain{Catalog: new(unsyncedCatalog)}
+	if _, err := o.Add(t.Context(), record("a", "acme")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Retire(t.Context(), record("a", "acme")); !errors.Is(err, syscall.EIO) {
+		t.Errorf("got %v, want EIO", err)
+	}
+	if _, err := o.Add(t.Context(), record("b", "acme")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -56,18 +56,22 @@ type Catalog interface {
 	// that the other brains remain usable. An error means that the brains cannot be listed.
 	Load(ctx context.Context) ([]Record, error)
 	// Add adds a record, and returns it with the UID or the Folder that it gave to the brain.
-	// Without an error, the record is as durable as the catalog can make it. An id of another brain
-	// of the tenant is ErrExists. After another error the service treats the brain as not created.
-	// If it was added nevertheless, as when only the last sync failed, the next Load returns it.
+	// Without an error, the record is as durable as the catalog can make it. An id of another
+	// brain of the tenant is ErrExists. After another error the service treats the brain as not
+	// created. If it was added nevertheless, its id stays taken, and the next Load returns it. A
+	// crash of the machine may also bring back a brain whose addition was undone because a sync
+	// had failed.
 	Add(ctx context.Context, r Record) (Record, error)
 	// Update replaces the record of the brain, as durably as Add. A brain that is not in the
 	// catalog is an error. After an error the catalog has the old or the new record.
 	Update(ctx context.Context, r Record) error
 	// Retire takes a brain out of the catalog in one step, so that Load no longer returns it and
-	// its id is free. r is a record from Add or Load. It returns an opaque name for Purge. A brain
-	// that is not in the catalog is an error. After an error the service treats the brain as not
-	// deleted. The brain may be retired nevertheless, as when only the last sync failed. Then its
-	// id is not in the catalog, and the next Load deletes the rest of the brain.
+	// its id is free. r is a record from Add or Load. It returns an opaque name for Purge. A
+	// brain that is not in the catalog is an error. After an error with a name the brain is
+	// retired, but not durably, as when only the last sync failed: a crash of the machine may
+	// bring it back. It is not to be purged, because it should be complete then. The next Load
+	// deletes its data. After an error without a name the service treats the brain as not
+	// deleted.
 	Retire(ctx context.Context, r Record) (retired string, err error)
 	// Purge deletes the data of a retired brain. It may take long. Load deletes the remaining data.
 	Purge(ctx context.Context, retired string) error

@@ -3,7 +3,6 @@ package brain
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,9 +13,6 @@ import (
 	"sync"
 
 	"github.com/gofrs/flock"
-
-	"evalctl/daemon/protocol"
-	"evalctl/daemon/store"
 )
 
 // Prefixes of folders that a crash may leave behind. No id can begin with a dot.
@@ -27,27 +23,11 @@ const (
 
 const (
 	brainFile = "brain.json"
-	// brainVersion is the version of a record that names its folder. ownVersion is the version of
-	// all others, which older programs read too.
-	brainVersion = 2
-	ownVersion   = 1
-	// maxRecord is the largest brainFile in bytes. Metadata of clients is in it.
-	maxRecord = 16 << 20
 	// updatedFile is a brainFile that is being written.
 	updatedFile = brainFile + ".new"
 	// lockFile is locked by the one process that uses the directory.
 	lockFile = ".lock"
 )
-
-// brainRecord is the content of a brain.json. Tenant is missing if the brain was created while the
-// daemon ran without keys. Folder is missing if the folder's name is the id of the brain.
-type brainRecord struct {
-	Version int            `json:"version"`
-	Folder  string         `json:"folder,omitempty"`
-	Tenant  string         `json:"tenant,omitempty"`
-	Stored  bool           `json:"stored,omitempty"`
-	Brain   protocol.Brain `json:"brain"`
-}
 
 // Folder is a Catalog on disk: a directory with one folder per brain, named by its id, with a
 // brain.json. If several tenants have a brain with the same id, all folders but the first have a
@@ -59,6 +39,8 @@ type Folder struct {
 
 	root *os.Root
 	lock *flock.Flock
+	// syncDir makes the entries of a directory durable. A test exchanges it.
+	syncDir func(dir *os.File) error
 
 	mu      sync.Mutex
 	taken   map[ownName]bool // the ids of brains
@@ -82,7 +64,10 @@ func OpenFolder(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the brains directory: %w", err), lock.Close())
 	}
-	return &Folder{root: root, lock: lock, taken: map[ownName]bool{}, folders: map[string]bool{}}, nil
+	return &Folder{
+		root: root, lock: lock, syncDir: (*os.File).Sync,
+		taken: map[ownName]bool{}, folders: map[string]bool{},
+	}, nil
 }
 
 // Load implements Catalog. It deletes the remains of a crash, as far as it can: the next Load tries
@@ -101,7 +86,10 @@ func (f *Folder) load() ([]Record, error) {
 		return nil, err
 	}
 	names, err := dir.Readdirnames(-1)
-	if err := errors.Join(err, dir.Close()); err != nil {
+	// A process that was killed may have renamed folders without a sync. A crash of the machine
+	// must not bring back a brain whose files are deleted below, nor undo one that is written
+	// to.
+	if err := errors.Join(err, f.syncDir(dir), dir.Close()); err != nil {
 		return nil, err
 	}
 	var records []Record
@@ -124,76 +112,17 @@ func (f *Folder) load() ([]Record, error) {
 	return records, nil
 }
 
-// read returns the record of the brain in a folder, with its damage if it has any.
-func (f *Folder) read(folder string) Record {
-	r, err := f.parse(folder)
-	if r.Folder != folder || !ValidID(r.Brain.ID) {
-		r.Brain.ID, r.Folder = folder, ""
-	}
-	id := r.Brain.ID
-	if _, newer := errors.AsType[*store.UnusableError](err); err != nil && !newer {
-		cause := fmt.Errorf("%s: %w", filepath.Join(f.root.Name(), folder, brainFile), err)
-		err = store.Damaged(cause, "the record of brain %s, the file %s in its folder, is missing or damaged: "+
-			"restore it, or move the folder away, and restart the daemon", id, brainFile)
-	}
-	r.Damage = err
-	return r
-}
-
-// parse returns the readable part of a record also if there is an error.
-func (f *Folder) parse(folder string) (Record, error) {
-	info, err := f.root.Lstat(folder + "/" + brainFile)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxRecord) {
-		err = fmt.Errorf("is not a file of at most %d bytes", maxRecord)
-	}
-	if err != nil {
-		return Record{}, err
-	}
-	data, err := f.root.ReadFile(folder + "/" + brainFile)
-	if err != nil {
-		return Record{}, err
-	}
-	var r brainRecord
-	if err := json.Unmarshal(data, &r); err != nil {
-		// A newer version may have changed the type of any other field.
-		var format struct {
-			Version int `json:"version"`
-		}
-		if json.Unmarshal(data, &format) == nil && format.Version > brainVersion {
-			err = newerRecord(folder, format.Version)
-		}
-		return Record{}, err
-	}
-	record := Record{Brain: r.Brain, Folder: r.Folder, Tenant: r.Tenant, Stored: r.Stored}
-	switch {
-	case r.Version > brainVersion:
-		return record, newerRecord(folder, r.Version)
-	case r.Version != ownVersion && r.Version != brainVersion:
-		return Record{}, fmt.Errorf("version %d is not %d or %d, which this program reads", r.Version, ownVersion, brainVersion)
-	case r.Version == ownVersion && r.Brain.ID != folder:
-		return Record{}, fmt.Errorf("names brain %q: rename the folder back", r.Brain.ID)
-	case r.Version == brainVersion && r.Folder != folder:
-		return Record{}, fmt.Errorf("names the folder %q: rename the folder back", r.Folder)
-	}
-	return record, checkBrain(r.Brain)
-}
-
-func newerRecord(id string, version int) error {
-	return store.UnsupportedSchema("brain %s was written by a newer program: its record has version %d, "+
-		"this program reads version %d: use the newer program", id, version, brainVersion)
-}
-
 // Add implements Catalog. It creates the brain's folder.
 func (f *Folder) Add(_ context.Context, r Record) (Record, error) {
 	r, ok := f.take(r)
 	if !ok {
 		return Record{}, fmt.Errorf("%w: %s", ErrExists, r.Brain.ID)
 	}
-	if err := f.create(r); err != nil {
-		f.free(r)
-		return Record{}, err
+	added, err := f.create(r)
+	if !added {
+		f.free(r) // otherwise the next Load returns the brain, also after an error
 	}
-	return r, f.sync(".")
+	return r, err
 }
 
 // take chooses a folder for a new brain, and reports whether its id was free.
@@ -217,34 +146,32 @@ func (f *Folder) free(r Record) {
 	delete(f.folders, r.Key())
 }
 
-func (f *Folder) create(r Record) error {
+// create reports whether there is a new folder, also after an error. It takes away a folder that
+// cannot be synced.
+func (f *Folder) create(r Record) (added bool, err error) {
 	data, err := encodeRecord(r)
 	if err != nil {
-		return err
+		return false, err
 	}
 	staged := newPrefix + r.Key()
 	if err := f.root.RemoveAll(staged); err != nil {
-		return err
+		return false, err
 	}
 	if err := f.root.Mkdir(staged, 0o700); err != nil {
-		return err
+		return false, err
 	}
 	if err := f.writeSynced(staged+"/"+brainFile, data); err != nil {
-		return err
+		return false, err
 	}
 	if err := f.sync(staged); err != nil {
-		return err
+		return false, err
 	}
-	return f.root.Rename(staged, r.Key())
-}
-
-func encodeRecord(r Record) ([]byte, error) {
-	version := ownVersion
-	if r.Folder != "" {
-		version = brainVersion
+	added, err = f.rename(".", staged, r.Key())
+	if added && err != nil {
+		back, _ := f.rename(".", r.Key(), staged)
+		added = !back
 	}
-	data, err := json.MarshalIndent(brainRecord{version, r.Folder, r.Tenant, r.Stored, r.Brain}, "", "  ")
-	return append(data, '\n'), err
+	return added, err
 }
 
 // Update implements Catalog. It replaces the brain's file by renaming a new one.
@@ -263,10 +190,8 @@ func (f *Folder) Update(_ context.Context, r Record) error {
 	if err := f.writeSynced(updated, data); err != nil {
 		return err
 	}
-	if err := f.root.Rename(updated, file); err != nil {
-		return err
-	}
-	return f.sync(r.Key())
+	_, err = f.rename(r.Key(), updated, file)
+	return err
 }
 
 func (f *Folder) writeSynced(name string, data []byte) error {
@@ -283,18 +208,34 @@ func (f *Folder) sync(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(file.Sync(), file.Close())
+	return errors.Join(f.syncDir(file), file.Close())
 }
 
-// Retire implements Catalog. It renames the brain's folder. If only the sync of the directory fails
-// after that, Retire returns the error, but the folder keeps its new name.
+// rename renames a file or a folder of dir durably. An error after which renamed is true is one
+// of the sync: a crash of the machine may undo the renaming. Dir is opened first, so that
+// nothing is renamed if there is no file descriptor left.
+func (f *Folder) rename(dir, from, to string) (renamed bool, err error) {
+	parent, err := f.root.Open(dir)
+	if err != nil {
+		return false, err
+	}
+	defer parent.Close()
+	if err := f.root.Rename(from, to); err != nil {
+		return false, err
+	}
+	return true, f.syncDir(parent)
+}
+
+// Retire implements Catalog. It renames the brain's folder. Its name is free afterwards also if
+// the sync has failed: the sync of the next brain that gets the name makes both changes durable.
 func (f *Folder) Retire(_ context.Context, r Record) (string, error) {
 	retired := deletedPrefix + r.Key() + "-" + rand.Text()
-	if err := f.root.Rename(r.Key(), retired); err != nil {
+	renamed, err := f.rename(".", r.Key(), retired)
+	if !renamed {
 		return "", err
 	}
 	f.free(r)
-	return retired, f.sync(".")
+	return retired, err
 }
 
 // Purge implements Catalog. It deletes the brain's folder with everything in it.

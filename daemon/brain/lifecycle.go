@@ -141,7 +141,7 @@ func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 		s.forget(e)
 		return "", err
 	}
-	if err != nil {
+	if err != nil && retired == "" {
 		if name := idOf(e.record()); s.brains[name] == e {
 			s.brains[name] = newEntry(e.record(), &s.entries) // it still exists: usable again
 		}
@@ -151,6 +151,10 @@ func (s *Service) retire(ctx context.Context, e *entry) (string, error) {
 	if closeErr != nil {
 		// The caller purges what the store could not write, as on a full disk.
 		s.entries.logger.Warn("the store of a deleted brain failed to close", "brain", id, "because", closeErr)
+	}
+	if err != nil {
+		return "", fmt.Errorf("brain %s is deleted, but a crash of the machine may bring it back; "+
+			"its files remain until the next start: %w", id, err)
 	}
 	return retired, nil
 }

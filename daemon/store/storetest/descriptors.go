@@ -62,7 +62,7 @@ func RunDescriptors(t *testing.T, atLeast int, open func() (*store.Store, error)
 					t.Fatal(err)
 				}
 			}
-			failures += retryWithDescriptors(t,
+			failures += RetryWithDescriptors(t,
 				func() error { return p.Apply(p.ctx, store.Commit{Reason: "limited", Ops: ops}) }, func() {
 					if diff := cmp.Diff(before, p.readTree("")); diff != "" {
 						t.Fatalf("a commit that failed changed the store (-before +after):\n%s", diff)
@@ -78,7 +78,7 @@ func RunDescriptors(t *testing.T, atLeast int, open func() (*store.Store, error)
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			retryWithDescriptors(t, func() error {
+			RetryWithDescriptors(t, func() error {
 				s, err := open()
 				if err == nil {
 					p.Store = s
@@ -96,10 +96,10 @@ func RunDescriptors(t *testing.T, atLeast int, open func() (*store.Store, error)
 	}
 }
 
-// retryWithDescriptors calls do with no descriptor left, with one left, and so on, until it
+// RetryWithDescriptors calls do with no descriptor left, with one left, and so on, until it
 // succeeds. After each failure it calls failed, without the limit. It returns the number of
 // failures.
-func retryWithDescriptors(t *testing.T, do func() error, failed func()) int {
+func RetryWithDescriptors(t *testing.T, do func() error, failed func()) int {
 	t.Helper()
 	for left := range 50 {
 		err := withDescriptors(t, left, do)
