@@ -12,12 +12,17 @@ import (
 
 // Create adds a brain that tenant owns, as durably as the catalog keeps it. Tenant is empty when
 // the daemon runs without keys. Ids and slugs are unique within a tenant, and no slug is the id of
-// another brain of the tenant: a taken one is ErrExists. Other tenants make no difference. An
-// invalid field is an *ArgumentError.
+// another brain of the tenant: a taken one is ErrExists. Other tenants make no difference, except
+// without keys, where their brains are reached by their ids. An invalid field is an *ArgumentError.
 func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBrain) (protocol.Brain, error) {
 	b, err := newBrain(r)
 	if err != nil {
 		return protocol.Brain{}, err
+	}
+	if tenant == "" {
+		if err := s.checkReached(ctx, b.ID); err != nil {
+			return protocol.Brain{}, err
+		}
 	}
 	b.CreatedAt = s.now().UTC().Truncate(time.Millisecond)
 	if s.shared != nil {
@@ -38,6 +43,17 @@ func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBr
 	e.latest.Store(&added)
 	e.busy = false
 	return added.Brain, nil
+}
+
+// checkReached returns ErrExists if a request without keys reaches a tenant's brain by id.
+func (s *Service) checkReached(ctx context.Context, id string) error {
+	if err := s.Refresh(ctx, "", id); err != nil {
+		return err
+	}
+	if h, err := s.Find(id); errors.Is(err, ErrExists) || err == nil && h.Tenant() != "" {
+		return nameTaken(id)
+	}
+	return nil
 }
 
 // reserve takes the id of a new brain. The caller must call s.changing.Done.

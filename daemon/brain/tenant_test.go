@@ -81,6 +81,10 @@ func TestTenantsOwnBrains(t *testing.T) {
 		t.Errorf("without keys: got the brain of %q, %v", h.Tenant(), err)
 	}
 	write("globex", "notes")
+	// Without keys it is the brain with the id, and a new one would hide it.
+	if b, err := s.Create(t.Context(), "", protocol.CreateBrain{Name: "Notes"}); !errors.Is(err, ErrExists) {
+		t.Errorf("got %+v, %v", b, err)
+	}
 }
 
 // homeOfTenants is the folder of brains as the program wrote it when a tenant's ids depended on
