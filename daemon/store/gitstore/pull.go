@@ -29,7 +29,8 @@ var errMerge = errors.New("merge conflict")
 // The rebase uses only objects, and git merge-tree where both sides have changed a tree. An
 // interrupted git pull --rebase would leave the worktree between two commits. It would also leave
 // the rebased commits unsigned.
-func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) ([]store.ChangeEvent, error) {
+func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) (_ []store.ChangeEvent, err error) {
+	defer b.objects.discardIf(&err)
 	if b.broken != nil {
 		return nil, b.broken
 	}
@@ -53,13 +54,13 @@ func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) ([]stor
 	if err != nil {
 		return nil, err
 	}
-	tipCommit, err := b.objects.commit(next.commit)
-	if err != nil {
-		return nil, err
-	}
 	// Repair finds the files that a crash can have affected through the commits since the last
 	// checkpoint. The rebase replaces those commits.
 	if err := b.checkpoint(stateOpen); err != nil {
+		return nil, err
+	}
+	tipCommit, err := b.objects.commit(next.commit)
+	if err != nil {
 		return nil, err
 	}
 	if err := b.advance(next, changes, committed, tipCommit.Committer.When); err != nil {
@@ -158,6 +159,9 @@ func (b *backend) mergeTrees(ctx context.Context, base, ours, theirs plumbing.Ha
 		if sides[i], err = b.putUnsigned(tree, sides[:min(i, 1)], "side of a merge", time.Unix(0, 0)); err != nil {
 			return plumbing.ZeroHash, err
 		}
+	}
+	if err := b.objects.sync(); err != nil { // for git to read
+		return plumbing.ZeroHash, err
 	}
 	out, err := b.runGit(ctx, "merge-tree", "--write-tree", "--no-messages", sides[1].String(), sides[2].String())
 	if failed, ok := errors.AsType[*programError](err); ok && failed.code == 1 {

@@ -78,7 +78,12 @@ func (b *backend) repair() error {
 			}
 		}
 	}
-	if err := errors.Join(emptyDir(b.git, stagedDir), emptyDir(b.git, undoDir), b.PruneTree()); err != nil {
+	for _, dir := range []string{pendingDir, stagedDir, undoDir} {
+		if err := emptyDir(b.git, dir); err != nil {
+			return err
+		}
+	}
+	if err := b.PruneTree(); err != nil {
 		return err
 	}
 	differing, unfit, err := b.diffWorktree()
@@ -141,14 +146,15 @@ func (b *backend) restore(changes []change) error {
 	if err := b.stage(changes, head.Committer.When); err != nil {
 		return err
 	}
+	var staged []string
 	for i, c := range changes {
 		if !c.isDelete() {
-			b.objects.unsaved = append(b.objects.unsaved, numberedFile(stagedDir, i))
+			staged = append(staged, numberedFile(stagedDir, i))
 		}
 	}
 	// Before they are in place: if this fails, the next Open must not take them for being on
 	// disk.
-	if err := b.objects.sync(); err != nil {
+	if err := b.objects.sync(staged...); err != nil {
 		return err
 	}
 	undo, err := b.apply(changes)
