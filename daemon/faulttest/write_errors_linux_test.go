@@ -166,8 +166,9 @@ func TestRewriteErrors(t *testing.T) {
 	}
 }
 
-// TestUnfinishedObjects: a commit fails because the disk cannot write one of its objects, or because
-// the power fails. Then another clone makes the same object, and a pull gets it, and is durable.
+// TestUnfinishedObjects: a commit fails because the disk cannot write one of its objects, or
+// because the power fails. Then another clone makes the same object, and a pull gets it, and is
+// durable.
 func TestUnfinishedObjects(t *testing.T) {
 	d := newDevice(t)
 	document := incompressible(t)

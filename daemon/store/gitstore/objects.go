@@ -142,8 +142,8 @@ func (o *objects) blob(hash plumbing.Hash) ([]byte, error) {
 	return readObject(obj)
 }
 
-// put writes an object, even if there is a file for it: that file may have been damaged by a power
-// failure. Nothing can read the object before the next sync.
+// put writes an object, even if there is a file for it: that file may have been damaged by a
+// power failure. Nothing can read the object before the next sync.
 func (o *objects) put(kind plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
 	hash := plumbing.ComputeHash(kind, data)
 	var packed bytes.Buffer
@@ -165,7 +165,8 @@ func (o *objects) put(kind plumbing.ObjectType, data []byte) (plumbing.Hash, err
 
 // sync makes the new objects and some files durable, and then gives the objects their names. Git
 // programs do not write an object whose file exists, so no object may have its name before its
-// content is on disk. If sync fails, it discards the objects: the kernel may take them for written.
+// content is on disk. If sync fails, it discards the objects: the kernel may take them for
+// written.
 func (o *objects) sync(files ...string) error {
 	for i := range o.pending {
 		files = append(files, numberedFile(pendingDir, i))

@@ -50,13 +50,13 @@ func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) (_ []st
 	changes, unfit := b.fitting(changes)
 	events := changeEvents(changes)
 	committed := slices.Concat(changes, unfit)
-	changes, conflict, err := b.keepEdits(ctx, next, changes)
+	changes, kept, conflict, err := b.keepEdits(ctx, next, changes)
 	if err != nil {
 		return nil, err
 	}
 	// Repair finds the files that a crash can have affected through the commits since the last
 	// checkpoint. The rebase replaces those commits.
-	if err := b.checkpoint(stateOpen); err != nil {
+	if err := b.checkpoint(stateOpen, kept...); err != nil {
 		return nil, err
 	}
 	tipCommit, err := b.objects.commit(next.commit)
@@ -205,40 +205,43 @@ func changeEvents(changes []change) []store.ChangeEvent {
 
 // keepEdits finds the files in changes that were edited by hand, and merges the edits into the
 // changes. If that is not possible, it stashes the edits and returns the changes unmodified, with a
-// conflict for Pull to return.
-func (b *backend) keepEdits(ctx context.Context, next tip, changes []change) (_ []change, conflict, err error) {
+// conflict for Pull to return. If there are edits, the checkpoint needs kept.
+func (b *backend) keepEdits(ctx context.Context, next tip, changes []change) (
+	_ []change, kept []plumbing.Hash, conflict, err error,
+) {
 	var edits []change
 	for _, c := range changes {
 		file, err := b.worktreeFile(c.path)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if file.hash == c.old {
 			continue
 		}
 		if !file.isDelete() {
 			if _, err := b.objects.put(plumbing.BlobObject, file.data); err != nil {
-				return nil, nil, err
+				return nil, nil, nil, err
 			}
 		}
 		edits = append(edits, file)
 	}
 	if len(edits) == 0 {
-		return changes, nil, nil
+		return changes, nil, nil, nil
 	}
 	edited, err := b.objects.edit(b.head.tree, edits)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	merged, err := b.mergeTrees(ctx, b.head.tree, next.tree, edited)
 	if errors.Is(err, errMerge) {
-		return changes, ErrStashed, b.stash(ctx, edited)
+		kept = []plumbing.Hash{next.commit, edited, next.tree}
+		return changes, kept, ErrStashed, b.stash(ctx, edited)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	changes, err = b.mergeEdits(merged, next, changes)
-	return changes, nil, err
+	return changes, []plumbing.Hash{next.commit, edited, merged}, nil, err
 }
 
 // mergeEdits returns changes with the content of the merged tree instead of next's.

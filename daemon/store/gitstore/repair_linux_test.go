@@ -45,8 +45,8 @@ func TestRestoreSyncsFirst(t *testing.T) {
 	}
 }
 
-// TestObjectsOfAFailedSync: a commit that cannot be synced leaves no objects. A git program would
-// take their files for good, and not write them again.
+// TestObjectsOfAFailedSync: a commit that cannot be synced leaves no objects. A git program
+// would take their files for good, and not write them again.
 func TestObjectsOfAFailedSync(t *testing.T) {
 	dir := storetest.MemoryDir(t)
 	b := openBackend(t, dir)
