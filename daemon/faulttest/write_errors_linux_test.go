@@ -97,15 +97,21 @@ func incompressible(t *testing.T) []byte {
 // openStore opens a store. If it is one of git, during is called in each commit.
 func openStore(t *testing.T, kind, dir string, during func()) *store.Store {
 	t.Helper()
-	quiet := store.Options{Logger: slog.New(slog.DiscardHandler)}
 	if kind == "fs" {
+		quiet := store.Options{Logger: slog.New(slog.DiscardHandler)}
 		s, err := fsstore.Open(t.Context(), dir, &quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	opts := gitstore.Options{Options: quiet}
+	return openRepo(t, dir, during).Store
+}
+
+// openRepo opens a store of git, in each commit of which during is called.
+func openRepo(t *testing.T, dir string, during func()) *gitstore.Repo {
+	t.Helper()
+	opts := gitstore.Options{Options: store.Options{Logger: slog.New(slog.DiscardHandler)}}
 	if during != nil {
 		opts.Sign = func(context.Context, gitstore.SignRequest) (string, error) {
 			during()
@@ -116,7 +122,7 @@ func openStore(t *testing.T, kind, dir string, during func()) *store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Store
+	return r
 }
 
 // TestRewriteErrors: a document is written with the content of another one. For a moment, the disk
@@ -157,6 +163,80 @@ func TestRewriteErrors(t *testing.T) {
 			}
 			checkObjects(t, dir)
 		})
+	}
+}
+
+// TestUnfinishedObjects: a commit fails because the disk cannot write one of its objects, or
+// because the power fails. Then another clone makes the same object, and a pull gets it, and is
+// durable.
+func TestUnfinishedObjects(t *testing.T) {
+	d := newDevice(t)
+	document := incompressible(t)
+	for _, cut := range []bool{false, true} {
+		t.Run(fmt.Sprint("power fails ", cut), func(t *testing.T) {
+			dir, other := filepath.Join(d.folder, fmt.Sprint("clone-", cut)), emptyRepo(t)
+			if err := run("git", "clone", "-q", filepath.Join(other, ".git"), dir); err != nil {
+				t.Fatal(err)
+			}
+			d.sync()
+			r := openRepo(t, dir, func() {
+				if cut { // the names that files have are on the disk, but not what is in the files
+					syncAlone(t, filepath.Join(d.folder, "another"))
+					d.refuse()
+				}
+			})
+			d.spoil(spoilt(document))
+			if err := r.Write(t.Context(), "pot", document); err == nil {
+				t.Fatal("the commit succeeded")
+			}
+			d.spoil(nil)
+			if cut {
+				_ = r.Close()
+				if err := d.restart(none); err != nil {
+					t.Fatal(err)
+				}
+				r = openRepo(t, dir, nil)
+			}
+			o := openRepo(t, other, nil)
+			if err := errors.Join(o.Write(t.Context(), "kettle", document), o.Close(), r.Pull(t.Context())); err != nil {
+				t.Error(err)
+			}
+			d.refuse()
+			_ = r.Close() // after the power has failed
+			if err := d.restart(none); err != nil {
+				t.Fatal(err)
+			}
+			checkObjects(t, dir)
+			r = openRepo(t, dir, nil)
+			if data, err := r.Read(t.Context(), "kettle"); !bytes.Equal(data, document) {
+				t.Errorf("%d bytes, %v", len(data), err)
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// emptyRepo returns the folder of an empty store of git on another disk.
+func emptyRepo(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := openRepo(t, dir, nil).Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// syncAlone makes a new file durable, for which the file system also writes its journal.
+func syncAlone(t *testing.T, file string) {
+	t.Helper()
+	f, err := os.Create(file)
+	if err == nil {
+		err = errors.Join(f.Sync(), f.Close())
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 

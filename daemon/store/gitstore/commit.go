@@ -22,7 +22,8 @@ const (
 )
 
 // Commit implements store.Backend. It makes one git commit.
-func (b *backend) Commit(ctx context.Context, c store.Commit) error {
+func (b *backend) Commit(ctx context.Context, c store.Commit) (err error) {
+	defer b.objects.discardIf(&err)
 	if b.broken != nil {
 		return b.broken
 	}

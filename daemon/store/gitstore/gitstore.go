@@ -9,6 +9,7 @@
 //	worktree    the last commit whose files are known to be on disk
 //	temp        the file being written
 //	index.lock  the lock of the index before it is linked into place
+//	objects/    the objects of the commit being made, until they are on disk
 //	staged/     the documents of the commit being made
 //	undo/       documents that the commit being made has replaced
 //

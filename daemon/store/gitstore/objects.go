@@ -35,7 +35,8 @@ type objects struct {
 	top     *os.File
 	storage *filesystem.Storage
 	deflate *zlib.Writer
-	unsaved []string // files that were written and may not be on disk yet
+	// pending are the new objects, in files of pendingDir until the next sync.
+	pending []plumbing.Hash
 }
 
 func newObjects(dir string, root *os.Root) (*objects, error) {
@@ -141,8 +142,8 @@ func (o *objects) blob(hash plumbing.Hash) ([]byte, error) {
 	return readObject(obj)
 }
 
-// put writes an object, even if there is a file for it: that file may not be on disk yet, or may
-// have been damaged by a power failure.
+// put writes an object, even if there is a file for it: that file may have been damaged by a
+// power failure. Nothing can read the object before the next sync.
 func (o *objects) put(kind plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
 	hash := plumbing.ComputeHash(kind, data)
 	var packed bytes.Buffer
@@ -154,37 +155,69 @@ func (o *objects) put(kind plumbing.ObjectType, data []byte) (plumbing.Hash, err
 	if err := o.deflate.Close(); err != nil {
 		return hash, err
 	}
-	name := hash.String()
-	file := "objects/" + name[:2] + "/" + name[2:]
-	err := o.writeTemp(packed.Bytes(), file)
-	if err == nil {
-		err = o.root.Rename(tempFile, file)
-		if errors.Is(err, fs.ErrNotExist) {
-			if err = o.root.MkdirAll("objects/"+name[:2], dirMode); err == nil {
-				err = o.root.Rename(tempFile, file)
-			}
-		}
+	file := numberedFile(pendingDir, len(o.pending))
+	if err := o.root.WriteFile(file, packed.Bytes(), objectMode); err != nil {
+		return hash, errors.Join(err, removeFile(o.root, file))
 	}
-	if err != nil {
-		return hash, errors.Join(err, removeFile(o.root, tempFile))
-	}
-	o.unsaved = append(o.unsaved, file)
+	o.pending = append(o.pending, hash)
 	return hash, nil
 }
 
-// writeTemp writes tempFile, which will replace file. A file that exists may belong to earlier
-// commits: if the power failed between the renaming and the sync of all objects, they would be left
-// with an empty one. So its replacement is synced first.
-func (o *objects) writeTemp(data []byte, file string) error {
-	f, err := o.root.OpenFile(tempFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, objectMode)
+// sync makes the new objects and some files durable, and then gives the objects their names. Git
+// programs do not write an object whose file exists, so no object may have its name before its
+// content is on disk. If sync fails, it discards the objects: the kernel may take them for
+// written.
+func (o *objects) sync(files ...string) error {
+	for i := range o.pending {
+		files = append(files, numberedFile(pendingDir, i))
+	}
+	err := o.syncFiles(files)
+	if err == nil && len(o.pending) > 0 {
+		err = o.place()
+	}
 	if err != nil {
-		return err
+		return errors.Join(err, o.discard())
 	}
-	_, err = f.Write(data)
-	if _, missing := o.root.Lstat(file); err == nil && missing == nil {
-		err = f.Sync()
+	o.pending = nil
+	return nil
+}
+
+// place moves the new objects to the object database.
+func (o *objects) place() error {
+	dirs := []string{"objects"}
+	for i, hash := range o.pending {
+		name := hash.String()
+		dir := "objects/" + name[:2]
+		file, from := dir+"/"+name[2:], numberedFile(pendingDir, i)
+		err := o.root.Rename(from, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = o.root.MkdirAll(dir, dirMode); err == nil {
+				err = o.root.Rename(from, file)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		dirs = append(dirs, dir)
 	}
-	return errors.Join(err, f.Close())
+	return o.syncNames(dirs)
+}
+
+// discard removes the new objects.
+func (o *objects) discard() error {
+	var errs []error
+	for i := range o.pending {
+		errs = append(errs, removeFile(o.root, numberedFile(pendingDir, i)))
+	}
+	o.pending = nil
+	return errors.Join(errs...)
+}
+
+// discardIf removes the new objects of a commit that has failed.
+func (o *objects) discardIf(err *error) {
+	if *err != nil {
+		*err = errors.Join(*err, o.discard())
+	}
 }
 
 func (o *objects) putTree(entries []object.TreeEntry) (plumbing.Hash, error) {

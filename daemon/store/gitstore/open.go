@@ -25,6 +25,7 @@ const (
 	lockFile   = stateDir + "/lock"
 	stateFile  = stateDir + "/worktree"
 	tempFile   = stateDir + "/temp"
+	pendingDir = stateDir + "/objects"
 	stagedDir  = stateDir + "/staged"
 	undoDir    = stateDir + "/undo"
 
@@ -94,7 +95,7 @@ func (b *backend) openGit() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"", stateDir, stagedDir, undoDir} {
+	for _, name := range []string{"", stateDir, pendingDir, stagedDir, undoDir} {
 		if err := b.Root.Mkdir(path.Join(gitDir, name), dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}

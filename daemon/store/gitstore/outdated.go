@@ -107,3 +107,30 @@ func (b *backend) uncertainPaths(mark tip) (map[string][]plumbing.Hash, error) {
 	}
 	return versions, nil
 }
+
+// keptEdits returns the changes from HEAD to the files that a pull has merged with edits made by
+// hand, if it had moved the branch from mark when it was interrupted. It adds the versions that
+// these files can have.
+func (b *backend) keptEdits(
+	mark tip, kept []plumbing.Hash, versions map[string][]plumbing.Hash,
+) (map[string]change, error) {
+	if len(kept) != 3 || kept[0] != b.head.commit {
+		return nil, nil
+	}
+	before, _, err := b.objects.changes(mark.tree, kept[1])
+	if err != nil {
+		return nil, err
+	}
+	after, _, err := b.objects.changes(b.head.tree, kept[2])
+	if err != nil {
+		return nil, err
+	}
+	edits := map[string]change{}
+	for _, c := range after {
+		edits[c.path] = c
+	}
+	for _, c := range append(before, after...) {
+		versions[c.path] = append(versions[c.path], c.hash)
+	}
+	return edits, nil
+}

@@ -29,7 +29,8 @@ var errMerge = errors.New("merge conflict")
 // The rebase uses only objects, and git merge-tree where both sides have changed a tree. An
 // interrupted git pull --rebase would leave the worktree between two commits. It would also leave
 // the rebased commits unsigned.
-func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) ([]store.ChangeEvent, error) {
+func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) (_ []store.ChangeEvent, err error) {
+	defer b.objects.discardIf(&err)
 	if b.broken != nil {
 		return nil, b.broken
 	}
@@ -49,17 +50,17 @@ func (b *backend) integrate(ctx context.Context, upstream plumbing.Hash) ([]stor
 	changes, unfit := b.fitting(changes)
 	events := changeEvents(changes)
 	committed := slices.Concat(changes, unfit)
-	changes, conflict, err := b.keepEdits(ctx, next, changes)
-	if err != nil {
-		return nil, err
-	}
-	tipCommit, err := b.objects.commit(next.commit)
+	changes, kept, conflict, err := b.keepEdits(ctx, next, changes)
 	if err != nil {
 		return nil, err
 	}
 	// Repair finds the files that a crash can have affected through the commits since the last
 	// checkpoint. The rebase replaces those commits.
-	if err := b.checkpoint(stateOpen); err != nil {
+	if err := b.checkpoint(stateOpen, kept...); err != nil {
+		return nil, err
+	}
+	tipCommit, err := b.objects.commit(next.commit)
+	if err != nil {
 		return nil, err
 	}
 	if err := b.advance(next, changes, committed, tipCommit.Committer.When); err != nil {
@@ -159,6 +160,9 @@ func (b *backend) mergeTrees(ctx context.Context, base, ours, theirs plumbing.Ha
 			return plumbing.ZeroHash, err
 		}
 	}
+	if err := b.objects.sync(); err != nil { // for git to read
+		return plumbing.ZeroHash, err
+	}
 	out, err := b.runGit(ctx, "merge-tree", "--write-tree", "--no-messages", sides[1].String(), sides[2].String())
 	if failed, ok := errors.AsType[*programError](err); ok && failed.code == 1 {
 		return plumbing.ZeroHash, errMerge
@@ -201,40 +205,43 @@ func changeEvents(changes []change) []store.ChangeEvent {
 
 // keepEdits finds the files in changes that were edited by hand, and merges the edits into the
 // changes. If that is not possible, it stashes the edits and returns the changes unmodified, with a
-// conflict for Pull to return.
-func (b *backend) keepEdits(ctx context.Context, next tip, changes []change) (_ []change, conflict, err error) {
+// conflict for Pull to return. If there are edits, the checkpoint needs kept.
+func (b *backend) keepEdits(ctx context.Context, next tip, changes []change) (
+	_ []change, kept []plumbing.Hash, conflict, err error,
+) {
 	var edits []change
 	for _, c := range changes {
 		file, err := b.worktreeFile(c.path)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if file.hash == c.old {
 			continue
 		}
 		if !file.isDelete() {
 			if _, err := b.objects.put(plumbing.BlobObject, file.data); err != nil {
-				return nil, nil, err
+				return nil, nil, nil, err
 			}
 		}
 		edits = append(edits, file)
 	}
 	if len(edits) == 0 {
-		return changes, nil, nil
+		return changes, nil, nil, nil
 	}
 	edited, err := b.objects.edit(b.head.tree, edits)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	merged, err := b.mergeTrees(ctx, b.head.tree, next.tree, edited)
 	if errors.Is(err, errMerge) {
-		return changes, ErrStashed, b.stash(ctx, edited)
+		kept = []plumbing.Hash{next.commit, edited, next.tree}
+		return changes, kept, ErrStashed, b.stash(ctx, edited)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	changes, err = b.mergeEdits(merged, next, changes)
-	return changes, nil, err
+	return changes, []plumbing.Hash{next.commit, edited, merged}, nil, err
 }
 
 // mergeEdits returns changes with the content of the merged tree instead of next's.

@@ -46,8 +46,7 @@ func (b *backend) moveBranch(from, to plumbing.Hash) error {
 		b.markMoved()
 	}
 	if err == nil {
-		b.objects.unsaved = append(b.objects.unsaved, lock)
-		err = b.objects.sync()
+		err = b.objects.sync(lock)
 	}
 	if err == nil {
 		err = b.git.Rename(lock, ref)
@@ -55,7 +54,7 @@ func (b *backend) moveBranch(from, to plumbing.Hash) error {
 	if err != nil {
 		return errors.Join(err, removeFile(b.git, lock))
 	}
-	if err := dir.Sync(); err != nil {
+	if err := b.objects.syncRef(dir); err != nil {
 		return b.markBroken(err)
 	}
 	return nil

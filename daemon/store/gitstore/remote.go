@@ -24,8 +24,8 @@ func (r *Repo) Push(ctx context.Context) error {
 // Pull fetches the branch from the remote and rebases the local commits on it. It publishes the
 // changes as the events of one commit. The rebase omits merges, but not the commits that they
 // combine, and commits whose changes the remote already has. Even after an error or a crash, the
-// store is either unchanged or at the new commit. Pull needs the git program, version 2.38 or newer
-// if both sides have new commits.
+// store is either unchanged or at the new commit, and what becomes of edits is the same. Pull
+// needs the git program, version 2.38 or newer if both sides have new commits.
 //
 // If a commit cannot be rebased, Pull fails with store.ErrConflict and the store is unchanged. If
 // the pull changes files that were edited by hand, the edits are merged with the changes. If that

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -22,8 +20,9 @@ const checkpointEvery = 256
 
 // The first word of stateFile. It is followed by the last commit whose files are known to be on
 // disk. While the state is open, files that later commits have changed may have any of their
-// versions. The state is moved after another program has moved the branch: the files still belong
-// to the commit.
+// versions. The state is moved after another program has moved the branch: the files still
+// belong to the commit. While a pull changes files that were edited by hand, its commit follows,
+// and the trees of the files as they were before and as they will be.
 const (
 	stateOpen  = "open"
 	stateClean = "clean"
@@ -31,12 +30,16 @@ const (
 )
 
 // checkpoint syncs the files of the worktree to disk and records that in stateFile.
-func (b *backend) checkpoint(state string) error {
+func (b *backend) checkpoint(state string, kept ...plumbing.Hash) error {
 	if err := b.objects.sync(); err != nil {
 		return err
 	}
 	b.sinceCheckpoint = 0
-	return b.replaceFile(stateFile, []byte(state+" "+b.head.commit.String()+"\n"))
+	text := state + " " + b.head.commit.String()
+	for _, hash := range kept {
+		text += " " + hash.String()
+	}
+	return b.replaceFile(stateFile, []byte(text+"\n"))
 }
 
 // closeCleanly leaves the repository in the state that other git programs expect.
@@ -56,14 +59,17 @@ func (b *backend) repair() error {
 	if err := removeFile(b.git, tempFile); err != nil {
 		return err
 	}
-	state, mark, err := b.readState()
+	state, mark, kept, err := b.readState()
 	if err != nil {
 		return err
 	}
 	var versions map[string][]plumbing.Hash
+	var edits map[string]change
 	switch state {
 	case stateOpen:
-		versions, err = b.uncertainPaths(mark)
+		if versions, err = b.uncertainPaths(mark); err == nil {
+			edits, err = b.keptEdits(mark, kept, versions)
+		}
 	case stateMoved:
 		versions, err = b.movedPaths(mark)
 	}
@@ -78,7 +84,8 @@ func (b *backend) repair() error {
 			}
 		}
 	}
-	if err := errors.Join(emptyDir(b.git, stagedDir), emptyDir(b.git, undoDir), b.PruneTree()); err != nil {
+	if err := errors.Join(emptyDir(b.git, pendingDir), emptyDir(b.git, stagedDir), emptyDir(b.git, undoDir),
+		b.PruneTree()); err != nil {
 		return err
 	}
 	differing, unfit, err := b.diffWorktree()
@@ -92,7 +99,11 @@ func (b *backend) repair() error {
 		if err != nil {
 			return err
 		}
+		edit, isEdit := edits[c.path]
 		switch {
+		case outdated && isEdit:
+			restore, edited = append(restore, edit), append(edited, c.path)
+			b.Log.Info("file of a document set to what a pull has merged with an edit", "path", c.path)
 		case outdated:
 			restore = append(restore, c)
 			b.Log.Info("file of a document set to the last commit", "path", c.path, "deleted", c.isDelete())
@@ -141,14 +152,15 @@ func (b *backend) restore(changes []change) error {
 	if err := b.stage(changes, head.Committer.When); err != nil {
 		return err
 	}
+	var staged []string
 	for i, c := range changes {
 		if !c.isDelete() {
-			b.objects.unsaved = append(b.objects.unsaved, numberedFile(stagedDir, i))
+			staged = append(staged, numberedFile(stagedDir, i))
 		}
 	}
 	// Before they are in place: if this fails, the next Open must not take them for being on
 	// disk.
-	if err := b.objects.sync(); err != nil {
+	if err := b.objects.sync(staged...); err != nil {
 		return err
 	}
 	undo, err := b.apply(changes)
@@ -158,31 +170,35 @@ func (b *backend) restore(changes []change) error {
 	return undo.Discard()
 }
 
-// readState returns the first word of stateFile and its commit. Both are zero for a repository that
-// was not a store until now, and the commit is zero before the first one.
-func (b *backend) readState() (state string, mark tip, err error) {
+// readState returns the first word of stateFile, its commit, and the rest. All are zero for a
+// repository that was not a store until now, and the commit is zero before the first one.
+func (b *backend) readState() (state string, mark tip, kept []plumbing.Hash, err error) {
 	text, err := b.git.ReadFile(stateFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", tip{}, nil
+		return "", tip{}, nil, nil
 	}
 	if err != nil {
-		return "", tip{}, err
+		return "", tip{}, nil, err
 	}
-	state, name, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	state, rest, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	name, rest, _ := strings.Cut(rest, " ")
+	for _, hash := range strings.Fields(rest) {
+		kept = append(kept, plumbing.NewHash(hash))
+	}
 	commit := plumbing.NewHash(name)
 	if b.head.commit.IsZero() && !commit.IsZero() {
-		return "", tip{}, store.Damaged(nil,
+		return "", tip{}, nil, store.Damaged(nil,
 			"the branch %s is missing, although it had the commit %s: restore it with git branch %[1]s %[2]s",
 			b.branch.Short(), commit)
 	}
 	switch {
 	case state == stateClean:
-		return state, tip{}, nil
+		return state, tip{}, nil, nil
 	case state != stateOpen && state != stateMoved || !plumbing.IsHash(name):
-		return "", tip{}, store.Damaged(nil, ".git/%s contains %.60q, not a state and a commit", stateFile, text)
+		return "", tip{}, nil, store.Damaged(nil, ".git/%s contains %.60q, not a state and a commit", stateFile, text)
 	}
 	mark, err = b.objects.tip(commit)
-	return state, mark, err
+	return state, mark, kept, err
 }
 
 // diffWorktree returns the changes that would make the documents of the worktree equal to HEAD, and
@@ -266,18 +282,4 @@ func (b *backend) worktreeFile(path string) (change, error) {
 	}
 	data, err := b.Root.ReadFile(path)
 	return change{path: path, hash: plumbing.ComputeHash(plumbing.BlobObject, data), mode: mode, data: data}, err
-}
-
-// emptyDir removes the files in a directory.
-func emptyDir(root *os.Root, dir string) error {
-	f, err := root.Open(dir)
-	if err != nil {
-		return err
-	}
-	names, err := f.Readdirnames(-1)
-	err = errors.Join(err, f.Close())
-	for _, name := range names {
-		err = errors.Join(err, root.Remove(path.Join(dir, name)))
-	}
-	return err
 }

@@ -1,14 +1,18 @@
 package gitstore
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/google/go-cmp/cmp"
 
+	"evalctl/daemon/store"
 	"evalctl/daemon/store/storetest"
 )
 
@@ -39,4 +43,32 @@ func TestRestoreSyncsFirst(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestObjectsOfAFailedSync: a commit that cannot be synced leaves no objects. A git program
+// would take their files for good, and not write them again.
+func TestObjectsOfAFailedSync(t *testing.T) {
+	dir := storetest.MemoryDir(t)
+	b := openBackend(t, dir)
+	commit(t, b, writeOp("a", "1"))
+	objects := func() (list []string) {
+		for _, folder := range []string{"objects", pendingDir} {
+			found, err := filepath.Glob(filepath.Join(dir, gitDir, folder, "*"))
+			inner, innerErr := filepath.Glob(filepath.Join(dir, gitDir, folder, "*", "*"))
+			if err := errors.Join(err, innerErr); err != nil {
+				t.Fatal(err)
+			}
+			list = slices.Concat(list, found, inner)
+		}
+		return list
+	}
+	before := objects()
+	b.objects.top.Close()
+	if err := b.Commit(t.Context(), store.Commit{When: time.Now(), Ops: []store.Op{writeOp("a", "2")}}); err == nil {
+		t.Error("it succeeded without a sync")
+	}
+	if diff := cmp.Diff(before, objects()); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	_ = b.release() // the file of the sync is closed already
 }

@@ -2,23 +2,27 @@
 
 package gitstore
 
-import "evalctl/daemon/store"
+import (
+	"os"
+	"slices"
+)
 
-// sync makes all objects durable. It does not sync the files of the worktree, because they can be
-// restored from the objects.
-func (o *objects) sync() error {
-	dirs := map[string]bool{"objects": true, stagedDir: true}
-	for _, file := range o.unsaved {
+// syncFiles makes the contents of files durable. It does not sync the files of the worktree,
+// because they can be restored from the objects.
+func (o *objects) syncFiles(files []string) error {
+	for _, file := range files {
 		if err := syncFile(o.root, file); err != nil {
 			return err
 		}
-		dirs[store.FileDir(file)] = true
 	}
-	for dir := range dirs {
-		if err := syncFile(o.root, dir); err != nil {
-			return err
-		}
-	}
-	o.unsaved = nil
 	return nil
 }
+
+// syncNames makes the names of objects in directories durable.
+func (o *objects) syncNames(dirs []string) error {
+	slices.Sort(dirs)
+	return o.syncFiles(slices.Compact(dirs))
+}
+
+// syncRef makes the new name of a ref in dir durable.
+func (o *objects) syncRef(dir *os.File) error { return dir.Sync() }

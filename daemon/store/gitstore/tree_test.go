@@ -59,6 +59,9 @@ func mustEdit(r *rapid.T, b *backend, tree plumbing.Hash, ops []store.Op) plumbi
 	if err == nil {
 		tree, err = b.objects.edit(tree, changes)
 	}
+	if err == nil {
+		err = b.objects.sync()
+	}
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -203,3 +203,17 @@ func (b *backend) replace(name string, data []byte, sync func(*os.File) error) e
 	}
 	return nil
 }
+
+// emptyDir removes the files in a directory.
+func emptyDir(root *os.Root, dir string) error {
+	f, err := root.Open(dir)
+	if err != nil {
+		return err
+	}
+	names, err := f.Readdirnames(-1)
+	err = errors.Join(err, f.Close())
+	for _, name := range names {
+		err = errors.Join(err, root.Remove(path.Join(dir, name)))
+	}
+	return err
+}
