@@ -35,6 +35,9 @@ func (b *backend) Commit(ctx context.Context, c store.Commit) (err error) {
 	if err := b.checkFree(c.Ops); err != nil {
 		return err
 	}
+	if err := b.checkUnedited(c.Ops); err != nil {
+		return err
+	}
 	changes, err := b.recordChanges(c.Ops)
 	if err != nil {
 		return err

@@ -2,12 +2,14 @@ package gitstore
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -20,7 +22,7 @@ import (
 // left alone. Other entries of HEAD stay in the commits, but are not laid out.
 
 // inHead is a document in HEAD.
-type inHead struct{}
+type inHead struct{ blob plumbing.Hash }
 
 // Now implements store.Change.
 func (inHead) Now() (info store.FileInfo, deleted bool) { return store.FileInfo{}, false }
@@ -31,7 +33,7 @@ func (b *backend) track(committed []change) {
 		if c.isDelete() || c.absent {
 			b.tracked.Remove(c.path)
 		} else {
-			b.tracked.Put(c.path, inHead{})
+			b.tracked.Put(c.path, inHead{c.hash})
 		}
 	}
 }
@@ -72,12 +74,57 @@ func (b *backend) Stat(_ context.Context, path string) (store.FileInfo, error) {
 		if err == nil && info.IsDir {
 			err = store.ErrNotFound // exchanged by hand
 		}
+		b.setVersion(&info)
 		return info, err
 	}
 	if info, ok, _ := b.tracked.Find(path); ok && info.IsDir {
 		return store.FileInfo{Path: path, IsDir: true}, nil
 	}
 	return store.FileInfo{}, store.ErrNotFound
+}
+
+// List implements store.Backend.
+func (b *backend) List(_ context.Context, dir string) ([]store.FileInfo, error) {
+	b.RLock()
+	defer b.RUnlock()
+	infos, err := b.ListLocked(dir)
+	for i := range infos {
+		b.setVersion(&infos[i])
+	}
+	return infos, err
+}
+
+// setVersion sets the version of a document. Size and time are none: a pulled file has the time of
+// its commit, and another commit may have the same. They tell apart what was edited by hand.
+func (b *backend) setVersion(info *store.FileInfo) {
+	doc, ok := b.tracked.Docs[info.Path]
+	if !ok || info.IsDir {
+		return
+	}
+	version := hex.AppendEncode(make([]byte, 0, 80), doc.blob[:])
+	version = strconv.AppendInt(append(version, '-'), info.Size, 36)
+	info.Version = string(strconv.AppendInt(append(version, '-'), info.ModTime.UnixNano(), 36))
+}
+
+// checkUnedited rejects operations on documents whose files were changed by hand: an append would
+// commit the change, and a write would discard it.
+func (b *backend) checkUnedited(ops []store.Op) error {
+	for _, op := range ops {
+		doc, ok := b.tracked.Docs[op.Path]
+		if !ok {
+			continue
+		}
+		same, err := b.isSame(change{path: op.Path, hash: doc.blob})
+		if isAbsent(err) || err == nil && same {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return &store.Error{Op: string(op.Kind), Path: op.Path, Err: fmt.Errorf("%w: the file was changed by hand and the change "+
+			"is not committed: commit or discard it", store.ErrConflict)}
+	}
+	return nil
 }
 
 // Skipped implements an optional method of store.Backend.

@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -180,11 +181,15 @@ func (b *backend) fetch(ctx context.Context) (plumbing.Hash, error) {
 	err := b.runRemote(ctx, "fetch", "--no-recurse-submodules", "--no-tags", "--no-write-fetch-head", "--", b.opts.Remote,
 		fmt.Sprintf("+%s:%s", b.remoteBranch(), tracking))
 	if failed, ok := errors.AsType[*programError](err); ok && strings.Contains(failed.detail, "couldn't find remote ref") {
-		// Otherwise commits that the branch had would count as pushed.
-		if _, err := b.runGit(ctx, "update-ref", "-d", string(tracking)); err != nil {
-			return plumbing.ZeroHash, err
+		// Otherwise commits that the branch had would count as pushed. git locks packed-refs even
+		// for a ref that does not exist, and a lock that a killed git leaves stops every push.
+		_, err := b.runGit(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", string(tracking))
+		if err == nil {
+			_, err = b.runGit(ctx, "update-ref", "-d", string(tracking))
+		} else if failed, ok := errors.AsType[*programError](err); ok && failed.code == 1 { // there is none
+			err = nil
 		}
-		return plumbing.ZeroHash, ErrNoBranch
+		return plumbing.ZeroHash, cmp.Or(err, ErrNoBranch)
 	}
 	if err != nil {
 		return plumbing.ZeroHash, err

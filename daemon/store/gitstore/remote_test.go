@@ -55,6 +55,19 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
+// TestLockOfPackedRefs: a killed git program has left a lock, which no program needs to push the
+// first commits of a branch.
+func TestLockOfPackedRefs(t *testing.T) {
+	remote, dir := t.TempDir(), t.TempDir()
+	git(t, remote, "init", "-q", "--bare")
+	r := openDir(t, dir, &gitstore.Options{RemoteURL: remote})
+	put(t, filepath.Join(dir, ".git", "packed-refs.lock"), "")
+	if err := r.Pull(t.Context()); !errors.Is(err, gitstore.ErrNoBranch) {
+		t.Errorf("got %v", err)
+	}
+	must(t, r.Push(t.Context()))
+}
+
 func wantConflict(t *testing.T, err error, text string) {
 	t.Helper()
 	if !errors.Is(err, store.ErrConflict) || err.Error() != text {
