@@ -86,9 +86,11 @@ type layout struct {
 	right, wrong []string
 	// half are words for a verdict of 0.5, unjudged for a missing verdict.
 	half, unjudged []string
-	// several is the path, in an answer, of an object with one member per scorer, and verdictOf the
-	// verdict's path in a member. It is empty if there is only one verdict.
-	several, verdictOf string
+	// several is the path, in an answer, of an object with one member per scorer, or of a list of
+	// objects with the key of one each. It is empty if there is only one verdict. verdictOf are the
+	// paths of the verdict by the scorer %s, and usual is the scorer unless another one is named.
+	several, usual string
+	verdictOf      []string
 	// systems are the paths, in an answer, of the system that gave it, none if a file has only one.
 	// The second one divides the answers of the first, such as those of a provider by prompt. system
 	// is the selected one, empty for all.

@@ -136,7 +136,7 @@ var layouts = []layout{
 		name: Letta, title: "results of letta-evals",
 		conversations: "$", answers: "$[*]",
 		needs: []string{"sample_id", "submissions", "grades"}, several: "$.grades",
-		verdictOf: "$.grades[%s].score",
+		verdictOf: []string{"$.grades[%s].score"},
 		fields: map[string][]string{
 			fieldID: {"$.sample_id"}, fieldAnswer: {"$.submissions[%s]"}, fieldReason: {"$.grades[%s].rationale"},
 			fieldModel: {"$.model_handle"}, fieldSeconds: {"$.timing.target"}, fieldInput: {"$.usage.prompt_tokens"},
@@ -161,7 +161,10 @@ var layouts = []layout{
 	{
 		name: LangSmith, title: "experiments of LangSmith",
 		conversations: "$", answers: "$..[?@.inputs && (@.outputs || @.actual_outputs || @.error)]",
-		needs: []string{"inputs"},
+		needs: []string{"inputs"}, several: "$['feedback_stats','feedback','evaluation_scores']", usual: "correctness",
+		verdictOf: []string{
+			"$.feedback_stats[%s].avg", "$.feedback[%s].score", "$.feedback[%s]", "$.evaluation_scores[?@.key==%s].score",
+		},
 		fields: map[string][]string{
 			fieldID:       {"$.reference_example_id", "$.example_id", "$.row_id", "$.id"},
 			fieldQuestion: {"$.inputs.question", "$.inputs.input", "$.inputs.query", "$.inputs.*", "$.inputs"},
@@ -173,11 +176,7 @@ var layouts = []layout{
 				"$.outputs.answer", "$.outputs.output", "$.outputs.response", "$.actual_outputs.answer", "$.outputs.*", "$.actual_outputs.*",
 				"$.outputs",
 			},
-			fieldVerdict: {
-				"$.feedback_stats.correctness.avg", "$.feedback.correctness", "$.feedback.correctness.score", "$.correctness",
-				"$.evaluation_scores[?@.key=='correctness'].score", "$.feedback_stats.*.avg", "$.evaluation_scores[*].score",
-			},
-			fieldError: {"$.error"}, fieldSeconds: {"$.latency", "$.execution_time"}, fieldInput: {"$.prompt_tokens"}, fieldOutput: {"$.completion_tokens"},
+			fieldVerdict: {"$.correctness"}, fieldError: {"$.error"}, fieldSeconds: {"$.latency", "$.execution_time"}, fieldInput: {"$.prompt_tokens"}, fieldOutput: {"$.completion_tokens"},
 		},
 	},
 	{
@@ -199,7 +198,7 @@ var layouts = []layout{
 		name: Inspect, title: "logs of inspect_ai",
 		conversations: "$", answers: "$.samples[*]",
 		needs: []string{"id", "epoch", "input", "scores"}, several: "$.scores",
-		verdictOf: "$.scores[%s].value",
+		verdictOf: []string{"$.scores[%s].value"},
 		right:     []string{"C"}, wrong: []string{"I", "N"}, half: []string{"P"},
 		fields: map[string][]string{
 			fieldID: {"$.id"}, fieldQuestion: {"$.input[-1].content", "$.input"}, fieldGold: {"$.target[*]", "$.target"},

@@ -206,6 +206,43 @@ func TestHarnesses(t *testing.T) {
 	}
 }
 
+// TestFeedback: scores of several names are of several scorers, one of which is chosen. Correctness
+// is taken unless another one is named.
+func TestFeedback(t *testing.T) {
+	experiment := func(first, second string) string {
+		run := `{"id": "r1", "inputs": {"question": "Q%d?"}, "outputs": {"answer": "a"}, %s}` + "\n"
+		return file(t, "l.jsonl", fmt.Sprintf(run, 1, first)+fmt.Sprintf(run, 2, second))
+	}
+	stats := func(name string) string {
+		return experiment(`"feedback_stats": {"conciseness": {"n": 1, "avg": 1}, "`+name+`": {"n": 1, "avg": 0.2}}`, `"feedback_stats": {"conciseness": {"n": 1, "avg": 1}}`)
+	}
+	scores := experiment(`"evaluation_scores": [{"key": "conciseness", "score": 1}, {"key": "helpfulness", "score": 0.2}]`, `"evaluation_scores": []`)
+	feedback := experiment(`"feedback": {"conciseness": {"score": 1}, "helpfulness": {"score": 0.2}}`, `"feedback": {"conciseness": 1, "helpfulness": 0}`)
+	for _, c := range []struct {
+		path, system  string
+		passed, total int // a total of 0 for refused
+	}{
+		{stats("helpfulness"), "", 0, 0}, {stats("helpfulness"), "helpfulness", 0, 1}, {stats("helpfulness"), "conciseness", 2, 2},
+		{stats("correctness"), "", 0, 1}, {stats("correctness"), "conciseness", 2, 2}, {experiment(`"feedback": {"brevity": 1}`, `"feedback": {}`), "", 1, 1},
+		{scores, "", 0, 0}, {scores, "helpfulness", 0, 1}, {scores, "conciseness", 1, 1},
+		{feedback, "", 0, 0}, {feedback, "helpfulness", 0, 2}, {feedback, "conciseness", 2, 2},
+	} {
+		im, err := Read(Spec{Files: []string{c.path}, System: c.system})
+		if c.total == 0 {
+			if err == nil || !strings.Contains(err.Error(), "2 scorers; choose one with --system: conciseness, helpfulness") {
+				t.Errorf("%+v: %v", c, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res := writes(t, im); res.Passed != c.passed || res.Total != c.total || res.Votes != nil {
+			t.Errorf("%+v: %+v, %+v", c, res.Counts, res.Votes)
+		}
+	}
+}
+
 // TestRepeatsBesideQuestions: a file with the questions only does not hide that another one has
 // several answers to each.
 func TestRepeatsBesideQuestions(t *testing.T) {
