@@ -201,7 +201,7 @@ var layouts = []layout{
 		verdictOf: []string{"$.scores[%s].value"},
 		right:     []string{"C"}, wrong: []string{"I", "N"}, half: []string{"P"},
 		fields: map[string][]string{
-			fieldID: {"$.id"}, fieldQuestion: {"$.input[-1].content", "$.input"}, fieldGold: {"$.target[*]", "$.target"},
+			fieldID: {"$.id"}, fieldQuestion: {"$.input[?@.role=='user'].content", "$.input[-1].content", "$.input"}, fieldGold: {"$.target[*]", "$.target"},
 			fieldAnswer: {"$.output.completion", "$.output.choices[0].message.content"}, fieldReason: {"$.scores[%s].explanation"},
 			fieldError: {"$.error.message", "$.error"},
 			fieldModel: {"$.output.model", "$.eval.model"}, fieldSeconds: {"$.total_time"}, fieldInput: {"$.output.usage.input_tokens"},

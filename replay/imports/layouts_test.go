@@ -243,6 +243,38 @@ func TestFeedback(t *testing.T) {
 	}
 }
 
+// TestOneText: a question, a gold or an answer is one member of an object, of which the layout does
+// not guess one. Of the messages to a system, the last one of the user is the question.
+func TestOneText(t *testing.T) {
+	run := `{"id": "r1", "inputs": %s, "outputs": %s, "reference_outputs": %s, "feedback_stats": {"correctness": {"avg": 1}}}` + "\n"
+	for _, c := range []struct{ inputs, outputs, golds, want string }{
+		{`{"ctx": "long", "q": "Q1?"}`, `{"out": "a"}`, `{"x": "a"}`, "question: it has several texts, under ctx and q"},
+		{`{"q": "Q1?"}`, `{"out": "a", "cites": ["x"]}`, `{"x": "a"}`, "answer: it has several texts, under cites and out"},
+		{`{"q": "Q1?"}`, `{"out": "a"}`, `{"x": "a", "y": "b"}`, "gold: it has several texts, under x and y"},
+		{`{"q": "Q1?", "ctx": null}`, `{"out": "a", "cites": ""}`, `{"x": "a"}`, ""},
+	} {
+		im, err := Read(Spec{Files: []string{file(t, "l.jsonl", fmt.Sprintf(run+run, c.inputs, c.outputs, c.golds, `{"q": "Q2?"}`, `{"out": "a"}`, `{"x": "a"}`))}})
+		switch {
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--mapping")):
+			t.Errorf("%+v: %v", c, err)
+		case c.want == "" && err != nil:
+			t.Error(err)
+		case c.want == "" && (im.Records[0].Question != "Q1?" || im.Records[0].Answer != "a" || im.Records[0].Reference != "a"):
+			t.Errorf("%+v", im.Records[0])
+		}
+	}
+	for input, want := range map[string]string{
+		`"Q?"`: "Q?",
+		`[{"role": "user", "content": [{"type": "text", "text": "Q?"}, {"type": "image", "image": "i"}]}]`:                                                             "Q?",
+		`[{"role": "user", "content": "before"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "Q?"}, {"role": "assistant", "content": "Well:"}]`: "Q?",
+	} {
+		log := `{"status": "success", "samples": [{"id": 1, "epoch": 1, "input": ` + input + `, "target": ["a", "b"], "output": {"completion": "a"}, "scores": {"match": {"value": "C"}}}]}`
+		if r := read(t, Spec{Files: []string{file(t, "i.json", log)}}).Records[0]; r.Question != want || r.Reference != "a or b" {
+			t.Errorf("%s: %q, %q", input, r.Question, r.Reference)
+		}
+	}
+}
+
 // TestRepeatsBesideQuestions: a file with the questions only does not hide that another one has
 // several answers to each.
 func TestRepeatsBesideQuestions(t *testing.T) {

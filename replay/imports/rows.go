@@ -221,16 +221,15 @@ func (r *reader) asks(v any) bool {
 	return object && strings.TrimSpace(r.text(fieldQuestion, v)) != ""
 }
 
-// values returns the values in v selected by the first path of a field that selects any.
-func (r *reader) values(field string, v any) []any {
+// located returns the values in v selected by the first path of a field that selects any.
+func (r *reader) located(field string, v any) jsonpath.LocatedNodeList {
 	for i, p := range r.paths[field] {
-		located := p.SelectLocated(v)
-		located.Sort() // the members of an object have no order
-		nodes := slices.Collect(located.Nodes())
+		nodes := p.SelectLocated(v)
+		nodes.Sort() // the members of an object have no order
 		if len(nodes) > 0 {
 			r.file.Mapped[field] = cmp.Or(r.file.Mapped[field], r.fields[field][i])
 		}
-		if len(nodes) > 1 || len(nodes) == 1 && nodes[0] != nil {
+		if len(nodes) > 1 || len(nodes) == 1 && nodes[0].Node != nil {
 			r.file.Mapped[field] = r.fields[field][i]
 			return nodes
 		}
@@ -238,7 +237,13 @@ func (r *reader) values(field string, v any) []any {
 	return nil
 }
 
-// text returns a field as text, with several values joined by "or".
+// values returns the values of a field, without their places.
+func (r *reader) values(field string, v any) []any {
+	return slices.Collect(r.located(field, v).Nodes())
+}
+
+// text returns a field as text, with several values joined by "or". Of several messages, which only
+// a recognised layout has in a question, the last one asks.
 func (r *reader) text(field string, v any) string {
 	var texts []string
 	for _, n := range r.values(field, v) {
@@ -246,7 +251,31 @@ func (r *reader) text(field string, v any) string {
 			texts = append(texts, t)
 		}
 	}
+	if field == fieldQuestion && r.mappingSHA256 == "" {
+		texts = texts[max(0, len(texts)-1):]
+	}
 	return strings.Join(texts, " or ")
+}
+
+// oneKey returns an error if a text of an answer has values under different keys, of which the layout
+// does not say which one counts. The paths of a mapping are the user's.
+func (r *reader) oneKey(v any) error {
+	if r.mappingSHA256 != "" {
+		return nil
+	}
+	for _, field := range []string{fieldQuestion, fieldGold, fieldAnswer} {
+		var keys []string
+		for _, at := range r.located(field, v) {
+			if key := lastKey(at.Path); textOf(at.Node) != "" && !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+		if len(keys) > 1 {
+			return fmt.Errorf("%s: it has several texts, under %s; name the right one in a mapping file (--mapping)",
+				field, strings.Join(keys, " and "))
+		}
+	}
+	return nil
 }
 
 // about returns a field of the answer, or else of its conversation or the file.
@@ -284,6 +313,10 @@ func textOf(v any) string {
 		return v
 	case json.Number:
 		return v.String()
+	case []any:
+		if text := contentOf(v); text != "" {
+			return text
+		}
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -292,11 +325,28 @@ func textOf(v any) string {
 	return string(data)
 }
 
+// contentOf returns the texts in the parts of a message to a model, empty for another list.
+func contentOf(parts []any) string {
+	var texts []string
+	for _, p := range parts {
+		part, _ := p.(map[string]any)
+		if kind, ok := part["type"].(string); !ok {
+			return ""
+		} else if text, ok := part["text"].(string); ok && kind == "text" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
 // answer reads one answer.
 func (r *reader) answer(in row) (answer, error) {
 	v := in.value
 	if _, ok := v.(map[string]any); !ok {
 		return answer{}, fmt.Errorf("the answer is not an object: %.60q", textOf(v))
+	}
+	if err := r.oneKey(v); err != nil {
+		return answer{}, err
 	}
 	a := answer{
 		path: r.path, place: in.place, index: in.index, id: r.text(fieldID, v), question: strings.TrimSpace(r.text(fieldQuestion, v)),
