@@ -10,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"evalctl/harness/resultfile"
@@ -95,6 +97,7 @@ func decode(data []byte) (any, error) {
 
 // decodeJSON decodes one JSON value, or several, such as lines, as an array.
 func decodeJSON(data []byte) (any, error) {
+	data = finite(data)
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var values []any
@@ -123,6 +126,24 @@ func decodeJSON(data []byte) (any, error) {
 		return values[0], nil
 	}
 	return values, nil
+}
+
+// notFinite matches a text, or a number that is not finite as Python writes it, which is not JSON.
+var notFinite = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b`)
+})
+
+// finite replaces numbers that are not finite by null: a score that is NaN is no score.
+func finite(data []byte) []byte {
+	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
+		return data
+	}
+	return notFinite().ReplaceAllFunc(data, func(found []byte) []byte {
+		if found[0] == '"' {
+			return found
+		}
+		return []byte("null")
+	})
 }
 
 // flat reports whether an object is a single answer rather than a container: it contains no list of

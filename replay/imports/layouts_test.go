@@ -275,6 +275,16 @@ func TestOneText(t *testing.T) {
 	}
 }
 
+// TestUnscoredSample reads what Python writes for a number that is none as no verdict.
+func TestUnscoredSample(t *testing.T) {
+	for value, unjudged := range map[string]int{`"C"`: 0, "NaN": 1, "-Infinity": 1, `"C", "explanation": "not \"NaN, \\\" or NaN"`: 0} {
+		one := strings.Replace(inspectLog, `"match": {"value": "C"`, `"match": {"value": `+value, 1)
+		if n := writes(t, read(t, Spec{Files: []string{file(t, "a.json", one)}})).Counts; n.Unjudged != unjudged || n.Total != 4-unjudged {
+			t.Errorf("%s: %+v", value, n)
+		}
+	}
+}
+
 // TestRepeatsBesideQuestions: a file with the questions only does not hide that another one has
 // several answers to each.
 func TestRepeatsBesideQuestions(t *testing.T) {
