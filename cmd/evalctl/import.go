@@ -57,6 +57,21 @@ func (c *importCmd) Validate() error {
 	return nil
 }
 
+// checkOutput refuses to put the result in place of a file that it is made of.
+func (c *importCmd) checkOutput(dir string) error {
+	path := filepath.Join(dir, c.As+".json")
+	there, err := os.Stat(path)
+	if err != nil {
+		return nil // writing the result says what is wrong
+	}
+	for _, file := range append([]string{c.Dataset, c.Errata, c.Mapping}, c.Files...) {
+		if read, err := os.Stat(file); err == nil && os.SameFile(there, read) {
+			return fmt.Errorf("--output: the result would be %s, which is read; name another folder", path)
+		}
+	}
+	return nil
+}
+
 // Run reads the files and writes the result.
 func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	spec := imports.Spec{
@@ -65,6 +80,10 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	if c.Format != "auto" {
 		spec.Format = imports.Format(c.Format)
+	}
+	dir := cmp.Or(c.Output, filepath.Join(defaultOutput, time.Now().UTC().Format(time.DateOnly)))
+	if err := c.checkOutput(dir); err != nil {
+		return err
 	}
 	if c.Dataset != "" {
 		if spec.Dataset, err = source.Open(ctx, c.Dataset, source.Options{Errata: c.Errata, FileOrder: true}); err != nil {
@@ -76,7 +95,6 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	dir := cmp.Or(c.Output, filepath.Join(defaultOutput, time.Now().UTC().Format(time.DateOnly)))
 	res, path, err := im.Write(ctx, dir, im.Identity(c.As, toolID()))
 	if err != nil {
 		return err
