@@ -82,6 +82,8 @@ type layout struct {
 	// needs are the keys that identify the layout: some answer must have all of them, and no answer
 	// any of lacks.
 	needs, lacks []string
+	// failureScored is set if the file also scores answers with an error, which then have no verdict.
+	failureScored bool
 	// right and wrong are additional words for verdicts.
 	right, wrong []string
 	// half are words for a verdict of 0.5, unjudged for a missing verdict.

@@ -183,6 +183,7 @@ var layouts = []layout{
 		name: Promptfoo, title: "results of promptfoo",
 		conversations: "$", answers: "$..[?@.vars && @.success]",
 		needs: []string{"vars", "success", "provider"}, systems: []string{"$.provider.id", "$.promptIdx"},
+		failureScored: true,
 		fields: map[string][]string{
 			fieldQuestion: {"$.vars.question", "$.vars.query", "$.vars.input", "$.vars.prompt", "$.prompt.raw"},
 			fieldGold: {
@@ -190,6 +191,7 @@ var layouts = []layout{
 				"$.testCase.assert[?@.type=='equals'].value", "$.testCase.assert[*].value",
 			},
 			fieldAnswer: {"$.response.output"}, fieldVerdict: {"$.success"}, fieldReason: {"$.gradingResult.reason", "$.error"},
+			fieldError: {"$.response.error", "$[?$.failureReason==2 && @==$.error]"}, // 1 is a failed assertion
 			fieldModel: {"$.provider.label", "$.provider.id"}, fieldMS: {"$.latencyMs"}, fieldInput: {"$.response.tokenUsage.prompt"},
 			fieldOutput: {"$.response.tokenUsage.completion"}, fieldCost: {"$.cost"},
 		},

@@ -285,6 +285,28 @@ func TestUnscoredSample(t *testing.T) {
 	}
 }
 
+// TestProviderErrors: a request that failed has no verdict, whatever the file calls success.
+func TestProviderErrors(t *testing.T) {
+	row := `{"promptIdx": 0, "testIdx": %d, "vars": {"question": "Q%d?"}, "provider": {"id": "p:a"}, %s}`
+	list := []string{
+		`"success": true, "response": {"output": "a"}, "latencyMs": 12, "failureReason": 0`,
+		`"success": false, "response": {"output": "x"}, "latencyMs": 12, "failureReason": 1, "error": "expected a"`,
+		`"success": false, "response": {"error": "API error 500"}, "latencyMs": 0, "failureReason": 2, "error": "API error 500"`,
+		`"success": false, "latencyMs": 0, "failureReason": 2, "error": "no route"`,
+	}
+	for i, one := range list {
+		list[i] = fmt.Sprintf(row, i, i, one)
+	}
+	im := read(t, Spec{Files: []string{file(t, "p.json", `{"results": {"results": [`+strings.Join(list, ",")+`]}}`)}})
+	res := writes(t, im)
+	if n := res.Counts; n.Errors != 2 || n.Passed != 1 || n.Total != 4 || res.Latency.N != 2 {
+		t.Errorf("%+v, %d timed", n, res.Latency.N)
+	}
+	if e := im.Records[3].Error; e == nil || e.Message != "no route" {
+		t.Errorf("%+v", im.Records[3])
+	}
+}
+
 // TestRepeatsBesideQuestions: a file with the questions only does not hide that another one has
 // several answers to each.
 func TestRepeatsBesideQuestions(t *testing.T) {

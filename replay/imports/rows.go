@@ -375,6 +375,9 @@ func (r *reader) answer(in row) (answer, error) {
 	if a.votes, err = r.judged(r.values(fieldVerdict, v)); err != nil {
 		return a, err
 	}
+	if r.failureScored && a.failure != "" {
+		a.votes = nil
+	}
 	if a.latencyMS, err = r.milliseconds(v); err != nil {
 		return a, err
 	}
