@@ -100,6 +100,9 @@ type layout struct {
 	system  string
 	// part is set if the file also has answers or verdicts of others than the selected system.
 	part bool
+	// status is the path of the state of the file's run, which is "success" if it ended. It is empty
+	// if files do not say.
+	status string
 	// votes says how several judgements become a verdict, empty to derive it from the file's
 	// totals.
 	votes result.VoteRule

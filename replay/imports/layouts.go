@@ -199,7 +199,7 @@ var layouts = []layout{
 	{
 		name: Inspect, title: "logs of inspect_ai",
 		conversations: "$", answers: "$.samples[*]",
-		needs: []string{"id", "epoch", "input", "scores"}, several: "$.scores",
+		needs: []string{"id", "epoch", "input", "scores"}, several: "$.scores", status: "$.status",
 		verdictOf: []string{"$.scores[%s].value"},
 		right:     []string{"C"}, wrong: []string{"I", "N"}, half: []string{"P"},
 		fields: map[string][]string{

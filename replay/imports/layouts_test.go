@@ -275,6 +275,16 @@ func TestOneText(t *testing.T) {
 	}
 }
 
+// TestStoppedLog refuses a log of which only a part was asked.
+func TestStoppedLog(t *testing.T) {
+	for _, status := range []string{"started", "cancelled", "error"} {
+		log := strings.Replace(inspectLog, "{", `{"status": "`+status+`", `, 1)
+		if _, err := Read(Spec{Files: []string{file(t, "a.json", log)}}); err == nil || !strings.Contains(err.Error(), `its status is "`+status+`"`) {
+			t.Errorf("%s: %v", status, err)
+		}
+	}
+}
+
 // TestUnscoredSample reads what Python writes for a number that is none as no verdict.
 func TestUnscoredSample(t *testing.T) {
 	for value, unjudged := range map[string]int{`"C"`: 0, "NaN": 1, "-Infinity": 1, `"C", "explanation": "not \"NaN, \\\" or NaN"`: 0} {

@@ -12,6 +12,9 @@ import (
 // choose returns the layout for one scorer and one system of a file. wanted names them, empty if
 // the file has only one of each.
 func (l layout) choose(c *content, wanted string) (layout, error) {
+	if err := l.ended(c); err != nil {
+		return l, err
+	}
 	var scorers, systems []string
 	if l.several != "" {
 		scorers = l.names(c, l.several, scorersOf)
@@ -55,6 +58,20 @@ func (l layout) choose(c *content, wanted string) (layout, error) {
 		}
 	}
 	return l, nil
+}
+
+// ended refuses a file of a run that did not end: the rate of a part is not the system's.
+func (l layout) ended(c *content) error {
+	if l.status == "" {
+		return nil
+	}
+	for _, status := range jsonpath.MustParse(l.status).Select(c.value) {
+		if text := textOf(status); text != "success" {
+			return fmt.Errorf("%s is of a run that did not end: its status is %.40q; finish the run, or describe the file with --mapping FILE "+
+				"to import the answers that it has", c.path, text)
+		}
+	}
+	return nil
 }
 
 // scorersOf returns the names of the scorers in an object or a list of scores (see layout.several).
