@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -196,6 +197,12 @@ func decodeTable(data []byte) (any, error) {
 	if len(keys) < 2 {
 		return nil, errors.New("it is neither JSON, JSON lines nor a table with a header")
 	}
+	for i, key := range keys {
+		keys[i] = strings.TrimSpace(key)
+		if first := slices.Index(keys[:i], keys[i]); first >= 0 && keys[i] != "" {
+			return nil, fmt.Errorf("the columns %d and %d are both called %.80q: rename one", first+1, i+1, keys[i])
+		}
+	}
 	var rows []any
 	for {
 		fields, err := r.Read()
@@ -207,7 +214,7 @@ func decodeTable(data []byte) (any, error) {
 		}
 		row := map[string]any{}
 		for i, key := range keys {
-			row[strings.TrimSpace(key)] = cell(fields[i])
+			row[key] = cell(fields[i])
 		}
 		rows = append(rows, row)
 	}
