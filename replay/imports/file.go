@@ -116,9 +116,12 @@ func decodeJSON(data []byte) (any, error) {
 			if at = min(at, int64(len(data))); errors.Is(err, io.ErrUnexpectedEOF) {
 				at = int64(len(data))
 			}
-			return nil, fmt.Errorf("line %d (byte %d): %w", 1+bytes.Count(data[:at], []byte("\n")), at, err)
+			return nil, atByte(data, at, err)
 		}
 		values = append(values, v)
+	}
+	if err := keysOnce(data); err != nil {
+		return nil, err
 	}
 	if len(values) == 1 {
 		if object, ok := values[0].(map[string]any); ok && flat(object) {
@@ -127,6 +130,43 @@ func decodeJSON(data []byte) (any, error) {
 		return values[0], nil
 	}
 	return values, nil
+}
+
+// atByte adds a place in a text to an error.
+func atByte(data []byte, at int64, err error) error {
+	return fmt.Errorf("line %d (byte %d): %w", 1+bytes.Count(data[:at], []byte("\n")), at, err)
+}
+
+// keysOnce returns an error if an object in valid JSON has a key twice: decoders take the last value
+// without a word.
+func keysOnce(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var open []map[string]bool // the keys so far in each object around, nil for a list
+	for isKey := false; ; {
+		token, err := dec.Token()
+		if err != nil {
+			return nil // the end
+		}
+		switch d, _ := token.(json.Delim); {
+		case d == '{':
+			open, isKey = append(open, map[string]bool{}), true
+			continue
+		case d == '[':
+			open = append(open, nil)
+		case d != 0:
+			open = open[:len(open)-1]
+		case isKey:
+			key, _ := token.(string)
+			keys := open[len(open)-1]
+			if keys[key] {
+				return atByte(data, dec.InputOffset(), fmt.Errorf("the key %.80q is given twice in an object", key))
+			}
+			keys[key], isKey = true, false
+			continue
+		}
+		isKey = len(open) > 0 && open[len(open)-1] != nil
+	}
 }
 
 // notFinite matches a text, or a number that is not finite as Python writes it, which is not JSON.

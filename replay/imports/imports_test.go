@@ -370,6 +370,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{"empty", "", "", []string{"a.json", "empty"}},
 		{"cut", "[\n{\"a\": 1},\n{\"b\"", "", []string{"a.json", "line 3"}},
+		{"key twice", "[\n{\"a\": [{\"v\": 1}, {\"v\": 0}], \"v\": 1,\n\"\\u0076\": 0}]", "", []string{"a.json", `"v" is given twice`, "line 3"}},
 		{"column twice", "id,answer,v, v\n1,a,0,1\n", "", []string{"a.json", `"v"`, "columns 3 and 4"}},
 		{"unknown", `[{"foo": 1, "bar": 2}]`, "", []string{`"bar", "foo"`, "--mapping", "locomo-audit"}},
 		{"nothing at path", zep, "answer: $.a\nid: $.i\nanswers: $.x[*]\n", []string{"selects nothing", "$.x[*]"}},
