@@ -467,6 +467,14 @@ func TestOneAnswer(t *testing.T) {
 	}
 }
 
+// TestOneLine imports a single line that has a list of objects, such as what was retrieved.
+func TestOneLine(t *testing.T) {
+	line := `{"question_id": "q1", "question": "Q?", "hypothesis": "x", "autoeval_label": {"model": "m", "label": true}, "retrieval_results": {"ranked_items": [{"corpus_id": "a"}]}}`
+	if im := read(t, Spec{Files: []string{file(t, "h.jsonl", line)}}); len(im.Records) != 1 || !im.Records[0].Passed {
+		t.Errorf("%+v", im.Records)
+	}
+}
+
 // TestConversations finds conversations of other names by their questions, if most of them fit, and
 // does not trust an id whose question has another text.
 func TestConversations(t *testing.T) {

@@ -156,9 +156,11 @@ func layoutOf(c *content, wanted Format, system string) (layout, error) {
 	} else if found {
 		fits = append(fits, l)
 	}
-	for _, l := range layouts {
-		if l.fits(c.value) {
-			fits = append(fits, l)
+	fits = append(fits, fitting(c.value)...)
+	if _, object := c.value.(map[string]any); object && len(fits) == 0 {
+		line := []any{c.value} // with a list of objects, such as what was retrieved
+		if fits = fitting(line); len(fits) > 0 {
+			c.value = line
 		}
 	}
 	if wanted != "" {
@@ -176,6 +178,16 @@ func layoutOf(c *content, wanted Format, system string) (layout, error) {
 	}
 	return layout{}, fmt.Errorf("%s %s; %s; describe it with --mapping FILE, or name one of the formats %s",
 		c.path, what, looks(c.value), strings.Join(Formats(), ", "))
+}
+
+// fitting returns the layouts of the table that fit.
+func fitting(v any) (fits []layout) {
+	for _, l := range layouts {
+		if l.fits(v) {
+			fits = append(fits, l)
+		}
+	}
+	return fits
 }
 
 // looks describes a value for authors of a mapping.
