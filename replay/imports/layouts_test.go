@@ -70,7 +70,10 @@ const inspectLog = `{"version": 2, "eval": {"task": "mem", "model": "m/x"}, "sam
  {"id": 2, "epoch": 2, "input": [{"role": "system", "content": "S"}, {"role": "user", "content": "Q2?"}], "target": ["b", "c"], "output": {"model": "m/x", "completion": "?"}, "scores": {"match": {"value": "N"}}}]}`
 
 // evalFile is inspectLog in the format .eval, compressed by a method.
-func evalFile(t *testing.T, method uint16) string {
+func evalFile(t *testing.T, method uint16) string { return evalLog(t, method, true) }
+
+// evalLog has no header unless its run ended.
+func evalLog(t *testing.T, method uint16, ended bool) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -84,7 +87,9 @@ func evalFile(t *testing.T, method uint16) string {
 			t.Fatal(err)
 		}
 	}
-	add("header.json", `{"version": 2, "eval": {"task": "mem", "model": "m/x"}}`)
+	if ended {
+		add("header.json", `{"version": 2, "eval": {"task": "mem", "model": "m/x"}}`)
+	}
 	_, samples, _ := strings.Cut(inspectLog, `"samples": [`)
 	for i, s := range strings.Split(strings.TrimSuffix(strings.TrimSpace(samples), "]}"), ",\n ") {
 		add("samples/"+string(rune('a'+i))+".json", s)
@@ -206,8 +211,8 @@ func TestHarnesses(t *testing.T) {
 	}
 }
 
-// TestFeedback: scores of several names are of several scorers, one of which is chosen. Correctness
-// is taken unless another one is named.
+// TestFeedback: scores of several names are of several scorers, one of which is chosen.
+// Correctness is taken unless another one is named.
 func TestFeedback(t *testing.T) {
 	experiment := func(first, second string) string {
 		run := `{"id": "r1", "inputs": {"question": "Q%d?"}, "outputs": {"answer": "a"}, %s}` + "\n"
@@ -243,8 +248,8 @@ func TestFeedback(t *testing.T) {
 	}
 }
 
-// TestOneText: a question, a gold or an answer is one member of an object, of which the layout does
-// not guess one. Of the messages to a system, the last one of the user is the question.
+// TestOneText: a question, a gold or an answer is one member of an object, of which the layout
+// does not guess one. Of the messages to a system, the last one of the user is the question.
 func TestOneText(t *testing.T) {
 	run := `{"id": "r1", "inputs": %s, "outputs": %s, "reference_outputs": %s, "feedback_stats": {"correctness": {"avg": 1}}}` + "\n"
 	for _, c := range []struct{ inputs, outputs, golds, want string }{
@@ -282,6 +287,13 @@ func TestStoppedLog(t *testing.T) {
 		if _, err := Read(Spec{Files: []string{file(t, "a.json", log)}}); err == nil || !strings.Contains(err.Error(), `its status is "`+status+`"`) {
 			t.Errorf("%s: %v", status, err)
 		}
+	}
+}
+
+// TestLogWithoutHeader refuses the log of a run that was killed: the header is written last.
+func TestLogWithoutHeader(t *testing.T) {
+	if _, err := Read(Spec{Files: []string{evalLog(t, zip.Deflate, false)}}); err == nil || !strings.Contains(err.Error(), `its status is "started"`) {
+		t.Error(err)
 	}
 }
 
