@@ -17,8 +17,8 @@ type Warning struct {
 // the brain.
 const TopKCoversBrain = "top_k_covers_brain"
 
-// CoversHaystacks makes w the warning that top-k covers the haystacks of the questions that it counts,
-// out of all.
+// CoversHaystacks makes w the warning that top-k covers the haystacks of the questions that w
+// counts, out of all.
 func CoversHaystacks(w Warning, topK int, all string) Warning {
 	w.Kind = TopKCoversBrain
 	w.Message = fmt.Sprintf("top-k %d is not smaller than the haystack of %d of %s: recall cannot fail there; "+

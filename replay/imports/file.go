@@ -137,8 +137,8 @@ func atByte(data []byte, at int64, err error) error {
 	return fmt.Errorf("line %d (byte %d): %w", 1+bytes.Count(data[:at], []byte("\n")), at, err)
 }
 
-// keysOnce returns an error if an object in valid JSON has a key twice: decoders take the last value
-// without a word.
+// keysOnce returns an error if an object in valid JSON has a key twice: decoders take the last
+// value without a word.
 func keysOnce(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -169,7 +169,7 @@ func keysOnce(data []byte) error {
 	}
 }
 
-// notFinite matches a text, or a number that is not finite as Python writes it, which is not JSON.
+// notFinite matches a text, or a number that is not finite as Python writes it, outside of JSON.
 var notFinite = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b`)
 })

@@ -44,8 +44,8 @@ type Spec struct {
 	Secrets []redact.Secret
 }
 
-// DefaultTopK is how many retrieved documents of an answer count: as many as replay asks for. Some
-// files rank the whole haystack, in which every gold is found.
+// DefaultTopK is how many retrieved documents of an answer count: as many as replay asks for.
+// Some files rank the whole haystack, in which every gold is found.
 const DefaultTopK = 10
 
 // Import holds imported answers with their questions.

@@ -82,15 +82,17 @@ type layout struct {
 	// needs are the keys that identify the layout: some answer must have all of them, and no answer
 	// any of lacks.
 	needs, lacks []string
-	// failureScored is set if the file also scores answers with an error, which then have no verdict.
+	// failureScored is set if the file also scores answers with an error, which have no verdict
+	// then.
 	failureScored bool
 	// right and wrong are additional words for verdicts.
 	right, wrong []string
 	// half are words for a verdict of 0.5, unjudged for a missing verdict.
 	half, unjudged []string
-	// several is the path, in an answer, of an object with one member per scorer, or of a list of
-	// objects with the key of one each. It is empty if there is only one verdict. verdictOf are the
-	// paths of the verdict by the scorer %s, and usual is the scorer unless another one is named.
+	// several is the path, in an answer, of an object with one member per scorer, or of a list
+	// of objects with the key of one each. It is empty if there is only one verdict. verdictOf
+	// are the paths of the verdict by the scorer %s, and usual is the scorer unless another one
+	// is named.
 	several, usual string
 	verdictOf      []string
 	// systems are the paths, in an answer, of the system that gave it, none if a file has only one.
@@ -100,8 +102,8 @@ type layout struct {
 	system  string
 	// part is set if the file also has answers or verdicts of others than the selected system.
 	part bool
-	// status is the path of the state of the file's run, which is "success" if it ended. It is empty
-	// if files do not say.
+	// status is the path of the state of the file's run, which is "success" if it ended. It is
+	// empty if files do not say.
 	status string
 	// votes says how several judgements become a verdict, empty to derive it from the file's
 	// totals.

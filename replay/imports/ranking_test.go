@@ -42,8 +42,8 @@ func TestRetrieved(t *testing.T) {
 	}
 }
 
-// TestWholeHaystack imports rankings of all documents with the gold last, which is not found among as
-// many as count. A haystack of fewer documents is said to be covered.
+// TestWholeHaystack imports rankings of all documents with the gold last, which is not found
+// among as many as count. A haystack of fewer documents is said to be covered.
 func TestWholeHaystack(t *testing.T) {
 	var ids, sessions, dates, ranked []string
 	for i := range 12 {

@@ -74,7 +74,8 @@ func (l layout) ended(c *content) error {
 	return nil
 }
 
-// scorersOf returns the names of the scorers in an object or a list of scores (see layout.several).
+// scorersOf returns the names of the scorers in an object or a list of scores (see
+// layout.several).
 func scorersOf(scores any) (names []string) {
 	if list, ok := scores.([]any); ok {
 		for _, one := range list {

@@ -125,8 +125,8 @@ func count(stated []result.StatedTotal, answers []answer, rule result.VoteRule) 
 	return out
 }
 
-// halfPoint is how far a stated rate may be from the answers, however few digits it has: in whole
-// numbers, 1 would agree with every rate from one half.
+// halfPoint is how far a stated rate may be from the answers, however few digits it has: in
+// whole numbers, 1 would agree with every rate from one half.
 const halfPoint = 0.005 * (1 + 1e-6)
 
 // resolution is half a unit of a number's last digit, but at least the noise of sums.
