@@ -18,7 +18,7 @@ func (p *Plan) Trivial(a Arm) ([]result.Warning, error) {
 		return nil, err
 	}
 	infos := p.infos()
-	covered := result.Warning{Kind: result.TopKCoversBrain, IDs: []string{}}
+	covered := result.Warning{IDs: []string{}}
 	gold := result.Warning{Kind: result.AllGold, IDs: []string{}}
 	for i := range p.Questions {
 		q := &p.Questions[i]
@@ -31,8 +31,7 @@ func (p *Plan) Trivial(a Arm) ([]result.Warning, error) {
 		}
 	}
 	n := figure.Count(len(p.Questions), "question")
-	covered.Message = fmt.Sprintf("top-k %d is not smaller than the haystack of %d of %s: recall cannot fail there; "+
-		"lower --top-k, or use larger haystacks", p.TopK, covered.Count, n)
+	covered = result.CoversHaystacks(covered, p.TopK, n)
 	gold.Message = fmt.Sprintf("every document of the haystack is gold for %d of %s: whatever is found is right; "+
 		"use a file with other sessions as well", gold.Count, n)
 	var out []result.Warning

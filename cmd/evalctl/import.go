@@ -30,6 +30,7 @@ type importCmd struct {
 	System  string   `placeholder:"NAME" help:"Which system's answers to import, if the files have several."`
 	Judge   string   `name:"judge-id" placeholder:"TEXT" help:"The judge of the verdicts, if the files do not name it, such as 'gpt-4o-mini, prompt of Mem0 2025-04'. Only results with the same one are compared."`
 	Reader  string   `name:"reader-id" placeholder:"TEXT" help:"The model that wrote the answers, if the files do not name it."`
+	TopK    int      `name:"top-k" default:"10" placeholder:"N" help:"How many of an answer's retrieved passages count, the best first: some files rank the whole haystack (${default})."`
 	Output  string   `placeholder:"DIR" help:"${about_output}."`
 	JSON    bool     `name:"json" help:"${about_json}"`
 }
@@ -48,8 +49,25 @@ func (c *importCmd) Validate() error {
 		return errors.New("--mapping and --layout exclude each other: a mapping describes the layout")
 	case max(len(c.Judge), len(c.Reader)) > maxID || printable.Line(c.Judge+c.Reader, 2*maxID) != c.Judge+c.Reader:
 		return fmt.Errorf("--judge-id and --reader-id: must be one line of at most %d bytes", maxID)
+	case c.TopK < 1:
+		return fmt.Errorf("--top-k %d: must be at least 1", c.TopK)
 	case c.Mapping != "" && c.System != "":
 		return errors.New("--mapping and --system exclude each other: name the system's key in the mapping")
+	}
+	return nil
+}
+
+// checkOutput refuses to put the result in place of a file that it is made of.
+func (c *importCmd) checkOutput(dir string) error {
+	path := filepath.Join(dir, c.As+".json")
+	there, err := os.Stat(path)
+	if err != nil {
+		return nil // writing the result says what is wrong
+	}
+	for _, file := range append([]string{c.Dataset, c.Errata, c.Mapping}, c.Files...) {
+		if read, err := os.Stat(file); err == nil && os.SameFile(there, read) {
+			return fmt.Errorf("--output: the result would be %s, which is read; name another folder", path)
+		}
 	}
 	return nil
 }
@@ -57,11 +75,15 @@ func (c *importCmd) Validate() error {
 // Run reads the files and writes the result.
 func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	spec := imports.Spec{
-		Files: c.Files, Mapping: c.Mapping, System: c.System, JudgeID: c.Judge, ReaderID: c.Reader,
+		Files: c.Files, Mapping: c.Mapping, System: c.System, JudgeID: c.Judge, ReaderID: c.Reader, TopK: c.TopK,
 		Secrets: environ.Secrets(os.Environ()),
 	}
 	if c.Format != "auto" {
 		spec.Format = imports.Format(c.Format)
+	}
+	dir := cmp.Or(c.Output, filepath.Join(defaultOutput, time.Now().UTC().Format(time.DateOnly)))
+	if err := c.checkOutput(dir); err != nil {
+		return err
 	}
 	if c.Dataset != "" {
 		if spec.Dataset, err = source.Open(ctx, c.Dataset, source.Options{Errata: c.Errata, FileOrder: true}); err != nil {
@@ -73,13 +95,16 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	dir := cmp.Or(c.Output, filepath.Join(defaultOutput, time.Now().UTC().Format(time.DateOnly)))
 	res, path, err := im.Write(ctx, dir, im.Identity(c.As, toolID()))
 	if err != nil {
 		return err
 	}
 	t := newTerminal(p, false)
 	text.Imported(t, &res)
+	if im.Listed > im.TopK {
+		t.Field("retrieved", "up to %d passages are listed for an answer, of which the first %d count (--top-k)", im.Listed, im.TopK)
+	}
+	text.Warnings(t, im.Warnings)
 	text.ImportedVerdicts(t, &res)
 	if c.JSON {
 		return json.NewEncoder(p.stdout).Encode(map[string]any{

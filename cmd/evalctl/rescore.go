@@ -148,7 +148,7 @@ func (c *rescoreCmd) score(ctx context.Context, p *process, t *terminal.Terminal
 		printResumeAfterDisk(t, err, continueRescore)
 		return err
 	}
-	run := &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures), Warned: len(r.Warnings())}
+	run := &report.Run{Path: path, Result: res, Failures: report.ReadFailures(t, path, report.ListedFailures)}
 	report.Text(t, run)
 	verdict := verdict(*res.Gate, err)
 	if err := printSummary(p, c.JSON, res, path, exitCode(ctx, verdict)); err != nil {

@@ -106,6 +106,14 @@ func TestClaims(t *testing.T) {
 			f.Questions[0].Answer = "The  gold"
 			f.Questions[1].Retrieved = []result.Chunk{{Text: "Q: " + f.Questions[1].Question + " A: the gold"}}
 		})}}, Shown, "1 of 2 answers are the gold"},
+		"passages without verdicts": {"recall-sold-as-accuracy", Spec{Files: []string{save(t, "x", "++", func(f *resulttest.File) {
+			for i := range f.Questions {
+				q := &f.Questions[i]
+				q.Outcome, q.Score, q.Passed = result.Unjudged, nil, false
+				q.ExpectedPaths, q.Retrieved = []string{"a.md"}, []result.Chunk{{Path: "a.md"}}
+				q.Retrieval = &result.QuestionRetrieval{Documents: 1, Gold: scorer.Ranking{{Path: "a.md", Gain: 1, Rank: 1}}, Recall: 1, NDCG: 1, ReciprocalRank: 1, AveragePrecision: 1}
+			}
+		})}}, Unknown, "x has no verdicts on its 2 answers with retrieved passages: evalctl rescore --scorer judge judges them."},
 		"no memory": {"needs-no-memory", Spec{Files: []string{save(t, "none", "+---", scenario(result.NoMemory))}}, Shown, "passes 1/4"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -94,9 +94,15 @@ func (a *Audit) recall() Finding {
 	}
 	for _, s := range a.Subjects {
 		var found, passed share
-		lost, guessed := 0, 0
+		lost, guessed, unjudged := 0, 0, 0
 		for i, r := range s.Records {
-			if r.Retrieval == nil || r.Outcome != result.Scored {
+			if r.Retrieval == nil {
+				continue
+			}
+			if r.Outcome != result.Scored {
+				if r.Outcome == result.Unjudged {
+					unjudged++
+				}
 				continue
 			}
 			hit := r.GoldRank() > 0
@@ -112,6 +118,10 @@ func (a *Audit) recall() Finding {
 		switch {
 		case s.Result.Identity.Scorer == "retrieval":
 			f.found(Shown, "%s: its pass rate is recall, and no answer was judged.", s.Name)
+		case found.n == 0 && unjudged > 0:
+			f.found(Unknown, "%s has no verdicts on its %s with retrieved passages: evalctl rescore --scorer judge judges them.",
+				s.Name, figure.Count(unjudged, "answer"))
+			continue
 		case found.n == 0:
 			f.found(Unknown, "%s does not record the retrieved passages.", s.Name)
 			continue

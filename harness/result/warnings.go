@@ -1,5 +1,7 @@
 package result
 
+import "fmt"
+
 // Warning is a reason to doubt the metrics of retrieval: they may be trivial or meaningless.
 type Warning struct {
 	// Kind is a permanent name.
@@ -14,6 +16,15 @@ type Warning struct {
 // TopKCoversBrain is the Kind of the warning that recall cannot fail, because top-k is as large as
 // the brain.
 const TopKCoversBrain = "top_k_covers_brain"
+
+// CoversHaystacks makes w the warning that top-k covers the haystacks of the questions that w
+// counts, out of all.
+func CoversHaystacks(w Warning, topK int, all string) Warning {
+	w.Kind = TopKCoversBrain
+	w.Message = fmt.Sprintf("top-k %d is not smaller than the haystack of %d of %s: recall cannot fail there; "+
+		"lower --top-k, or use larger haystacks", topK, w.Count, all)
+	return w
+}
 
 // The Kinds of the other warnings that a question of a replay is trivial: its haystack is all gold,
 // its gold answer is in the haystack, and it was passed without a memory.

@@ -133,6 +133,30 @@ func TestVotes(t *testing.T) {
 	}
 }
 
+// TestRoundTotals: a total of 0 or 1 does not follow from answers of which some failed and some
+// passed, and chooses no rule by which they would.
+func TestRoundTotals(t *testing.T) {
+	answers := `{"accuracy": %s, "results": [
+		{"question": "Q1?", "answer": "g", "response": "a", "llm_score": 1}, {"question": "Q2?", "answer": "g", "response": "a", "llm_score": %d},
+		{"question": "Q3?", "answer": "g", "response": "a", "llm_score": 0}]}`
+	for _, c := range []struct {
+		accuracy string
+		second   int
+		agrees   bool
+	}{{"1.0", 1, false}, {"0", 0, false}, {"0.7", 1, false}, {"0.67", 1, true}, {"67", 1, true}, {"33.3", 0, true}} {
+		im := read(t, Spec{Files: []string{file(t, "a.json", fmt.Sprintf(answers, c.accuracy, c.second))}})
+		if s := im.Report.Stated; len(s) != 1 || s[0].Agrees != c.agrees {
+			t.Errorf("%+v: %+v", c, s)
+		}
+	}
+	votes := `{"accuracy": 1.0, "results": [
+		{"question": "Q1?", "golden_answer": "g", "generated_answer": "a", "llm_judgments": {"1": true, "2": true, "3": true}},
+		{"question": "Q2?", "golden_answer": "g", "generated_answer": "a", "llm_judgments": {"1": true, "2": false, "3": false}}]}`
+	if im := read(t, Spec{Files: []string{file(t, "v.json", votes)}}); im.ID.VoteRule != result.VotesFirst {
+		t.Errorf("the rule is the %s", im.ID.VoteRule)
+	}
+}
+
 // TestErrata counts verdicts with and without the questions that errata concern.
 func TestErrata(t *testing.T) {
 	errata := file(t, "errata.jsonl", `{"id": "mara-jon-q005", "action": "correct", "answer": "wheat bread", "reason": "r"}

@@ -10,7 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"evalctl/harness/resultfile"
@@ -95,6 +98,7 @@ func decode(data []byte) (any, error) {
 
 // decodeJSON decodes one JSON value, or several, such as lines, as an array.
 func decodeJSON(data []byte) (any, error) {
+	data = finite(data)
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var values []any
@@ -112,9 +116,12 @@ func decodeJSON(data []byte) (any, error) {
 			if at = min(at, int64(len(data))); errors.Is(err, io.ErrUnexpectedEOF) {
 				at = int64(len(data))
 			}
-			return nil, fmt.Errorf("line %d (byte %d): %w", 1+bytes.Count(data[:at], []byte("\n")), at, err)
+			return nil, atByte(data, at, err)
 		}
 		values = append(values, v)
+	}
+	if err := keysOnce(data); err != nil {
+		return nil, err
 	}
 	if len(values) == 1 {
 		if object, ok := values[0].(map[string]any); ok && flat(object) {
@@ -123,6 +130,61 @@ func decodeJSON(data []byte) (any, error) {
 		return values[0], nil
 	}
 	return values, nil
+}
+
+// atByte adds a place in a text to an error.
+func atByte(data []byte, at int64, err error) error {
+	return fmt.Errorf("line %d (byte %d): %w", 1+bytes.Count(data[:at], []byte("\n")), at, err)
+}
+
+// keysOnce returns an error if an object in valid JSON has a key twice: decoders take the last
+// value without a word.
+func keysOnce(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var open []map[string]bool // the keys so far in each object around, nil for a list
+	for isKey := false; ; {
+		token, err := dec.Token()
+		if err != nil {
+			return nil // the end
+		}
+		switch d, _ := token.(json.Delim); {
+		case d == '{':
+			open, isKey = append(open, map[string]bool{}), true
+			continue
+		case d == '[':
+			open = append(open, nil)
+		case d != 0:
+			open = open[:len(open)-1]
+		case isKey:
+			key, _ := token.(string)
+			keys := open[len(open)-1]
+			if keys[key] {
+				return atByte(data, dec.InputOffset(), fmt.Errorf("the key %.80q is given twice in an object", key))
+			}
+			keys[key], isKey = true, false
+			continue
+		}
+		isKey = len(open) > 0 && open[len(open)-1] != nil
+	}
+}
+
+// notFinite matches a text, or a number that is not finite as Python writes it, outside of JSON.
+var notFinite = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b`)
+})
+
+// finite replaces numbers that are not finite by null: a score that is NaN is no score.
+func finite(data []byte) []byte {
+	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
+		return data
+	}
+	return notFinite().ReplaceAllFunc(data, func(found []byte) []byte {
+		if found[0] == '"' {
+			return found
+		}
+		return []byte("null")
+	})
 }
 
 // flat reports whether an object is a single answer rather than a container: it contains no list of
@@ -175,6 +237,12 @@ func decodeTable(data []byte) (any, error) {
 	if len(keys) < 2 {
 		return nil, errors.New("it is neither JSON, JSON lines nor a table with a header")
 	}
+	for i, key := range keys {
+		keys[i] = strings.TrimSpace(key)
+		if first := slices.Index(keys[:i], keys[i]); first >= 0 && keys[i] != "" {
+			return nil, fmt.Errorf("the columns %d and %d are both called %.80q: rename one", first+1, i+1, keys[i])
+		}
+	}
 	var rows []any
 	for {
 		fields, err := r.Read()
@@ -186,7 +254,7 @@ func decodeTable(data []byte) (any, error) {
 		}
 		row := map[string]any{}
 		for i, key := range keys {
-			row[strings.TrimSpace(key)] = cell(fields[i])
+			row[key] = cell(fields[i])
 		}
 		rows = append(rows, row)
 	}

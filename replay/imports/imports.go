@@ -36,11 +36,17 @@ type Spec struct {
 	// JudgeID describes the judge with its prompt, and ReaderID the model that wrote the answers,
 	// as given by the user; empty if not given.
 	JudgeID, ReaderID string
+	// TopK is how many of an answer's listed documents count, 0 for DefaultTopK.
+	TopK int
 	// Dataset has the questions, nil to take them from the files.
 	Dataset *source.Benchmark
 	// Secrets are redacted in the answers.
 	Secrets []redact.Secret
 }
+
+// DefaultTopK is how many retrieved documents of an answer count: as many as replay asks for.
+// Some files rank the whole haystack, in which every gold is found.
+const DefaultTopK = 10
 
 // Import holds imported answers with their questions.
 type Import struct {
@@ -49,8 +55,10 @@ type Import struct {
 	// Records are the answers in dataset order, with the other harness's verdicts.
 	Records []result.Record
 	Data    dataset.Dataset
-	// TopK is the largest number of documents listed for an answer, 0 for none.
-	TopK int
+	// TopK is how many documents of an answer count, 0 if none are listed. Listed is the largest
+	// number of them, and Warnings say where recall cannot fail.
+	TopK, Listed int
+	Warnings     []result.Warning
 
 	secrets []redact.Secret
 	matcher *matcher
@@ -110,7 +118,7 @@ func Read(s Spec) (*Import, error) {
 		}
 		im.Report.Files = append(im.Report.Files, f.report)
 	}
-	return im, im.finish(s.Dataset)
+	return im, im.finish(s)
 }
 
 // verdictsOf counts the answers with a verdict, and the passed ones.
@@ -285,12 +293,14 @@ func (im *Import) leaveOut(i int) {
 func excluded(q source.Question) bool { return q.Erratum != nil && q.Erratum.Exclude }
 
 // finish creates the records of the answers.
-func (im *Import) finish(b *source.Benchmark) (err error) {
+func (im *Import) finish(s Spec) (err error) {
 	var questions []dataset.Question
+	b := s.Dataset
 	found := &ranking{benchmark: b}
 	for _, a := range im.answers {
-		im.TopK, im.judged = max(im.TopK, len(a.retrieved)), im.judged || len(a.votes) > 0
+		im.Listed, im.judged = max(im.Listed, len(a.retrieved)), im.judged || len(a.votes) > 0
 	}
+	im.TopK = min(im.Listed, cmp.Or(s.TopK, DefaultTopK))
 	for i, q := range im.matcher.questions {
 		if excluded(q) {
 			im.leaveOut(i)
@@ -315,6 +325,7 @@ func (im *Import) finish(b *source.Benchmark) (err error) {
 				r.Retrieved = []result.Chunk{}
 			}
 			compare(&r, q, im.TopK)
+			found.cover(&r, im.TopK)
 			if im.repeats > 1 {
 				r.Repeat = repeat
 			}
@@ -332,6 +343,7 @@ func (im *Import) finish(b *source.Benchmark) (err error) {
 			im.Report.Conversations[name] = haystack
 		}
 	}
+	im.Warnings = found.warnings(im.TopK, len(im.Records))
 	im.judges()
 	im.errata()
 	im.Report.Renamed = im.renamed(b != nil)

@@ -370,6 +370,8 @@ func TestRefused(t *testing.T) {
 	}{
 		{"empty", "", "", []string{"a.json", "empty"}},
 		{"cut", "[\n{\"a\": 1},\n{\"b\"", "", []string{"a.json", "line 3"}},
+		{"key twice", "[\n{\"a\": [{\"v\": 1}, {\"v\": 0}], \"v\": 1,\n\"\\u0076\": 0}]", "", []string{"a.json", `"v" is given twice`, "line 3"}},
+		{"column twice", "id,answer,v, v\n1,a,0,1\n", "", []string{"a.json", `"v"`, "columns 3 and 4"}},
 		{"unknown", `[{"foo": 1, "bar": 2}]`, "", []string{`"bar", "foo"`, "--mapping", "locomo-audit"}},
 		{"nothing at path", zep, "answer: $.a\nid: $.i\nanswers: $.x[*]\n", []string{"selects nothing", "$.x[*]"}},
 		{"no path", zep, "answer: a\nid: $.i\n", []string{"m.yaml", `"a" is not a JSON path`}},
@@ -461,6 +463,14 @@ func TestOneAnswer(t *testing.T) {
 	mapping = file(t, "m.yaml", "answers: $\nquestion: $.q\nanswer: $.a\n")
 	im = read(t, Spec{Mapping: mapping, Files: []string{file(t, "a.json", `{"q": "Q?", "a": "A", "more": [{"x": 1}]}`)}})
 	if len(im.Records) != 1 || im.Records[0].ID != "q000" {
+		t.Errorf("%+v", im.Records)
+	}
+}
+
+// TestOneLine imports a single line that has a list of objects, such as what was retrieved.
+func TestOneLine(t *testing.T) {
+	line := `{"question_id": "q1", "question": "Q?", "hypothesis": "x", "autoeval_label": {"model": "m", "label": true}, "retrieval_results": {"ranked_items": [{"corpus_id": "a"}]}}`
+	if im := read(t, Spec{Files: []string{file(t, "h.jsonl", line)}}); len(im.Records) != 1 || !im.Records[0].Passed {
 		t.Errorf("%+v", im.Records)
 	}
 }

@@ -38,7 +38,7 @@ func readInspect(data []byte) (any, error) {
 		return nil, err
 	}
 	z.RegisterDecompressor(zipZstandard, zstandard)
-	log := map[string]any{}
+	log := map[string]any{"status": "started"} // until the header, which is written last
 	var samples []any
 	left := int64(maxFile)
 	slices.SortFunc(z.File, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })

@@ -82,13 +82,19 @@ type layout struct {
 	// needs are the keys that identify the layout: some answer must have all of them, and no answer
 	// any of lacks.
 	needs, lacks []string
+	// failureScored is set if the file also scores answers with an error, which have no verdict
+	// then.
+	failureScored bool
 	// right and wrong are additional words for verdicts.
 	right, wrong []string
 	// half are words for a verdict of 0.5, unjudged for a missing verdict.
 	half, unjudged []string
-	// several is the path, in an answer, of an object with one member per scorer, and verdictOf the
-	// verdict's path in a member. It is empty if there is only one verdict.
-	several, verdictOf string
+	// several is the path, in an answer, of an object with one member per scorer, or of a list
+	// of objects with the key of one each. It is empty if there is only one verdict. verdictOf
+	// are the paths of the verdict by the scorer %s, and usual is the scorer unless another one
+	// is named.
+	several, usual string
+	verdictOf      []string
 	// systems are the paths, in an answer, of the system that gave it, none if a file has only one.
 	// The second one divides the answers of the first, such as those of a provider by prompt. system
 	// is the selected one, empty for all.
@@ -96,6 +102,9 @@ type layout struct {
 	system  string
 	// part is set if the file also has answers or verdicts of others than the selected system.
 	part bool
+	// status is the path of the state of the file's run, which is "success" if it ended. It is
+	// empty if files do not say.
+	status string
 	// votes says how several judgements become a verdict, empty to derive it from the file's
 	// totals.
 	votes result.VoteRule
@@ -149,9 +158,11 @@ func layoutOf(c *content, wanted Format, system string) (layout, error) {
 	} else if found {
 		fits = append(fits, l)
 	}
-	for _, l := range layouts {
-		if l.fits(c.value) {
-			fits = append(fits, l)
+	fits = append(fits, fitting(c.value)...)
+	if _, object := c.value.(map[string]any); object && len(fits) == 0 {
+		line := []any{c.value} // with a list of objects, such as what was retrieved
+		if fits = fitting(line); len(fits) > 0 {
+			c.value = line
 		}
 	}
 	if wanted != "" {
@@ -169,6 +180,16 @@ func layoutOf(c *content, wanted Format, system string) (layout, error) {
 	}
 	return layout{}, fmt.Errorf("%s %s; %s; describe it with --mapping FILE, or name one of the formats %s",
 		c.path, what, looks(c.value), strings.Join(Formats(), ", "))
+}
+
+// fitting returns the layouts of the table that fit.
+func fitting(v any) (fits []layout) {
+	for _, l := range layouts {
+		if l.fits(v) {
+			fits = append(fits, l)
+		}
+	}
+	return fits
 }
 
 // looks describes a value for authors of a mapping.

@@ -136,7 +136,7 @@ var layouts = []layout{
 		name: Letta, title: "results of letta-evals",
 		conversations: "$", answers: "$[*]",
 		needs: []string{"sample_id", "submissions", "grades"}, several: "$.grades",
-		verdictOf: "$.grades[%s].score",
+		verdictOf: []string{"$.grades[%s].score"},
 		fields: map[string][]string{
 			fieldID: {"$.sample_id"}, fieldAnswer: {"$.submissions[%s]"}, fieldReason: {"$.grades[%s].rationale"},
 			fieldModel: {"$.model_handle"}, fieldSeconds: {"$.timing.target"}, fieldInput: {"$.usage.prompt_tokens"},
@@ -161,7 +161,10 @@ var layouts = []layout{
 	{
 		name: LangSmith, title: "experiments of LangSmith",
 		conversations: "$", answers: "$..[?@.inputs && (@.outputs || @.actual_outputs || @.error)]",
-		needs: []string{"inputs"},
+		needs: []string{"inputs"}, several: "$['feedback_stats','feedback','evaluation_scores']", usual: "correctness",
+		verdictOf: []string{
+			"$.feedback_stats[%s].avg", "$.feedback[%s].score", "$.feedback[%s]", "$.evaluation_scores[?@.key==%s].score",
+		},
 		fields: map[string][]string{
 			fieldID:       {"$.reference_example_id", "$.example_id", "$.row_id", "$.id"},
 			fieldQuestion: {"$.inputs.question", "$.inputs.input", "$.inputs.query", "$.inputs.*", "$.inputs"},
@@ -173,17 +176,14 @@ var layouts = []layout{
 				"$.outputs.answer", "$.outputs.output", "$.outputs.response", "$.actual_outputs.answer", "$.outputs.*", "$.actual_outputs.*",
 				"$.outputs",
 			},
-			fieldVerdict: {
-				"$.feedback_stats.correctness.avg", "$.feedback.correctness", "$.feedback.correctness.score", "$.correctness",
-				"$.evaluation_scores[?@.key=='correctness'].score", "$.feedback_stats.*.avg", "$.evaluation_scores[*].score",
-			},
-			fieldError: {"$.error"}, fieldSeconds: {"$.latency", "$.execution_time"}, fieldInput: {"$.prompt_tokens"}, fieldOutput: {"$.completion_tokens"},
+			fieldVerdict: {"$.correctness"}, fieldError: {"$.error"}, fieldSeconds: {"$.latency", "$.execution_time"}, fieldInput: {"$.prompt_tokens"}, fieldOutput: {"$.completion_tokens"},
 		},
 	},
 	{
 		name: Promptfoo, title: "results of promptfoo",
 		conversations: "$", answers: "$..[?@.vars && @.success]",
 		needs: []string{"vars", "success", "provider"}, systems: []string{"$.provider.id", "$.promptIdx"},
+		failureScored: true,
 		fields: map[string][]string{
 			fieldQuestion: {"$.vars.question", "$.vars.query", "$.vars.input", "$.vars.prompt", "$.prompt.raw"},
 			fieldGold: {
@@ -191,6 +191,7 @@ var layouts = []layout{
 				"$.testCase.assert[?@.type=='equals'].value", "$.testCase.assert[*].value",
 			},
 			fieldAnswer: {"$.response.output"}, fieldVerdict: {"$.success"}, fieldReason: {"$.gradingResult.reason", "$.error"},
+			fieldError: {"$.response.error", "$[?$.failureReason==2 && @==$.error]"}, // 1 is a failed assertion
 			fieldModel: {"$.provider.label", "$.provider.id"}, fieldMS: {"$.latencyMs"}, fieldInput: {"$.response.tokenUsage.prompt"},
 			fieldOutput: {"$.response.tokenUsage.completion"}, fieldCost: {"$.cost"},
 		},
@@ -198,11 +199,11 @@ var layouts = []layout{
 	{
 		name: Inspect, title: "logs of inspect_ai",
 		conversations: "$", answers: "$.samples[*]",
-		needs: []string{"id", "epoch", "input", "scores"}, several: "$.scores",
-		verdictOf: "$.scores[%s].value",
+		needs: []string{"id", "epoch", "input", "scores"}, several: "$.scores", status: "$.status",
+		verdictOf: []string{"$.scores[%s].value"},
 		right:     []string{"C"}, wrong: []string{"I", "N"}, half: []string{"P"},
 		fields: map[string][]string{
-			fieldID: {"$.id"}, fieldQuestion: {"$.input[-1].content", "$.input"}, fieldGold: {"$.target[*]", "$.target"},
+			fieldID: {"$.id"}, fieldQuestion: {"$.input[?@.role=='user'].content", "$.input[-1].content", "$.input"}, fieldGold: {"$.target[*]", "$.target"},
 			fieldAnswer: {"$.output.completion", "$.output.choices[0].message.content"}, fieldReason: {"$.scores[%s].explanation"},
 			fieldError: {"$.error.message", "$.error"},
 			fieldModel: {"$.output.model", "$.eval.model"}, fieldSeconds: {"$.total_time"}, fieldInput: {"$.output.usage.input_tokens"},

@@ -70,7 +70,10 @@ const inspectLog = `{"version": 2, "eval": {"task": "mem", "model": "m/x"}, "sam
  {"id": 2, "epoch": 2, "input": [{"role": "system", "content": "S"}, {"role": "user", "content": "Q2?"}], "target": ["b", "c"], "output": {"model": "m/x", "completion": "?"}, "scores": {"match": {"value": "N"}}}]}`
 
 // evalFile is inspectLog in the format .eval, compressed by a method.
-func evalFile(t *testing.T, method uint16) string {
+func evalFile(t *testing.T, method uint16) string { return evalLog(t, method, true) }
+
+// evalLog has no header unless its run ended.
+func evalLog(t *testing.T, method uint16, ended bool) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -84,7 +87,9 @@ func evalFile(t *testing.T, method uint16) string {
 			t.Fatal(err)
 		}
 	}
-	add("header.json", `{"version": 2, "eval": {"task": "mem", "model": "m/x"}}`)
+	if ended {
+		add("header.json", `{"version": 2, "eval": {"task": "mem", "model": "m/x"}}`)
+	}
 	_, samples, _ := strings.Cut(inspectLog, `"samples": [`)
 	for i, s := range strings.Split(strings.TrimSuffix(strings.TrimSpace(samples), "]}"), ",\n ") {
 		add("samples/"+string(rune('a'+i))+".json", s)
@@ -203,6 +208,124 @@ func TestHarnesses(t *testing.T) {
 	}
 	if _, err := Read(Spec{Files: []string{file(t, "x.zip", "PK\x03\x04broken")}}); err == nil || !strings.Contains(err.Error(), "x.zip") {
 		t.Errorf("a broken archive: %v", err)
+	}
+}
+
+// TestFeedback: scores of several names are of several scorers, one of which is chosen.
+// Correctness is taken unless another one is named.
+func TestFeedback(t *testing.T) {
+	experiment := func(first, second string) string {
+		run := `{"id": "r1", "inputs": {"question": "Q%d?"}, "outputs": {"answer": "a"}, %s}` + "\n"
+		return file(t, "l.jsonl", fmt.Sprintf(run, 1, first)+fmt.Sprintf(run, 2, second))
+	}
+	stats := func(name string) string {
+		return experiment(`"feedback_stats": {"conciseness": {"n": 1, "avg": 1}, "`+name+`": {"n": 1, "avg": 0.2}}`, `"feedback_stats": {"conciseness": {"n": 1, "avg": 1}}`)
+	}
+	scores := experiment(`"evaluation_scores": [{"key": "conciseness", "score": 1}, {"key": "helpfulness", "score": 0.2}]`, `"evaluation_scores": []`)
+	feedback := experiment(`"feedback": {"conciseness": {"score": 1}, "helpfulness": {"score": 0.2}}`, `"feedback": {"conciseness": 1, "helpfulness": 0}`)
+	for _, c := range []struct {
+		path, system  string
+		passed, total int // a total of 0 for refused
+	}{
+		{stats("helpfulness"), "", 0, 0}, {stats("helpfulness"), "helpfulness", 0, 1}, {stats("helpfulness"), "conciseness", 2, 2},
+		{stats("correctness"), "", 0, 1}, {stats("correctness"), "conciseness", 2, 2}, {experiment(`"feedback": {"brevity": 1}`, `"feedback": {}`), "", 1, 1},
+		{scores, "", 0, 0}, {scores, "helpfulness", 0, 1}, {scores, "conciseness", 1, 1},
+		{feedback, "", 0, 0}, {feedback, "helpfulness", 0, 2}, {feedback, "conciseness", 2, 2},
+	} {
+		im, err := Read(Spec{Files: []string{c.path}, System: c.system})
+		if c.total == 0 {
+			if err == nil || !strings.Contains(err.Error(), "2 scorers; choose one with --system: conciseness, helpfulness") {
+				t.Errorf("%+v: %v", c, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res := writes(t, im); res.Passed != c.passed || res.Total != c.total || res.Votes != nil {
+			t.Errorf("%+v: %+v, %+v", c, res.Counts, res.Votes)
+		}
+	}
+}
+
+// TestOneText: a question, a gold or an answer is one member of an object, of which the layout
+// does not guess one. Of the messages to a system, the last one of the user is the question.
+func TestOneText(t *testing.T) {
+	run := `{"id": "r1", "inputs": %s, "outputs": %s, "reference_outputs": %s, "feedback_stats": {"correctness": {"avg": 1}}}` + "\n"
+	for _, c := range []struct{ inputs, outputs, golds, want string }{
+		{`{"ctx": "long", "q": "Q1?"}`, `{"out": "a"}`, `{"x": "a"}`, "question: it has several texts, under ctx and q"},
+		{`{"q": "Q1?"}`, `{"out": "a", "cites": ["x"]}`, `{"x": "a"}`, "answer: it has several texts, under cites and out"},
+		{`{"q": "Q1?"}`, `{"out": "a"}`, `{"x": "a", "y": "b"}`, "gold: it has several texts, under x and y"},
+		{`{"q": "Q1?", "ctx": null}`, `{"out": "a", "cites": ""}`, `{"x": "a"}`, ""},
+	} {
+		im, err := Read(Spec{Files: []string{file(t, "l.jsonl", fmt.Sprintf(run+run, c.inputs, c.outputs, c.golds, `{"q": "Q2?"}`, `{"out": "a"}`, `{"x": "a"}`))}})
+		switch {
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--mapping")):
+			t.Errorf("%+v: %v", c, err)
+		case c.want == "" && err != nil:
+			t.Error(err)
+		case c.want == "" && (im.Records[0].Question != "Q1?" || im.Records[0].Answer != "a" || im.Records[0].Reference != "a"):
+			t.Errorf("%+v", im.Records[0])
+		}
+	}
+	for input, want := range map[string]string{
+		`"Q?"`: "Q?",
+		`[{"role": "user", "content": [{"type": "text", "text": "Q?"}, {"type": "image", "image": "i"}]}]`:                                                             "Q?",
+		`[{"role": "user", "content": "before"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "Q?"}, {"role": "assistant", "content": "Well:"}]`: "Q?",
+	} {
+		log := `{"status": "success", "samples": [{"id": 1, "epoch": 1, "input": ` + input + `, "target": ["a", "b"], "output": {"completion": "a"}, "scores": {"match": {"value": "C"}}}]}`
+		if r := read(t, Spec{Files: []string{file(t, "i.json", log)}}).Records[0]; r.Question != want || r.Reference != "a or b" {
+			t.Errorf("%s: %q, %q", input, r.Question, r.Reference)
+		}
+	}
+}
+
+// TestStoppedLog refuses a log of which only a part was asked.
+func TestStoppedLog(t *testing.T) {
+	for _, status := range []string{"started", "cancelled", "error"} {
+		log := strings.Replace(inspectLog, "{", `{"status": "`+status+`", `, 1)
+		if _, err := Read(Spec{Files: []string{file(t, "a.json", log)}}); err == nil || !strings.Contains(err.Error(), `its status is "`+status+`"`) {
+			t.Errorf("%s: %v", status, err)
+		}
+	}
+}
+
+// TestLogWithoutHeader refuses the log of a run that was killed: the header is written last.
+func TestLogWithoutHeader(t *testing.T) {
+	if _, err := Read(Spec{Files: []string{evalLog(t, zip.Deflate, false)}}); err == nil || !strings.Contains(err.Error(), `its status is "started"`) {
+		t.Error(err)
+	}
+}
+
+// TestUnscoredSample reads what Python writes for a number that is none as no verdict.
+func TestUnscoredSample(t *testing.T) {
+	for value, unjudged := range map[string]int{`"C"`: 0, "NaN": 1, "-Infinity": 1, `"C", "explanation": "not \"NaN, \\\" or NaN"`: 0} {
+		one := strings.Replace(inspectLog, `"match": {"value": "C"`, `"match": {"value": `+value, 1)
+		if n := writes(t, read(t, Spec{Files: []string{file(t, "a.json", one)}})).Counts; n.Unjudged != unjudged || n.Total != 4-unjudged {
+			t.Errorf("%s: %+v", value, n)
+		}
+	}
+}
+
+// TestProviderErrors: a request that failed has no verdict, whatever the file calls success.
+func TestProviderErrors(t *testing.T) {
+	row := `{"promptIdx": 0, "testIdx": %d, "vars": {"question": "Q%d?"}, "provider": {"id": "p:a"}, %s}`
+	list := []string{
+		`"success": true, "response": {"output": "a"}, "latencyMs": 12, "failureReason": 0`,
+		`"success": false, "response": {"output": "x"}, "latencyMs": 12, "failureReason": 1, "error": "expected a"`,
+		`"success": false, "response": {"error": "API error 500"}, "latencyMs": 0, "failureReason": 2, "error": "API error 500"`,
+		`"success": false, "latencyMs": 0, "failureReason": 2, "error": "no route"`,
+	}
+	for i, one := range list {
+		list[i] = fmt.Sprintf(row, i, i, one)
+	}
+	im := read(t, Spec{Files: []string{file(t, "p.json", `{"results": {"results": [`+strings.Join(list, ",")+`]}}`)}})
+	res := writes(t, im)
+	if n := res.Counts; n.Errors != 2 || n.Passed != 1 || n.Total != 4 || res.Latency.N != 2 {
+		t.Errorf("%+v, %d timed", n, res.Latency.N)
+	}
+	if e := im.Records[3].Error; e == nil || e.Message != "no route" {
+		t.Errorf("%+v", im.Records[3])
 	}
 }
 

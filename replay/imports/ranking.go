@@ -9,6 +9,7 @@ import (
 
 	"evalctl/harness/dataset"
 	"evalctl/harness/result"
+	"evalctl/internal/figure"
 	"evalctl/replay/source"
 )
 
@@ -23,6 +24,22 @@ var (
 type ranking struct {
 	benchmark *source.Benchmark
 	haystack  source.Haystack // the last one that was read
+	covered   result.Warning
+}
+
+// cover counts an answer whose listed documents that count are as many as its haystack has.
+func (r *ranking) cover(of *result.Record, topK int) {
+	if of.Retrieval != nil && topK >= len(r.haystack.Sessions)+len(r.haystack.Docs) {
+		r.covered.AddID(of.ID)
+	}
+}
+
+// warnings says of how many answers recall cannot fail.
+func (r *ranking) warnings(topK, answers int) []result.Warning {
+	if r.covered.Count == 0 {
+		return nil
+	}
+	return []result.Warning{result.CoversHaystacks(r.covered, topK, figure.Count(answers, "answer"))}
 }
 
 // chunks returns an answer's retrieved documents in order, resolved from ids in the file to

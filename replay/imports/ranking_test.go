@@ -1,12 +1,16 @@
 package imports
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
+	"evalctl/harness/result"
 	"evalctl/internal/filetest"
 	"evalctl/replay/source"
 )
@@ -35,6 +39,34 @@ func TestRetrieved(t *testing.T) {
 	res = writes(t, im)
 	if r := im.Records[0]; len(r.Retrieved) != 2 || r.Retrieved[0].Path == "" || r.Retrieved[0].Path != r.Retrieved[1].Path || r.Retrieval != nil || res.Passed != 1 {
 		t.Errorf("%+v", r.Retrieved)
+	}
+}
+
+// TestWholeHaystack imports rankings of all documents with the gold last, which is not found
+// among as many as count. A haystack of fewer documents is said to be covered.
+func TestWholeHaystack(t *testing.T) {
+	var ids, sessions, dates, ranked []string
+	for i := range 12 {
+		ids, dates = append(ids, fmt.Sprintf(`"s%d"`, i)), append(dates, fmt.Sprintf(`"2023/05/%02d (Sat) 02:21"`, i+1))
+		sessions = append(sessions, fmt.Sprintf(`[{"role": "user", "content": "I saw %d geese."}]`, i))
+		ranked = append(ranked, fmt.Sprintf(`{"corpus_id": "s%d"}`, 11-i))
+	}
+	list := func(of []string) string { return "[" + strings.Join(of, ", ") + "]" }
+	dataset := file(t, "lme.json", `[{"question_id": "q1", "question_type": "multi-session", "question": "How many?", "answer": "0",
+		"question_date": "2023/05/30 (Tue) 23:40", "answer_session_ids": ["s0"], "haystack_session_ids": `+list(ids)+`,
+		"haystack_dates": `+list(dates)+`, "haystack_sessions": `+list(sessions)+`}]`)
+	log := file(t, "r.jsonl", `[{"question_id": "q1", "retrieval_results": {"ranked_items": `+list(ranked)+`}}]`)
+	for topK, c := range map[int]struct {
+		counted int
+		recall  float64
+		warned  int
+	}{0: {10, 0, 0}, 11: {11, 0, 0}, 50: {12, 1, 1}} {
+		im := read(t, Spec{Files: []string{log}, Dataset: benchmark(t, dataset), TopK: topK})
+		res := writes(t, im)
+		if got := im.Records[0].Retrieval; im.TopK != c.counted || got.Recall != c.recall || len(im.Warnings) != c.warned || im.Listed != 12 ||
+			slices.ContainsFunc(res.Retrieval.Warnings, func(w result.Warning) bool { return w.Kind == result.TopKCoversBrain }) != (c.warned > 0) {
+			t.Errorf("top-k %d: %d of %d count, %+v, %+v", topK, im.TopK, im.Listed, got, res.Retrieval.Warnings)
+		}
 	}
 }
 

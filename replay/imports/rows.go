@@ -2,7 +2,6 @@ package imports
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -221,16 +220,15 @@ func (r *reader) asks(v any) bool {
 	return object && strings.TrimSpace(r.text(fieldQuestion, v)) != ""
 }
 
-// values returns the values in v selected by the first path of a field that selects any.
-func (r *reader) values(field string, v any) []any {
+// located returns the values in v selected by the first path of a field that selects any.
+func (r *reader) located(field string, v any) jsonpath.LocatedNodeList {
 	for i, p := range r.paths[field] {
-		located := p.SelectLocated(v)
-		located.Sort() // the members of an object have no order
-		nodes := slices.Collect(located.Nodes())
+		nodes := p.SelectLocated(v)
+		nodes.Sort() // the members of an object have no order
 		if len(nodes) > 0 {
 			r.file.Mapped[field] = cmp.Or(r.file.Mapped[field], r.fields[field][i])
 		}
-		if len(nodes) > 1 || len(nodes) == 1 && nodes[0] != nil {
+		if len(nodes) > 1 || len(nodes) == 1 && nodes[0].Node != nil {
 			r.file.Mapped[field] = r.fields[field][i]
 			return nodes
 		}
@@ -238,15 +236,9 @@ func (r *reader) values(field string, v any) []any {
 	return nil
 }
 
-// text returns a field as text, with several values joined by "or".
-func (r *reader) text(field string, v any) string {
-	var texts []string
-	for _, n := range r.values(field, v) {
-		if t := textOf(n); t != "" {
-			texts = append(texts, t)
-		}
-	}
-	return strings.Join(texts, " or ")
+// values returns the values of a field, without their places.
+func (r *reader) values(field string, v any) []any {
+	return slices.Collect(r.located(field, v).Nodes())
 }
 
 // about returns a field of the answer, or else of its conversation or the file.
@@ -276,27 +268,14 @@ func (r *reader) about(field string, in row) string {
 	return ""
 }
 
-func textOf(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case json.Number:
-		return v.String()
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(data)
-}
-
 // answer reads one answer.
 func (r *reader) answer(in row) (answer, error) {
 	v := in.value
 	if _, ok := v.(map[string]any); !ok {
 		return answer{}, fmt.Errorf("the answer is not an object: %.60q", textOf(v))
+	}
+	if err := r.oneKey(v); err != nil {
+		return answer{}, err
 	}
 	a := answer{
 		path: r.path, place: in.place, index: in.index, id: r.text(fieldID, v), question: strings.TrimSpace(r.text(fieldQuestion, v)),
@@ -324,6 +303,9 @@ func (r *reader) answer(in row) (answer, error) {
 	}
 	if a.votes, err = r.judged(r.values(fieldVerdict, v)); err != nil {
 		return a, err
+	}
+	if r.failureScored && a.failure != "" {
+		a.votes = nil
 	}
 	if a.latencyMS, err = r.milliseconds(v); err != nil {
 		return a, err

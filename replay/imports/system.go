@@ -12,12 +12,12 @@ import (
 // choose returns the layout for one scorer and one system of a file. wanted names them, empty if
 // the file has only one of each.
 func (l layout) choose(c *content, wanted string) (layout, error) {
+	if err := l.ended(c); err != nil {
+		return l, err
+	}
 	var scorers, systems []string
 	if l.several != "" {
-		scorers = l.names(c, l.several, func(v any) []string {
-			object, _ := v.(map[string]any)
-			return slices.Collect(maps.Keys(object))
-		})
+		scorers = l.names(c, l.several, scorersOf)
 	}
 	for n := len(l.systems); n > 0; n-- {
 		coarser := l
@@ -34,7 +34,11 @@ func (l layout) choose(c *content, wanted string) (layout, error) {
 		}
 		return l, fmt.Errorf("%s has no answers or scores of %q; it has answers or scores of %s", c.path, wanted, listed(append(scorers, systems...)))
 	}
-	scorer, err := one(c.path, "scorers", scorers, wanted)
+	by := wanted
+	if !slices.Contains(scorers, wanted) && slices.Contains(scorers, l.usual) {
+		by = l.usual
+	}
+	scorer, err := one(c.path, "scorers", scorers, by)
 	if err == nil {
 		l.system, err = one(c.path, "systems", systems, wanted)
 	}
@@ -44,14 +48,45 @@ func (l layout) choose(c *content, wanted string) (layout, error) {
 	}
 	l.fields = maps.Clone(l.fields)
 	key := strings.TrimSuffix(strings.TrimPrefix(pathOf(scorer), "$["), "]")
+	if scorer != "" {
+		l.fields[fieldVerdict] = l.verdictOf
+	}
 	for name, paths := range l.fields {
 		l.fields[name] = slices.Clone(paths)
 		for i := range paths {
 			l.fields[name][i] = strings.ReplaceAll(paths[i], "%s", key)
 		}
 	}
-	l.fields[fieldVerdict] = []string{strings.ReplaceAll(l.verdictOf, "%s", key)}
 	return l, nil
+}
+
+// ended refuses a file of a run that did not end: the rate of a part is not the system's.
+func (l layout) ended(c *content) error {
+	if l.status == "" {
+		return nil
+	}
+	for _, status := range jsonpath.MustParse(l.status).Select(c.value) {
+		if text := textOf(status); text != "success" {
+			return fmt.Errorf("%s is of a run that did not end: its status is %.40q; finish the run, or describe the file with --mapping FILE "+
+				"to import the answers that it has", c.path, text)
+		}
+	}
+	return nil
+}
+
+// scorersOf returns the names of the scorers in an object or a list of scores (see
+// layout.several).
+func scorersOf(scores any) (names []string) {
+	if list, ok := scores.([]any); ok {
+		for _, one := range list {
+			if score, ok := one.(map[string]any); ok {
+				names = append(names, textOf(score["key"]))
+			}
+		}
+		return names
+	}
+	object, _ := scores.(map[string]any)
+	return slices.Collect(maps.Keys(object))
 }
 
 // one returns the wanted name, or else the only one.

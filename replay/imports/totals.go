@@ -91,7 +91,7 @@ func count(stated []result.StatedTotal, answers []answer, rule result.VoteRule) 
 		}
 	}
 	for i := range out {
-		s := &out[i]
+		s, digits := &out[i], resolution(out[i].InFile)
 		switch s.Figure {
 		case statedTotal:
 			// Some authors count all questions, others only the judged ones.
@@ -113,16 +113,21 @@ func count(stated []result.StatedTotal, answers []answer, rule result.VoteRule) 
 				scale = 100
 			}
 			s.Counted *= scale
+			digits = min(digits, halfPoint*scale)
 			// For scores between 0 and 1, some authors publish the share that passes, others the
 			// mean.
-			if rule == result.VotesMean || rule == "" && math.Abs(mean*scale-s.InFile) <= resolution(s.InFile) {
+			if rule == result.VotesMean || rule == "" && math.Abs(mean*scale-s.InFile) <= digits {
 				s.Counted = mean * scale
 			}
 		}
-		s.Agrees = math.Abs(s.Counted-s.InFile) <= resolution(s.InFile)
+		s.Agrees = math.Abs(s.Counted-s.InFile) <= digits
 	}
 	return out
 }
+
+// halfPoint is how far a stated rate may be from the answers, however few digits it has: in
+// whole numbers, 1 would agree with every rate from one half.
+const halfPoint = 0.005 * (1 + 1e-6)
 
 // resolution is half a unit of a number's last digit, but at least the noise of sums.
 func resolution(v float64) float64 {

@@ -46,7 +46,7 @@ func (im *Import) Write(ctx context.Context, dir string, id result.Identity) (re
 		Notes: harness.Notes{
 			Settings: result.Settings{Concurrency: 1, FloorFrom: result.FloorNone, MaxErrors: all, MaxUnscored: all},
 			Brains:   []result.BrainInfo{{ID: Brain, Questions: im.Data.Selected}},
-			Imported: &im.Report,
+			Imported: &im.Report, Warnings: im.Warnings,
 		},
 	}, j)
 }
