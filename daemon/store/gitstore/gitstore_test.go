@@ -337,8 +337,6 @@ func TestExistingRepository(t *testing.T) {
 	}
 }
 
-// TestMovedBranch: another program commits, or resets the branch, while the store is open.
-// Reopening the store sets the files to the new commit, and keeps those that were edited by hand.
 // TestDamagedCopy: an object has a damaged file, and is in a pack. git reads it, and so does the store.
 func TestDamagedCopy(t *testing.T) {
 	dir := t.TempDir()
@@ -357,6 +355,8 @@ func TestDamagedCopy(t *testing.T) {
 	wantDocs(t, r, map[string]string{"a/b.md": "x", "a/c.md": "y"})
 }
 
+// TestMovedBranch: another program commits, or resets the branch, while the store is open.
+// Reopening the store sets the files to the new commit, and keeps those that were edited by hand.
 func TestMovedBranch(t *testing.T) {
 	for _, c := range []struct {
 		name string
