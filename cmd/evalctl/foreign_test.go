@@ -61,6 +61,9 @@ func TestOwnToolsMeasureTheSame(t *testing.T) {
 		if diff := cmp.Diff(want, retrievals(res)); diff != "" {
 			t.Errorf("%s measures something else than HTTP: %s", name, diff)
 		}
+		if diff := cmp.Diff(measured["http"].EffectiveModes, res.EffectiveModes); diff != "" {
+			t.Errorf("%s records other modes than HTTP: %s", name, diff)
+		}
 		switch m := res.Mapped; {
 		case (m == nil) != (name == "http"):
 			t.Errorf("%s: mapped %+v", name, m)

@@ -312,6 +312,8 @@ var components = map[reflect.Type][]rule{
 	},
 	reflect.TypeFor[protocol.RecallResponse](): {
 		field("chunks", count(0, protocol.MaxRecallTopK)),
+		field("effective_mode", ref("EffectiveMode"), doc("The mode of the query's ranking.")),
+		field("degraded", ref("Degraded")),
 	},
 	reflect.TypeFor[protocol.ReflectResponse](): {
 		field("reflection_status", doc("completed, no_result or failed.")),

@@ -56,7 +56,7 @@ func TestRecallOverHTTP(t *testing.T) {
 	if res := decoded[protocol.RecallResponse](t, answer); len(res.Chunks) != 1 || res.Chunks[0].Path != "lamp.md" {
 		t.Errorf("%s", answer)
 	}
-	if got := s.expect(t, 200, "POST", trip+"/recall", `{"query":"nothing like it","scope":"agent"}`); got != "{\"chunks\":[]}\n" {
+	if got := s.expect(t, 200, "POST", trip+"/recall", `{"query":"nothing like it","scope":"agent"}`); got != "{\"chunks\":[],\"effective_mode\":\"bm25\"}\n" {
 		t.Errorf("no hits: %s", got)
 	}
 	for _, body := range []string{`{}`, `{"query":""}`, `{"query":"x","top_k":0}`, `{"query":"x","top_k":51}`, `{"query":"x","scope":"raw"}`} {

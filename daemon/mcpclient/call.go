@@ -37,6 +37,7 @@ const (
 	CodeConnectionClosed = "connection_closed"
 	CodeProgress         = "invalid_progress"
 	CodeRefused          = "reply_refused"
+	CodeMalformed        = "malformed_result" // of another form than the protocol's
 )
 
 // Error is a call without a valid result.
@@ -98,28 +99,14 @@ func (c *Client) CallToken(
 }
 
 func (c *Client) call(ctx context.Context, params *mcp.CallToolParams) (Result, error) {
-	reply, err := c.session.CallTool(ctx, params)
+	if params.Arguments == nil {
+		params.Arguments = struct{}{}
+	}
+	reply, err := mcp.CallCustomMethod[*mcp.CallToolParams, *rawResult](ctx, c.session, methodRawCall, params)
 	if err != nil {
 		return Result{}, callError(ctx, err)
 	}
-	var r Result
-	for _, content := range reply.Content {
-		if text, ok := content.(*mcp.TextContent); ok {
-			r.Texts = append(r.Texts, text.Text)
-		}
-	}
-	if len(r.Texts) > 0 {
-		r.Text = r.Texts[0]
-	}
-	if reply.StructuredContent != nil {
-		if r.Structured, err = json.Marshal(reply.StructuredContent); err != nil {
-			return Result{}, fmt.Errorf("%s: structured content: %w", params.Name, err)
-		}
-	}
-	if reply.IsError {
-		r.Failure = failureOf(r)
-	}
-	return r, nil
+	return resultOf(reply.text)
 }
 
 func failureOf(r Result) *Failure {
@@ -139,6 +126,9 @@ const abortCode = -32099
 func callError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return malformed("the result does not have the form that the protocol demands")
 	}
 	rpc, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok {

@@ -152,6 +152,7 @@ func (c *connection) Write(ctx context.Context, msg jsonrpc.Message) error {
 // write writes a message. A server that does not read its input cannot make it outlast ctx. The
 // rest of the message is then written in the background, because a part of it may be written.
 func (c *connection) write(ctx context.Context, msg jsonrpc.Message) error {
+	msg = outgoingCall(msg)
 	written := make(chan error, 1)
 	go func() { written <- c.Connection.Write(ctx, msg) }()
 	select {

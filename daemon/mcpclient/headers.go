@@ -82,7 +82,7 @@ func (h *headerTools) mirror(header http.Header, call *jsonrpc.Request) {
 	header.Set(versionHeader, version)
 	header.Set("Mcp-Method", call.Method)
 	params, _ := jsonobj.Parse(call.Params) // versionOf has parsed it
-	if call.Method != "tools/call" {
+	if call.Method != methodCall {
 		return
 	}
 	name := params.Text("name")

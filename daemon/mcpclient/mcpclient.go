@@ -135,6 +135,9 @@ func (c *connection) session(ctx context.Context, old bool) (*mcp.ClientSession,
 		return nil, err
 	}
 	client := mcp.NewClient(implementation, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	if err := mcp.AddSendingCustomMethod[*mcp.CallToolParams, *rawResult](client, methodRawCall); err != nil {
+		return nil, err
+	}
 	session, err := client.Connect(ctx, c, &mcp.ClientSessionOptions{ProtocolVersion: c.agreed.version})
 	if err != nil {
 		return nil, callError(ctx, err)

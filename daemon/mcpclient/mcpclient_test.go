@@ -73,7 +73,7 @@ func newServer() *mcp.Server {
 		func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			var args struct {
 				Text       string
-				Structured any
+				Structured json.RawMessage
 				RPC        *jsonrpc.Error
 			}
 			if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
@@ -284,7 +284,7 @@ func TestAbortOfCommand(t *testing.T) {
 	}
 }
 
-// answers serves initialize, and the handler for every call.
+// answers serves initialize, and the handler for every call and list of tools.
 func answers(t *testing.T, call http.HandlerFunc) *mcpclient.Client {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var msg struct {
@@ -299,7 +299,7 @@ func answers(t *testing.T, call http.HandlerFunc) *mcpclient.Client {
 		case "initialize":
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}`, msg.ID)
-		case "tools/call":
+		case "tools/call", "tools/list":
 			call(w, r)
 		default:
 			w.WriteHeader(202)

@@ -14,7 +14,7 @@ type askResult struct {
 	Answer    string                    `json:"answer"`
 	Citations []protocol.CitationEvent  `json:"citations"`
 	Retrieved []protocol.RetrievedChunk `json:"retrieved"`
-	Indexing  *protocol.Indexing        `json:"indexing,omitempty"` // see protocol.SearchResponse
+	searchState
 }
 
 func ask(ctx context.Context, c call) (reply, error) {
@@ -50,7 +50,8 @@ func (a *answer) receive(event any) error {
 	switch e := event.(type) {
 	case protocol.RetrieveEvent:
 		if !a.retrieved && e.Chunks != nil { // the first one counts (spec 2)
-			a.result.Retrieved, a.result.Indexing = e.Chunks, e.Indexing
+			a.result.Retrieved = e.Chunks
+			a.result.searchState = searchState{e.EffectiveMode, e.Degraded, e.Indexing}
 		}
 		a.retrieved = true
 	case protocol.DeltaEvent:

@@ -188,3 +188,29 @@ func TestIngestPassesExtraKeysThrough(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchesSayWhatRan: the tools that search pass on which mode ran, and why it is a lower one.
+func TestSearchesSayWhatRan(t *testing.T) {
+	const state = `"effective_mode":"bm25","degraded":"the embedder is gone"`
+	f, url := newForeign(t)
+	f.answer("POST /v1/brains/b-1/search", `{"chunks":[],`+state+`}`)
+	f.answer("POST /v1/brains/b-1/sessions/s/recall", `{"chunks":[],`+state+`}`)
+	f.mux.HandleFunc("POST /v1/brains/b-1/ask", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "event: retrieve\ndata: {\"chunks\":[],"+state+"}\n\nevent: done\ndata: {\"ok\":true,\"answer\":\"Tea.\"}\n\n")
+	})
+	c := local(t, newServer(t, url, ""))
+	for _, one := range []struct {
+		tool string
+		args object
+		text string
+	}{
+		{"memory_search", object{"query": "tea"}, "no hits\n\nthe search fell back to bm25: the embedder is gone"},
+		{"memory_recall", object{"query": "tea", "session_id": "s"}, "no hits\n\nthe search fell back to bm25: the embedder is gone"},
+		{"memory_ask", object{"query": "tea"}, "Tea."},
+	} {
+		if r := call(t, c, one.tool, one.args); !strings.Contains(string(r.Structured), state) || r.Text != one.text {
+			t.Errorf("%s: got %s, text %q", one.tool, r.Structured, r.Text)
+		}
+	}
+}

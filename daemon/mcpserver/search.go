@@ -17,8 +17,14 @@ type searchResult struct {
 	BrainID string  `json:"brain_id"`
 	Hits    []hit   `json:"hits"`
 	TookMS  float64 `json:"took_ms"`
+	searchState
+}
 
-	Indexing *protocol.Indexing `json:"indexing,omitempty"` // see protocol.SearchResponse
+// searchState is how a search ran, see protocol.SearchResponse.
+type searchState struct {
+	EffectiveMode string             `json:"effective_mode,omitempty"`
+	Degraded      string             `json:"degraded,omitempty"`
+	Indexing      *protocol.Indexing `json:"indexing,omitempty"`
 }
 
 // hit is a chunk whose text is called content.
@@ -39,12 +45,13 @@ func search(ctx context.Context, c call) (reply, error) {
 		}
 		result := searchResult{
 			Query: cmp.Or(found.Query, c.args.text("query")), BrainID: cmp.Or(found.BrainID, id),
-			Hits: []hit{}, TookMS: found.TookMS, Indexing: found.Indexing,
+			Hits: []hit{}, TookMS: found.TookMS,
+			searchState: searchState{found.EffectiveMode, found.Degraded, found.Indexing},
 		}
 		for _, chunk := range found.Chunks {
 			result.Hits = append(result.Hits, hit{SearchChunk: chunk, Content: chunk.Text})
 		}
-		return reply{result, summary(found.Chunks, found.Indexing)}, nil
+		return reply{result, summary(found.Chunks, result.searchState)}, nil
 	})
 }
 
@@ -64,7 +71,8 @@ func recall(ctx context.Context, c call) (reply, error) {
 		if found.Chunks == nil {
 			found.Chunks = []protocol.SearchChunk{}
 		}
-		return reply{found, summary(found.Chunks, found.Indexing)}, nil
+		state := searchState{found.EffectiveMode, found.Degraded, found.Indexing}
+		return reply{found, summary(found.Chunks, state)}, nil
 	})
 }
 
@@ -74,8 +82,8 @@ const (
 )
 
 // summary lists the first hits, each as "#N score=S path" and the beginning of its text, and names
-// the missing part of the index.
-func summary(chunks []protocol.SearchChunk, missing *protocol.Indexing) string {
+// the missing part of the index and why a lower mode ran.
+func summary(chunks []protocol.SearchChunk, state searchState) string {
 	var b strings.Builder
 	if len(chunks) == 0 {
 		b.WriteString("no hits")
@@ -86,9 +94,12 @@ func summary(chunks []protocol.SearchChunk, missing *protocol.Indexing) string {
 		}
 		fmt.Fprintf(&b, "#%d score=%.4g %s\n%s", i+1, chunk.Score, chunk.Path, printable.First(chunk.Text, summaryChars))
 	}
-	if missing != nil {
+	if missing := state.Indexing; missing != nil {
 		fmt.Fprintf(&b, "\n\n%d documents that were written last are not indexed yet and were not searched",
 			missing.DocumentsTotal-missing.DocumentsDone)
+	}
+	if state.Degraded != "" {
+		fmt.Fprintf(&b, "\n\nthe search fell back to %s: %s", state.EffectiveMode, printable.First(state.Degraded, summaryChars))
 	}
 	return b.String()
 }

@@ -17,14 +17,18 @@ func TestSummary(t *testing.T) {
 	long := strings.Repeat("é", 320)
 	want := "#1 score=0.3333 a.md\n" + strings.Repeat("é", 319) + "\n\n\n#2 score=0.3333 b.md\n\n\n#3 score=0.3333 c.md\n" + long +
 		"\n\n#4 score=0.3333 d.md\n" + long + "\n\n#5 score=0.3333 e.md\n" + long
-	if got := summary(chunks, nil); got != want {
+	if got := summary(chunks, searchState{}); got != want {
 		t.Errorf("got %q", got)
 	}
-	if got := summary(nil, nil); got != "no hits" {
+	if got := summary(nil, searchState{}); got != "no hits" {
 		t.Errorf("got %q", got)
 	}
 	want = "no hits\n\n2 documents that were written last are not indexed yet and were not searched"
-	if got := summary(nil, &protocol.Indexing{DocumentsDone: 1, DocumentsTotal: 3}); got != want {
+	if got := summary(nil, searchState{Indexing: &protocol.Indexing{DocumentsDone: 1, DocumentsTotal: 3}}); got != want {
+		t.Errorf("got %q", got)
+	}
+	want = "no hits\n\nthe search fell back to bm25: the embedder is gone"
+	if got := summary(nil, searchState{EffectiveMode: "bm25", Degraded: "the embedder is gone"}); got != want {
 		t.Errorf("got %q", got)
 	}
 }

@@ -67,7 +67,10 @@ func (s *Service) Recall(
 	if err != nil {
 		return protocol.RecallResponse{}, err
 	}
-	res := protocol.RecallResponse{Chunks: make([]protocol.SearchChunk, len(found.Hits)), Indexing: found.Indexing}
+	res := protocol.RecallResponse{
+		Chunks:        make([]protocol.SearchChunk, len(found.Hits)),
+		EffectiveMode: string(found.Mode), Degraded: found.Degraded, Indexing: found.Indexing,
+	}
 	for i, hit := range found.Hits {
 		res.Chunks[i] = searchChunk(h.Brain().ID, hit)
 	}

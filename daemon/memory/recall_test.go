@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -73,6 +75,28 @@ func TestRecallWeighsTheConversation(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// gone is an embedder that fails.
+type gone struct{ llm.Embedder }
+
+func (gone) Embed(context.Context, []string) ([][]float32, error) {
+	return nil, errors.New("the embedder is gone")
+}
+
+// TestRecallSaysWhatRan: a recall reports the mode and why it is a lower one, with a conversation
+// and without.
+func TestRecallSaysWhatRan(t *testing.T) {
+	cfg := search.Config{Embedder: gone{llm.NewFakeEmbedder()}, Degrade: true}
+	s := openWith(t, brain.Config{IndexConfig: brain.IndexConfig{Search: cfg}}, Config{})
+	purchases(t, s)
+	s.say(t, "said", user("Do you remember my lamp?"))
+	for _, session := range []string{"unknown", "said"} {
+		r, err := s.Recall(t.Context(), s.brain, session, protocol.RecallRequest{Query: "how much did it cost"})
+		if err != nil || r.EffectiveMode != "bm25" || !strings.Contains(r.Degraded, "the embedder is gone") {
+			t.Errorf("%s: ran in %q because of %q, %v", session, r.EffectiveMode, r.Degraded, err)
+		}
 	}
 }
 

@@ -87,10 +87,13 @@ type RecallRequest struct {
 	Scope string `json:"scope,omitempty"`
 }
 
-// RecallResponse is the response to a recall. Chunks is never null.
+// RecallResponse is the response to a recall. Chunks is never null. The mode is the query's; the
+// other fields are as in SearchResponse.
 type RecallResponse struct {
-	Chunks   []SearchChunk `json:"chunks"`
-	Indexing *Indexing     `json:"indexing,omitempty"` // see SearchResponse
+	Chunks        []SearchChunk `json:"chunks"`
+	EffectiveMode string        `json:"effective_mode,omitempty"`
+	Degraded      string        `json:"degraded,omitempty"`
+	Indexing      *Indexing     `json:"indexing,omitempty"`
 }
 
 // States of a reflection (spec 3). ReflectionFailed means that the model failed; reflecting again

@@ -19,13 +19,16 @@ delete: {tool: forget, arguments: {k: '{id}'}}
 `
 
 // openMCP opens an MCP server at a URL. call answers the calls of tools.
-func openMCP(t *testing.T, call func(w http.ResponseWriter, id json.RawMessage, tool string)) *Service {
+func openMCP(t *testing.T, call func(w http.ResponseWriter, id json.RawMessage, tool string, args json.RawMessage)) *Service {
 	t.Helper()
 	return openWeb(t, noteMapping, func(w http.ResponseWriter, r *http.Request) {
 		var m struct {
 			ID     json.RawMessage
 			Method string
-			Params struct{ Name string }
+			Params struct {
+				Name      string
+				Arguments json.RawMessage
+			}
 		}
 		_ = json.NewDecoder(r.Body).Decode(&m)
 		w.Header().Set("Content-Type", "application/json")
@@ -40,7 +43,7 @@ func openMCP(t *testing.T, call func(w http.ResponseWriter, id json.RawMessage, 
 			}
 			reply = map[string]any{"tools": tools}
 		case "tools/call":
-			call(w, m.ID, m.Params.Name)
+			call(w, m.ID, m.Params.Name, m.Params.Arguments)
 			return
 		default:
 			w.WriteHeader(http.StatusAccepted)
@@ -62,7 +65,7 @@ func TestStatusOverMCP(t *testing.T) {
 		{http.StatusTooManyRequests, "7", true, 7 * time.Second}, {http.StatusServiceUnavailable, "", true, 0},
 		{http.StatusUnauthorized, "7", false, 0}, {http.StatusInternalServerError, "", false, 0},
 	} {
-		s := openMCP(t, func(w http.ResponseWriter, _ json.RawMessage, _ string) {
+		s := openMCP(t, func(w http.ResponseWriter, _ json.RawMessage, _ string, _ json.RawMessage) {
 			w.Header().Set("Retry-After", c.header)
 			w.WriteHeader(c.status)
 		})
@@ -78,7 +81,7 @@ func TestStatusOverMCP(t *testing.T) {
 // taken for the end of a text.
 func TestBusyMCPServer(t *testing.T) {
 	calls := map[string]int{}
-	s := openMCP(t, func(w http.ResponseWriter, id json.RawMessage, tool string) {
+	s := openMCP(t, func(w http.ResponseWriter, id json.RawMessage, tool string, _ json.RawMessage) {
 		switch calls[tool]++; {
 		case tool == "forget":
 			w.WriteHeader(http.StatusNotFound)
@@ -100,8 +103,39 @@ func TestBusyMCPServer(t *testing.T) {
 
 // TestMCPReplyInOtherEncoding checks that such a reply is a failure, which is not repeated.
 func TestMCPReplyInOtherEncoding(t *testing.T) {
-	s := openMCP(t, func(w http.ResponseWriter, id json.RawMessage, _ string) {
+	s := openMCP(t, func(w http.ResponseWriter, id json.RawMessage, _ string, _ json.RawMessage) {
 		fmt.Fprintf(w, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"caf\xe9\"}]}}", id)
+	})
+	_, err := s.Store("").Search(t.Context(), "b", "q", 3)
+	if f, ok := target.AsFailure(err); !ok || f.Kind != result.KindProtocol || f.Retryable() {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLargeNumberAsID checks that a text is deleted by the digits of its id: others would be of
+// another text.
+func TestLargeNumberAsID(t *testing.T) {
+	var deleted string
+	s := openMCP(t, func(w http.ResponseWriter, id json.RawMessage, tool string, args json.RawMessage) {
+		if tool == "forget" {
+			deleted = string(args)
+		}
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"id":1780000000000000001}}}`, id)
+	})
+	st := create(t, s, "b")
+	if err := st.Write(t.Context(), "b", []dataset.Doc{{Path: "a.md", Data: []byte("one")}}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Remove(t.Context(), "b", "b"); err != nil || deleted != `{"k":1780000000000000001}` {
+		t.Errorf("sent %s, %v", deleted, err)
+	}
+}
+
+// TestMalformedMCPResult checks that a result in another form than the protocol's is a failure,
+// which is not repeated.
+func TestMalformedMCPResult(t *testing.T) {
+	s := openMCP(t, func(w http.ResponseWriter, id json.RawMessage, _ string, _ json.RawMessage) {
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":"found"}}`, id)
 	})
 	_, err := s.Store("").Search(t.Context(), "b", "q", 3)
 	if f, ok := target.AsFailure(err); !ok || f.Kind != result.KindProtocol || f.Retryable() {

@@ -145,6 +145,8 @@ func (s *server) failure(ctx context.Context, o *operation, err error) error {
 	}
 	message := fmt.Sprintf("%s: %s", o.tool, printable.Line(s.secrets.Text(err.Error()), maxLine))
 	switch e, ok := errors.AsType[*mcpclient.Error](err); {
+	case ok && e.Code == mcpclient.CodeMalformed:
+		return target.ShapeFailure(message)
 	case ok && e.Code == mcpclient.CodeRefused:
 		return target.NewFailure(result.KindProtocol, message)
 	case ok && e.Status != 0:

@@ -122,7 +122,7 @@ func callTool(ctx context.Context, c *mcpclient.Client, tool string, args object
 		r.Result, err = c.CallToken(ctx, tool, args, token, func(p mcpclient.Progress) { r.progress = append(r.progress, p) })
 	}
 	r.stray = c.Stray()
-	if failed, ok := errors.AsType[*mcpclient.Error](err); ok && !failed.Aborted {
+	if failed, ok := errors.AsType[*mcpclient.Error](err); ok && !failed.Aborted && failed.Code != mcpclient.CodeMalformed {
 		if failed.Code == mcpclient.CodeProgress {
 			r.wrong = failed.Message
 		} else {
