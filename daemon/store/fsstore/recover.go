@@ -35,6 +35,9 @@ func (b *backend) openLogs(closed bool) (err error) {
 		}
 	}
 	older, newer, err := order(contents[0], contents[1])
+	if err == nil && !closed {
+		err = errors.Join(older.log.renew(), newer.log.renew())
+	}
 	if err != nil {
 		return err
 	}
