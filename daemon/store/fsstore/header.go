@@ -105,7 +105,8 @@ func (l *log) begin() error {
 
 // renew makes durable what was read from the log. After a write that the disk refused, only the
 // memory of the kernel has it: the kernel reports that once, and does not try again. The latest
-// header is first, so that an interrupted write leaves one of the two.
+// header is first, so that an interrupted write leaves one of the two. The next record gets new
+// space, see erase.
 func (l *log) renew() error {
 	data, err := l.content(0, min(l.end, l.size))
 	if err != nil {
@@ -120,7 +121,7 @@ func (l *log) renew() error {
 			return err
 		}
 	}
-	return nil
+	return l.shorten(int64(len(data)))
 }
 
 // create makes the log an empty one, whatever its file has.

@@ -68,13 +68,12 @@ func (b *backend) replay(logs []logContent) error {
 	// The older one first: without the newer one, it would bring back documents that the newer one
 	// has replaced.
 	for _, c := range logs {
-		if len(c.records) == 0 && !c.torn && c.headers == 2 {
-			continue
+		if len(c.records) > 0 || c.torn || c.headers < 2 {
+			if err := c.log.begin(); err != nil {
+				return err
+			}
 		}
-		if err := c.log.begin(); err != nil {
-			return err
-		}
-		if err := c.log.shorten(keptLogSize); err != nil {
+		if err := c.log.shorten(slotsSize); err != nil { // see erase
 			return err
 		}
 	}
