@@ -146,6 +146,9 @@ func (c Config) get(ctx context.Context) (File, error) {
 	resumed := p.size
 	for {
 		if err := c.fill(ctx, p); err != nil {
+			if p.size > p.state.Synced {
+				err = errors.Join(err, p.save())
+			}
 			return File{}, err
 		}
 		sum, err := p.sum()
