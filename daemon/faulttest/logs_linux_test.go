@@ -2,10 +2,14 @@ package faulttest
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"evalctl/daemon/store"
+	"evalctl/daemon/store/fsstore"
 )
 
 // TestLogAfterWriteErrors: for a moment, the disk cannot write to the log of a store. What is
@@ -46,5 +50,27 @@ func TestLogAfterWriteErrors(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestVanishedAfterPowerFailure: a store that was closed before the power has failed knows that it
+// had documents.
+func TestVanishedAfterPowerFailure(t *testing.T) {
+	d := newDevice(t)
+	dir := filepath.Join(d.folder, "store")
+	s := openStore(t, "fs", dir, nil)
+	if err := errors.Join(s.Write(t.Context(), "kettle", nil), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d.refuse()
+	if err := d.restart(none); err != nil {
+		t.Fatal(err)
+	}
+	documents := filepath.Join(dir, "documents")
+	if err := errors.Join(os.RemoveAll(documents), os.Mkdir(documents, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fsstore.Open(t.Context(), dir, nil); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("got %v", err)
 	}
 }
