@@ -43,7 +43,7 @@ func (j *Journal) load() error {
 	if err := j.file.Truncate(j.end); err != nil {
 		return fmt.Errorf("drop the unfinished last line of %s: %w", j.path, err)
 	}
-	return nil
+	return j.file.Renew(errBusy)
 }
 
 // accept reads line n, counted from 1.

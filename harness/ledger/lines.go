@@ -114,7 +114,7 @@ func (l *Ledger) load() error {
 	if err := l.file.Truncate(l.end); err != nil {
 		return fmt.Errorf("drop the unfinished last line of %s: %w", l.path, err)
 	}
-	return nil
+	return l.file.Renew(ErrBusy)
 }
 
 func damaged(err error) error {

@@ -1,4 +1,4 @@
-// Package download downloads one large file over HTTP so that no byte is downloaded twice and no
+// Package download downloads one large file over HTTP so that few bytes are downloaded twice and no
 // wrong byte is kept. A file next to the target has the received part, from which the next attempt
 // continues, also in another process. The target appears complete and checked, or not at all.
 package download
@@ -146,6 +146,9 @@ func (c Config) get(ctx context.Context) (File, error) {
 	resumed := p.size
 	for {
 		if err := c.fill(ctx, p); err != nil {
+			if p.size > p.state.Synced {
+				err = errors.Join(err, p.save())
+			}
 			return File{}, err
 		}
 		sum, err := p.sum()

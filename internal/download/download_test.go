@@ -241,6 +241,13 @@ func TestResume(t *testing.T) {
 			s.content = s.content[:500]
 			c.Size, c.SHA256 = 500, s.sum()
 		}, "", 0},
+		{"not synced as a whole", func(s *server, c *Config) {
+			c.Size, c.SHA256 = 0, ""
+			part := append(slices.Clone(s.content[:30_000]), make([]byte, 40_000)...)
+			_ = os.WriteFile(c.Path+partSuffix, part, 0o600)
+			state := fmt.Sprintf(`{"url":%q,"validator":%q,"synced":30000}`, c.URL, s.etag)
+			_ = os.WriteFile(c.Path+stateSuffix, []byte(state), 0o600)
+		}, "bytes=30000-", 30_000},
 		{"no state", func(_ *server, c *Config) {
 			c.SHA256 = ""
 			_ = os.Remove(c.Path + stateSuffix)

@@ -27,10 +27,17 @@ type state struct {
 	URL string `json:"url"`
 	// Validator is the value of an If-Range header, "" if the server gave none.
 	Validator string `json:"validator"`
+	// Synced is how many bytes of the part are on the disk.
+	Synced int64 `json:"synced"`
 }
 
+// syncAfter is how many bytes of a part are received between two syncs. A process that is killed
+// loses them.
+const syncAfter = 32 << 20
+
 // openPart opens the part, which may be empty. It empties a part that cannot be continued: from
-// another URL, too long, or without both a validator and a checksum of the whole file.
+// another URL, too long, or without both a validator and a checksum of the whole file. It drops what
+// was not synced, which may be zeros after a crash of the machine.
 func openPart(c Config) (*part, error) {
 	f, err := os.OpenFile(c.Path+partSuffix, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -46,20 +53,27 @@ func openPart(c Config) (*part, error) {
 	}
 	if p.state.URL != c.URL || c.Size > 0 && p.size > c.Size ||
 		p.state.Validator == "" && c.SHA256 == "" {
-		if err := p.restart(); err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
+		p.state = state{}
+	}
+	if err := p.cut(min(p.size, p.state.Synced)); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return p, nil
 }
 
 // restart empties the part.
 func (p *part) restart() error {
-	p.size, p.state = 0, state{}
-	if err := p.file.Truncate(0); err != nil {
+	p.state = state{}
+	return p.cut(0)
+}
+
+// cut drops what follows the first bytes of the part.
+func (p *part) cut(size int64) error {
+	p.size = size
+	if err := p.file.Truncate(size); err != nil {
 		return err
 	}
-	_, err := p.file.Seek(0, io.SeekStart)
+	_, err := p.file.Seek(size, io.SeekStart)
 	return err
 }
 
@@ -67,11 +81,20 @@ func (p *part) write(data []byte) error {
 	n, err := p.file.Write(data)
 	p.size += int64(n)
 	p.received += int64(n)
+	if err == nil && p.size-p.state.Synced >= syncAfter {
+		err = p.save()
+	}
 	return err
 }
 
-// save writes the state. A part is continued only if its state was written before its first byte.
+// save syncs the part and writes the state. A part is continued only if its state was written
+// before its first byte.
 func (p *part) save() error {
+	if err := p.file.Sync(); err != nil {
+		// The next sync would succeed without what the disk has refused.
+		return errors.Join(err, p.cut(p.state.Synced))
+	}
+	p.state.Synced = p.size
 	data, err := json.Marshal(p.state)
 	if err != nil {
 		return err

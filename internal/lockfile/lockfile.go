@@ -4,11 +4,15 @@ package lockfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
+	"path/filepath"
 
 	"github.com/gofrs/flock"
 
+	"evalctl/internal/atomicfile"
 	"evalctl/internal/inputfile"
 )
 
@@ -47,6 +51,35 @@ func sameFile(path string, f *os.File, l *flock.Flock) bool {
 	locked, errL := l.Stat()
 	named, errN := os.Stat(path)
 	return errors.Join(errO, errL, errN) == nil && os.SameFile(opened, locked) && os.SameFile(opened, named)
+}
+
+// Renew replaces the file by a copy that is synced, and locks that. Call it before adding to what
+// another process has written: after a write that the disk refused, only the memory of the kernel
+// has the content. The kernel reports that once and does not try again, and on ext4 not even a later
+// write to the same place of a new file is there after a crash. busy is as for Open.
+func (f *File) Renew(busy error) error {
+	path, err := filepath.EvalSymlinks(f.Name())
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	err = atomicfile.Write(path, info.Mode().Perm(), func(w io.Writer) error {
+		_, err := io.Copy(w, io.NewSectionReader(f, 0, math.MaxInt64))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", path, err)
+	}
+	next, err := Open(f.Name(), os.O_RDWR, busy)
+	if err != nil {
+		return err
+	}
+	old := *f
+	*f = *next
+	return old.Close()
 }
 
 // Close closes the file and releases its lock.

@@ -58,3 +58,32 @@ func TestSameFile(t *testing.T) {
 		t.Error("locks do not match their files")
 	}
 }
+
+// TestRenew: a renewed file has its content, permissions and lock, and a link to it stays one.
+func TestRenew(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "f"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(path, []byte("content"), 0o640), os.Symlink("f", link)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(link, os.O_RDWR, errBusy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := f.Stat()
+	if err := errors.Join(err, f.Renew(errBusy)); err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := Open(path, os.O_RDWR, errBusy); !errors.Is(err, errBusy) {
+		t.Errorf("it is not locked: %v", err)
+	}
+	if target, err := os.Readlink(link); target != "f" {
+		t.Errorf("the link leads to %q, %v", target, err)
+	}
+	data, err := os.ReadFile(path)
+	now, statErr := os.Stat(path)
+	if err := errors.Join(err, statErr); err != nil || string(data) != "content" || now.Mode() != before.Mode() || os.SameFile(now, before) {
+		t.Errorf("%q, %v, %v", data, now, err)
+	}
+}

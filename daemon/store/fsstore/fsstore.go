@@ -46,8 +46,10 @@ const (
 	lockFile     = stateDir + "/lock"
 	stagedFile   = stateDir + "/staged"
 	closedFile   = stateDir + "/closed"
-	// notEmpty is the content of closedFile if there are documents.
-	notEmpty = "documents\n"
+	// notEmpty is the content of closedFile if there are documents, and noDocuments if there are
+	// none. An empty file is what a crash has left.
+	notEmpty    = "documents\n"
+	noDocuments = "empty\n"
 	// replaced is the content of closedFile if there were documents when the folder was replaced.
 	// The store was not closed.
 	replaced = "replaced\n"
@@ -180,7 +182,7 @@ func (b *backend) checkFolder() error {
 		b.broken = fmt.Errorf("%w: the folder %s was replaced; reopen the store", store.ErrReadOnly, documentsDir)
 		// An empty folder in its place must not be taken for an empty store. If this write
 		// fails, opening the store fails too, or the folder of the whole store has gone.
-		_ = b.home.WriteFile(closedFile, []byte(replaced), fileMode)
+		_ = b.writeClosed(replaced)
 	}
 	return b.broken
 }
@@ -208,11 +210,22 @@ func (b *backend) Close() error {
 		// Without this file the next Open only takes longer.
 		state := notEmpty
 		if empty, err := b.isEmpty(); err == nil && empty {
-			state = ""
+			state = noDocuments
 		}
-		_ = b.home.WriteFile(closedFile, []byte(state), fileMode)
+		_ = b.writeClosed(state)
 	}
 	return errors.Join(err, b.release())
+}
+
+// writeClosed writes closedFile and syncs it: after a power failure, too, a folder of documents that
+// is not mounted must not be taken for an empty one.
+func (b *backend) writeClosed(state string) error {
+	f, err := b.home.OpenFile(closedFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(state)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // shortenLogs shortens logs without records to their headers.

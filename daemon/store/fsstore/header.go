@@ -103,6 +103,27 @@ func (l *log) begin() error {
 	return l.writeHeader(empty)
 }
 
+// renew makes durable what was read from the log. After a write that the disk refused, only the
+// memory of the kernel has it: the kernel reports that once, and does not try again. The latest
+// header is first, so that an interrupted write leaves one of the two. The next record gets new
+// space, see erase.
+func (l *log) renew() error {
+	data, err := l.content(0, min(l.end, l.size))
+	if err != nil {
+		return err
+	}
+	slot := l.slot * slotSize
+	for _, part := range [][2]int{{slot, slot + headerSize}, {0, len(data)}} {
+		if _, err := l.file.WriteAt(data[part[0]:part[1]], int64(part[0])); err != nil {
+			return err
+		}
+		if err := l.file.datasync(); err != nil {
+			return err
+		}
+	}
+	return l.shorten(int64(len(data)))
+}
+
 // create makes the log an empty one, whatever its file has.
 func (l *log) create() error {
 	if err := l.shorten(0); err != nil {

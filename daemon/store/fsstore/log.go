@@ -113,12 +113,17 @@ func (l *log) grow(size int64) error {
 	return nil
 }
 
-// erase makes the record at an offset unreadable, durably.
+// erase makes the record at an offset, the last one, unreadable, durably. The next record gets new
+// space: on ext4, what is written to space whose first write the disk refused is lost in a crash,
+// although it is synced.
 func (l *log) erase(offset int64) error {
 	if _, err := l.file.WriteAt(make([]byte, recordHeader), offset); err != nil {
 		return err
 	}
-	return l.file.datasync()
+	if err := l.file.datasync(); err != nil {
+		return err
+	}
+	return l.shorten(offset)
 }
 
 // clear empties the log, durably.

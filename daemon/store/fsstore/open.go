@@ -146,11 +146,11 @@ func (b *backend) openDocuments(isNew bool) (closed bool, err error) {
 		return false, err
 	}
 	state, err := b.home.ReadFile(closedFile)
-	if err != nil {
+	if err != nil || len(state) == 0 {
 		return false, nil // a new store, or a crash
 	}
-	if string(state) != notEmpty && string(state) != replaced {
-		return true, nil // an empty store
+	if string(state) == noDocuments {
+		return true, nil
 	}
 	empty, err := b.isEmpty()
 	if err == nil && empty {

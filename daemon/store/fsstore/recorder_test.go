@@ -81,6 +81,10 @@ func (l *recordedLog) Truncate(size int64) error {
 }
 
 func (l *recordedLog) datasync() error {
+	if l.h.failingLog--; l.h.failingLog == 0 {
+		l.h.add(change{kind: failedDatasyncs, name: l.name})
+		return errSync
+	}
 	l.h.add(change{kind: datasyncs, name: l.name})
 	return l.logFile.datasync()
 }
@@ -138,11 +142,15 @@ func (h *history) materialize(dir string, at int) error {
 	return nil
 }
 
-// durable reports whether a change was synced by one of those before at.
+// durable reports whether a change was synced by one of those before at. What was written to a log
+// before a datasync that failed stays in the memory of the kernel, which does not write it again.
 func (h *history) durable(i, at int) bool {
 	c := h.changes[i]
 	inLog := c.kind == writes || c.kind == truncates
 	for _, later := range h.changes[i+1 : at] {
+		if c.kind == writes && later.kind == failedDatasyncs && later.name == c.name {
+			return false
+		}
 		if later.kind == syncs || inLog && later.kind == datasyncs && later.name == c.name {
 			return true
 		}

@@ -35,6 +35,9 @@ func (b *backend) openLogs(closed bool) (err error) {
 		}
 	}
 	older, newer, err := order(contents[0], contents[1])
+	if err == nil && !closed {
+		err = errors.Join(older.log.renew(), newer.log.renew())
+	}
 	if err != nil {
 		return err
 	}
@@ -65,13 +68,12 @@ func (b *backend) replay(logs []logContent) error {
 	// The older one first: without the newer one, it would bring back documents that the newer one
 	// has replaced.
 	for _, c := range logs {
-		if len(c.records) == 0 && !c.torn && c.headers == 2 {
-			continue
+		if len(c.records) > 0 || c.torn || c.headers < 2 {
+			if err := c.log.begin(); err != nil {
+				return err
+			}
 		}
-		if err := c.log.begin(); err != nil {
-			return err
-		}
-		if err := c.log.shorten(keptLogSize); err != nil {
+		if err := c.log.shorten(slotsSize); err != nil { // see erase
 			return err
 		}
 	}

@@ -76,6 +76,7 @@ type salvager struct {
 	out      *os.Root
 	versions []version          // in the order of their numbers
 	docs     map[string]version // the last version that the logs have, of those that may not be in files
+	emptied  uint64             // the last write before a log was emptied: it and all before are in files
 }
 
 func (s *salvager) lose(format string, args ...any) {

@@ -190,6 +190,47 @@ func TestSalvageVersions(t *testing.T) {
 	}
 }
 
+// TestSalvageStaleHeader: if a log has its headers from before it was emptied, a write of then is not
+// taken for the last version, and an acknowledged one of later is.
+func TestSalvageStaleHeader(t *testing.T) {
+	dir := t.TempDir()
+	b := openBackend(t, dir)
+	b.settling <- struct{}{}
+	log := filepath.Join(dir, b.active.name)
+	settle := func() {
+		if err := b.settleAll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit(t, b, writeOp("x", "1"))
+	commit(t, b, writeOp("a", "1"))
+	before, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settle()
+	commit(t, b, writeOp("a", "2"))
+	settle()
+	commit(t, b, writeOp("y", "3"))
+	abandon(b)
+	now, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(now, before[:slotsSize])
+	if err := os.WriteFile(log, now, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "home")
+	if _, err := Salvage(t.Context(), dir, out); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"x": "1", "a": "2", "y": "3"}
+	if diff := cmp.Diff(want, contentsOf(t, openBackend(t, out))); diff != "" {
+		t.Errorf("documents (-want +got):\n%s", diff)
+	}
+}
+
 // TestSalvageNames: documents whose files have encoded names are salvaged under their own names,
 // with their last versions, and what other programs have left in the folder is not.
 func TestSalvageNames(t *testing.T) {

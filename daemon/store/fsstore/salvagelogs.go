@@ -50,6 +50,10 @@ func (s *salvager) readLogs(root *os.Root) {
 		}
 		return 0
 	})
+	for i := range s.versions {
+		v := &s.versions[i]
+		v.current = v.current && v.number > s.emptied
+	}
 	s.reportMissing()
 	for _, v := range s.versions {
 		if v.current {
@@ -94,6 +98,9 @@ func readBlocks(file io.ReaderAt, size int64) (data []byte, err error) {
 // times.
 func (s *salvager) findRecords(data []byte) {
 	header, _, headers := latestHeader(data)
+	if header.end == slotsSize {
+		s.emptied = max(s.emptied, header.number)
+	}
 	first, isFirst, _ := decodeRecord(oldRecordMagic, data)
 	cleared := len(data) >= recordHeader && bytes.Count(data[:recordHeader], []byte{0}) == recordHeader
 	for at := 0; at < len(data); {
@@ -102,9 +109,10 @@ func (s *salvager) findRecords(data []byte) {
 			return
 		}
 		at += i
-		// current is set if the record may be missing in files. Without a header it is set.
+		// current is set if the record may be missing in files. Without a header it is set, and
+		// for a number that the log cannot have been emptied after.
 		r, ok, err := decodeRecord(recordMagic, data[at:])
-		current := headers == 0 || r.salt == header.salt
+		current := headers == 0 || r.salt == header.salt || r.number > header.number
 		if !ok {
 			r, ok, err = decodeRecord(oldRecordMagic, data[at:])
 			current = !cleared && (!isFirst || r.salt == first.salt)
