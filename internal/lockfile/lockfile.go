@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/gofrs/flock"
 
@@ -58,6 +59,9 @@ func sameFile(path string, f *os.File, l *flock.Flock) bool {
 // has the content. The kernel reports that once and does not try again, and on ext4 not even a later
 // write to the same place of a new file is there after a crash. busy is as for Open.
 func (f *File) Renew(busy error) error {
+	if runtime.GOOS == "windows" { // which replaces no open file
+		return f.Sync()
+	}
 	path, err := filepath.EvalSymlinks(f.Name())
 	if err != nil {
 		return err
