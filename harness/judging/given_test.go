@@ -43,6 +43,9 @@ func TestCheckGiven(t *testing.T) {
 		!strings.HasPrefix(c.Correction.Few, "few wrong answers are known (1)") {
 		t.Errorf("one wrong answer: %+v, %v", c, err)
 	}
+	if _, _, err = CheckGiven(of, of); err == nil || !strings.Contains(err.Error(), "are the same file") {
+		t.Errorf("the result itself as wrong answers: %v", err)
+	}
 	if _, note, err = CheckGiven(given(t, "", "+-"), of); err != nil || !strings.Contains(note, "--judge-id") {
 		t.Errorf("an unknown judge: %q, %v", note, err)
 	}
