@@ -103,7 +103,13 @@ func filesOf(flags *project.KeptFlags) (files []report.File) {
 // prepare checks that the reports can be written at the end. others are the files that the command
 // reads or writes.
 func (r *reportFlags) prepare(others ...report.File) error {
-	return r.reportFiles().ForArms(r.arms).Prepare(others...)
+	files := r.reportFiles().ForArms(r.arms)
+	for _, f := range files {
+		if f.Path == report.Stdout {
+			return fmt.Errorf("--%s -: name a file: stdout has the summary", f.Flag)
+		}
+	}
+	return files.Prepare(others...)
 }
 
 // write writes the reports of a result, and returns the error that the command ends with.
