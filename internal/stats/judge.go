@@ -12,8 +12,8 @@ type JudgeAccuracy struct {
 	Wrong       int
 }
 
-// FewestLabels is the number of labels of a kind from which Lang and Reiczigel's interval holds. With
-// one right and 100 wrong answers, it covers the rate in as few as 27 % of simulations.
+// FewestLabels is the number of labels of a kind from which Lang and Reiczigel's interval holds.
+// With one right and 100 wrong answers, it covers the rate in as few as 27 % of simulations.
 const FewestLabels = 5
 
 // CorrectedRate is a pass rate without the errors of the judge, with its interval.
@@ -34,8 +34,8 @@ type CorrectedRate struct {
 //	Δ  = 2z²·(θ'·q1'(1-q1')/m1' - (1-θ')·q0'(1-q0')/m0')
 //	SE = √(p'(1-p')/n' + (1-θ')²·q0'(1-q0')/m0' + θ'²·q1'(1-q1')/m1') / (q0'+q1'-1)
 //
-// With fewer than FewestLabels of a kind, it is widened to the rates that the limits of p, q0 and
-// q1 permit. All three figures are limited to 0..1, and the interval contains the rate.
+// With fewer than FewestLabels of a kind, it is widened to the rates that the limits of p, q0
+// and q1 permit. All three figures are limited to 0..1, and the interval contains the rate.
 //
 // ok is false, and the figures are NaN, if there is no correction: if the judge passes wrong
 // answers as often as right ones (q0+q1 <= 1, or q0'+q1' <= 1, which few labels cause), without
@@ -78,8 +78,8 @@ func JudgeCorrected(p float64, n int, judge JudgeAccuracy, conf float64) (c Corr
 	return c, true
 }
 
-// permitted returns the lowest and the highest corrected rate if the rate and the accuracy of the
-// judge may be anything in their intervals, which contain all three at confidence conf.
+// permitted returns the lowest and the highest corrected rate if the rate and the accuracy of
+// the judge may be anything in their intervals, which contain all three at confidence conf.
 func permitted(p float64, n int, judge JudgeAccuracy, conf float64) (lo, hi float64) {
 	z := NormalQuantile(1 - (1-conf)/6)
 	pLo, pHi := score(p, float64(n), z)
