@@ -2,10 +2,10 @@ package replay
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"evalctl/harness/ledger"
+	"evalctl/harness/plan"
 	"evalctl/harness/result"
 	"evalctl/internal/llm"
 	"evalctl/replay/actor"
@@ -20,7 +20,7 @@ func (p *Plan) daemonPays() bool {
 // uncounted describes what an arm's daemon may pay for without being counted, "" for nothing.
 func (p *Plan) uncounted(a Arm) string {
 	if a.hasDaemon() && !a.started() && p.daemonPays() {
-		return fmt.Sprintf("the daemon at %s calls models by itself", a.Session.Endpoint)
+		return plan.AtEndpoint(a.Session.Endpoint)
 	}
 	return a.NotCounted(a.Name)
 }

@@ -71,8 +71,12 @@ func (c *auditCmd) Run(ctx context.Context, p *process) (err error) {
 
 // opened returns the path of a result. Stored answers are imported into a folder.
 func (c *auditCmd) opened(ctx context.Context, path, dir string) (_ string, err error) {
-	if r, err := resultfile.Open(path); err == nil {
+	r, err := resultfile.Open(path)
+	switch {
+	case err == nil:
 		return path, r.Close()
+	case resultfile.KindOf(path) == resultfile.Run:
+		return "", err
 	}
 	spec := imports.Spec{Files: []string{path}, Secrets: environ.Secrets(os.Environ())}
 	if c.Dataset != "" {

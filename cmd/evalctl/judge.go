@@ -173,8 +173,13 @@ func (c *judgeLabelCmd) Run(ctx context.Context, p *process) (err error) {
 	size := min(c.Size, len(population.Answers))
 	session := labels.Session{
 		Population: population, File: file, Labeller: c.Labeller, Size: size,
-		Show:    func(number int, a *labels.Answer) { text.Answer(t, number, size, a) },
-		Unclear: func(string) { fmt.Fprintf(t, "reply with %s: ", labels.Replies) },
+		Show: func(number int, a *labels.Answer) { text.Answer(t, number, size, a) },
+		Again: func(why string) {
+			if why != "" {
+				why += "; "
+			}
+			fmt.Fprintf(t, "%sreply with %s: ", why, labels.Replies)
+		},
 	}
 	if err := session.Run(ctx, p.stdin); err != nil {
 		return err

@@ -26,7 +26,7 @@ type moneyFlags struct {
 // daemonMoneyFlags are the flags of commands whose daemons may call models too.
 type daemonMoneyFlags struct {
 	moneyFlags
-	Unmetered bool `name:"unmetered-daemon" help:"Accept that a daemon pays for models beyond the cap: one that is running already, or with a key of --daemon-env." group:"advanced"`
+	Unmetered bool `name:"unmetered-daemon" help:"Accept that a daemon pays for models beyond the cap: with the gateway's key, named by --daemon-env, with a reranker over HTTP, or, in a replay, one that is running already." group:"advanced"`
 }
 
 // judgingFlags say how a judge is asked, and when to give up.

@@ -103,7 +103,13 @@ func filesOf(flags *project.KeptFlags) (files []report.File) {
 // prepare checks that the reports can be written at the end. others are the files that the command
 // reads or writes.
 func (r *reportFlags) prepare(others ...report.File) error {
-	return r.reportFiles().ForArms(r.arms).Prepare(others...)
+	files := r.reportFiles().ForArms(r.arms)
+	for _, f := range files {
+		if f.Path == report.Stdout {
+			return fmt.Errorf("--%s -: name a file: stdout has the summary", f.Flag)
+		}
+	}
+	return files.Prepare(others...)
 }
 
 // write writes the reports of a result, and returns the error that the command ends with.
@@ -146,11 +152,15 @@ func printConfigured(t *terminal.Terminal, p *process) {
 // printJudging prints the judge, and what it is likely to cost from now on.
 func printJudging(t *terminal.Terminal, c *runCmd, p *plan.Run, left judging.Forecast, spent llm.USD) {
 	if p.Judging == nil {
-		for _, flag := range []string{"max-cost-usd", "judge-cache"} {
-			calls := flag == "max-cost-usd" && (p.Calls.Upstream != nil || p.Calls.Embedding != nil)
-			if c.Typed(flag) && !calls { // a file may have it for runs with another scorer
-				t.Field("warning", "--%s has no effect: --scorer %s makes no paid requests, and neither does the daemon", flag, c.Scorer)
+		if c.Typed("judge-cache") { // a file may have it, and a cap, for runs with another scorer
+			t.Field("warning", "--judge-cache has no effect: --scorer %s has no judge", c.Scorer)
+		}
+		if c.Typed("max-cost-usd") && p.Calls.Upstream == nil && p.Calls.Embedding == nil {
+			daemon := ", and neither does the daemon"
+			if p.NotCounted() != "" {
+				daemon = "" // a note says what it pays for
 			}
+			t.Field("warning", "--max-cost-usd has no effect: --scorer %s makes no paid requests%s", c.Scorer, daemon)
 		}
 		return
 	}

@@ -161,14 +161,15 @@ func openDaemon(ctx context.Context, t *terminal.Terminal, pl *plan.Plan) (*harn
 
 // printDaemonPays says which models the daemon of a plan calls, and who counts what they cost.
 func printDaemonPays(t *terminal.Terminal, pl *plan.Plan, m plan.Money) {
-	if pl.Found.Endpoint != "" {
-		return
+	notCounted := pl.Calls.NotCounted(pl.Found.Name)
+	if m.Cap != nil {
+		notCounted = pl.NotCounted()
 	}
 	var models []string
 	for _, known := range pl.Calls.Known() {
 		models = append(models, known.Model)
 	}
-	text.DaemonPays(t, models, m.Cap != nil, pl.Calls.NotCounted(pl.Found.Name))
+	text.DaemonPays(t, models, m.Cap != nil, notCounted)
 }
 
 // asDaemonError marks the error of a daemon that cannot be used. The end of ctx and a missing home

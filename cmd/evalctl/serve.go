@@ -35,7 +35,7 @@ type gitFlags struct {
 	SignKey  string        `env:"SVC_SIGN_KEY" placeholder:"FILE" help:"SSH private key that signs every commit. Only with --store git."`
 	Remote   string        `name:"git-remote" env:"SVC_GIT_REMOTE" placeholder:"URL" help:"Git repository that brains are pulled from and pushed to; {brain} and {tenant} are replaced. Only with --store git."`
 	Branch   string        `name:"git-branch" env:"SVC_GIT_BRANCH" placeholder:"BRANCH" help:"Branch at --git-remote; {brain} and {tenant} are replaced. Default: main, or {brain} if the URL has no {brain}."`
-	Interval time.Duration `name:"git-interval" env:"SVC_GIT_INTERVAL" default:"1m" placeholder:"DURATION" help:"Interval between pulls from --git-remote (${default}). Commits are pushed at once."`
+	Interval time.Duration `name:"git-interval" env:"SVC_GIT_INTERVAL" default:"1m" placeholder:"DURATION" help:"Interval between pulls from --git-remote (${default}). Commits are pushed in the background, about half a second later."`
 }
 
 // Run serves until ctx is canceled.

@@ -47,8 +47,10 @@ func (a *Audit) lenient() Finding {
 			continue
 		}
 		text := fmt.Sprintf("%s: %s as published, at least %s without the wrong answers that such a judge passes.", s.Name, &c.Correction.Raw, c.Correction.Corrected)
-		if note != "" {
-			text += " But " + note + "."
+		for _, but := range []string{note, c.Correction.Few} {
+			if but != "" {
+				text += " But " + but + "."
+			}
 		}
 		f.found(says, "%s", text)
 	}

@@ -1,6 +1,7 @@
 package judging
 
 import (
+	"fmt"
 	"math"
 
 	"evalctl/harness/result"
@@ -49,7 +50,7 @@ type Accuracy struct {
 // Rate is a share with its interval.
 type Rate struct {
 	Rate float64 `json:"rate"`
-	// Interval is zero if clusters determine none.
+	// Interval is zero if clusters determine none, or no rate explains the verdicts.
 	Interval result.Interval `json:"interval,omitzero"`
 }
 
@@ -156,6 +157,8 @@ type Correction struct {
 	// Clamped is set if Corrected would be below 0 or above 1, which indicates that the labels are
 	// of other answers.
 	Clamped bool `json:"clamped,omitempty"`
+	// Few says that labels are too few for a narrow interval, else empty.
+	Few string `json:"few_labels,omitempty"`
 	// Least is set if the judge's verdicts on right answers are unknown. Corrected then assumes
 	// that every right answer passed and is a lower bound.
 	Least bool `json:"least,omitempty"`
@@ -211,8 +214,17 @@ func (c *Correction) correct(clustered *result.ClusteredRate, judge stats.JudgeA
 		c.Impossible = why
 		return
 	}
-	c.Corrected = &Rate{corrected.Rate, interval(judgeMethod, corrected.Lo, corrected.Hi)}
-	c.Clamped = corrected.Clamped
+	c.Clamped, c.Corrected = corrected.Clamped, &Rate{Rate: corrected.Rate}
+	if !math.IsNaN(corrected.Lo) {
+		c.Corrected.Interval = interval(judgeMethod, corrected.Lo, corrected.Hi)
+	}
+	if few := min(judge.Right, judge.Wrong); few < stats.FewestLabels {
+		kind := "wrong"
+		if judge.Right == few {
+			kind = "right"
+		}
+		c.Few = fmt.Sprintf("few %s answers are known (%d): with %d or more the interval is narrower", kind, few, stats.FewestLabels)
+	}
 }
 
 // independent returns how many independent answers say as much as n answers in clusters, which are

@@ -144,3 +144,23 @@ func TestCorrectClamped(t *testing.T) {
 		}
 	}
 }
+
+// TestCorrectFewLabels: an interval from few labels contains the rate, and says why it is wide.
+// A result that no share of right answers explains has no interval.
+func TestCorrectFewLabels(t *testing.T) {
+	counts := result.Counts{Total: 500, Scored: 500, Passed: 450}
+	a := judging.Measure(labelled(1, 0, 0, 100, 0))
+	c := a.Correct(&result.Result{Counts: counts})
+	if got := c.Corrected.String(); got != "0.900 [0.855 1.000] (95% Lang-Reiczigel)" || !strings.HasPrefix(c.Few, "few right answers are known (1)") {
+		t.Errorf("one right answer: %s, %q", got, c.Few)
+	}
+	a = judging.Measure(labelled(5, 0, 0, 5, 0))
+	if c = a.Correct(&result.Result{Counts: counts}); c.Few != "" {
+		t.Errorf("five of each: %q", c.Few)
+	}
+	counts.Passed = 0
+	a = judging.Measure(labelled(100, 0, 80, 20, 0))
+	if c = a.Correct(&result.Result{Counts: counts}); !c.Clamped || c.Corrected.String() != "0.000 (no interval)" {
+		t.Errorf("none passed: %+v", c.Corrected)
+	}
+}

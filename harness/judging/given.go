@@ -2,6 +2,7 @@ package judging
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"evalctl/harness/result"
@@ -23,6 +24,9 @@ func CheckGiven(wrongPath, resultPath string) (c *Check, note string, err error)
 	of, err := openGiven("--result", resultPath)
 	if err != nil {
 		return nil, "", err
+	}
+	if sameFile(wrongPath, resultPath) {
+		return nil, "", fmt.Errorf("--wrong %s and --result %s are the same file: answers that are wrong on purpose are another system's", wrongPath, resultPath)
 	}
 	var notes []string
 	a, b := givenJudge(wrong), givenJudge(of)
@@ -70,6 +74,12 @@ func (a *Accuracy) least(of *result.Result, wrong *result.ClusteredRate) Correct
 		}, "the judge passes every answer that is wrong on purpose")
 	}
 	return c
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
 // openGiven reads the result for a flag, whose verdicts must come from another harness.

@@ -39,6 +39,13 @@ func TestCheckGiven(t *testing.T) {
 	if got := fmt.Sprintf("%.3f %.3f", c.Specificity.Rate, c.Correction.Corrected.Rate); got != "0.375 0.800" || c.Sensitivity != nil || !c.Correction.Least {
 		t.Errorf("specificity and least rate %s: %+v", got, c.Correction)
 	}
+	if c, _, err = CheckGiven(given(t, "j", "-"), given(t, "j", "++++++++++")); err != nil || c.Correction.Corrected.Interval.High != 1 ||
+		!strings.HasPrefix(c.Correction.Few, "few wrong answers are known (1)") {
+		t.Errorf("one wrong answer: %+v, %v", c, err)
+	}
+	if _, _, err = CheckGiven(of, of); err == nil || !strings.Contains(err.Error(), "are the same file") {
+		t.Errorf("the result itself as wrong answers: %v", err)
+	}
 	if _, note, err = CheckGiven(given(t, "", "+-"), of); err != nil || !strings.Contains(note, "--judge-id") {
 		t.Errorf("an unknown judge: %q, %v", note, err)
 	}

@@ -3,6 +3,7 @@ package judging
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"evalctl/harness/dataset"
@@ -60,6 +61,9 @@ func (m Minimum) Reached(a *Accuracy) error {
 		switch {
 		case f.min == nil:
 		case f.found != nil && misses(*f.found, *f.min):
+			if !misses(math.Round(*f.found*1000)/1000, *f.min) {
+				f.text += fmt.Sprintf(", exactly %v,", *f.found)
+			}
 			return &BelowError{false, fmt.Sprintf("%s is below %s %v", f.text, f.flag, *f.min)}
 		case uncertain == nil && (f.worst == nil || misses(*f.worst, *f.min)):
 			uncertain = &BelowError{true, fmt.Sprintf("%s is not certain to reach %s %v: %s without a verdict may be misjudged; check the judge again",

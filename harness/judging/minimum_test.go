@@ -49,3 +49,13 @@ func TestMinimum(t *testing.T) {
 		}
 	}
 }
+
+// TestBelowByRounding: a share that is below a minimum only by rounding is printed whole.
+func TestBelowByRounding(t *testing.T) {
+	a := Accuracy{WrongPassed: 1, WrongFailed: 8}
+	a.rate()
+	err := Minimum{Specificity: new(0.889)}.Reached(&a)
+	if err == nil || !strings.Contains(err.Error(), ", exactly 0.8888888888888888, is below --min-specificity 0.889") {
+		t.Errorf("got %v", err)
+	}
+}

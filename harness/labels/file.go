@@ -148,11 +148,8 @@ func (f *File) Append(l Label) error {
 	return nil
 }
 
-// Undo removes the last label.
+// Undo removes the last label, of which there must be one.
 func (f *File) Undo() error {
-	if len(f.Labels) == 0 {
-		return errors.New("there is no label to undo")
-	}
 	data := make([]byte, f.size)
 	if _, err := f.file.ReadAt(data, 0); err != nil {
 		return fmt.Errorf("read labels: %w", err)
@@ -166,9 +163,12 @@ func (f *File) Undo() error {
 // Close closes the file.
 func (f *File) Close() error { return f.file.Close() }
 
-// Read reads files of labels with one labeller each.
+// Read reads files of labels with one labeller each. It returns an error for an answer that one
+// labeller has labelled in two files: that would be an agreement of two.
 func Read(paths ...string) ([]Label, error) {
+	type labelled struct{ id, labeller string }
 	var all []Label
+	in := map[labelled]string{}
 	for _, path := range paths {
 		if err := resultfile.Unexpected(path, expectedFile); err != nil {
 			return nil, err
@@ -183,6 +183,13 @@ func Read(paths ...string) ([]Label, error) {
 		}
 		if len(list) == 0 {
 			return nil, fmt.Errorf("%s: no labels; evalctl judge label writes them", path)
+		}
+		for _, l := range list {
+			key := labelled{l.ID, l.Labeller}
+			if first, ok := in[key]; ok {
+				return nil, fmt.Errorf("%s and %s both have the label of %q by %q: give the labels of each labeller once", first, path, l.ID, l.Labeller)
+			}
+			in[key] = path
 		}
 		all = append(all, list...)
 	}

@@ -251,8 +251,8 @@ func TestSession(t *testing.T) {
 		}
 		s := labels.Session{
 			Population: p, File: f, Labeller: "alice", Size: 6,
-			Show:    func(_ int, a *labels.Answer) { shown = append(shown, a.ID) },
-			Unclear: func(reply string) { shown = append(shown, "unclear: "+reply) },
+			Show:  func(_ int, a *labels.Answer) { shown = append(shown, a.ID) },
+			Again: func(why string) { shown = append(shown, "again: "+why) },
 		}
 		if err := s.Run(context.Background(), strings.NewReader(replies)); err != nil {
 			t.Fatal(err)
@@ -271,7 +271,8 @@ func TestSession(t *testing.T) {
 		}
 		return out
 	}
-	expect(t, run("y\nNo\nwhat\ns\nu\nu\nn\nq\n"), append(append(ids(0, 1, 2), "unclear: what"), ids(3, 2, 1, 2)...))
+	expect(t, run("u\n"+strings.Repeat("y", 100_000)+"\nq"), append(ids(0), "again: there is no label to undo", "again: "))
+	expect(t, run("y\nNo\nwhat\ns\nu\nu\nn\nq\n"), append(append(ids(0, 1, 2), "again: "), ids(3, 2, 1, 2)...))
 	data, err := os.ReadFile(file)
 	if err != nil || strings.Count(string(data), "\n") != 2 {
 		t.Fatalf("%s, %v; want two lines", data, err)
@@ -280,6 +281,9 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, run("y\ny\ny\ny\ny\n"), ids(2, 3, 4, 5))
+	if _, err := labels.Read(file, file); err == nil || !strings.Contains(err.Error(), `by "alice": give the labels of each labeller once`) {
+		t.Errorf("a file given twice: %v", err)
+	}
 	list, err := labels.Read(file)
 	if err != nil || len(list) != 6 || *list[1].Right || list[5].Right == nil {
 		t.Errorf("%+v, %v; want six labels, the second wrong", list, err)

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -65,7 +64,10 @@ func Open(path string, design Design) (*Population, error) {
 	}
 	defer r.Close()
 	p := &Population{Path: path, Result: r.Result(), Design: design}
-	if err := errors.Join(p.findCluster(r), p.read(r)); err != nil {
+	if err = p.findCluster(r); err == nil {
+		err = p.read(r)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(p.Answers) == 0 {

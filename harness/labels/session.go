@@ -18,8 +18,8 @@ type Session struct {
 	Size int
 	// Show shows an answer and asks whether it is right. number counts from 1.
 	Show func(number int, a *Answer)
-	// Unclear asks again after a reply that is not in Replies.
-	Unclear func(reply string)
+	// Again asks again, and says why if why is not empty: the reply was not one of Replies.
+	Again func(why string)
 }
 
 // Replies are the possible replies with their first letters.
@@ -29,7 +29,7 @@ const Replies = "y yes, n no, s skip, u undo, q quit"
 // in ends. Each label is on disk before the next question.
 func (s *Session) Run(ctx context.Context, in io.Reader) error {
 	size := min(s.Size, len(s.Population.Answers))
-	lines := bufio.NewScanner(in)
+	lines := bufio.NewReader(in)
 	next, err := s.next()
 	for ; err == nil && next < size && ctx.Err() == nil; next, err = s.next() {
 		s.Show(next+1, &s.Population.Answers[next])
@@ -64,10 +64,17 @@ func (s *Session) next() (int, error) {
 }
 
 // reply reads replies until one is clear, and acts on it.
-func (s *Session) reply(lines *bufio.Scanner, next int) (quit bool, err error) {
-	for lines.Scan() {
-		reply := strings.ToLower(strings.TrimSpace(lines.Text()))
-		switch reply {
+func (s *Session) reply(lines *bufio.Reader, next int) (quit bool, err error) {
+	for {
+		line, err := lines.ReadString('\n')
+		switch {
+		case line == "" && err == io.EOF:
+			return true, nil
+		case err != nil && err != io.EOF:
+			return true, err
+		}
+		why := ""
+		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
 			return false, s.File.Append(s.label(next, new(true)))
 		case "n", "no":
@@ -75,13 +82,15 @@ func (s *Session) reply(lines *bufio.Scanner, next int) (quit bool, err error) {
 		case "s", "skip":
 			return false, s.File.Append(s.label(next, nil))
 		case "u", "undo":
-			return false, s.File.Undo()
+			if len(s.File.Labels) > 0 {
+				return false, s.File.Undo()
+			}
+			why = "there is no label to undo"
 		case "q", "quit":
 			return true, nil
 		}
-		s.Unclear(reply)
+		s.Again(why)
 	}
-	return true, lines.Err()
 }
 
 func (s *Session) label(at int, right *bool) Label {

@@ -130,6 +130,26 @@ func (c *Calls) NotCounted(name string) string {
 	return ""
 }
 
+// AtEndpoint says of the daemon at a URL, which has no gateway, that no cap limits it.
+func AtEndpoint(url string) string {
+	return fmt.Sprintf("the daemon at %s pays for its models by itself", url)
+}
+
+// NotCounted describes what the daemon may pay for outside any cap, empty for nothing.
+func (p *Plan) NotCounted() string {
+	models := result.ModelsUnknown
+	if f := p.Session.Described; f != nil && f.Mapping != nil {
+		models = f.Mapping.Models()
+	}
+	switch {
+	case p.Session.Endpoint != "" && models != result.ModelsNone:
+		return AtEndpoint(p.Session.Endpoint)
+	case p.Session.Mapped() && models == result.ModelsUnknown && p.Calls.Upstream == nil:
+		return p.Found.Name + " may call models by itself"
+	}
+	return p.Calls.NotCounted(p.Found.Name)
+}
+
 // Check returns an error if a cap cannot limit the spending of a target's daemon.
 func (c *Calls) Check(name string, prices llm.Prices, unmetered bool) error {
 	if c.Uncounted != "" && !unmetered {

@@ -85,6 +85,8 @@ func (run *Run) total(s *form.Section) {
 	parts := []form.Text{form.F("%s%s", wording.Amount(&run.Result), OfCap(c.CapUSD))}
 	if run.Result.Unmetered() {
 		parts = append(parts, form.F("the service may call models by itself, at a cost that is not known"))
+	} else if id := &run.Result.Identity; c.CapUSD != nil && id.Daemon.Endpoint != "" && run.Result.Mapped == nil && id.Rescored == nil {
+		parts = append(parts, form.F("the daemon's own models are not counted"))
 	}
 	if p := c.Parts; p != nil {
 		for _, part := range []struct {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -60,6 +61,10 @@ func CellName(c result.Cell) string {
 	return name
 }
 
+// rankedBy returns the measures of a combination: by documents or, without expected_paths, by
+// evidence.
+func rankedBy(c result.Cell) *result.Retrieval { return cmp.Or(c.Result.Retrieval, c.Result.Evidence) }
+
 // AtTopK returns a retrieval metric of a combination at its top-k, nil if it has none. A combination
 // without answers has none: its mode does not work, which says nothing about a ranking.
 func AtTopK(c result.Cell, metric string) *float64 {
@@ -67,7 +72,7 @@ func AtTopK(c result.Cell, metric string) *float64 {
 	if metric != "mrr" {
 		name = fmt.Sprintf("%s@%d", metric, c.TopK)
 	}
-	if r := c.Result.Retrieval; r != nil && !c.Unanswered() {
+	if r := rankedBy(c); r != nil && !c.Unanswered() {
 		if v, ok := r.Macro[name]; ok {
 			return &v
 		}

@@ -110,7 +110,8 @@ func (c sweepColumn) best(cells []result.Cell) float64 {
 // coversBrain reports whether the top-k of a cell is large enough to retrieve every document of a
 // brain.
 func coversBrain(c result.Cell) bool {
-	return c.Result.Retrieval != nil && slices.ContainsFunc(c.Result.Retrieval.Warnings, func(w result.Warning) bool {
+	r := rankedBy(c)
+	return r != nil && slices.ContainsFunc(r.Warnings, func(w result.Warning) bool {
 		return w.Kind == result.TopKCoversBrain
 	})
 }

@@ -144,7 +144,7 @@ func (h head) check() error {
 		return errors.New("it is the journal of a run that has not finished; resume that with evalctl run --resume")
 	case kind == conformanceFile:
 		return errors.New("it is a report of evalctl conformance, which has no questions; name the result file of a run")
-	case kind != runFile && kind != otherFile:
+	case kind != Run && kind != otherFile:
 		return fmt.Errorf("it is %s; expected the result file of a run; %s", kind, remedies[kind])
 	case h.get("identity") == nil:
 		return fmt.Errorf("it is not a result file: %s; evalctl run, replay, rescore and import write result files", h.keys())

@@ -19,7 +19,7 @@ type Kind string
 // The kinds of files, as named in messages.
 const (
 	otherFile       Kind = ""
-	runFile         Kind = "a result file of evalctl"
+	Run             Kind = "a result file of evalctl"
 	Sweep           Kind = "a sweep file of evalctl"
 	Bench           Kind = "the file of an evalctl bench"
 	conformanceFile Kind = "a report of evalctl conformance"
@@ -32,7 +32,7 @@ const (
 
 // remedies say what to do with a file of an unexpected kind.
 var remedies = map[Kind]string{
-	runFile:         "use evalctl show, compare, verify or rescore with it",
+	Run:             "use evalctl show, compare, verify or rescore with it",
 	Sweep:           "use evalctl show or evalctl verify with it",
 	Bench:           "use evalctl show or evalctl verify with it, or --baseline of evalctl bench",
 	conformanceFile: "use evalctl show with it",
@@ -132,7 +132,7 @@ func kindOf(head []byte) (kind Kind, version int) {
 	})
 	get := func(key string) []byte { return members[key] }
 	kind = kindBy(get)
-	if kind == runFile {
+	if kind == Run {
 		var id struct {
 			SchemaVersion int `json:"schema_version"`
 		}
@@ -162,7 +162,7 @@ func kindBy(get func(key string) []byte) Kind {
 	case has("endpoint", "results"):
 		return conformanceFile
 	case has("sdk", "scorer", "total", "passed", "pass_rate"), has("identity", "counts"):
-		return runFile
+		return Run
 	}
 	return otherFile
 }

@@ -14,10 +14,10 @@ func TestKindOf(t *testing.T) {
 		want Kind
 		says string
 	}{
-		{`{"sdk": "go", "scorer": "exact", "total": 1, "passed": 1, "pass_rate": 1, "identity": {"schema_version": 7}, "x": [`, runFile, "(schema 7)"},
-		{`{"sdk": "go", "scorer": "exact", "total": 1, "passed": 1, "pass_rate": 1, "tags": {"a"`, runFile, "a result file of evalctl; expected"},
-		{`{"sdk": "go", "scorer": "exact", "total": 1, "passed": 1, "pass_rate": 1, "tags": {"a"`, runFile, "use evalctl show, compare, verify or rescore with it"},
-		{"\xef\xbb\xbf \r\n" + `{"counts": {}, "identity": {}}`, runFile, ""},
+		{`{"sdk": "go", "scorer": "exact", "total": 1, "passed": 1, "pass_rate": 1, "identity": {"schema_version": 7}, "x": [`, Run, "(schema 7)"},
+		{`{"sdk": "go", "scorer": "exact", "total": 1, "passed": 1, "pass_rate": 1, "tags": {"a"`, Run, "a result file of evalctl; expected"},
+		{`{"sdk": "go", "scorer": "exact", "total": 1, "passed": 1, "pass_rate": 1, "tags": {"a"`, Run, "use evalctl show, compare, verify or rescore with it"},
+		{"\xef\xbb\xbf \r\n" + `{"counts": {}, "identity": {}}`, Run, ""},
 		{`{"schema_version": 1, "sdk": "go", "cells": [{"res`, Sweep, "(schema 1)"},
 		{`{"schema_version": 2, "kind": "bench", "sdk": "go", `, Bench, "(schema 2)"},
 		{`{"kind": "run", "identity": {"schema_version": 1}}` + "\n{}", journalFile, "run --resume"},

@@ -12,8 +12,13 @@ type JudgeAccuracy struct {
 	Wrong       int
 }
 
+// FewestLabels is the number of labels of a kind from which Lang and Reiczigel's interval holds.
+// With one right and 100 wrong answers, it covers the rate in as few as 27 % of simulations.
+const FewestLabels = 5
+
 // CorrectedRate is a pass rate without the errors of the judge, with its interval.
 type CorrectedRate struct {
+	// Lo and Hi are NaN if Clamped is set and no rate from 0 to 1 explains the verdicts.
 	Rate, Lo, Hi float64
 	// Clamped is set if the rate would be below 0 or above 1: the judge passed fewer answers than
 	// if none were right, or more than if all were. The labels then do not fit the answers.
@@ -29,7 +34,8 @@ type CorrectedRate struct {
 //	Δ  = 2z²·(θ'·q1'(1-q1')/m1' - (1-θ')·q0'(1-q0')/m0')
 //	SE = √(p'(1-p')/n' + (1-θ')²·q0'(1-q0')/m0' + θ'²·q1'(1-q1')/m1') / (q0'+q1'-1)
 //
-// All three are limited to 0..1. With few labels the interval may not contain the rate.
+// With fewer than FewestLabels of a kind, it is widened to the rates that the limits of p, q0
+// and q1 permit. All three figures are limited to 0..1, and the interval contains the rate.
 //
 // ok is false, and the figures are NaN, if there is no correction: if the judge passes wrong
 // answers as often as right ones (q0+q1 <= 1, or q0'+q1' <= 1, which few labels cause), without
@@ -55,12 +61,38 @@ func JudgeCorrected(p float64, n int, judge JudgeAccuracy, conf float64) (c Corr
 	half := z * math.Sqrt(pa*(1-pa)/size+(1-theta)*(1-theta)*v0+theta*theta*v1) / better
 	const slack = 1e-9 // more than the rounding of a rate that is 0 or 1 exactly
 	rate := (p + q0 - 1) / (q0 + q1 - 1)
-	return CorrectedRate{
+	c = CorrectedRate{
 		Rate:    clamp(rate),
 		Lo:      clamp(theta + delta - half),
 		Hi:      clamp(theta + delta + half),
 		Clamped: rate < -slack || rate > 1+slack,
-	}, true
+	}
+	if min(judge.Right, judge.Wrong) < FewestLabels {
+		lo, hi := permitted(p, n, judge, conf)
+		c.Lo, c.Hi = min(c.Lo, lo), max(c.Hi, hi)
+	}
+	c.Lo, c.Hi = min(c.Lo, c.Rate), max(c.Hi, c.Rate)
+	if c.Lo == c.Hi {
+		c.Lo, c.Hi = math.NaN(), math.NaN()
+	}
+	return c, true
+}
+
+// permitted returns the lowest and the highest corrected rate if the rate and the accuracy of
+// the judge may be anything in their intervals, which contain all three at confidence conf.
+func permitted(p float64, n int, judge JudgeAccuracy, conf float64) (lo, hi float64) {
+	z := NormalQuantile(1 - (1-conf)/6)
+	pLo, pHi := score(p, float64(n), z)
+	q0Lo, q0Hi := score(judge.Specificity, float64(judge.Wrong), z)
+	q1Lo, q1Hi := score(judge.Sensitivity, float64(judge.Right), z)
+	lo, hi = 0, 1 // such a judge may be no better than chance
+	if q0Lo+q1Hi > 1 {
+		lo = clamp((pLo + q0Lo - 1) / (q0Lo + q1Hi - 1))
+	}
+	if q0Hi+q1Lo > 1 {
+		hi = clamp((pHi + q0Hi - 1) / (q0Hi + q1Lo - 1))
+	}
+	return lo, hi
 }
 
 func share(x float64) bool { return x >= 0 && x <= 1 }

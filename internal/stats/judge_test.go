@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -87,15 +88,16 @@ func TestJudgeCorrectedIsUndefined(t *testing.T) {
 
 func TestJudgeCorrectedProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		unit := rapid.Float64Range(0, 1)
-		count := rapid.IntRange(1, 1000)
+		unit := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, .5, .9, 1}))
+		count := rapid.OneOf(rapid.IntRange(1, 1000), rapid.IntRange(1, 10))
 		p, n := unit.Draw(t, "p"), count.Draw(t, "n")
 		judge := JudgeAccuracy{unit.Draw(t, "q1"), count.Draw(t, "m1"), unit.Draw(t, "q0"), count.Draw(t, "m0")}
 		got, ok := JudgeCorrected(p, n, judge, .95)
 		if judge.Sensitivity+judge.Specificity <= 1 && ok {
 			t.Fatalf("%+v corrects", judge)
 		}
-		if ok && !(0 <= got.Rate && got.Rate <= 1 && 0 <= got.Lo && got.Lo <= got.Hi && got.Hi <= 1) {
+		unexplained := got.Clamped && math.IsNaN(got.Lo) && math.IsNaN(got.Hi)
+		if ok && !unexplained && !(0 <= got.Lo && got.Lo <= got.Rate && got.Rate <= got.Hi && got.Hi <= 1 && got.Lo < got.Hi) {
 			t.Fatalf("%+v of %d by %+v: %+v", p, n, judge, got)
 		}
 		perfect := JudgeAccuracy{1, judge.Right, 1, judge.Wrong}
@@ -103,4 +105,44 @@ func TestJudgeCorrectedProperties(t *testing.T) {
 			t.Fatalf("a judge without errors: %+v, %v, want the rate %v", got, ok, p)
 		}
 	})
+}
+
+// TestJudgeCorrectedFewLabels: the labels of one kind may be few.
+func TestJudgeCorrectedFewLabels(t *testing.T) {
+	for _, c := range []struct {
+		p     float64
+		n     int
+		judge JudgeAccuracy
+	}{
+		{.9, 500, JudgeAccuracy{1, 1, 1, 100}}, {.9, 500, JudgeAccuracy{1, 2, 1, 30}},
+		{1, 10, JudgeAccuracy{1, 1, 1, 100}}, {1, 10, JudgeAccuracy{1, 1 << 40, 1, 1}},
+	} {
+		got, ok := JudgeCorrected(c.p, c.n, c.judge, .95)
+		if !ok || !(got.Lo <= got.Rate && got.Rate <= got.Hi && got.Hi-got.Lo > .1) {
+			t.Errorf("%+v: %+v, %v", c, got, ok)
+		}
+	}
+}
+
+// Few labels must not make the interval narrower than the rate is known.
+func TestSimulatedCoverageOfJudge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it is concurrent")
+	}
+	const n, rounds = 300, 1000
+	random := rand.New(rand.NewPCG(3, 1))
+	for _, m := range [][2]int{{1, 100}, {3, 30}, {4, 4}, {FewestLabels, FewestLabels}, {30, 2}, {30, 100}} {
+		for _, rate := range []float64{.2, .5, .9} {
+			const q1, q0 = .97, .95
+			got, limit := shareOf(rounds, .95, func() bool {
+				of := func(n int, p float64) float64 { return float64(passedOf(random, n, p)) / float64(n) }
+				judge := JudgeAccuracy{of(m[0], q1), m[0], of(m[1], q0), m[1]}
+				c, ok := JudgeCorrected(of(n, rate*q1+(1-rate)*(1-q0)), n, judge, .95)
+				return !ok || c.Lo <= rate && rate <= c.Hi
+			})
+			if got < .95-limit {
+				t.Errorf("%d right and %d wrong answers, rate %v: coverage %v", m[0], m[1], rate, got)
+			}
+		}
+	}
 }

@@ -79,6 +79,9 @@ func DrawSubset(path, output, defaultBrain, by string, config sample.Config) (*S
 		return nil, err
 	}
 	s.Sample = drawn
+	if by != "" && len(drawn.Strata) == 1 && drawn.Strata[0].Name == noStratum {
+		return nil, fmt.Errorf("--by %s: no question of %s has a tag with this prefix", by, path)
+	}
 	for _, id := range ids {
 		s.ids[id] = true
 	}

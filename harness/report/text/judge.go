@@ -83,10 +83,13 @@ func (b *judgeText) correction(c *judging.Check) {
 	}
 	if c.Correction.Least {
 		b.fact("at least", "%s  if the judge passes every right answer; above it if not", c.Correction.Corrected)
-		return
+	} else {
+		b.fact("corrected", "%s  without the errors of the judge", c.Correction.Corrected)
 	}
-	b.fact("corrected", "%s  without the errors of the judge", c.Correction.Corrected)
-	if c.Correction.Clamped {
+	if c.Correction.Few != "" {
+		b.fact("warning", "%s", c.Correction.Few)
+	}
+	if c.Correction.Clamped && !c.Correction.Least {
 		b.fact("warning", "%s", misfit(c))
 	}
 }
