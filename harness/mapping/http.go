@@ -61,11 +61,9 @@ func (s *Service) openHTTP() error {
 	if err != nil {
 		return fmt.Errorf("endpoint %w", err)
 	}
-	values, err := s.headerSecrets()
-	if err != nil {
+	if err := s.checkHeaders(); err != nil {
 		return err
 	}
-	s.secrets = target.NewRedactor(s.cfg.Secrets, values...)
 	client := func(t *http.Transport) *http.Client {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, max(s.cfg.Concurrency, target.MinConns)
 		return &http.Client{Transport: s.secrets.Transport(httpclient.Decompressing(t, true)), CheckRedirect: httpclient.NoRedirect}
@@ -78,19 +76,18 @@ func (s *Service) openHTTP() error {
 	return nil
 }
 
-// headerSecrets returns the values of the variables named in the mapping's headers. The error names
-// one that is not set.
-func (s *Service) headerSecrets() ([]string, error) {
-	values, err := s.mapping.headers.values(s.variable)
-	for _, o := range s.mapping.operations() {
-		more, failed := o.headers.values(s.variable)
-		values, err = append(values, more...), errors.Join(err, failed)
+// checkHeaders returns an error if a variable named in the mapping's headers is not set.
+func (s *Service) checkHeaders() error {
+	for _, name := range s.mapping.headerVariables() {
+		if _, err := s.variable(name); err != nil {
+			return err
+		}
 	}
-	return values, err
+	return nil
 }
 
 func (s *Service) variableOrNone(name string) string {
-	value, _ := s.variable(name) // headerSecrets has looked
+	value, _ := s.variable(name) // checkHeaders has looked
 	return value
 }
 
@@ -99,11 +96,9 @@ func (s *Service) headers() (client *http.Client, err error) {
 	if s.mapping == nil || len(s.mapping.headers) == 0 {
 		return nil, nil
 	}
-	secrets, err := s.headerSecrets()
-	if err != nil {
+	if err := s.checkHeaders(); err != nil {
 		return nil, err
 	}
-	s.secrets = target.NewRedactor(s.cfg.Secrets, append(secrets, s.cfg.Token)...)
 	client, s.transport = s.mapping.headers.client(s.variableOrNone)
 	return client, nil
 }
