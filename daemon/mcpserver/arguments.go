@@ -110,7 +110,10 @@ func (a arguments) texts(name string) []string {
 func parseArguments(data json.RawMessage, s *schema) (args arguments, ignored []string, err error) {
 	value := any(map[string]any{})
 	if len(data) > 0 && !bytes.Equal(data, []byte("null")) && !bytes.Equal(data, []byte(`""`)) {
-		switch value, err = decoded(data); {
+		value, err = decoded(data)
+		switch refused, ok := errors.AsType[*toolError](err); {
+		case ok:
+			return nil, nil, refused
 		case errors.Is(err, errMore):
 			return nil, nil, argumentErrorf("the arguments are %v", err)
 		case err != nil:
