@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -102,25 +103,14 @@ func (c *Client) call(ctx context.Context, params *mcp.CallToolParams) (Result, 
 	if err != nil {
 		return Result{}, callError(ctx, err)
 	}
-	var r Result
-	for _, content := range reply.Content {
-		if text, ok := content.(*mcp.TextContent); ok {
-			r.Texts = append(r.Texts, text.Text)
-		}
-	}
-	if len(r.Texts) > 0 {
-		r.Text = r.Texts[0]
-	}
-	if reply.StructuredContent != nil {
-		if r.Structured, err = json.Marshal(reply.StructuredContent); err != nil {
-			return Result{}, fmt.Errorf("%s: structured content: %w", params.Name, err)
-		}
-	}
-	if reply.IsError {
-		r.Failure = failureOf(r)
+	r, err := resultOf(reply)
+	if err != nil {
+		return Result{}, &Error{Code: CodeRefused, Message: badResult + err.Error()}
 	}
 	return r, nil
 }
+
+const badResult = "the result has another form than MCP's: "
 
 func failureOf(r Result) *Failure {
 	for _, data := range [][]byte{r.Structured, []byte(r.Text)} {
@@ -129,7 +119,7 @@ func failureOf(r Result) *Failure {
 			return &f
 		}
 	}
-	return &Failure{Message: r.Text}
+	return &Failure{Message: cmp.Or(strings.Join(r.Texts, "\n"), "it gives no reason")}
 }
 
 // abortCode is the code of the JSON-RPC errors that a transport of this package makes for calls
@@ -141,6 +131,9 @@ func callError(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	rpc, ok := errors.AsType[*jsonrpc.Error](err)
+	if _, form := errors.AsType[*json.UnmarshalTypeError](err); form {
+		return &Error{Code: CodeRefused, Message: badResult + "it cannot be decoded"}
+	}
 	if !ok {
 		return &Error{Code: CodeConnectionClosed, Message: err.Error(), Aborted: true}
 	}

@@ -72,7 +72,8 @@ func (c *connection) receive() {
 	}
 }
 
-// take takes a notification of progress, or the response to a request of the connection's own.
+// take takes a notification of progress, or the response to a request of the connection's own. Other
+// responses are changed as by kept.
 func (c *connection) take(msg jsonrpc.Message) bool {
 	switch msg := msg.(type) {
 	case *jsonrpc.Request:
@@ -88,8 +89,9 @@ func (c *connection) take(msg jsonrpc.Message) bool {
 		if waiting != nil {
 			delete(c.own, msg.ID)
 			waiting <- msg
+			return true
 		}
-		return waiting != nil
+		msg.Result = kept(msg.Result)
 	}
 	return false
 }
