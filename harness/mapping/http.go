@@ -16,7 +16,6 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/httpclient"
 	"evalctl/internal/intake"
-	"evalctl/internal/llm"
 	"evalctl/internal/printable"
 	"evalctl/internal/retry"
 )
@@ -214,9 +213,8 @@ func (w *web) transport(ctx context.Context, o *operation, err error) error {
 // status returns the failure for a response outside 2xx.
 func (w *web) status(o *operation, res *http.Response, body []byte) error {
 	message := fmt.Sprintf("%s: %s: %s", o.called(), res.Status, printable.Line(string(body), maxLine))
-	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
-		message = fmt.Sprintf("%s: %s to %s: redirects are not followed; give the final URL",
-			o.called(), res.Status, printable.Line(llm.WithoutSecrets(to.String()), maxLine))
+	if where, ok := httpclient.Redirect(res); ok {
+		message = fmt.Sprintf("%s: %s: %s", o.called(), res.Status, where)
 	}
 	after, _ := retry.After(res.Header.Get("Retry-After"), time.Now())
 	return statusFailure(message, res.StatusCode, after)
