@@ -165,11 +165,7 @@ func (s *schema) check(name string, value any) error {
 			return s.checkInteger(name, v)
 		}
 	}
-	hint := ""
-	if value == nil {
-		hint = ": leave it out instead"
-	}
-	return argumentErrorf("%s must be %s, not %s%s", name, article(s.Type), kindOf(value), hint)
+	return argumentErrorf("%s must be %s, not %s", name, article(s.Type), kindOf(value))
 }
 
 func (s *schema) checkObject(name string, object map[string]any) error {
