@@ -76,17 +76,10 @@ func (s *Service) openHTTP() error {
 }
 
 // checkHeaders returns an error if a variable named in the mapping's headers is not set.
-func (s *Service) checkHeaders() error {
-	for _, name := range s.mapping.headerVariables() {
-		if _, err := s.variable(name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (s *Service) checkHeaders() error { return s.mapping.CheckVariables(s.variableOrNone, false) }
 
 func (s *Service) variableOrNone(name string) string {
-	value, _ := s.variable(name) // checkHeaders has looked
+	value, _ := s.variable(name) // CheckVariables says if there is none
 	return value
 }
 

@@ -178,6 +178,21 @@ func (m *Mapping) headerVariables() []string {
 	return names
 }
 
+// CheckVariables returns an error for a variable that the service needs and that is not set. Its own
+// environment counts only if it is started.
+func (m *Mapping) CheckVariables(env func(string) string, started bool) error {
+	names := m.headerVariables()
+	if started {
+		names = append(names, m.Variables()...)
+	}
+	for _, name := range names {
+		if env(name) == "" {
+			return fmt.Errorf("the mapping %s needs the environment variable %s, which is not set", m.Name, name)
+		}
+	}
+	return nil
+}
+
 // Secrets returns the values of all variables that the service receives. Whatever their names are,
 // the service may send them back.
 func (m *Mapping) Secrets(env func(string) string) []redact.Secret {
