@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -103,14 +102,25 @@ func (c *Client) call(ctx context.Context, params *mcp.CallToolParams) (Result, 
 	if err != nil {
 		return Result{}, callError(ctx, err)
 	}
-	r, err := resultOf(reply)
-	if err != nil {
-		return Result{}, &Error{Code: CodeRefused, Message: badResult + err.Error()}
+	var r Result
+	for _, content := range reply.Content {
+		if text, ok := content.(*mcp.TextContent); ok {
+			r.Texts = append(r.Texts, text.Text)
+		}
+	}
+	if len(r.Texts) > 0 {
+		r.Text = r.Texts[0]
+	}
+	if reply.StructuredContent != nil {
+		if r.Structured, err = json.Marshal(reply.StructuredContent); err != nil {
+			return Result{}, fmt.Errorf("%s: structured content: %w", params.Name, err)
+		}
+	}
+	if reply.IsError {
+		r.Failure = failureOf(r)
 	}
 	return r, nil
 }
-
-const badResult = "the result has another form than MCP's: "
 
 func failureOf(r Result) *Failure {
 	for _, data := range [][]byte{r.Structured, []byte(r.Text)} {
@@ -119,7 +129,7 @@ func failureOf(r Result) *Failure {
 			return &f
 		}
 	}
-	return &Failure{Message: cmp.Or(strings.Join(r.Texts, "\n"), "it gives no reason")}
+	return &Failure{Message: r.Text}
 }
 
 // abortCode is the code of the JSON-RPC errors that a transport of this package makes for calls
@@ -131,9 +141,6 @@ func callError(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	rpc, ok := errors.AsType[*jsonrpc.Error](err)
-	if _, form := errors.AsType[*json.UnmarshalTypeError](err); form {
-		return &Error{Code: CodeRefused, Message: badResult + "it cannot be decoded"}
-	}
 	if !ok {
 		return &Error{Code: CodeConnectionClosed, Message: err.Error(), Aborted: true}
 	}

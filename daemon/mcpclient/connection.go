@@ -72,8 +72,7 @@ func (c *connection) receive() {
 	}
 }
 
-// take takes a notification of progress, or the response to a request of the connection's own. Other
-// responses are changed as by kept.
+// take takes a notification of progress, or the response to a request of the connection's own.
 func (c *connection) take(msg jsonrpc.Message) bool {
 	switch msg := msg.(type) {
 	case *jsonrpc.Request:
@@ -89,9 +88,8 @@ func (c *connection) take(msg jsonrpc.Message) bool {
 		if waiting != nil {
 			delete(c.own, msg.ID)
 			waiting <- msg
-			return true
 		}
-		msg.Result = kept(msg.Result)
+		return waiting != nil
 	}
 	return false
 }

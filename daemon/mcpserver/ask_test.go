@@ -60,8 +60,8 @@ func TestAskStreams(t *testing.T) {
 			if !slices.Equal(messages, []string{"Gre", "en ", "", "té\n"}) || tokens[3] != map[any]string{7: "7"}[token] && tokens[3] != `"tok en"` {
 				t.Errorf("%s: progress is %q, %s", transport, messages, tokens)
 			}
-			const want = `{"answer":"Green té\n","citations":[{"type":"citation","chunk_id":"c","document_id":"","answer_start":0,"answer_end":3,"quote":"q"}],` +
-				`"retrieved":[{"chunk_id":"c","document_id":"d","score":1,"preview":"p"}]}`
+			const want = `{"answer":"Green té\n","citations":[{"answer_end":3,"answer_start":0,"chunk_id":"c","document_id":"","quote":"q","type":"citation"}],` +
+				`"retrieved":[{"chunk_id":"c","document_id":"d","preview":"p","score":1}]}`
 			if string(r.Structured) != want || r.Text != "Green té\n" {
 				t.Errorf("%s: result is %s", transport, r.Structured)
 			}
