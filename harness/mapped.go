@@ -13,6 +13,7 @@ import (
 	"evalctl/harness/seed"
 	"evalctl/harness/target"
 	"evalctl/internal/figure"
+	"evalctl/internal/redact"
 )
 
 // Description says how to use a service that does not speak the protocol.
@@ -41,6 +42,14 @@ func (f *Description) Variables() []string {
 		return nil
 	}
 	return f.Mapping.Variables()
+}
+
+// secrets returns the values of the environment that the mapping passes on.
+func (f *Description) secrets() []redact.Secret {
+	if f == nil || f.Mapping == nil || f.Env == nil {
+		return nil
+	}
+	return f.Mapping.Secrets(f.Env)
 }
 
 // openMapped starts or connects to a service described by a mapping.

@@ -32,7 +32,8 @@ type SessionConfig struct {
 	Dial func(url string) (target.Service, error)
 	// Token authenticates requests. It may be empty.
 	Token string
-	// Secrets and the token are redacted in the daemon's output and in errors.
+	// Secrets, the token and what a mapping passes on from the environment are redacted in the
+	// daemon's output and in errors.
 	Secrets []redact.Secret `json:"-"`
 	// UserAgent identifies this program in requests.
 	UserAgent string
@@ -136,6 +137,7 @@ func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Secrets = append(c.Described.secrets(), c.Secrets...)
 	s := &Session{config: c, id: id, redactor: target.NewRedactor(c.Secrets, c.Token)}
 	s.config.Launch.Secrets = target.Secrets(c.Secrets, c.Token)
 	switch {

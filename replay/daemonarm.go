@@ -37,11 +37,12 @@ func (s *Spec) daemonArm(given string, i int) (arm Arm, err error) {
 }
 
 // daemonModels configures the models of a started daemon. The answering model also extracts and
-// reranks where needed.
+// reranks where needed. A service with a mapping gets it only through a gateway.
 func (s *Spec) daemonModels(d target.Definition, arm *Arm) error {
 	env := llm.Env(plan.Environment(s.Targets.Env, d))
-	generates := s.Style == actor.Full || s.Ingest == ingest.Replay
-	reranks := env("SVC_RERANK_PROVIDER") == llm.RerankLLM
+	uses := !d.Mapped() || arm.Session.Described.Gateway()
+	generates := uses && (s.Style == actor.Full || s.Ingest == ingest.Replay)
+	reranks := uses && env("SVC_RERANK_PROVIDER") == llm.RerankLLM
 	ref := llm.Ref{Provider: llm.ProviderFake, Name: llm.FakeModel}
 	if (generates || reranks) && s.Answers != "" {
 		var err error

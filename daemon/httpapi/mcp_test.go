@@ -46,7 +46,8 @@ func TestToolsActAsTheCaller(t *testing.T) {
 		{"reader", "memory_list_brains", `{}`, `"id":"second"`},
 		{"other", "memory_list_brains", `{}`, `"items":[{"id":"old"`},
 		{"searcher", "memory_search", `{"query":"kettle","brain":"eval"}`, `"content":"The kettle is green."`},
-		{"searcher", "memory_search", `{"query":"kettle"}`, `"code":"forbidden"`}, // may not list brains
+		{"searcher", "memory_search", `{"query":"kettle"}`, `"content":"The kettle is green."`},
+		{"searcher", "memory_search", `{"query":"kettle","brain":"theirs"}`, `"code":"no_brain"`},
 		{"searcher", "memory_remember", `{"content":"x","brain":"eval"}`, `"code":"forbidden"`},
 		{"reader", "memory_remember", `{"content":"x","brain":"eval"}`, `"code":"forbidden","message":"key reader lacks the scope documents:write"`},
 		{"writer", "memory_remember", `{"content":"x","brain":"eval"}`, `"path":"x.md"`},

@@ -61,7 +61,7 @@ var operations = map[string]operation{
 	},
 
 	"listBrains": {
-		allowed: "reader writer admin",
+		allowed: "reader writer admin searcher operator",
 		Summary: "List the brains that the key may use, ascending by id, and name the default one.",
 		Parameters: []parameter{
 			queryParameter("limit", "Lists only the first ones.", 100, ofType("integer"), least(1)),

@@ -37,7 +37,7 @@ var routes = []route{
 	{"POST /mcp", scopeKey, kindNone, "mcp", (*API).serveMCP},
 
 	{"POST " + brainsPath, scopeWrite, kindWrite, "createBrain", (*API).createBrain},
-	{"GET " + brainsPath, scopeRead, kindRead, "listBrains", (*API).listBrains},
+	{"GET " + brainsPath, scopeKey, kindRead, "listBrains", (*API).listBrains},
 	{"GET " + brainPath, scopeRead, kindRead, "getBrain", (*API).getBrain},
 	{"DELETE " + brainPath, scopeAdmin, kindWrite, "deleteBrain", (*API).deleteBrain},
 

@@ -348,6 +348,10 @@ func statusError(res *http.Response, data []byte) error {
 	status := fmt.Sprintf("%d %s", res.StatusCode, http.StatusText(res.StatusCode))
 	e := &Error{Code: status, Aborted: true, Status: res.StatusCode}
 	e.RetryAfter, _ = retry.After(res.Header.Get("Retry-After"), time.Now())
+	if where, ok := httpclient.Redirect(res); ok {
+		e.Message = where
+		return e
+	}
 	if json.Unmarshal(data, &body) != nil {
 		e.Message = cmp.Or(strings.TrimSpace(string(data)), "no reason given")
 		return e

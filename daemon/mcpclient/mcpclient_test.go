@@ -389,7 +389,10 @@ func TestConnectFailures(t *testing.T) {
 	if e, ok := errors.AsType[*mcpclient.Error](err); !ok || e.Code != "unauthorized" {
 		t.Errorf("a wrong token is %v", err)
 	}
+	moved := httptest.NewServer(http.RedirectHandler("/mcp/?key=s3cret", http.StatusTemporaryRedirect))
+	defer moved.Close()
 	for target, says := range map[string]string{
+		moved.URL:                "307 Temporary Redirect: it leads to " + moved.URL + "/mcp/: redirects are not followed",
 		"stdio:":                 "the command is empty",
 		"stdio:'":                "Unterminated",
 		"stdio:/does/not/exist":  "start /does/not/exist",

@@ -110,7 +110,10 @@ func (a arguments) texts(name string) []string {
 func parseArguments(data json.RawMessage, s *schema) (args arguments, ignored []string, err error) {
 	value := any(map[string]any{})
 	if len(data) > 0 && !bytes.Equal(data, []byte("null")) && !bytes.Equal(data, []byte(`""`)) {
-		switch value, err = decoded(data); {
+		value, err = decoded(data)
+		switch refused, ok := errors.AsType[*toolError](err); {
+		case ok:
+			return nil, nil, refused
 		case errors.Is(err, errMore):
 			return nil, nil, argumentErrorf("the arguments are %v", err)
 		case err != nil:
@@ -162,11 +165,7 @@ func (s *schema) check(name string, value any) error {
 			return s.checkInteger(name, v)
 		}
 	}
-	hint := ""
-	if value == nil {
-		hint = ": leave it out instead"
-	}
-	return argumentErrorf("%s must be %s, not %s%s", name, article(s.Type), kindOf(value), hint)
+	return argumentErrorf("%s must be %s, not %s", name, article(s.Type), kindOf(value))
 }
 
 func (s *schema) checkObject(name string, object map[string]any) error {

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"evalctl/internal/jsonobj"
 )
 
 // meant returns the value that a client means by another one, and the arguments that it ignores.
@@ -148,15 +150,70 @@ func parsed(value any) any {
 
 var errMore = errors.New("more than one JSON value")
 
-// decoded decodes one JSON value, whose numbers stay as they are.
-func decoded(data []byte) (value any, err error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	if err := dec.Decode(&value); err != nil {
+// decoded decodes one JSON value, whose numbers stay as they are. As over HTTP, it refuses what
+// decoding would change: two values of a key, and half of a surrogate pair in a path, which would
+// be another document's.
+func decoded(data []byte) (any, error) {
+	d := decoder{json.NewDecoder(bytes.NewReader(data)), data}
+	if err := d.Decode(new(json.RawMessage)); err != nil { // also if it is nested too deeply for value
 		return nil, err
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errMore
 	}
-	return value, nil
+	d.Decoder = json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return d.value()
+}
+
+// decoder decodes valid JSON.
+type decoder struct {
+	*json.Decoder
+	data []byte
+}
+
+func (d decoder) value() (any, error) {
+	token, err := d.Token()
+	switch {
+	case err != nil:
+		return nil, err
+	case token == json.Delim('{'):
+		return d.object()
+	case token == json.Delim('['):
+		list := []any{}
+		for d.More() {
+			item, err := d.value()
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, item)
+		}
+		_, err = d.Token()
+		return list, err
+	}
+	return token, nil
+}
+
+func (d decoder) object() (any, error) {
+	object := map[string]any{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		key, from := token.(string), d.InputOffset()
+		value, err := d.value()
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := value.(string); ok && folded(key) == "path" && jsonobj.HalfSurrogate(d.data[from:d.InputOffset()]) {
+			return nil, argumentErrorf("%.64s contains half of a surrogate pair", key)
+		}
+		if earlier, twice := object[key]; twice && jsonobj.Text(earlier) != jsonobj.Text(value) {
+			return nil, argumentErrorf("%.64s is given twice, with different values", key)
+		}
+		object[key] = value
+	}
+	_, err := d.Token()
+	return object, err
 }

@@ -183,3 +183,24 @@ func TestObjectsAsSent(t *testing.T) {
 		}
 	}
 }
+
+// TestArgumentsAreStrict: as over HTTP, what decoding would change without a word is refused. A
+// value that is given twice in the same way means one thing.
+func TestArgumentsAreStrict(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"content":"c","path":"one.md","path":"two.md"}`:           "path is given twice, with different values",
+		`{"content":"c","other":{"a":1,"a":[]}}`:                    "a is given twice, with different values",
+		`"{\"content\":\"c\",\"path\":\"1.md\",\"path\":\"2.md\"}"`: "the arguments must be an object, not a string",
+		`{"content":null}`:                                               "content must be a string, not null",
+		`{"content":"c","path":"p\ud83d.md"}`:                            "path contains half of a surrogate pair",
+		`{"content":"c","Path":"p\ude00.md"}`:                            "Path contains half of a surrogate pair",
+		`{"content":"c\ud83d","path":"p\ud83d\ude00.md"}`:                "",
+		`{"content":"c","path":"one.md","path":"one\u002emd","n":1}`:     "",
+		`{"content":"c","path":"one.md"` + strings.Repeat(" ", 9) + `} `: "",
+	} {
+		_, _, err := parseArguments(json.RawMessage(args), definitions()["memory_remember"].input)
+		if (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
+	}
+}

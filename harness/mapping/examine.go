@@ -35,11 +35,13 @@ type Subject struct {
 // ends with .json it reads the OpenAPI description there. The caller must call Close.
 func Examine(ctx context.Context, c Config) (*Subject, error) {
 	s := &Subject{cfg: c}
-	secrets, err := c.Headers.values(c.variable)
-	if err != nil {
-		return nil, fmt.Errorf("a header %w", err)
+	for _, name := range c.Headers.variables() {
+		if _, err := c.variable(name); err != nil {
+			return nil, fmt.Errorf("a header %w", err)
+		}
 	}
-	s.hidden = target.NewRedactor(c.Secrets, append(secrets, c.Token)...)
+	secrets := target.VariableSecrets(c.Headers.variables(), s.variable)
+	s.hidden = target.NewRedactor(append(secrets, c.Secrets...), c.Token)
 	if Describes(c.URL) {
 		return s, s.readRoutes(ctx)
 	}

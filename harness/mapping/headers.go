@@ -52,18 +52,12 @@ func checkSecret(name string, t *template) error {
 	return nil
 }
 
-// values returns the values of the variables named in headers. The error names one that is not set.
-func (h Headers) values(env func(string) (string, error)) (values []string, err error) {
+// variables returns the names of the variables named in headers.
+func (h Headers) variables() (names []string) {
 	for _, header := range h {
-		for _, name := range header.secrets() {
-			value, err := env(name)
-			if err != nil {
-				return nil, err
-			}
-			values = append(values, value)
-		}
+		names = append(names, header.secrets()...)
 	}
-	return values, nil
+	return names
 }
 
 // sources returns the headers as written in a mapping file.

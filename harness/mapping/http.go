@@ -16,7 +16,6 @@ import (
 	"evalctl/harness/target"
 	"evalctl/internal/httpclient"
 	"evalctl/internal/intake"
-	"evalctl/internal/llm"
 	"evalctl/internal/printable"
 	"evalctl/internal/retry"
 )
@@ -61,11 +60,9 @@ func (s *Service) openHTTP() error {
 	if err != nil {
 		return fmt.Errorf("endpoint %w", err)
 	}
-	values, err := s.headerSecrets()
-	if err != nil {
+	if err := s.checkHeaders(); err != nil {
 		return err
 	}
-	s.secrets = target.NewRedactor(s.cfg.Secrets, values...)
 	client := func(t *http.Transport) *http.Client {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, max(s.cfg.Concurrency, target.MinConns)
 		return &http.Client{Transport: s.secrets.Transport(httpclient.Decompressing(t, true)), CheckRedirect: httpclient.NoRedirect}
@@ -78,19 +75,11 @@ func (s *Service) openHTTP() error {
 	return nil
 }
 
-// headerSecrets returns the values of the variables named in the mapping's headers. The error names
-// one that is not set.
-func (s *Service) headerSecrets() ([]string, error) {
-	values, err := s.mapping.headers.values(s.variable)
-	for _, o := range s.mapping.operations() {
-		more, failed := o.headers.values(s.variable)
-		values, err = append(values, more...), errors.Join(err, failed)
-	}
-	return values, err
-}
+// checkHeaders returns an error if a variable named in the mapping's headers is not set.
+func (s *Service) checkHeaders() error { return s.mapping.CheckVariables(s.variableOrNone, false) }
 
 func (s *Service) variableOrNone(name string) string {
-	value, _ := s.variable(name) // headerSecrets has looked
+	value, _ := s.variable(name) // CheckVariables says if there is none
 	return value
 }
 
@@ -99,11 +88,9 @@ func (s *Service) headers() (client *http.Client, err error) {
 	if s.mapping == nil || len(s.mapping.headers) == 0 {
 		return nil, nil
 	}
-	secrets, err := s.headerSecrets()
-	if err != nil {
+	if err := s.checkHeaders(); err != nil {
 		return nil, err
 	}
-	s.secrets = target.NewRedactor(s.cfg.Secrets, append(secrets, s.cfg.Token)...)
 	client, s.transport = s.mapping.headers.client(s.variableOrNone)
 	return client, nil
 }
@@ -219,9 +206,8 @@ func (w *web) transport(ctx context.Context, o *operation, err error) error {
 // status returns the failure for a response outside 2xx.
 func (w *web) status(o *operation, res *http.Response, body []byte) error {
 	message := fmt.Sprintf("%s: %s: %s", o.called(), res.Status, printable.Line(string(body), maxLine))
-	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
-		message = fmt.Sprintf("%s: %s to %s: redirects are not followed; give the final URL",
-			o.called(), res.Status, printable.Line(llm.WithoutSecrets(to.String()), maxLine))
+	if where, ok := httpclient.Redirect(res); ok {
+		message = fmt.Sprintf("%s: %s: %s", o.called(), res.Status, where)
 	}
 	after, _ := retry.After(res.Header.Get("Retry-After"), time.Now())
 	return statusFailure(message, res.StatusCode, after)

@@ -13,6 +13,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/redact"
 )
 
 // Transport is how a service is reached.
@@ -166,6 +167,36 @@ func (m *Mapping) Variables() []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// headerVariables returns the names of the variables used in headers.
+func (m *Mapping) headerVariables() []string {
+	names := m.headers.variables()
+	for _, o := range m.operations() {
+		names = append(names, o.headers.variables()...)
+	}
+	return names
+}
+
+// CheckVariables returns an error for a variable that the service needs and that is not set. Its own
+// environment counts only if it is started.
+func (m *Mapping) CheckVariables(env func(string) string, started bool) error {
+	names := m.headerVariables()
+	if started {
+		names = append(names, m.Variables()...)
+	}
+	for _, name := range names {
+		if env(name) == "" {
+			return fmt.Errorf("the mapping %s needs the environment variable %s, which is not set", m.Name, name)
+		}
+	}
+	return nil
+}
+
+// Secrets returns the values of all variables that the service receives. Whatever their names are,
+// the service may send them back.
+func (m *Mapping) Secrets(env func(string) string) []redact.Secret {
+	return target.VariableSecrets(append(m.Variables(), m.headerVariables()...), env)
 }
 
 // Sends reports whether questions use a placeholder.

@@ -42,7 +42,8 @@ type Config struct {
 
 	Profile launch.Profile
 	Launch  launch.Options // Home and LogPath are required for Profile
-	// Secrets and the token are redacted in the service's replies and output.
+	// Secrets, such as those of the Mapping, and the token are redacted in the service's replies
+	// and output.
 	Secrets []redact.Secret
 }
 
@@ -78,10 +79,10 @@ func Open(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{cfg: c, mapping: c.Mapping, clock: clock{opened: time.Now()}, brains: map[string]*brain{}, ended: make(chan struct{})}
 	var once sync.Once
 	s.died = func(err error) { once.Do(func() { s.why = err; close(s.ended) }) }
+	s.secrets = target.NewRedactor(c.Secrets, c.Token)
 	if c.Mapping != nil && c.Mapping.Transport == HTTP {
 		return s, s.openHTTP()
 	}
-	s.secrets = target.NewRedactor(c.Secrets, c.Token)
 	first, err := s.connect(ctx, "")
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ import (
 	"evalctl/harness/result"
 	"evalctl/harness/target"
 	"evalctl/internal/awaittest"
+	"evalctl/internal/redact"
 )
 
 var corpus = []dataset.Doc{
@@ -400,7 +401,8 @@ func TestHTTP(t *testing.T) {
 	}))
 	defer web.Close()
 	open := func(key string) (*Service, error) {
-		return Open(t.Context(), Config{Mapping: parsed(t, webMapping), URL: web.URL, Env: func(string) string { return key }})
+		m, env := parsed(t, webMapping), func(string) string { return key }
+		return Open(t.Context(), Config{Mapping: m, URL: web.URL, Env: env, Secrets: m.Secrets(env)})
 	}
 	if _, err := open(""); err == nil || !strings.Contains(err.Error(), "needs the environment variable WEB_KEY, which is not set") {
 		t.Errorf("got %v", err)
@@ -421,7 +423,7 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("%s to %s", body, path)
 	}
 	got, err := st.Search(t.Context(), "my/brain", hostile, 3)
-	if err != nil || query != hostile || len(got) != 1 || got[0].Text != "the [token] is here" || got[0].Path != "p.md" {
+	if err != nil || query != hostile || len(got) != 1 || got[0].Text != "the [WEB_KEY] is here" || got[0].Path != "p.md" {
 		t.Errorf("%v, %v for %q", got, err, query)
 	}
 	wrong, err := open("wr0ng-key")
@@ -594,6 +596,10 @@ remember: {tool: a, arguments: {t: "{text}"}}
 	got, err := s.Environment([]string{"MODE=slow"}, "/h")
 	if want := []string{"DIR=/h/x-s", "VENDOR_KEY=k"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q, %v", got, want, err)
+	}
+	set["MY_KEY"] = "long-enough"
+	if got, want := m.Secrets(s.cfg.Env), []redact.Secret{{Name: "MY_KEY", Value: "long-enough"}}; !slices.Equal(got, want) {
+		t.Errorf("secrets %v", got)
 	}
 	delete(set, "MY_KEY")
 	if _, err := s.Environment(nil, "/h"); err == nil || !strings.Contains(err.Error(), "needs the environment variable MY_KEY, which is not set") {

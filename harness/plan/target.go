@@ -139,6 +139,9 @@ func (t Targets) described(d target.Definition) (*harness.Description, error) {
 				"write mcp: before the command or URL of an MCP server", d.Name, m.Name, m.Transport, want)
 		}
 		f.Mapping = m
+		if err := m.CheckVariables(t.Env, d.Endpoint == ""); err != nil {
+			return nil, fmt.Errorf("target %s: %w", d.Name, err)
+		}
 	case d.Endpoint == "":
 		f.Mapping = mapping.ForCommand(d.Profile.Command)
 	}

@@ -2,8 +2,8 @@ package target
 
 import "evalctl/internal/redact"
 
-// minSecret is the minimum length of a token that is redacted in responses. Shorter ones may occur
-// in answers by chance.
+// minSecret is the minimum length of a token, or of a variable's value, that is redacted in
+// responses. Shorter ones may occur in answers by chance.
 const minSecret = 8
 
 // Secrets returns the tokens that are long enough, and further secrets.
@@ -14,6 +14,16 @@ func Secrets(more []redact.Secret, tokens ...string) (all []redact.Secret) {
 		}
 	}
 	return append(all, more...)
+}
+
+// VariableSecrets returns the values of environment variables that are long enough.
+func VariableSecrets(names []string, env func(string) string) (all []redact.Secret) {
+	for _, name := range names {
+		if value := env(name); len(value) >= minSecret {
+			all = append(all, redact.Secret{Name: name, Value: value})
+		}
+	}
+	return all
 }
 
 // NewRedactor returns a redactor of Secrets.

@@ -16,6 +16,7 @@ import (
 
 	"evalctl/internal/intake"
 	"evalctl/internal/jsonobj"
+	"evalctl/internal/printable"
 )
 
 // ParseBaseURL returns a base URL without trailing slashes. It must be http or https with a host.
@@ -150,6 +151,17 @@ func Cause(ctx context.Context, err error) error {
 		return e.Err
 	}
 	return err
+}
+
+// Redirect says where a response redirects to, without the secrets of that URL. ok is false for
+// another response.
+func Redirect(res *http.Response) (text string, ok bool) {
+	to, err := res.Location()
+	if err != nil || res.StatusCode/100 != 3 {
+		return "", false
+	}
+	shown := url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path, RawPath: to.RawPath}
+	return "it leads to " + printable.Line(shown.String(), 300) + ": redirects are not followed; give the final URL", true
 }
 
 // Advice returns what a user can do about a daemon's status, in parentheses after a space, or
