@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -116,7 +117,7 @@ func failureOf(r Result) *Failure {
 			return &f
 		}
 	}
-	return &Failure{Message: r.Text}
+	return &Failure{Message: cmp.Or(strings.Join(r.Texts, "\n"), "it gives no reason")}
 }
 
 // abortCode is the code of the JSON-RPC errors that a transport of this package makes for calls

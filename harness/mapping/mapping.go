@@ -13,6 +13,7 @@ import (
 
 	"evalctl/harness/result"
 	"evalctl/harness/target"
+	"evalctl/internal/environ"
 	"evalctl/internal/redact"
 )
 
@@ -193,10 +194,18 @@ func (m *Mapping) CheckVariables(env func(string) string, started bool) error {
 	return nil
 }
 
-// Secrets returns the values of all variables that the service receives. Whatever their names are,
-// the service may send them back.
+// Secrets returns the values that the service receives in headers, and in variables that are named
+// like a credential. The service may send them back.
 func (m *Mapping) Secrets(env func(string) string) []redact.Secret {
-	return target.VariableSecrets(append(m.Variables(), m.headerVariables()...), env)
+	names := m.headerVariables()
+	for key, t := range m.env {
+		for _, name := range t.secrets() {
+			if environ.HoldsSecret(key, env(name)) {
+				names = append(names, name)
+			}
+		}
+	}
+	return target.VariableSecrets(names, env)
 }
 
 // Sends reports whether questions use a placeholder.
