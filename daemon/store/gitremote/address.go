@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-git/go-git/v5/plumbing"
+	"evalctl/daemon/store/gitstore"
 )
 
 // The parts of an Address that are replaced for each brain.
@@ -56,7 +56,7 @@ func ParseAddress(rawURL, branch string, tenants bool) (Address, error) {
 			return Address{}, fmt.Errorf("%s is not replaced: only %s and %s are", part, brainPart, tenantPart)
 		}
 	}
-	if !isBranch(strings.NewReplacer(brainPart, "x", tenantPart, "x").Replace(a.branch)) {
+	if !gitstore.ValidBranch(strings.NewReplacer(brainPart, "x", tenantPart, "x").Replace(a.branch)) {
 		return Address{}, fmt.Errorf("the branch %.60q is not a valid name of a branch of git", a.branch)
 	}
 	if tenants && !strings.Contains(a.url+a.branch, tenantPart) {
@@ -64,11 +64,6 @@ func ParseAddress(rawURL, branch string, tenants bool) (Address, error) {
 			"could receive the documents of another tenant's deleted brain", tenantPart)
 	}
 	return a, nil
-}
-
-// isBranch reports whether git takes a name for that of a branch, and not for a flag or for HEAD.
-func isBranch(name string) bool {
-	return name != "@" && !strings.HasPrefix(name, "-") && plumbing.NewBranchReferenceName(name).Validate() == nil
 }
 
 // scp matches the addresses of scp. Git understands HOST:PATH with and without a user.

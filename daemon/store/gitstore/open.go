@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -82,11 +83,16 @@ func (o *Options) normalize() error {
 		return fmt.Errorf("%q is not a valid name of a remote", o.Remote)
 	}
 	for _, branch := range []string{o.Branch, o.RemoteBranch} {
-		if branch != "" && plumbing.NewBranchReferenceName(branch).Validate() != nil {
+		if branch != "" && !ValidBranch(branch) {
 			return fmt.Errorf("%q is not a valid name of a branch", branch)
 		}
 	}
 	return nil
+}
+
+// ValidBranch reports whether git takes a name for that of a branch, and not for a flag or for HEAD.
+func ValidBranch(name string) bool {
+	return name != "@" && !strings.HasPrefix(name, "-") && plumbing.NewBranchReferenceName(name).Validate() == nil
 }
 
 // openGit finds or creates the repository, and takes the lock.
