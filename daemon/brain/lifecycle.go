@@ -20,7 +20,7 @@ func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBr
 		return protocol.Brain{}, err
 	}
 	if tenant == "" {
-		if err := s.checkReached(ctx, b.ID); err != nil {
+		if err := s.checkReached(ctx, b); err != nil {
 			return protocol.Brain{}, err
 		}
 	}
@@ -45,13 +45,16 @@ func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBr
 	return added.Brain, nil
 }
 
-// checkReached returns ErrExists if a request without keys reaches a tenant's brain by id.
-func (s *Service) checkReached(ctx context.Context, id string) error {
-	if err := s.Refresh(ctx, "", id); err != nil {
-		return err
-	}
-	if h, err := s.Find(id); errors.Is(err, ErrExists) || err == nil && h.Tenant() != "" {
-		return nameTaken(id)
+// checkReached returns ErrExists if a request without keys reaches a tenant's brain by the id or the
+// slug of a new one.
+func (s *Service) checkReached(ctx context.Context, b protocol.Brain) error {
+	for _, name := range []string{b.ID, b.Slug} {
+		if err := s.Refresh(ctx, "", name); err != nil {
+			return err
+		}
+		if h, err := s.Find(name); errors.Is(err, ErrExists) || err == nil && h.Tenant() != "" {
+			return nameTaken(name)
+		}
 	}
 	return nil
 }

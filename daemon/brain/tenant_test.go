@@ -85,6 +85,9 @@ func TestTenantsOwnBrains(t *testing.T) {
 	if b, err := s.Create(t.Context(), "", protocol.CreateBrain{Name: "Notes"}); !errors.Is(err, ErrExists) {
 		t.Errorf("got %+v, %v", b, err)
 	}
+	if b, err := s.Create(t.Context(), "", protocol.CreateBrain{ID: "new", Slug: "notes"}); !errors.Is(err, ErrExists) {
+		t.Errorf("got %+v, %v", b, err)
+	}
 }
 
 // homeOfTenants is the folder of brains as the program wrote it when a tenant's ids depended on

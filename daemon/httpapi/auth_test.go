@@ -206,7 +206,7 @@ func TestRepeatedDelete(t *testing.T) {
 		return s.expect(t, status, "DELETE", "/v1/brains/"+id, "", append(as("admin"), "X-Confirm-Delete", "yes")...)
 	}
 	s.expect(t, 201, "POST", "/v1/brains", `{"id":"old"}`, as("admin")...)
-	if got := del("old", 409); !strings.Contains(got, "no tenant") {
+	if got := del("old", 409); !strings.Contains(got, "another brain is called old") {
 		t.Error(got)
 	}
 	s.expect(t, 201, "POST", "/v1/brains", `{"id":"own"}`, as("admin")...)
@@ -220,6 +220,12 @@ func TestRepeatedDelete(t *testing.T) {
 		}
 	}
 	s.expect(t, 409, "DELETE", "/v1/brains/both", "", "X-Confirm-Delete", "yes")
+	// The other brain has the name as its slug.
+	s = startKeyed(t)
+	s.expect(t, 201, "POST", "/v1/brains", `{"id":"new","slug":"old"}`, as("admin")...)
+	del("old", 409)
+	del("new", 204)
+	del("old", 204)
 }
 
 func TestAuthorizationHeader(t *testing.T) {

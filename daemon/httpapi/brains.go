@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
+	"evalctl/daemon/brain"
 	"evalctl/daemon/protocol"
 	"evalctl/daemon/store"
 )
@@ -84,7 +86,7 @@ func (a *API) deleteBrain(w http.ResponseWriter, r *http.Request) error {
 			"deleting a brain deletes all its documents: send X-Confirm-Delete: yes")
 	}
 	h := brainOf(r)
-	if err := a.checkRepeat(r.Context(), requestOf(r).caller, h.Brain().ID); err != nil {
+	if err := a.checkRepeat(r.Context(), requestOf(r).caller, r.PathValue("id"), h); err != nil {
 		return err
 	}
 	err := a.brains.Delete(r.Context(), h)
@@ -92,15 +94,28 @@ func (a *API) deleteBrain(w http.ResponseWriter, r *http.Request) error {
 	return replyEmpty(w, http.StatusNoContent, err)
 }
 
-// checkRepeat returns an error if a repeated DELETE of a brain, as after a lost response, would
-// delete another one with its id: that of no tenant or, without keys, that of a tenant.
-func (a *API) checkRepeat(ctx context.Context, c *caller, id string) error {
-	sel := selection(c)
-	sel.IDs = []string{id}
+// checkRepeat returns an error if a repeated DELETE of a brain by name, as after a lost response,
+// would delete another one: one of a tenant and one of no tenant may both have the name.
+func (a *API) checkRepeat(ctx context.Context, c *caller, name string, h brain.Handle) error {
+	isOther := func(id, tenant string) bool { return id != h.Brain().ID || tenant != h.Tenant() }
+	sel, tenant := selection(c), ""
+	sel.IDs = []string{name}
+	if c != nil {
+		tenant = c.Tenant
+	}
 	all, err := a.brains.List(ctx, sel)
-	if err != nil || len(visible(c, all)) < 2 {
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: a tenant and no tenant have a brain with the id %s, and a repeated DELETE would delete the other one: "+
-		"delete the tenant's by a key of scope admin that is for this brain only", store.ErrConflict, id)
+	other := slices.ContainsFunc(all, func(r brain.Record) bool {
+		return isOther(r.Brain.ID, r.Tenant) && (c == nil || c.owns(r.Brain.ID, r.Tenant))
+	})
+	if s, err := a.brains.FindSlug(tenant, name); err == nil && c.mayUse(s) {
+		other = other || isOther(s.Brain().ID, s.Tenant())
+	}
+	if !other {
+		return nil
+	}
+	return fmt.Errorf("%w: another brain is called %s too, and a repeated DELETE would delete it: delete the tenant's "+
+		"by a key of scope admin that is for this brain only", store.ErrConflict, name)
 }
