@@ -54,8 +54,8 @@ type Config struct {
 	// Observer, if set, follows the questions as they are asked and finished, starting with those
 	// in a resumed journal.
 	Observer pipeline.Observer
-	// Counted, if set, is called with each record that the result counts, one call at a time. Unlike
-	// the Observer, it gets the answers that a stopped run left without a grade.
+	// Counted, if set, is called with each record that the result counts, one call at a time.
+	// Unlike the Observer, it gets the answers that a stopped run left without a grade.
 	Counted func(result.Record)
 	// RequireMode, if set, is the retrieval mode that every answer must report. The first answer
 	// without it stops the run with ErrMode.

@@ -10,9 +10,9 @@ import (
 	"evalctl/harness/mapping"
 )
 
-// TestSessionHidesVariables: what a mapping takes from the environment for a header or a credential is
-// in no log and in no error, whatever the variables are called. What else it takes is shown: replies
-// may contain it for other reasons.
+// TestSessionHidesVariables: what a mapping takes from the environment for a header or a
+// credential is in no log and in no error, whatever the variables are called. What else it takes
+// is shown: replies may contain it for other reasons.
 func TestSessionHidesVariables(t *testing.T) {
 	const work, shelf = "sk-of-the-work", "shelf-of-the-work"
 	env := map[string]string{"WORK": work, "SHELF": shelf, "READER": "gpt-4o-mini"}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -65,9 +66,18 @@ func OpenFolder(dir string) (*Folder, error) {
 		return nil, errors.Join(fmt.Errorf("open the brains directory: %w", err), lock.Close())
 	}
 	return &Folder{
-		root: root, lock: lock, syncDir: (*os.File).Sync,
+		root: root, lock: lock, syncDir: syncDir,
 		taken: map[ownName]bool{}, folders: map[string]bool{},
 	}, nil
+}
+
+// syncDir syncs a directory, if its file system can.
+func syncDir(dir *os.File) error {
+	err := dir.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
 }
 
 // Load implements Catalog. It deletes the remains of a crash, as far as it can: the next Load tries

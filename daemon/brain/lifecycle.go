@@ -45,8 +45,8 @@ func (s *Service) Create(ctx context.Context, tenant string, r protocol.CreateBr
 	return added.Brain, nil
 }
 
-// checkReached returns ErrExists if a request without keys reaches a tenant's brain by the id or the
-// slug of a new one.
+// checkReached returns ErrExists if a request without keys reaches a tenant's brain by the id or
+// the slug of a new one.
 func (s *Service) checkReached(ctx context.Context, b protocol.Brain) error {
 	for _, name := range []string{b.ID, b.Slug} {
 		if err := s.Refresh(ctx, "", name); err != nil {

@@ -95,7 +95,10 @@ func (f *File) load(labeller string, design Design) error {
 		}
 	}
 	f.size = int64(len(whole))
-	if err := errors.Join(f.file.Renew(ErrBusy), f.cut()); err != nil || !unended {
+	if err := f.file.Renew(ErrBusy); err != nil {
+		return err
+	}
+	if err := f.cut(); err != nil || !unended {
 		return err
 	}
 	return f.endLine()

@@ -179,8 +179,8 @@ func (m *Mapping) headerVariables() []string {
 	return names
 }
 
-// CheckVariables returns an error for a variable that the service needs and that is not set. Its own
-// environment counts only if it is started.
+// CheckVariables returns an error for a variable that the service needs and that is not set. Its
+// own environment counts only if it is started.
 func (m *Mapping) CheckVariables(env func(string) string, started bool) error {
 	names := m.headerVariables()
 	if started {

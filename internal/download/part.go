@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 
+	"evalctl/internal/atomicfile"
 	"evalctl/internal/inputfile"
 )
 
@@ -36,8 +37,8 @@ type state struct {
 const syncAfter = 32 << 20
 
 // openPart opens the part, which may be empty. It empties a part that cannot be continued: from
-// another URL, too long, or without both a validator and a checksum of the whole file. It drops what
-// was not synced, which may be zeros after a crash of the machine.
+// another URL, too long, or without both a validator and a checksum of the whole file. It drops
+// what was not synced, which may be zeros after a crash of the machine.
 func openPart(c Config) (*part, error) {
 	f, err := os.OpenFile(c.Path+partSuffix, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -55,7 +56,8 @@ func openPart(c Config) (*part, error) {
 		p.state.Validator == "" && c.SHA256 == "" {
 		p.state = state{}
 	}
-	if err := p.cut(min(p.size, p.state.Synced)); err != nil {
+	p.state.Synced = max(0, min(p.size, p.state.Synced))
+	if err := p.cut(p.state.Synced); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return p, nil
@@ -100,7 +102,7 @@ func (p *part) save() error {
 		return err
 	}
 	name := p.file.Name()
-	return os.WriteFile(name[:len(name)-len(partSuffix)]+stateSuffix, data, 0o644)
+	return atomicfile.WriteData(name[:len(name)-len(partSuffix)]+stateSuffix, 0o644, data)
 }
 
 // sum returns the SHA-256 of the part.

@@ -54,10 +54,11 @@ func sameFile(path string, f *os.File, l *flock.Flock) bool {
 	return errors.Join(errO, errL, errN) == nil && os.SameFile(opened, locked) && os.SameFile(opened, named)
 }
 
-// Renew replaces the file by a copy that is synced, and locks that. Call it before adding to what
-// another process has written: after a write that the disk refused, only the memory of the kernel
-// has the content. The kernel reports that once and does not try again, and on ext4 not even a later
-// write to the same place of a new file is there after a crash. busy is as for Open.
+// Renew replaces the file by a copy that is synced, and locks that. Call it before adding to
+// what another process has written: after a write that the disk refused, only the memory of the
+// kernel has the content. The kernel reports that once and does not try again, and on ext4 not
+// even a later write to the same place of a new file is there after a crash. busy is as for
+// Open.
 func (f *File) Renew(busy error) error {
 	if runtime.GOOS == "windows" { // which replaces no open file
 		return f.Sync()

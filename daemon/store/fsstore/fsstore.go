@@ -217,8 +217,8 @@ func (b *backend) Close() error {
 	return errors.Join(err, b.release())
 }
 
-// writeClosed writes closedFile and syncs it: after a power failure, too, a folder of documents that
-// is not mounted must not be taken for an empty one.
+// writeClosed writes closedFile and syncs it: after a power failure, too, a folder of documents
+// that is not mounted must not be taken for an empty one.
 func (b *backend) writeClosed(state string) error {
 	f, err := b.home.OpenFile(closedFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {

@@ -183,8 +183,9 @@ func TestFailedSyncOfANewStore(t *testing.T) {
 	}
 }
 
-// TestFailedSyncOfALog: what Open finds in the logs after a sync of one of them has failed may be in
-// the memory of the kernel only. Later commits are there after a power failure all the same.
+// TestFailedSyncOfALog: what Open finds in the logs after a sync of one of them has failed may
+// be in the memory of the kernel only. Later commits are there after a power failure all the
+// same.
 func TestFailedSyncOfALog(t *testing.T) {
 	dir := storetest.MemoryDir(t)
 	random := rand.New(rand.NewPCG(1, 2))

@@ -76,6 +76,7 @@ func (b *backend) replay(logs []logContent) error {
 		if err := c.log.shorten(slotsSize); err != nil { // see erase
 			return err
 		}
+		_ = c.log.grow(firstLogSize) // for deletions on a disk that is full later
 	}
 	return nil
 }

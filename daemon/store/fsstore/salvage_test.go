@@ -190,8 +190,8 @@ func TestSalvageVersions(t *testing.T) {
 	}
 }
 
-// TestSalvageStaleHeader: if a log has its headers from before it was emptied, a write of then is not
-// taken for the last version, and an acknowledged one of later is.
+// TestSalvageStaleHeader: if a log has its headers from before it was emptied, a write of then
+// is not taken for the last version, and an acknowledged one of later is.
 func TestSalvageStaleHeader(t *testing.T) {
 	dir := t.TempDir()
 	b := openBackend(t, dir)

@@ -114,12 +114,19 @@ func (b *backend) checkUnedited(ops []store.Op) error {
 		if !ok {
 			continue
 		}
-		same, err := b.isSame(change{path: op.Path, hash: doc.blob})
+		_, info, err := b.Lookup(op.Path)
+		if err == nil && !info.Mode().IsRegular() {
+			return placeError(op.Path, fs.ErrExist)
+		}
+		same := false
+		if err == nil {
+			same, err = b.isSame(change{path: op.Path, hash: doc.blob})
+		}
 		if isAbsent(err) || err == nil && same {
 			continue
 		}
 		if err != nil {
-			return err
+			return placeError(op.Path, err)
 		}
 		return &store.Error{Op: string(op.Kind), Path: op.Path, Err: fmt.Errorf("%w: the file was changed by hand and the change "+
 			"is not committed: commit or discard it", store.ErrConflict)}

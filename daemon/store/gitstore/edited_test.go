@@ -12,8 +12,8 @@ import (
 	"evalctl/daemon/store/gitstore"
 )
 
-// TestEditsWhileOpen: a file is changed by hand while the store is open. No commit has the change or
-// replaces it, and other documents can be written.
+// TestEditsWhileOpen: a file is changed by hand while the store is open. No commit has the change
+// or replaces it, and other documents can be written.
 func TestEditsWhileOpen(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	r := openDir(t, dir, nil)
@@ -33,6 +33,13 @@ func TestEditsWhileOpen(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	write(t, r, "c.md", "other")
+	write(t, r, "folder.md", "x")
+	folder := filepath.Join(dir, "folder.md")
+	must(t, os.Remove(folder), os.Mkdir(folder, 0o700))
+	if err := r.Write(ctx, "folder.md", []byte("y")); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("a folder in its place: %v", err)
+	}
+	must(t, os.Remove(folder), r.Write(ctx, "folder.md", []byte("y")))
 	must(t, os.Remove(filepath.Join(dir, "gone.md")), r.Write(ctx, "gone.md", []byte("y")))
 	put(t, file, "green")
 	write(t, r, "a.md", "red")

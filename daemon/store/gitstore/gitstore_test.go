@@ -337,7 +337,8 @@ func TestExistingRepository(t *testing.T) {
 	}
 }
 
-// TestDamagedCopy: an object has a damaged file, and is in a pack. git reads it, and so does the store.
+// TestDamagedCopy: an object has a damaged file, and is in a pack. git reads it, and so does the
+// store.
 func TestDamagedCopy(t *testing.T) {
 	dir := t.TempDir()
 	r := openDir(t, dir, nil)

@@ -59,8 +59,8 @@ func (o *objects) refresh() {
 	o.storage = filesystem.NewStorage(osfs.New(o.dir), cache.NewObjectLRU(cacheSize))
 }
 
-// get returns an object, even if git gc has moved it since the last refresh, or if one of its copies
-// is damaged.
+// get returns an object, even if git gc has moved it since the last refresh, or if one of its
+// copies is damaged.
 func (o *objects) get(kind plumbing.ObjectType, hash plumbing.Hash) (plumbing.EncodedObject, error) {
 	obj, err := o.storage.EncodedObject(kind, hash)
 	if err != nil {

@@ -90,7 +90,8 @@ func (o *Options) normalize() error {
 	return nil
 }
 
-// ValidBranch reports whether git takes a name for that of a branch, and not for a flag or for HEAD.
+// ValidBranch reports whether git takes a name for that of a branch, and not for a flag or for
+// HEAD.
 func ValidBranch(name string) bool {
 	return name != "@" && !strings.HasPrefix(name, "-") && plumbing.NewBranchReferenceName(name).Validate() == nil
 }

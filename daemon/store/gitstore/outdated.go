@@ -118,10 +118,14 @@ func (b *backend) keptEdits(
 		return nil, nil
 	}
 	before, _, err := b.objects.changes(mark.tree, kept[1])
-	if err != nil {
-		return nil, err
+	var after []change
+	if err == nil {
+		after, _, err = b.objects.changes(b.head.tree, kept[2])
 	}
-	after, _, err := b.objects.changes(b.head.tree, kept[2])
+	if errors.Is(err, store.ErrDamaged) { // no commit has these trees
+		b.Log.Warn("the edits by hand that a pull had merged cannot be told apart any more", "because", err)
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
