@@ -215,8 +215,11 @@ func TestFlagPage(t *testing.T) {
 		if rule.has[valuesOf] != "" && shown == valuesOf {
 			meaning = strings.Replace(meaning, ": "+rule.has[valuesOf], "", 1)
 		}
+		if other := otherMeaning(name); other != "" {
+			meaning = strings.TrimSuffix(meaning, ".") + "." + other
+		}
 		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s | %s |\n", name, ruleAnd(valueCell(cmp.Or(rule.has[shown], "TEXT")), exceptional(name, shown, rule)),
-			ruleAnd(valueCell(rule.has[defaultOf]), exceptional(name, defaultOf, rule)), strings.Join(in, ", "), meaning+otherMeaning(name))
+			ruleAnd(valueCell(rule.has[defaultOf]), exceptional(name, defaultOf, rule)), strings.Join(in, ", "), meaning)
 	}
 	goldentest.Compare(t, path, b.String())
 }

@@ -47,7 +47,7 @@ func (a *Audit) lenient() Finding {
 			continue
 		}
 		text := fmt.Sprintf("%s: %s as published, at least %s without the wrong answers that such a judge passes.", s.Name, &c.Correction.Raw, c.Correction.Corrected)
-		for _, but := range []string{note, c.Correction.Few} {
+		for _, but := range []string{note, c.Correction.Few, c.Misfit()} {
 			if but != "" {
 				text += " But " + but + "."
 			}

@@ -223,7 +223,7 @@ func (c *Correction) correct(clustered *result.ClusteredRate, judge stats.JudgeA
 		if judge.Right == few {
 			kind = "right"
 		}
-		c.Few = fmt.Sprintf("few %s answers are known (%d): with %d or more the interval is narrower", kind, few, stats.FewestLabels)
+		c.Few = fmt.Sprintf("few %s answers are known (%d independent): with %d or more the interval is narrower", kind, few, stats.FewestLabels)
 	}
 }
 

@@ -151,7 +151,7 @@ func TestCorrectFewLabels(t *testing.T) {
 	counts := result.Counts{Total: 500, Scored: 500, Passed: 450}
 	a := judging.Measure(labelled(1, 0, 0, 100, 0))
 	c := a.Correct(&result.Result{Counts: counts})
-	if got := c.Corrected.String(); got != "0.900 [0.855 1.000] (95% Lang-Reiczigel)" || !strings.HasPrefix(c.Few, "few right answers are known (1)") {
+	if got := c.Corrected.String(); got != "0.900 [0.855 1.000] (95% Lang-Reiczigel)" || !strings.HasPrefix(c.Few, "few right answers are known (1 independent)") {
 		t.Errorf("one right answer: %s, %q", got, c.Few)
 	}
 	a = judging.Measure(labelled(5, 0, 0, 5, 0))

@@ -30,6 +30,22 @@ type Check struct {
 	Correction *Correction `json:"correction,omitempty"`
 }
 
+// Misfit says why the corrected rate is clamped, if it is.
+func (c *Check) Misfit() string {
+	if c.Correction == nil || !c.Correction.Clamped {
+		return ""
+	}
+	why := fmt.Sprintf("fewer answers of the run than it passes of wrong ones (%.3f)", 1-c.Specificity.Rate)
+	if c.Correction.Corrected.Rate > 0 {
+		why = fmt.Sprintf("more answers of the run than it passes of right ones (%.3f)", c.Sensitivity.Rate)
+	}
+	what, advice := "the labels", "; label answers of this run"
+	if c.Correction.Least {
+		what, advice = "the wrong answers", ""
+	}
+	return what + " and the run do not fit, the corrected rate is clamped: the judge passed " + why + advice
+}
+
 // checkConcurrency is the number of answers judged at a time.
 const checkConcurrency = 8
 

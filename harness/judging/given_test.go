@@ -40,7 +40,7 @@ func TestCheckGiven(t *testing.T) {
 		t.Errorf("specificity and least rate %s: %+v", got, c.Correction)
 	}
 	if c, _, err = CheckGiven(given(t, "j", "-"), given(t, "j", "++++++++++")); err != nil || c.Correction.Corrected.Interval.High != 1 ||
-		!strings.HasPrefix(c.Correction.Few, "few wrong answers are known (1)") {
+		!strings.HasPrefix(c.Correction.Few, "few wrong answers are known (1 independent)") {
 		t.Errorf("one wrong answer: %+v, %v", c, err)
 	}
 	if _, _, err = CheckGiven(of, of); err == nil || !strings.Contains(err.Error(), "are the same file") {

@@ -325,7 +325,7 @@ func (im *Import) finish(s Spec) (err error) {
 				r.Retrieved = []result.Chunk{}
 			}
 			compare(&r, q, im.TopK)
-			found.cover(&r, im.TopK)
+			found.cover(&r)
 			if im.repeats > 1 {
 				r.Repeat = repeat
 			}

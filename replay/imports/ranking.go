@@ -27,9 +27,9 @@ type ranking struct {
 	covered   result.Warning
 }
 
-// cover counts an answer whose listed documents that count are as many as its haystack has.
-func (r *ranking) cover(of *result.Record, topK int) {
-	if of.Retrieval != nil && topK >= len(r.haystack.Sessions)+len(r.haystack.Docs) {
+// cover counts an answer for which as many documents count as its haystack has.
+func (r *ranking) cover(of *result.Record) {
+	if of.Retrieval != nil && of.Retrieval.Documents >= len(r.haystack.Sessions)+len(r.haystack.Docs) {
 		r.covered.AddID(of.ID)
 	}
 }

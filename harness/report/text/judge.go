@@ -89,18 +89,9 @@ func (b *judgeText) correction(c *judging.Check) {
 	if c.Correction.Few != "" {
 		b.fact("warning", "%s", c.Correction.Few)
 	}
-	if c.Correction.Clamped && !c.Correction.Least {
-		b.fact("warning", "%s", misfit(c))
+	if why := c.Misfit(); why != "" {
+		b.fact("warning", "%s", why)
 	}
-}
-
-// misfit says why a corrected rate was clamped.
-func misfit(c *judging.Check) string {
-	why := fmt.Sprintf("the judge passed fewer answers of the run than it passes of wrong ones (%.3f)", 1-c.Specificity.Rate)
-	if c.Correction.Corrected.Rate > 0 {
-		why = fmt.Sprintf("the judge passed more answers of the run than it passes of right ones (%.3f)", c.Sensitivity.Rate)
-	}
-	return "the labels and the run do not fit, the corrected rate is clamped: " + why + "; label answers of this run"
 }
 
 // maxMisjudged limits the listed misjudged answers.
