@@ -103,6 +103,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("EFFECTIVE_MODES", strings.Join(protocol.EffectiveModes, ", "))
 			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, ".tmp"))
 			env.Values["t"] = t
+			left := newWritten(env.WorkDir)
+			env.Values["results"] = left
+			env.Defer(func() { left.verify(t) })
 			env.Values["model"] = new(*llmtest.Server)
 			return nil
 		},
@@ -201,6 +204,7 @@ func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+	ts.Value("results").(*written).verify(ts.Value("t").(*testing.T)) // a resume would replace a partial one
 }
 
 // cmdDay sets $DAY to the only folder of an output root: day results
@@ -501,7 +505,9 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 	if !found {
 		ts.Fatalf("%s does not have %s", args[0], args[2])
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(before+args[3]+after), 0o644))
+	path := ts.MkAbs(args[1])
+	ts.Check(os.WriteFile(path, []byte(before+args[3]+after), 0o644))
+	ts.Value("results").(*written).edited[path] = true
 }
 
 // cmdAwaitURL sets $URL to the URL in a daemon's output: await-url FILE

@@ -92,8 +92,8 @@ type Observer interface {
 	// Asking is called when a question starts and when it has been answered or has failed. Calls
 	// are concurrent.
 	Asking(id string, begin bool)
-	// Recorded is called for each finished record once it is safe in the keeper. Calls are not
-	// concurrent.
+	// Recorded is called for each finished record once it is safe in the keeper or, if the keeper
+	// fails, once it is in it. Calls are not concurrent.
 	Recorded(rec result.Record)
 }
 

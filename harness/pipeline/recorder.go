@@ -35,7 +35,8 @@ type recorder struct {
 
 // record is the only goroutine that appends to the keeper and reports finished records. It writes
 // entries as they arrive, with all waiting ones in one write, so that they survive the end of this
-// process. Records are reported once they are on disk, while other entries are being written.
+// process. Records are reported once they are on disk, while other entries are being written. If
+// the keeper fails, those that it has are reported too: a result is made of them.
 func (p *Pipeline) record(entries <-chan entry, abort context.CancelCauseFunc) (failed error) {
 	rec := recorder{Pipeline: p}
 	for entries != nil || rec.synced != nil {
@@ -59,15 +60,14 @@ func (p *Pipeline) record(entries <-chan entry, abort context.CancelCauseFunc) (
 			rec.sync()
 		case err = <-rec.synced:
 			rec.synced = nil
-			if err == nil {
-				rec.count()
-			}
+			rec.count() // also after an error: the keeper has the entries, and so has the result
 		}
 		if err != nil && failed == nil {
 			failed = err
 			abort(failed)
 		}
 		if failed != nil {
+			rec.report(rec.written)
 			rec.written, rec.due = nil, nil
 			rec.end(len(rec.holds))
 			rec.covered = 0 // a sync under way has no holds to end any more
@@ -90,6 +90,9 @@ func (r *recorder) write(first entry, entries <-chan entry) error {
 		r.written = append(r.written, e.Entry)
 	}
 	err := r.Keeper.Append(r.written[begin:]...)
+	if err != nil {
+		r.written = r.written[:begin]
+	}
 	for _, e := range r.waiting {
 		e.signalWritten(err)
 		r.holds = append(r.holds, e.hold)
@@ -110,13 +113,18 @@ func (r *recorder) sync() {
 	go func() { done <- r.Keeper.Sync() }()
 }
 
-// count reports the questions finished by the synced entries.
-func (r *recorder) count() {
-	for _, e := range r.syncing {
+// report reports the questions finished by entries.
+func (r *recorder) report(entries []journal.Entry) {
+	for _, e := range entries {
 		if e.Finishes() {
 			r.Observer.Recorded(*e.Record)
 		}
 	}
+}
+
+// count reports the questions finished by the synced entries.
+func (r *recorder) count() {
+	r.report(r.syncing)
 	clear(r.syncing)
 	r.syncing = r.syncing[:0]
 	r.end(r.covered)
