@@ -121,7 +121,7 @@ func (w *walker) record(kind string) (r phoneRecord, err error) {
 			return nil
 		case "conversation":
 			chat = chatTurns(raw)
-		case "datetime", "date", "start_time":
+		case "datetime", "date", "start_time", "日期": // date, in the first version
 			if t, ok := isoDate(text); ok && (r.at.IsZero() || key == "datetime") {
 				r.at = t
 			}

@@ -127,6 +127,20 @@ func TestLifeBenchRefused(t *testing.T) {
 	}
 }
 
+// TestLifeBenchHealth: a record of the first version's health data belongs to its day.
+func TestLifeBenchHealth(t *testing.T) {
+	health := `[{"日期": "2025-01-07", "日常活动": {"步数": "12,500 steps"}, "phone_id": 0}, {"日期": "2025-01-08", "体重": {"体重": "75 kg"}, "phone_id": 1}]`
+	questions := strings.Replace(lifeQuestions, `{"type": "sms", "id": "4"}, {"type": "note", "id": 1}`, `{"type": "fitness_health", "id": 0}`, 1)
+	b := open(t, lifeFolder(t, map[string]string{"QA/QA_clean.json": questions, "phone_data/fitness_health.json": health}), Options{})
+	h := haystack(t, b, "ada")
+	if len(h.Sessions) != 4 || strings.Contains(h.Sessions[0].Text(), "steps") || !strings.Contains(h.Sessions[2].Text(), "12,500 steps") {
+		t.Errorf("%+v", h.Sessions)
+	}
+	if q := b.Questions[0]; len(q.Gold) != 1 || q.Gold[0] != h.Sessions[2].Path {
+		t.Errorf("%+v", q)
+	}
+}
+
 // TestLifeBenchFile reads published questions, whose evidence is of the first version.
 func TestLifeBenchFile(t *testing.T) {
 	data := filetest.Read(t, sharedtest.Path(t, "layouts/lifebench-qa.json"))
