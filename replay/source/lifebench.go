@@ -93,12 +93,16 @@ func (l lifeQuestion) question(id string, h Haystack, in wholeFile) (q Question,
 	if len(l.Options) > 0 {
 		l.choose(&q, in)
 	}
+	chosen := len(q.Checks) > 0
 	for _, p := range l.Points {
-		if p.Score <= 0 {
-			in.traps.add(trapPoint, fmt.Sprintf("%s: %.60q", id, p.Text))
-			continue
+		switch example := fmt.Sprintf("%s: %.60q", id, p.Text); {
+		case p.Score <= 0:
+			in.traps.add(trapPoint, example)
+		case chosen:
+			in.traps.add(trapPointChoice, example)
+		default:
+			q.Checks = append(q.Checks, scorer.Check{Judge: p.Text, Name: "point", Weight: p.Score})
 		}
-		q.Checks = append(q.Checks, scorer.Check{Judge: p.Text, Name: "point", Weight: p.Score})
 	}
 	for _, e := range l.Evidence {
 		e.addTo(&q, h, in.traps)

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"evalctl/harness/dataset"
 	"evalctl/internal/filetest"
 	"evalctl/internal/sharedtest"
+	"evalctl/scorer"
 )
 
 const (
@@ -138,6 +140,21 @@ func TestLifeBenchHealth(t *testing.T) {
 	}
 	if q := b.Questions[0]; len(q.Gold) != 1 || q.Gold[0] != h.Sessions[2].Path {
 		t.Errorf("%+v", q)
+	}
+}
+
+// TestLifeBenchChoice: the right option of a question with score points, too, decides alone.
+func TestLifeBenchChoice(t *testing.T) {
+	points := `"score_points": [{"description": "names Cleo", "score": 5}, {"description": "names Bath", "score": 5}], "answer": "B"`
+	questions := strings.Replace(lifeQuestions, `"answer": "B"`, points, 1)
+	b := open(t, lifeFolder(t, map[string]string{"QA/QA_clean.json": questions}), Options{FileOrder: true})
+	q := b.Questions[2]
+	v, err := scorer.Checks{}.Score(t.Context(), scorer.Item{ID: q.ID, Question: q.Text, Answer: "(b)", Checks: q.Checks})
+	if err != nil || !v.Passed() || len(q.Checks) != 1 {
+		t.Errorf("the right letter: %+v, %v", v, err)
+	}
+	if got := fmt.Sprint(b.Report.Traps); !strings.Contains(got, "point-of-multiple-choice") {
+		t.Errorf("the traps are %s", got)
 	}
 }
 

@@ -36,6 +36,7 @@ var (
 	trapNothingRelevant     = trap{"query-without-relevant-document", "not asked: no document is relevant to it"}
 	trapOwnConversation     = trap{"conversation-of-a-question", "added to those of the file"}
 	trapPlanMark            = trap{"plan-mark-in-text", "removed: it says where the message was planned"}
+	trapPointChoice         = trap{"point-of-multiple-choice", "left out: the letter of the right option decides"}
 	trapPoint               = trap{"point-without-score", "left out: it is worth nothing"}
 	trapQuestionImage       = trap{"question-with-image", "not asked: the image cannot be sent"}
 	trapScreenshot          = trap{"screenshot", "not sent: the text of the page is"}
