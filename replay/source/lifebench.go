@@ -77,6 +77,7 @@ func (l lifeQuestion) question(id string, h Haystack, in wholeFile) (q Question,
 	if err := jsonstream.Decode(l.Type, 0, &types); err != nil {
 		types = []string{textOf(l.Type)}
 	}
+	slices.Sort(types) // any order is one stratum
 	q = Question{
 		ID: id, Type: strings.Join(types, "+"), Text: l.Question, Answer: textOf(l.Answer), Haystack: h.ID,
 	}

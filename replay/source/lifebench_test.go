@@ -86,7 +86,7 @@ func TestLifeBench(t *testing.T) {
 		strings.Join(q.Gold, " ") != h.Sessions[1].Path+" "+h.Sessions[3].Path || len(q.Evidence) != 2 {
 		t.Errorf("%+v", q)
 	}
-	if q := b.Questions[1]; q.Type != "Single_hop+Causal" || q.Date != "2025-01-20T00:00:00Z" || len(q.Gold) != 1 || q.Gold[0] != h.Sessions[2].Path || len(q.Evidence) != 3 {
+	if q := b.Questions[1]; q.Type != "Causal+Single_hop" || q.Date != "2025-01-20T00:00:00Z" || len(q.Gold) != 1 || q.Gold[0] != h.Sessions[2].Path || len(q.Evidence) != 3 {
 		t.Errorf("%+v", q)
 	}
 	if q := b.Questions[2]; q.Answer != "(b) Cleo" || q.Checks[0].Choice != "b" {
