@@ -41,6 +41,9 @@ type haluPoint struct {
 // haluLayout is the date format of HaluMem: Dec 15, 2025, 06:11:23.
 const haluLayout = "Jan 2, 2006, 15:04:05"
 
+// haluUnknown is the type of questions about what no session says.
+const haluUnknown = "Memory Boundary"
+
 // readHaluMem reads users from JSON lines. Questions are asked after their session, because later
 // sessions may change the right answer. Each session with questions therefore ends a haystack of
 // all sessions so far.
@@ -99,6 +102,10 @@ func (u *haluUser) addTo(w *whole, traps *traps) error {
 			}
 			for _, e := range from.Evidence {
 				q.addGold(u.told(e, places[:n+1]), h, e.Content, traps)
+			}
+			if q.Type == haluUnknown {
+				q.Abstention, q.Topical = true, len(q.Gold) > 0
+				traps.add(trapAbstention, q.ID)
 			}
 			w.questions = append(w.questions, q)
 		}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,18 @@ func TestHaluMem(t *testing.T) {
 		if _, err := Open(t.Context(), path, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("want %s, got %v", c.want, err)
 		}
+	}
+}
+
+// TestHaluMemBoundary: nobody said what a question of the memory's boundary asks.
+func TestHaluMemBoundary(t *testing.T) {
+	text := strings.Replace(halu, `"question_type": ""`, `"question_type": "Memory Boundary"`, 1)
+	b := open(t, writeFile(t, "halu.jsonl", text), Options{})
+	if q := b.Questions[1]; !q.Abstention || len(q.Dataset().ExpectedPaths) != 0 || b.Questions[0].Abstention {
+		t.Errorf("%+v", b.Questions)
+	}
+	if got := fmt.Sprint(b.Report.Traps); !strings.Contains(got, "abstention-question") {
+		t.Errorf("the traps are %s", got)
 	}
 }
 
