@@ -88,7 +88,7 @@ func readAgentMemory(in wholeFile) (w whole, err error) {
 		if h == nil {
 			return w, fmt.Errorf("query %q is of the user %q, who has no document", b.ID, plain(b.User))
 		}
-		q, err := b.question(h, in.traps)
+		q, err := b.question(h, in)
 		if err != nil {
 			return w, fmt.Errorf("query %q: %w", b.ID, err)
 		}
@@ -98,7 +98,7 @@ func readAgentMemory(in wholeFile) (w whole, err error) {
 }
 
 // question returns the query as a question about a haystack.
-func (b benchQuery) question(h *Haystack, traps *traps) (Question, error) {
+func (b benchQuery) question(h *Haystack, in wholeFile) (Question, error) {
 	q := Question{ID: b.ID, Text: b.Query, Haystack: h.ID, Type: noType}
 	for _, t := range []string{b.Meta.Type, b.Meta.Category} {
 		if t != "" {
@@ -119,15 +119,35 @@ func (b benchQuery) question(h *Haystack, traps *traps) (Question, error) {
 		}
 	}
 	q.Answer = strings.Join(q.ExpectedSubstrings, " or ")
+	q.chooseByLetter(in)
 	for _, id := range b.GoldIDs {
 		paths := h.paths(plain(id))
 		if len(paths) == 0 {
-			traps.add(trapGoldMissing, q.ID+": "+plain(id))
+			in.traps.add(trapGoldMissing, q.ID+": "+plain(id))
 		}
 		q.Gold = append(q.Gold, paths...)
 	}
-	q.abstainByID(b.ID, traps)
+	q.abstainByID(b.ID, in.traps)
 	return q, nil
+}
+
+// chooseByLetter makes a query with options a multiple choice. Its gold answers are the right
+// option, in PersonaMem with its label and in MemBench without, and the letter alone, which is a
+// substring of most answers.
+func (q *Question) chooseByLetter(in wholeFile) {
+	gold := q.ExpectedSubstrings
+	for _, l := range []label{ownLabel, {"\n%c. ", 'A'}} {
+		text, _, _ := strings.Cut(q.Text, l.of(0))
+		options := optionsIn(q.Text, l)
+		for i, option := range options {
+			labelled := strings.TrimSpace(l.of(i) + option)
+			if slices.Contains(gold, string(l.first+rune(i))) && (slices.Contains(gold, option) || slices.Contains(gold, labelled)) {
+				q.ExpectedSubstrings = nil
+				setOptions(q, text, options, i, in.order(q.ID, len(options)))
+				return
+			}
+		}
+	}
 }
 
 // benchDocuments reads the documents beside the queries.

@@ -56,14 +56,31 @@ func setOptions(q *Question, text string, options []string, right int, order []i
 const tagPosition = "position:"
 
 // options returns the texts of the options in display order, none without options.
-func (q Question) options() (texts []string) {
+func (q Question) options() []string {
 	_, list, _ := strings.Cut(q.Text, optionsIntro)
-	for letter := 'a'; ; letter++ {
-		_, rest, found := strings.Cut(list, fmt.Sprintf("\n(%c) ", letter))
+	return optionsIn(list, ownLabel)
+}
+
+// label is how a list labels its options: a format, and the letter of the first.
+type label struct {
+	format string
+	first  rune
+}
+
+// ownLabel is the label of setOptions.
+var ownLabel = label{"\n(%c) ", 'a'}
+
+// of returns the label of the i-th option.
+func (l label) of(i int) string { return fmt.Sprintf(l.format, l.first+rune(i)) }
+
+// optionsIn returns the texts of a list of options.
+func optionsIn(list string, l label) (texts []string) {
+	for {
+		_, rest, found := strings.Cut(list, l.of(len(texts)))
 		if !found {
 			return texts
 		}
-		text, _, _ := strings.Cut(rest, fmt.Sprintf("\n(%c) ", letter+1))
+		text, _, _ := strings.Cut(rest, l.of(len(texts)+1))
 		texts, list = append(texts, strings.TrimSpace(text)), rest
 	}
 }

@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,6 +97,29 @@ func TestAgentMemory(t *testing.T) {
 	write("documents.json", `[{"id": "d1", "content": "Hello.", "user_id": "u9"}]`)
 	if _, err := Open(t.Context(), path, Options{}); err == nil || !strings.Contains(err.Error(), `user "u1"`) {
 		t.Errorf("documents of others: %v", err)
+	}
+}
+
+// TestAgentMemoryChoice: gold that names an option and its letter makes a query a multiple
+// choice, and the letter alone is no expected text. Other gold of one letter is.
+func TestAgentMemoryChoice(t *testing.T) {
+	dir := t.TempDir()
+	filetest.Write(t, filepath.Join(dir, "documents.json"), `[{"id": "d1", "content": "I like tea."}]`)
+	path := filepath.Join(dir, "queries.json")
+	filetest.Write(t, path, `[
+		{"id": "persona", "query": "User: Ada\n\nWhat now?\n\n(a) Milk\n(b) Tea\nor so", "gold_answers": ["(b) Tea\nor so", "b"], "gold_ids": ["d1"]},
+		{"id": "membench", "query": "What?\n\nA. Milk\nB. Tea", "gold_answers": ["Tea", "B"], "gold_ids": ["d1"]},
+		{"id": "open", "query": "Which language?", "gold_answers": ["The language C", "C"], "gold_ids": ["d1"]}]`)
+	b := open(t, path, Options{FileOrder: true})
+	for i, tea := range []string{"(b) Tea\nor so", "(b) Tea"} {
+		q := b.Questions[i].Dataset()
+		if q.ReferenceAnswer != tea || !slices.Equal(q.ExpectedSubstrings, []string{tea}) || len(q.Checks) != 1 || q.Checks[0].Choice != "b" ||
+			!strings.HasSuffix(q.Question, "?"+optionsIntro+"\n(a) Milk\n"+tea) {
+			t.Errorf("%+v", q)
+		}
+	}
+	if q := b.Questions[2]; q.Checks != nil || len(q.ExpectedSubstrings) != 2 {
+		t.Errorf("%+v", q)
 	}
 }
 
