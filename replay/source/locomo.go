@@ -2,6 +2,7 @@ package source
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -173,12 +174,18 @@ func (w *walker) said(c *conversation, m *meeting, session string, number int) e
 	return nil
 }
 
+// errLifeShape refuses LifeBench's questions in LoCoMo's shape: their categories have other
+// meanings, each is asked on its own day, and their evidence names turns by a part of the id.
+var errLifeShape = errors.New("its ask_time says that it is LifeBench's, whose categories and evidence are not LoCoMo's; " +
+	"use the person's own file of questions, such as QA_clean.json, with the folder phone_data")
+
 // asked reads one question of a conversation.
 func (w *walker) asked(c *conversation) error {
 	if err := w.object("a question"); err != nil {
 		return err
 	}
 	a := askedID{offset: w.r.Offset()}
+	var wrong error // of the category, reported last, because LifeBench's is a list
 	err := w.members(func(key string) (err error) {
 		switch key {
 		case "question":
@@ -193,13 +200,18 @@ func (w *walker) asked(c *conversation) error {
 			var raw json.RawMessage
 			var at int64
 			if raw, at, err = w.value(); err == nil {
-				err = jsonstream.Decode(raw, at, &a.category)
+				wrong = jsonstream.Decode(raw, at, &a.category)
 			}
+		case "ask_time":
+			err = errLifeShape
 		default:
 			err = w.unknown(key)
 		}
 		return err
 	})
+	if err == nil {
+		err = wrong
+	}
 	if err != nil {
 		return fmt.Errorf("question %d: %w", len(c.qa)+1, err)
 	}

@@ -221,3 +221,17 @@ func TestLoCoMoShape(t *testing.T) {
 		t.Errorf("gold %v of an unknown turn", got)
 	}
 }
+
+// TestLoCoMoOfLifeBench: LifeBench's numbers of categories mean something else, so its questions
+// in LoCoMo's shape are refused, with numbers that LoCoMo has, too.
+func TestLoCoMoOfLifeBench(t *testing.T) {
+	for _, category := range []any{[]int{2, 7}, 4} {
+		c := locomoConversation()
+		first(c)["category"], first(c)["ask_time"] = category, "2025-11-11"
+		first(c)["question_type"], first(c)["evidence"] = []string{"Multi_hop", "Conflict"}, []string{"note348"}
+		_, err := Open(t.Context(), writeFile(t, "life.json", encode(t, []object{c})), Options{})
+		if err == nil || !strings.Contains(err.Error(), "question 1: its ask_time says that it is LifeBench's") {
+			t.Errorf("category %v: %v", category, err)
+		}
+	}
+}
