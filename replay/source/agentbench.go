@@ -48,6 +48,9 @@ func readMemoryAgentBench(in wholeFile) (w whole, err error) {
 			return fmt.Errorf("row %d: it has %d questions and %d answers", n, len(row.Questions), len(row.Answers))
 		}
 		h := Haystack{ID: fmt.Sprintf("%s-%03d", name, n)}
+		if row.leftOut(h.ID, in.traps) {
+			return nil
+		}
 		h.Brain = nameOf(h.ID)
 		for i, part := range partsOf(row.Context) {
 			h.Sessions = append(h.Sessions, Session{
@@ -92,6 +95,21 @@ func readMemoryAgentBench(in wholeFile) (w whole, err error) {
 		}
 	})
 	return w, err
+}
+
+// leftOut reports whether a row's questions cannot be scored, and counts those that the authors
+// ask with a task that is not in the file.
+func (r *agentRow) leftOut(id string, traps *traps) bool {
+	kind, _, _ := strings.Cut(r.Metadata.Source, "_")
+	for range r.Questions {
+		switch kind {
+		case "recsys":
+			traps.add(trapAnswerIDs, id+": "+r.Metadata.Source)
+		case "icl", "factconsolidation":
+			traps.add(trapNoTask, id+": "+r.Metadata.Source)
+		}
+	}
+	return kind == "recsys"
 }
 
 // question returns the i-th question of a row.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -62,4 +63,21 @@ func TestPartsOf(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestMemoryAgentBenchRules: questions whose answers are ids of films are not asked, and those
+// that lack their task are counted.
+func TestMemoryAgentBenchRules(t *testing.T) {
+	row := `{"context": "%s", "questions": ["%s"], "answers": [["%s"]], "metadata": {"source": "%s"}}` + "\n"
+	text := fmt.Sprintf(row, "Seen: Heat.", "A film?", "4158", "recsys_redial_full") +
+		fmt.Sprintf(row, "card lost label: 28", "I lost my card.", "28", "icl_banking77_5900shot_balance") +
+		fmt.Sprintf(row, "1. Ann is king.", "Who is king?", "Ann", "factconsolidation_sh_6k") + agentLines()
+	b := open(t, writeFile(t, "rows.jsonl", text), Options{})
+	if len(b.Questions) != 5 || len(b.Infos()) != 4 || b.Questions[0].Haystack != "rows-002" {
+		t.Errorf("%d haystacks, %+v", len(b.Infos()), b.Questions)
+	}
+	got := counts(b)
+	if got["answers-are-ids"] != 1 || got["question-without-its-task"] != 2 {
+		t.Errorf("the traps are %v", got)
+	}
 }

@@ -16,6 +16,7 @@ var (
 	trapAdversarial         = trap{"adversarial-answer", "the right answer is that it is not mentioned"}
 	trapAdversarialAnswered = trap{"adversarial-with-answer", "judged as standard by the file's answer"}
 	trapAnswerType          = trap{"answer-not-text", "the number is the answer, as the file writes it"}
+	trapAnswerIDs           = trap{"answers-are-ids", "not asked: the file does not say what the ids name"}
 	trapByteOrderMark       = trap{"byte-order-mark", "skipped"}
 	trapContentType         = trap{"content-not-text", "the number is the text, as the file writes it"}
 	trapLineEnd             = trap{"line-end-as-text", "read as the end of a line"}
@@ -31,6 +32,7 @@ var (
 	trapMarkOutside         = trap{"mark-outside-gold", "the session is not gold: answer_session_ids decides"}
 	trapISODate             = trap{"other-date-format", "read as UTC and written as the other dates"}
 	trapNoDate              = trap{"question-without-date", "asked without a date"}
+	trapNoTask              = trap{"question-without-its-task", "asked as it is: not comparable with the authors' rates, who add the task"}
 	trapNoGold              = trap{"question-without-gold", "asked and judged; no retrieval metrics"}
 	trapNotJudged           = trap{"query-without-qrels", "not asked: the qrels do not name it"}
 	trapNothingRelevant     = trap{"query-without-relevant-document", "not asked: no document is relevant to it"}
