@@ -113,6 +113,14 @@ func isAgentBench(text []byte) bool {
 		(has(`"questions":`) || has(`"context":`) && len(text) > headBytes-1024)
 }
 
+// chatStart matches the beginning of a BEAM chat of lists of messages, or of plans.
+var chatStart = regexp.MustCompile(`^\[\s*(\[\s*\{|\{\s*"plan-[0-9]+"\s*:)`)
+
+// isChat reports whether an array begins like a BEAM chat without batch numbers at its start.
+func isChat(text []byte) bool {
+	return chatStart.Match(text) && bytes.Contains(text, []byte(`"time_anchor"`))
+}
+
 // IsBenchmark reports whether f is one of Benchmarks.
 func (f Format) IsBenchmark() bool {
 	return slices.ContainsFunc(benchmarks, func(b Benchmark) bool { return b.Format == f })
