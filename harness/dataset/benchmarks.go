@@ -54,7 +54,7 @@ var benchmarks = []Benchmark{
 	}, ArrayFile},
 	{LoCoMo, "LoCoMo", []string{"conversation", "qa", "sample_id"}, ArrayFile},
 	{BEAM, "BEAM", []string{"batch_number"}, ArrayFile},
-	{ConvoMem, "ConvoMem", []string{"evidenceItems", "contextSize"}, ObjectFile},
+	{ConvoMem, "ConvoMem", []string{"evidenceItems", "contextSize", "evidence_items"}, ObjectFile},
 	{PersonaMem, "PersonaMem", []string{"all_options", "chat_history_32k_link"}, TableFile},
 	{MemoryAgentBench, "MemoryAgentBench", []string{"questions"}, LinesFile},
 	{PrefEval, "PrefEval", []string{"classification_task_options"}, ArrayFile},

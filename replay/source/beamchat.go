@@ -12,8 +12,8 @@ import (
 	"evalctl/internal/jsonstream"
 )
 
-// beamBatches returns the batches of a chat in the forms in which its authors publish it: objects
-// with turns, or lists of messages. A chat of 10M is objects whose members plan-1, plan-2 and so
+// beamBatches returns the batches of a chat in the forms in which its authors publish it:
+// objects with turns, or lists of messages. A chat of 10M is objects whose members plan-1 and so
 // on, null if absent, are lists of batches.
 func beamBatches(data []byte) (batches []beamBatch, err error) {
 	var list []json.RawMessage
@@ -37,7 +37,7 @@ func beamBatches(data []byte) (batches []beamBatch, err error) {
 	return batches, nil
 }
 
-// beamObject returns the batch with the turns of an object, or the batches of its plans in order.
+// beamObject returns the batch that an object is, or the batches of its plans in order.
 func beamObject(raw []byte) (batches []beamBatch, err error) {
 	var members map[string]json.RawMessage
 	if err := jsonstream.Decode(raw, 0, &members); err != nil {
@@ -65,8 +65,8 @@ func beamObject(raw []byte) (batches []beamBatch, err error) {
 	return batches, nil
 }
 
-// beamTurns divides the messages of a batch into turns. Each begins with a main question, or in a
-// batch without any, with a message of the user.
+// beamTurns divides the messages of a batch into turns. Each begins with a main question, or in
+// a batch without any, with a message of the user.
 func beamTurns(messages []beamMessage) (turns [][]beamMessage) {
 	isMain := func(m beamMessage) bool { return m.Kind == "main_question" }
 	marked := slices.ContainsFunc(messages, isMain)
