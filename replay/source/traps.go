@@ -33,6 +33,7 @@ var (
 	trapNoDate              = trap{"question-without-date", "asked without a date"}
 	trapNoGold              = trap{"question-without-gold", "asked and judged; no retrieval metrics"}
 	trapNotJudged           = trap{"query-without-qrels", "not asked: the qrels do not name it"}
+	trapIdentical           = trap{"query-with-id-of-document", "ranked with the others; BEIR's own evaluation leaves that document out"}
 	trapNothingRelevant     = trap{"query-without-relevant-document", "not asked: no document is relevant to it"}
 	trapOwnConversation     = trap{"conversation-of-a-question", "added to those of the file"}
 	trapPlanMark            = trap{"plan-mark-in-text", "removed: it says where the message was planned"}
