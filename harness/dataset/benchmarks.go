@@ -54,7 +54,7 @@ var benchmarks = []Benchmark{
 	}, ArrayFile},
 	{LoCoMo, "LoCoMo", []string{"conversation", "qa", "sample_id"}, ArrayFile},
 	{BEAM, "BEAM", []string{"batch_number"}, ArrayFile},
-	{ConvoMem, "ConvoMem", []string{"evidenceItems", "contextSize"}, ObjectFile},
+	{ConvoMem, "ConvoMem", []string{"evidenceItems", "contextSize", "evidence_items"}, ObjectFile},
 	{PersonaMem, "PersonaMem", []string{"all_options", "chat_history_32k_link"}, TableFile},
 	{MemoryAgentBench, "MemoryAgentBench", []string{"questions"}, LinesFile},
 	{PrefEval, "PrefEval", []string{"classification_task_options"}, ArrayFile},
@@ -111,6 +111,14 @@ func isAgentBench(text []byte) bool {
 	has := func(key string) bool { return bytes.Contains(text, []byte(key)) }
 	return agentRow.Match(text) && !has(`"question":`) &&
 		(has(`"questions":`) || has(`"context":`) && len(text) > headBytes-1024)
+}
+
+// chatStart matches the beginning of a BEAM chat of lists of messages, or of plans.
+var chatStart = regexp.MustCompile(`^\[\s*(\[\s*\{|\{\s*"plan-[0-9]+"\s*:)`)
+
+// isChat reports whether an array begins like a BEAM chat without batch numbers at its start.
+func isChat(text []byte) bool {
+	return chatStart.Match(text) && bytes.Contains(text, []byte(`"time_anchor"`))
 }
 
 // IsBenchmark reports whether f is one of Benchmarks.

@@ -154,6 +154,9 @@ func FirstKeys(text []byte) (keys []string, err error) {
 
 // detectArray detects the format of an array from the keys of its first element.
 func detectArray(text []byte) Format {
+	if isChat(text) {
+		return BEAM
+	}
 	keys, _ := FirstKeys(text[1:])
 	for _, key := range keys {
 		if f := BenchmarkOf(key); f != "" {

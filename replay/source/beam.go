@@ -28,6 +28,7 @@ type beamMessage struct {
 	Role       string  `json:"role"`
 	ID         int     `json:"id"`
 	TimeAnchor *string `json:"time_anchor"`
+	Kind       string  `json:"question_type"`
 	Content    string  `json:"content"`
 }
 
@@ -84,8 +85,8 @@ func readBEAM(in wholeFile) (w whole, err error) {
 
 // readChat reads the sessions and returns the session index of each message of a turn with text.
 func (h *Haystack) readChat(in wholeFile) (sessionOf map[int]int, err error) {
-	var batches []beamBatch
-	if err := jsonstream.Decode(in.data, 0, &batches); err != nil {
+	batches, err := beamBatches(in.data)
+	if err != nil {
 		return nil, err
 	}
 	sessionOf = map[int]int{}

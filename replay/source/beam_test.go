@@ -106,10 +106,59 @@ func TestBEAMFolder(t *testing.T) {
 	}
 }
 
+// beamLists is beamChat as lists of messages, with an answer to a question of the assistant.
+const beamLists = `[
+ [{"content": "I have 3 goats. ->-> 1,1", "id": 0, "index": "1,1", "question_type": "main_question", "role": "user", "time_anchor": "March-15-2024"},
+  {"content": "Fine. Where?", "id": 1, "index": null, "question_type": null, "role": "assistant", "time_anchor": null},
+  {"content": "Here.", "id": 5, "index": null, "question_type": "answer_ai_question", "role": "user", "time_anchor": null},
+  {"content": "And a cat.", "id": 2, "index": "1,2", "question_type": "main_question", "role": "user", "time_anchor": null}],
+ [{"content": "Now I have 4 goats.", "id": 3, "role": "user", "time_anchor": "April-02-2024"},
+  {"content": "And a dog.", "id": 4, "role": "user", "time_anchor": null}]]`
+
+// A chat may be lists of messages, or plans of batches; absent plans may be null.
+func TestBEAMForms(t *testing.T) {
+	batch := func(id string) string {
+		return `[{"batch_number": 1, "turns": [[{"role": "user", "id": ` + id + `, "time_anchor": "March-15-2024", "content": "Message ` + id + `."}]]}]`
+	}
+	for _, form := range []struct {
+		name, chat string
+		first      []string // the first turn of each session
+		gold       []int    // the sessions with the messages 0 and 3
+	}{
+		{"lists", beamLists, []string{"I have 3 goats.", "And a cat.", "Now I have 4 goats.", "And a dog."}, []int{0, 2}},
+		{
+			"plans", `[{"plan-2": null, "plan-1": ` + batch("0") + `}, {"plan-10": ` + batch("3") + `, "plan-2": ` + batch("2") + `}]`,
+			[]string{"Message 0.", "Message 2.", "Message 3."}, []int{0, 2},
+		},
+	} {
+		t.Run(form.name, func(t *testing.T) {
+			dir := beamFolder(t, t.TempDir(), "7", form.chat, beamQuestions)
+			b := open(t, dir, Options{})
+			h := haystack(t, b, "beam-7")
+			var first, gold []string
+			for _, s := range h.Sessions {
+				first = append(first, s.Turns[0].Text)
+			}
+			for _, i := range form.gold {
+				gold = append(gold, h.Sessions[i].Path)
+			}
+			if d := cmp.Diff(form.first, first); d != "" {
+				t.Error(d)
+			}
+			if d := cmp.Diff(gold, b.Questions[2].Gold); b.Format != dataset.BEAM || d != "" {
+				t.Errorf("format %s, gold %s", b.Format, d)
+			}
+		})
+	}
+}
+
 func TestBEAMErrors(t *testing.T) {
 	for want, files := range map[string][2]string{
-		"the first message has no time_anchor":                  {strings.Replace(beamChat, `"March-15-2024"`, "null", 1), beamQuestions},
-		`the time_anchor "15.3." is not like March-15-2024`:     {strings.Replace(beamChat, "March-15-2024", "15.3.", 1), beamQuestions},
+		"the first message has no time_anchor":              {strings.Replace(beamChat, `"March-15-2024"`, "null", 1), beamQuestions},
+		`the time_anchor "15.3." is not like March-15-2024`: {strings.Replace(beamChat, "March-15-2024", "15.3.", 1), beamQuestions},
+		"element 2: it has neither turns nor a plan": {strings.Replace(beamChat, `"time_anchor": null, "turns": [
+  [{"role": "user", "id": 3`, `"turn": [
+  [{"role": "user", "id": 3`, 1), beamQuestions},
 		"two messages have the id 0":                            {strings.Replace(beamChat, `"id": 1`, `"id": 0`, 1), beamQuestions},
 		`question "beam-x-knowledge_update-1": rubric: it must`: {beamChat, strings.Replace(beamQuestions, `["states: 4"]`, `4`, 1)},
 	} {

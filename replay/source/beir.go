@@ -76,6 +76,9 @@ func readBEIR(in wholeFile) (w whole, err error) {
 			in.traps.add(trapNothingRelevant, id)
 			continue
 		}
+		if _, same := byID[id]; same {
+			in.traps.add(trapIdentical, id)
+		}
 		q := Question{ID: id, Type: noType, Text: queries[id], Haystack: h.ID}
 		for i, document := range r.documents {
 			path, known := byID[document]

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"evalctl/harness/dataset"
+	"evalctl/harness/result"
 	"evalctl/internal/filetest"
 )
 
@@ -145,5 +146,16 @@ func TestBEIRErrata(t *testing.T) {
 	errata := writeFile(t, "e.jsonl", `{"id":"1","action":"correct","gold":["d9"]}`)
 	if _, err := Open(t.Context(), dir, Options{Errata: errata}); err == nil || !strings.Contains(err.Error(), `the gold "d9" is not in its haystack`) {
 		t.Errorf("an unknown document: %v", err)
+	}
+}
+
+// A query with the id of a document is asked, and counted: BEIR does not rank that document.
+func TestBEIRIdentical(t *testing.T) {
+	queries := `{"_id": "d1", "text": "A white owl."}` + "\n" + `{"_id": "2", "text": "What do swifts eat?"}` + "\n"
+	qrels := map[string]string{"test.tsv": "query-id\tcorpus-id\tscore\nd1\tD1\t1\n2\td3\t1\n"}
+	b := open(t, beirFolder(t, queries, birdCorpus, qrels), Options{})
+	i := slices.IndexFunc(b.Report.Traps, func(trap result.Trap) bool { return trap.Kind == "query-with-id-of-document" })
+	if len(b.Questions) != 2 || i < 0 || b.Report.Traps[i].Count != 1 {
+		t.Errorf("%d questions, %+v", len(b.Questions), b.Report.Traps)
 	}
 }

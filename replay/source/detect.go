@@ -43,11 +43,11 @@ func detect(head []byte) (dataset.Format, error) {
 		return "", err
 	}
 	text := bytes.TrimSpace(inputfile.Text(head))
-	switch {
+	switch f := dataset.Detect(head); {
 	case len(text) == 0:
 		return "", errors.New("the file is empty; " + readable)
-	case dataset.Detect(head) == dataset.MemoryAgentBench:
-		return dataset.MemoryAgentBench, nil
+	case f == dataset.MemoryAgentBench || f == dataset.BEAM:
+		return f, nil
 	case text[0] == '[':
 		return detectArray(text)
 	case text[0] == '{' || text[0] == '#' && bytes.Contains(text, []byte("\n{")):

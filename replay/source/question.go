@@ -55,6 +55,9 @@ var judgeTypes = map[string]string{
 	"preference_following":      scorer.TypePreference,
 	"instruction_following":     scorer.TypePreference,
 	plusType:                    scorer.TypePreference,
+
+	"preference_evidence":          scorer.TypePreference,
+	"implicit_connection_evidence": scorer.TypePreference,
 }
 
 // JudgeType returns the type of judgement, one of scorer.Types.

@@ -35,6 +35,7 @@ var (
 	trapNoTask              = trap{"question-without-its-task", "asked as it is: not comparable with the authors' rates, who add the task"}
 	trapNoGold              = trap{"question-without-gold", "asked and judged; no retrieval metrics"}
 	trapNotJudged           = trap{"query-without-qrels", "not asked: the qrels do not name it"}
+	trapIdentical           = trap{"query-with-id-of-document", "ranked with the others; BEIR's own evaluation leaves that document out"}
 	trapNothingRelevant     = trap{"query-without-relevant-document", "not asked: no document is relevant to it"}
 	trapOwnConversation     = trap{"conversation-of-a-question", "added to those of the file"}
 	trapPlanMark            = trap{"plan-mark-in-text", "removed: it says where the message was planned"}

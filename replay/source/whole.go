@@ -69,7 +69,7 @@ func filesOf(path string) ([]string, error) {
 	if err != nil || !info.IsDir() {
 		return []string{path}, nil // openFile reports the error
 	}
-	for _, pattern := range []string{beirQueries, "chat.json", "*/chat.json", "*.json"} {
+	for _, pattern := range []string{beirQueries, "chat.json", "*/chat.json", "*.json", "*_evidence/*.json", "*_evidence/*_evidence/*.json"} {
 		found, err := globIn(path, pattern)
 		if err != nil {
 			return nil, err
