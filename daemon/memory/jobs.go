@@ -82,7 +82,8 @@ func (j *job) ended() bool {
 	return j.Status == protocol.JobCompleted || j.Status == protocol.JobFailed
 }
 
-// errTakenOver means that another process has begun the job again, and has changed its file.
+// errTakenOver means that another process has begun the job again, or has ended it, and has changed
+// its file.
 var errTakenOver = errors.New("another process has taken the job over")
 
 // write stores the state of the job, and removes its data once it has ended.
@@ -92,7 +93,7 @@ func (j *job) write(ctx context.Context, b *store.Batch) error {
 		return err
 	}
 	var current job
-	if err == nil && json.Unmarshal(data, &current) == nil && current.Attempts != j.begun {
+	if err == nil && json.Unmarshal(data, &current) == nil && (current.Attempts != j.begun || current.ended()) {
 		return errTakenOver
 	}
 	j.UpdatedAt = protocol.FormatTime(j.now())

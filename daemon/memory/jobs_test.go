@@ -256,6 +256,25 @@ func TestJobFinishedInItsBatch(t *testing.T) {
 	}
 }
 
+// TestEndedJobIsNotBegunAgain: another process has ended the job while this one waited to begin it.
+func TestEndedJobIsNotBegunAgain(t *testing.T) {
+	f := open(t)
+	f.onJob(func(context.Context, *Service, brain.Handle, *job) (any, error) { return "done", nil })
+	id := f.add(t, nil)
+	late, err := f.readJob(t.Context(), f.store(t), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.await(t, id)
+	late.Status, late.begun, late.Attempts = protocol.JobRunning, 1, 2 // read while the first attempt ran
+	if err := late.store(t.Context(), f.store(t)); !errors.Is(err, errTakenOver) {
+		t.Errorf("got %v", err)
+	}
+	if j, err := f.Job(t.Context(), f.brain, id); err != nil || j.Status != protocol.JobCompleted || string(j.Result) != `"done"` {
+		t.Errorf("got %+v, %v", j, err)
+	}
+}
+
 // TestFinishOfARejectedBatch: finish has no effect if its batch is not committed.
 func TestFinishOfARejectedBatch(t *testing.T) {
 	f := open(t)
