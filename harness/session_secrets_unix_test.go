@@ -1,3 +1,5 @@
+//go:build unix
+
 package harness_test
 
 import (
