@@ -16,16 +16,16 @@ import (
 	"evalctl/daemon/store/storetest"
 )
 
-// unsynced is a service whose directory of brains cannot be synced while there is a failure.
-type unsynced struct {
+// unsyncedFolder is a service whose directory of brains cannot be synced while there is a failure.
+type unsyncedFolder struct {
 	*Service
 	dir  string
 	fail func() error // nil: every sync succeeds
 }
 
-func openUnsynced(t *testing.T, dir string) *unsynced {
+func openUnsynced(t *testing.T, dir string) *unsyncedFolder {
 	t.Helper()
-	u := &unsynced{dir: dir}
+	u := &unsyncedFolder{dir: dir}
 	u.Service = open(t, func(c *Config) {
 		inFolder(t, dir)(c)
 		c.Catalog.(*Folder).syncDir = func(d *os.File) error {
@@ -41,14 +41,14 @@ func openUnsynced(t *testing.T, dir string) *unsynced {
 	return u
 }
 
-func (u *unsynced) create(t *testing.T, tenant string) error {
+func (u *unsyncedFolder) create(t *testing.T, tenant string) error {
 	t.Helper()
 	_, err := u.Create(t.Context(), tenant, protocol.CreateBrain{ID: "notes"})
 	return err
 }
 
 // write writes a document into the brain of a tenant that has its name.
-func (u *unsynced) write(t *testing.T, tenant, path string) {
+func (u *unsyncedFolder) write(t *testing.T, tenant, path string) {
 	t.Helper()
 	h, err := u.FindOf(tenant, "notes")
 	if err == nil {
@@ -60,7 +60,7 @@ func (u *unsynced) write(t *testing.T, tenant, path string) {
 }
 
 // has compares the documents of a tenant's brain with those that the tenant has written.
-func (u *unsynced) has(t *testing.T, tenant string, want ...string) {
+func (u *unsyncedFolder) has(t *testing.T, tenant string, want ...string) {
 	t.Helper()
 	h, err := u.FindOf(tenant, "notes")
 	if err != nil {
@@ -82,7 +82,7 @@ func (u *unsynced) has(t *testing.T, tenant string, want ...string) {
 	}
 }
 
-func (u *unsynced) reopen(t *testing.T) *unsynced {
+func (u *unsyncedFolder) reopen(t *testing.T) *unsyncedFolder {
 	t.Helper()
 	if err := u.Close(); err != nil {
 		t.Fatal(err)

@@ -108,7 +108,7 @@ func openStore(t *testing.T, kind, dir string, during func()) *store.Store {
 	return openRepo(t, dir, during).Store
 }
 
-// openRepo opens a store of git, in each commit of which during is called.
+// openRepo opens a git store. It calls during in each commit.
 func openRepo(t *testing.T, dir string, during func()) *gitstore.Repo {
 	t.Helper()
 	opts := gitstore.Options{Options: store.Options{Logger: slog.New(slog.DiscardHandler)}}
@@ -180,7 +180,7 @@ func TestUnfinishedObjects(t *testing.T) {
 			}
 			d.sync()
 			r := openRepo(t, dir, func() {
-				if cut { // the names that files have are on the disk, but not what is in the files
+				if cut { // the names of the files are on the disk, but not their contents
 					syncAlone(t, filepath.Join(d.folder, "another"))
 					d.refuse()
 				}

@@ -98,8 +98,8 @@ func TestRecorderWritesAtOnceAndCountsWhatIsSynced(t *testing.T) {
 	})
 }
 
-// TestRecorderCountsWhatTheKeeperHas: after a failed sync, too, so that a result that is made of the
-// keeper's records counts all of them.
+// TestRecorderCountsWhatTheKeeperHas: after a failed sync, too, so that a result that is made of
+// the keeper's records counts all of them.
 func TestRecorderCountsWhatTheKeeperHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := startRecording()

@@ -142,8 +142,8 @@ func (h *history) materialize(dir string, at int) error {
 	return nil
 }
 
-// durable reports whether a change was synced by one of those before at. What was written to a log
-// before a datasync that failed stays in the memory of the kernel, which does not write it again.
+// durable reports whether a change was synced by one of those before at. A write to a log before a
+// failed datasync stays in the memory of the kernel, which does not write it again.
 func (h *history) durable(i, at int) bool {
 	c := h.changes[i]
 	inLog := c.kind == writes || c.kind == truncates
